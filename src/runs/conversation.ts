@@ -80,19 +80,7 @@ export function composeConversation(
   };
   for (const message of history) place(message);
   for (const [index, message] of input.entries()) place(message, index);
-  return completeTurns(order, turns, { approvals, results });
-}
 
-interface Answers {
-  readonly approvals: readonly ToolApproval[];
-  readonly results: ReadonlyMap<string, ToolResult>;
-}
-
-function completeTurns(
-  order: readonly PlacedMessage[],
-  turns: ReadonlyMap<PlacedMessage, Turn>,
-  { approvals, results }: Answers,
-): Conversation {
   const answers = new Map(approvals.map((approval) => [approval.toolCallId, approval]));
   const messages: PlacedMessage[] = [];
   const [added, unanswered, approved]: [ToolResult[], ToolCall[], ToolCall[]] = [[], [], []];
@@ -158,16 +146,15 @@ export interface RunFields {
 
 /** Names the fields of the model's request as the caller of the run knows them. */
 export function withRunFields(error: SDKError, fields: RunFields): SDKError {
-  return withFieldPaths(error, (field) => toFieldPath(field, fields));
-}
-
-function toFieldPath(field: string, { before, conversation, inputPath }: RunFields): string {
-  if (field === "mcp_servers" || field.startsWith("mcp_servers[")) return field;
-  if (field === "request") return "options.request";
-  const [, index, rest = ""] = MESSAGE.exec(field) ?? [];
-  if (index === undefined) return `options.request.${field}`;
-  if (Number(index) < before) return "options.system";
-  const inputIndex = conversation.messages[Number(index) - before]?.inputIndex;
-  // A message of the thread cannot be named by the request.
-  return inputIndex === undefined ? "previous_run_id" : `${inputPath}[${inputIndex}]${rest}`;
+  const { before, conversation, inputPath } = fields;
+  return withFieldPaths(error, (field) => {
+    if (field === "mcp_servers" || field.startsWith("mcp_servers[")) return field;
+    if (field === "request") return "options.request";
+    const [, index, rest = ""] = MESSAGE.exec(field) ?? [];
+    if (index === undefined) return `options.request.${field}`;
+    if (Number(index) < before) return "options.system";
+    const inputIndex = conversation.messages[Number(index) - before]?.inputIndex;
+    // A message of the thread cannot be named by the request.
+    return inputIndex === undefined ? "previous_run_id" : `${inputPath}[${inputIndex}]${rest}`;
+  });
 }

@@ -1,8 +1,8 @@
 import type { EngineParts } from "./engine-parts.ts";
-import type { HistoryShare } from "./history-memory.ts";
+import { nextTurn } from "./event-hub.ts";
+import type { HistoryShare } from "./limits.ts";
 import { recoverRun, releaseRun } from "./recovery.ts";
 import type { HeldRun } from "./store.ts";
-import { nextTurn } from "./turns.ts";
 
 /** How often runs that are too old are removed, and when for the first time, in milliseconds. */
 const REMOVAL_MS = { first: 1_000, interval: 600_000 };
@@ -20,18 +20,14 @@ const QUEUE_POLL_MS = 2_000;
 const SIGNS_PER_TIMEOUT = 3;
 
 /**
- * Executes a queued run that this process has taken. Resolves when this process is done with it. Reports its failures.
- * @param share Memory for its conversation.
- */
-export type ExecuteTaken = (held: HeldRun, share: HistoryShare) => Promise<void>;
-
-/**
  * Delivers runs to this process: those that are queued, and those whose process has stopped, which go back into the
  * queue or end. Also gives signs of life and removes old runs.
  */
 export class Delivery {
   readonly #parts: EngineParts;
-  readonly #execute: ExecuteTaken;
+  readonly #execute: (held: HeldRun, share: HistoryShare) => Promise<void>;
+  /** How often this process gives a sign of life and looks for those that give none, in milliseconds. */
+  readonly #signMs: number;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #stopped = new AbortController();
   readonly #executions = new Set<Promise<void>>();
@@ -44,11 +40,16 @@ export class Delivery {
   #isWoken = false;
   #wake: (() => void) | undefined;
 
-  /** Begins at once. */
-  constructor(parts: EngineParts, execute: ExecuteTaken) {
+  /**
+   * Begins at once.
+   * @param execute Executes a queued run that this process has taken, with memory for its conversation. Resolves when this
+   *   process is done with it.
+   */
+  constructor(parts: EngineParts, execute: (held: HeldRun, share: HistoryShare) => Promise<void>) {
     this.#parts = parts;
     this.#execute = execute;
-    const { store, limits } = parts;
+    const { store, limits, holder } = parts;
+    this.#signMs = holder.timeoutMs / SIGNS_PER_TIMEOUT;
     this.#unsubscribe = store.subscribeToQueue(() => this.wake());
     this.#repeat(this.#signMs, "tell the store that this process is alive", () => this.#beat());
     if (limits.retentionMs > 0) {
@@ -85,10 +86,6 @@ export class Delivery {
     await store.leave(holder).catch((thrown) => observer.failed?.("leave the store of runs", thrown));
   }
 
-  get #signMs(): number {
-    return this.#parts.holder.timeoutMs / SIGNS_PER_TIMEOUT;
-  }
-
   /** Repeats work, and reports its failures. Returns a function that does it now. */
   #repeat(ms: number, what: string, work: () => Promise<void>): () => Promise<void> {
     let isAtWork = false;
@@ -111,18 +108,17 @@ export class Delivery {
   }
 
   #beat(): Promise<void> {
-    this.#beating ??= this.#giveSign().finally(() => {
+    const { store, holder, live, observer } = this.#parts;
+    const giveSign = async () => {
+      const at = performance.now();
+      for (const runId of await store.beat(holder)) live.get(runId)?.cancel();
+      this.#beatAt = at;
+      if (observer.queueMeasured !== undefined) observer.queueMeasured((await store.countQueued("")).total);
+    };
+    this.#beating ??= giveSign().finally(() => {
       this.#beating = undefined;
     });
     return this.#beating;
-  }
-
-  async #giveSign(): Promise<void> {
-    const { store, holder, live, observer } = this.#parts;
-    const at = performance.now();
-    for (const runId of await store.beat(holder)) live.get(runId)?.cancel();
-    this.#beatAt = at;
-    if (observer.queueMeasured !== undefined) observer.queueMeasured((await store.countQueued("")).total);
   }
 
   async #run(): Promise<void> {
@@ -160,14 +156,14 @@ export class Delivery {
       );
       if (abandoned.length === 0) return;
       for (const { run } of abandoned) tried.add(run.id);
-      await Promise.all(abandoned.map((held) => this.#recover(held)));
+      await Promise.all(
+        abandoned.map(async (held) => {
+          await nextTurn();
+          // If that fails, the run is taken as abandoned the next time.
+          await this.#report(`recover the run ${held.run.id}`, () => recoverRun(this.#parts, held));
+        }),
+      );
     }
-  }
-
-  /** Recovers a run. If that fails, the run is taken as abandoned the next time. */
-  async #recover(held: HeldRun): Promise<void> {
-    await nextTurn();
-    await this.#report(`recover the run ${held.run.id}`, () => recoverRun(this.#parts, held));
   }
 
   async #takeQueued(): Promise<void> {
@@ -191,12 +187,22 @@ export class Delivery {
   }
 
   #begin(held: HeldRun): void {
-    const { known, gates } = this.#parts;
+    const { known, gates, histories } = this.#parts;
     const { owner, run } = held;
     known.addTaken(run.id);
     // A batch may have more runs of an owner than its share: those stay in the queue.
     const isClaimed = gates.background.claim(owner);
-    const work = () => (isClaimed ? this.#executeTaken(held) : releaseRun(this.#parts, held));
+    const work = async () => {
+      const waiting = isClaimed ? histories.wait(this.#stopped.signal) : undefined;
+      // No share: this process stops.
+      const share = await waiting?.catch(() => undefined);
+      if (share === undefined) return releaseRun(this.#parts, held);
+      try {
+        await this.#execute(held, share);
+      } finally {
+        share.release();
+      }
+    };
     const execution = this.#report("start a queued run", work).finally(() => {
       known.delete(run.id);
       gates.background.leave(isClaimed ? owner : "");
@@ -204,22 +210,6 @@ export class Delivery {
       this.wake();
     });
     this.#executions.add(execution);
-  }
-
-  async #executeTaken(held: HeldRun): Promise<void> {
-    const { histories } = this.#parts;
-    const { signal } = this.#stopped;
-    let share: HistoryShare;
-    try {
-      share = await histories.wait(signal);
-    } catch {
-      return releaseRun(this.#parts, held);
-    }
-    try {
-      await this.#execute(held, share);
-    } finally {
-      share.release();
-    }
   }
 
   async #removeOld(): Promise<void> {

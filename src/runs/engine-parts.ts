@@ -6,12 +6,9 @@ import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import type { RunObserver } from "./engine.ts";
 import { ThreadBusyError } from "./errors.ts";
-import type { Gate } from "./gate.ts";
-import type { HistoryMemory } from "./history-memory.ts";
-import type { KnownRuns } from "./known-runs.ts";
-import type { RunLimits } from "./limits.ts";
+import type { RunFeeds } from "./event-hub.ts";
+import type { Gate, HistoryMemory, RunLimits } from "./limits.ts";
 import type { LiveRun } from "./live-run.ts";
-import type { RunFeeds } from "./run-feeds.ts";
 import { type ReaderOptions, RunReader } from "./run-reader.ts";
 import type { ServerTools } from "./server-tools.ts";
 import type { Holder, RunStore } from "./store.ts";
@@ -44,13 +41,24 @@ export interface EngineParts {
 /** What readers of runs need. */
 export type ReadParts = Pick<EngineParts, "store" | "live" | "feeds">;
 
+/** A stored run, and where its reading begins: after an event. */
+export interface ReadPlace {
+  readonly owner: string;
+  readonly runId: string;
+  readonly after: number;
+}
+
 /** Reads the events of a stored run, wherever it is executed. */
 export function readRun(
   { store, live, feeds }: ReadParts,
-  { owner, runId, after }: { readonly owner: string; readonly runId: string; readonly after: number },
+  { owner, runId, after }: ReadPlace,
   options: ReaderOptions = {},
 ): RunReader {
-  return new RunReader({ store, feeds, owner, runId, findHub: () => live.get(runId)?.hub }, after, options);
+  const findHub = () => {
+    const run = live.get(runId);
+    return run?.owner === owner ? run.hub : undefined;
+  };
+  return new RunReader({ store, feeds, owner, runId, findHub }, after, options);
 }
 
 /**
@@ -76,35 +84,85 @@ export function createThreadWait(parts: ReadParts, owner: string, end: number) {
  */
 export async function waitForRun(
   parts: ReadParts,
-  { owner, runId }: { readonly owner: string; readonly runId: string },
+  { owner, runId }: Omit<ReadPlace, "after">,
   ms: number,
-  signal?: AbortSignal,
+  caller?: AbortSignal,
 ): Promise<void> {
-  const limit = new LinkedSignal(signal, { ms, what: "the wait for a run" });
+  const limit = new LinkedSignal(caller, { ms, what: "the wait for a run" });
+  const { signal } = limit;
   try {
     const live = parts.live.get(runId);
-    if (live !== undefined) await untilAborted(live.ended, limit.signal);
-    await untilAborted(drain(await readerFromEnd(parts, owner, runId, limit.signal)), limit.signal);
+    if (live !== undefined) await untilAborted(live.ended, signal);
+    const after = (await parts.store.getRun(owner, runId))?.run.lastSequence ?? -1;
+    await untilAborted(drain(readRun(parts, { owner, runId, after }, { signal })), signal);
   } catch (thrown) {
-    if (!limit.signal.aborted) throw thrown;
+    if (!signal.aborted) throw thrown;
   } finally {
     limit.release();
   }
-  if (signal?.aborted) throw toAbortError(signal);
-}
-
-async function readerFromEnd(
-  parts: ReadParts,
-  owner: string,
-  runId: string,
-  signal: AbortSignal,
-): Promise<RunReader> {
-  const after = (await parts.store.getRun(owner, runId))?.run.lastSequence ?? -1;
-  return readRun(parts, { owner, runId, after }, { signal });
+  if (caller?.aborted) throw toAbortError(caller);
 }
 
 /** Reads to the end. */
 export async function drain(reader: RunReader): Promise<void> {
   let result = await reader.next();
   while (result.done !== true) result = await reader.next();
+}
+
+/**
+ * Ids of the runs that this process creates, takes, executes or recovers. What the store says that it holds besides was
+ * given up, or an answer of the store was lost.
+ */
+export class KnownRuns {
+  /** How many parts of the program know each run: one may begin with it while another one still ends. */
+  readonly #counts = new Map<string, number>();
+  #search: Promise<unknown> | undefined;
+
+  /** Registers a run before the store may give it to this process. Waits for a search that does not know it. */
+  async add(runId: string): Promise<void> {
+    while (this.#search !== undefined) await this.#search;
+    this.addTaken(runId);
+  }
+
+  /** Registers a run that the store gave to the part of the program that searches as well. */
+  addTaken(runId: string): void {
+    this.#counts.set(runId, (this.#counts.get(runId) ?? 0) + 1);
+  }
+
+  delete(runId: string): void {
+    const count = (this.#counts.get(runId) ?? 0) - 1;
+    if (count > 0) this.#counts.set(runId, count);
+    else this.#counts.delete(runId);
+  }
+
+  /**
+   * Does something that may give a run to this process, before the store does so.
+   * @param keeps Whether the run is known further. Not after a failure: if only the answer was lost, it is recovered.
+   */
+  async during<Result>(
+    runId: string,
+    work: () => Promise<Result>,
+    keeps: (result: Result) => boolean,
+  ): Promise<Result> {
+    await this.add(runId);
+    let isKept = false;
+    try {
+      const result = await work();
+      isKept = keeps(result);
+      return result;
+    } finally {
+      if (!isKept) this.delete(runId);
+    }
+  }
+
+  /** Searches for runs that are not known. Meanwhile no run is added. Never called twice at a time. */
+  async search<Result>(find: (known: readonly string[]) => Promise<Result>): Promise<Result> {
+    const search = find([...this.#counts.keys()]);
+    this.#search = search.catch(() => undefined);
+    try {
+      return await search;
+    } finally {
+      this.#search = undefined;
+    }
+  }
 }

@@ -1,5 +1,6 @@
 /** The interface that RunService and the HTTP APIs use. Implemented by `createRunEngine`. */
 import type { Batches } from "../core/batches.ts";
+import type { TraceContext } from "../core/trace-context.ts";
 import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { Run, RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import type {
@@ -8,7 +9,7 @@ import type {
   ListRunsResponse,
   SubmitToolResultsRequest,
 } from "../gen/outrigger/v1/run_service_pb.ts";
-import type { Thread } from "../gen/outrigger/v1/thread_pb.ts";
+import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import type { MessageQuery, Page, StoredMessage } from "./store.ts";
 
@@ -20,8 +21,8 @@ export interface RunEngine {
   /** Creates a run and starts it, or queues it if it is in the background. Resolves when it is stored. */
   createRun(input: RunInput, options: RunOptions): Promise<StartedRun>;
   submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun>;
-  /** A stored run with its steps. */
-  getRun(owner: string, runId: string): Promise<RunWithOrigin>;
+  /** A stored run. @param withSteps Whether its steps are read. Default true. */
+  getRun(owner: string, runId: string, withSteps?: boolean): Promise<RunWithOrigin>;
   /**
    * The events of a stored run after a sequence number (-1: all), past ones first, until it is over or requires action.
    * Ends when the signal is aborted.
@@ -98,8 +99,17 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   /** The caller's deadline, in milliseconds of `performance.now()`. */
   readonly deadline?: number | undefined;
+  /** The trace of the call that creates the run. Kept with the run, for the calls that it makes without its caller. */
+  readonly trace?: TraceContext | undefined;
   /** Calls the models for this run in place of the engine's client, for instance to report to a log. Not used in the background. */
   readonly client?: ModelClient | undefined;
+  /** Gets the answers of a run that is not stored, as the messages that a stored run would add to its thread. */
+  readonly onMessages?: ((messages: readonly ThreadMessage[]) => void) | undefined;
+  /**
+   * Whether the models of a foreground run are called for streams. Otherwise they are called for whole answers, and the
+   * events of a step come at once when the model has answered. Default true.
+   */
+  readonly isStreamed?: boolean | undefined;
 }
 
 /** A run that was created or continued. */
@@ -110,10 +120,11 @@ export interface StartedRun {
    * Its events from the first one that this call added, until it is over or requires action. A foreground run proceeds
    * only while they are read, so that a slow reader slows down the provider's stream; ending the iteration early
    * cancels it. If they are not read for `stallTimeoutMs`, they end with an error, and the run goes on if it is stored.
-   * They need not be read for a run in the background.
+   * They need not be read for a run in the background, or if `result` is called first. A run that is neither stored nor
+   * streamed has events of its answers only if it has MCP servers.
    */
   readonly events: Batches<RunEvent>;
-  /** Reads the events to their end, unless they are being iterated. Returns the run with its steps as it is then. */
+  /** Waits for the end. Returns the run with its steps as it is then. */
   result(): Promise<Run>;
 }
 

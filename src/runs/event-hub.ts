@@ -1,4 +1,7 @@
+import { toSdkError } from "../core/errors.ts";
 import type { RunEvent } from "../gen/outrigger/v1/run_pb.ts";
+import { isUnderWay } from "./status.ts";
+import type { RunStore } from "./store.ts";
 
 /** Minimum number of events kept for readers. A reader that is further behind reads from the store. */
 const KEPT_EVENTS = 128;
@@ -29,21 +32,17 @@ export class EventHub {
   #demand: PromiseWithResolvers<void> | undefined;
   /** Since when the run waits for its caller, in milliseconds of `performance.now()`. */
   #demandedAt = 0;
-  #end: HubEnd | undefined;
+  /** How the events end. Undefined while there may be more. Set by `close` alone. */
+  end: HubEnd | undefined;
 
   /** @param next Sequence number of the first event to be published. */
   constructor(next: number) {
     this.#first = next;
   }
 
-  /** How the events end. Undefined while there may be more. */
-  get end(): HubEnd | undefined {
-    return this.#end;
-  }
-
   /** Resolves when the caller has read all events. Undefined if the run need not wait. */
   get pace(): Promise<void> | undefined {
-    if (this.#caller === undefined || this.#caller.cursor >= this.last || this.#end !== undefined)
+    if (this.#caller === undefined || this.#caller.cursor >= this.last || this.end !== undefined)
       return undefined;
     if (this.#demand === undefined) {
       this.#demand = Promise.withResolvers();
@@ -69,15 +68,20 @@ export class EventHub {
     this.#resume();
   }
 
-  /** Adds events that are written. */
+  /** Adds events that are written. Drops those that the caller has read, in batches: a small cost for each event. */
   publish(events: readonly RunEvent[]): void {
     this.#events.push(...events);
-    this.#trim();
+    if (this.#events.length >= 2 * KEPT_EVENTS) {
+      const read = (this.#caller?.cursor ?? Infinity) + 1 - this.#first;
+      const surplus = Math.max(0, Math.min(this.#events.length - KEPT_EVENTS, read));
+      this.#events.splice(0, surplus);
+      this.#first += surplus;
+    }
     this.#wakeAll();
   }
 
   close(end: HubEnd): void {
-    this.#end ??= end;
+    this.end ??= end;
     this.#resume();
     this.#wakeAll();
   }
@@ -115,14 +119,142 @@ export class EventHub {
     this.#waiting = [];
     for (const reader of waiting) reader.wake();
   }
+}
 
-  /** Drops events that the caller has read, in batches so that the cost per event is small. */
-  #trim(): void {
-    if (this.#events.length < 2 * KEPT_EVENTS) return;
-    const read = (this.#caller?.cursor ?? Infinity) + 1 - this.#first;
-    const surplus = Math.min(this.#events.length - KEPT_EVENTS, read);
-    if (surplus <= 0) return;
-    this.#events = this.#events.slice(surplus);
-    this.#first += surplus;
+/** Events that are read from a store at a time. */
+export const PAGE_EVENTS = 256;
+
+/** How long a feed waits for a notice before it polls the store, in milliseconds. */
+const POLL_MS = 5_000;
+
+/** The run that a feed reads. */
+export interface FeedSource {
+  readonly store: RunStore;
+  readonly owner: string;
+  readonly runId: string;
+}
+
+/** Reads the new events of runs that other processes execute: once for all readers of a run in this process. */
+export class RunFeeds {
+  readonly #feeds = new Map<string, RunFeed>();
+  #closed: Error | undefined;
+
+  /**
+   * Joins the readers of a run.
+   * @param after Sequence number of the latest event that this reader has.
+   * @throws Error if the feeds were closed.
+   */
+  join(source: FeedSource, after: number): RunFeed {
+    if (this.#closed !== undefined) throw this.#closed;
+    const { runId } = source;
+    let feed = this.#feeds.get(runId);
+    if (feed === undefined || feed.hub.end !== undefined) {
+      feed = new RunFeed(source, after);
+      this.#feeds.set(runId, feed);
+    }
+    feed.readers += 1;
+    return feed;
   }
+
+  /** Ends all feeds with an error: their readers can go on elsewhere. */
+  close(error: Error): void {
+    this.#closed = error;
+    for (const { hub } of this.#feeds.values()) hub.close({ case: "failed", error });
+  }
+
+  /** A reader leaves. The last one ends the feed. */
+  leave(feed: RunFeed): void {
+    feed.readers -= 1;
+    if (feed.readers > 0) return;
+    feed.stop();
+    if (this.#feeds.get(feed.runId) === feed) this.#feeds.delete(feed.runId);
+  }
+}
+
+/** Reads the new events of one run, while it has readers and until the run is over or requires action. */
+export class RunFeed {
+  readonly hub: EventHub;
+  readonly runId: string;
+  readers = 0;
+  readonly #source: FeedSource;
+  readonly #unsubscribe: () => void;
+  #hasNotice = false;
+  #isStopped = false;
+  #wake: (() => void) | undefined;
+
+  /** Begins at once. */
+  constructor(source: FeedSource, after: number) {
+    this.#source = source;
+    this.runId = source.runId;
+    this.hub = new EventHub(after + 1);
+    this.#unsubscribe = source.store.subscribe(source.runId, () => this.#notice());
+    void this.#run();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#unsubscribe();
+    this.#notice();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (!this.#isStopped && !(await this.#readNew())) await this.#nextNotice();
+      this.hub.close({ case: "over" });
+    } catch (thrown) {
+      this.hub.close({ case: "failed", error: toSdkError(thrown) });
+    } finally {
+      this.#unsubscribe();
+    }
+  }
+
+  /** Publishes all new events. Returns whether they were the last ones. */
+  async #readNew(): Promise<boolean> {
+    const { store, owner, runId } = this.#source;
+    // A notice from here on may be of events that this read does not see.
+    this.#hasNotice = false;
+    const stored = await store.getRun(owner, runId);
+    const { lastSequence = -1, status } = stored?.run ?? {};
+    while (this.hub.last < lastSequence && !this.#isStopped) {
+      const events = await store.readEvents(runId, this.hub.last, PAGE_EVENTS);
+      if (events.length === 0) break;
+      this.hub.publish(events);
+      await nextTurn();
+    }
+    return status === undefined || !isUnderWay(status);
+  }
+
+  /** Resolves at the next notice, at once if one came since the last read, or after POLL_MS. */
+  #nextNotice(): Promise<void> {
+    if (this.#hasNotice || this.#isStopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#notice(), POLL_MS);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #notice(): void {
+    this.#hasNotice = true;
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+}
+
+/** Work in many short pieces that must not hold the event loop: one piece for each of its turns, over the whole process. */
+const waiting: (() => void)[] = [];
+
+/** Resolves in a turn of the event loop of its own: after those that asked before, and after other work. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(begin);
+  });
+}
+
+function begin(): void {
+  waiting.shift()?.();
+  // An immediate that is set in an immediate belongs to the next turn.
+  if (waiting.length > 0) setImmediate(begin);
 }

@@ -1,9 +1,8 @@
-import { AbortError, ServerError } from "../core/errors.ts";
-import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import { AbortError, invalidField, ServerError } from "../core/errors.ts";
 import { type McpServer, type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { BoundedMap } from "../middleware/bounded-map.ts";
 import type { RunOptions, RunWithOrigin, StartedRun } from "./engine.ts";
-import { drain, type EngineParts, readRun } from "./engine-parts.ts";
+import { drain, type EngineParts, type ReadPlace, readRun } from "./engine-parts.ts";
 import { missing } from "./errors.ts";
 import { LiveRun, type LiveRunOptions } from "./live-run.ts";
 import { hasSecrets } from "./read-request.ts";
@@ -17,13 +16,6 @@ const MAX_KEPT_SERVERS = 1000;
 
 /** How often callers that do not read are looked for while they may be waited for. */
 const LOOKS_PER_STALL = 4;
-
-interface ReadPlace {
-  readonly owner: string;
-  readonly runId: string;
-  /** Sequence number of the latest event that is not read. */
-  readonly after: number;
-}
 
 /** The runs that this process executes, and the readers of runs. */
 export class Executions {
@@ -68,7 +60,12 @@ export class Executions {
   }
 
   /** Starts a run. @param onEnd Called once when this process is done with it. */
-  start(plan: RunPlan, stored: LiveRunOptions["stored"], onEnd: () => void, signal?: AbortSignal): LiveRun {
+  start(
+    plan: RunPlan,
+    stored: LiveRunOptions["stored"],
+    onEnd: () => void,
+    { signal, onMessages }: Pick<LiveRunOptions, "signal" | "onMessages"> = {},
+  ): LiveRun {
     const { live, known, observer } = this.#parts;
     const { id } = plan.run;
     const run = new LiveRun({
@@ -76,12 +73,15 @@ export class Executions {
       plan,
       stored,
       signal,
+      onMessages,
       events: [createStatusEvent(plan.run.lastSequence, plan.run)],
       onEnd: (ended) => {
         if (live.get(id) === run) live.delete(id);
         known.delete(id);
         onEnd();
-        if (ended.status === RunStatus.REQUIRES_ACTION) this.#keepServers(plan);
+        // A submission to the run continues it in this process.
+        if (ended.status === RunStatus.REQUIRES_ACTION && plan.servers.some(hasSecrets))
+          this.#servers.getOrCreate(id, () => plan.servers);
         if (!isUnderWay(ended.status)) observer.runEnded?.(ended);
       },
     });
@@ -93,15 +93,21 @@ export class Executions {
     return run;
   }
 
+  /** Starts a run that a caller asked for: one in the background does not depend on that caller. */
   startForCaller(
     plan: RunPlan,
     stored: LiveRunOptions["stored"],
     onEnd: () => void,
-    { owner, signal }: RunOptions,
+    options: RunOptions,
   ): StartedRun {
     const { store, feeds } = this.#parts;
     const { run } = plan;
-    const live = this.start(plan, stored, onEnd, signal);
+    const { owner, signal, onMessages } = options;
+    if (run.background) {
+      this.start(plan, stored, onEnd);
+      return this.readInBackground(run, options);
+    }
+    const live = this.start(plan, stored, onEnd, { signal, onMessages });
     const source = { store, feeds, owner, runId: run.id, findHub: () => live.hub };
     const reader = new RunReader(source, run.lastSequence - 1, {
       onLeave: () => {
@@ -110,11 +116,18 @@ export class Executions {
       },
     });
     live.hub.setCaller(reader);
-    return { run, events: reader, result: () => this.#readResult(live, reader, owner) };
+    const result = async () => {
+      if (!reader.hasBegun) live.hub.setCaller(undefined);
+      await live.ended;
+      const { end } = live.hub;
+      if (end?.case === "failed") throw end.error;
+      return end?.case === "elsewhere" ? this.getRun(owner, run.id) : { ...live.run, steps: [...live.steps] };
+    };
+    return { run, events: reader, result };
   }
 
   /** A run that does not depend on its caller, who may read it. */
-  readInBackground(run: Run, { owner, signal }: RunOptions, after: number): StartedRun {
+  readInBackground(run: Run, { owner, signal }: RunOptions, after = run.lastSequence - 1): StartedRun {
     const events = this.read({ owner, runId: run.id, after }, signal);
     return {
       run,
@@ -127,28 +140,22 @@ export class Executions {
   }
 
   /** Reads the events of a run, as one of a limited number of readers. */
-  read(place: ReadPlace, signal: AbortSignal): RunReader {
+  read({ owner, runId, after }: ReadPlace, signal: AbortSignal, mustExist = false): RunReader {
     const { readers } = this.#parts.gates;
-    return readRun(this.#parts, place, {
-      signal,
-      onBegin: () => readers.enter(place.owner),
-      onEnd: () => readers.leave(place.owner),
-    });
+    const onBegin = () => {
+      if (after < -1) throw invalidField("after_sequence", `expected a number from -1, found ${after}`);
+      readers.enter(owner);
+    };
+    const onEnd = () => readers.leave(owner);
+    return readRun(this.#parts, { owner, runId, after }, { signal, mustExist, onBegin, onEnd });
   }
 
-  async getRun(owner: string, runId: string): Promise<RunWithOrigin> {
+  async getRun(owner: string, runId: string, withSteps = true): Promise<RunWithOrigin> {
     const { store } = this.#parts;
     const stored = await store.getRun(owner, runId);
     if (stored === undefined) throw missing("run", runId);
-    return { ...withSteps(stored.run, await store.readSteps(runId)), origin: stored.origin };
-  }
-
-  async #readResult(live: LiveRun, reader: RunReader, owner: string): Promise<Run> {
-    if (!reader.hasBegun) await drain(reader);
-    await live.ended;
-    const { end } = live.hub;
-    if (end?.case === "failed") throw end.error;
-    return end?.case === "elsewhere" ? this.getRun(owner, live.run.id) : withSteps(live.run, live.steps);
+    const steps = withSteps ? await store.readSteps(runId) : [];
+    return { ...stored.run, steps: [...steps], origin: stored.origin };
   }
 
   /** Cancels a run that was to be cancelled before this process listened. */
@@ -162,17 +169,8 @@ export class Executions {
       observer.failed?.("look for an earlier cancellation", thrown);
     }
   }
-
-  /** Keeps the credentials for a run that continues in this process. */
-  #keepServers({ run, servers }: RunPlan): void {
-    if (servers.some(hasSecrets)) this.#servers.getOrCreate(run.id, () => servers);
-  }
 }
 
 function closingError(): ServerError {
   return new ServerError("the sidecar stopped before the run was over");
-}
-
-function withSteps(run: Run, steps: readonly StepResult[]): Run {
-  return { ...run, steps: [...steps] };
 }

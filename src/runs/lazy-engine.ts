@@ -50,14 +50,22 @@ export async function openWhenReachable(
 }
 
 function createLazyStore(opener: Opener<RunStore>): RunStore {
+  let opened: RunStore | undefined;
+  const waiting = new Set<(store: RunStore) => void>();
+  void opener.opened.then((store) => {
+    opened = store;
+    for (const attach of waiting) attach(store);
+    waiting.clear();
+  });
   const subscribe = (attach: (store: RunStore) => () => void) => {
+    if (opened !== undefined) return attach(opened);
     let detach: (() => void) | undefined;
-    let hasLeft = false;
-    void opener.opened.then((store) => {
-      if (!hasLeft) detach = attach(store);
-    });
+    const attachLater = (store: RunStore) => {
+      detach = attach(store);
+    };
+    waiting.add(attachLater);
     return () => {
-      hasLeft = true;
+      waiting.delete(attachLater);
       detach?.();
     };
   };
@@ -93,15 +101,13 @@ function withMethods<Target extends object, Members extends object>(
 class Opener<Opened> {
   readonly #open: () => Promise<Opened>;
   readonly #first = Promise.withResolvers<Opened>();
+  /** Resolves when an attempt has succeeded. */
+  readonly opened = this.#first.promise;
   #opening: Promise<Opened> | undefined;
   #hasEnded = false;
 
   constructor(open: () => Promise<Opened>) {
     this.#open = open;
-  }
-
-  get opened(): Promise<Opened> {
-    return this.#first.promise;
   }
 
   open(): Promise<Opened> {

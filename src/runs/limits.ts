@@ -1,49 +1,263 @@
-/** Limits on what runs use in a process. Each kind of work has its own limit, so that none can starve another. */
-export interface RunLimits {
-  /**
-   * Runs in the foreground at once. Default 1000: as many streams as the sidecar is measured with; each has a caller who
-   * waits for it.
-   */
-  readonly maxForegroundRuns: number;
-  /** Runs in the background that are executed at once. Default 64: nobody waits for them, and the rest are queued. */
-  readonly maxBackgroundRuns: number;
-  /** Runs that wait in the queue, of all processes. Default 10000: hours of work, and some hundred megabytes of a store. */
-  readonly maxQueuedRuns: number;
-  /** Calls of tools that are executed at once. Others wait. Default 128: each holds a connection to a server. */
-  readonly maxToolExecutions: number;
-  /** Readers of stored events at once, besides the callers of runs in the foreground. Default 1000, as those. */
-  readonly maxStreamReaders: number;
-  /** Calls of the model in one run. Default 64. */
-  readonly maxSteps: number;
-  /**
-   * How long a run waits for another run in progress of its thread, in milliseconds. Default 30 s: longer than most
-   * answers, shorter than most callers wait.
-   */
-  readonly threadWaitMs: number;
-  /**
-   * After how long a process without a sign of life loses its runs, in milliseconds. Default 30 s: up to three signs may
-   * be lost, and the runs of a crashed process go on within half a minute.
-   */
-  readonly leaseMs: number;
-  /**
-   * How long a foreground run waits for a caller that does not read, in milliseconds; then it goes on without that
-   * caller. Default 30 s, as for requests whose bytes do not come.
-   */
-  readonly stallTimeoutMs: number;
-  /** How long runs are kept after their end, in milliseconds. 0: for ever. Default 30 days, as OpenAI keeps responses. */
-  readonly retentionMs: number;
-}
+import { invalidField } from "../core/errors.ts";
+import { measureMemory } from "../core/measure-memory.ts";
+import type { MemoryAccount } from "../core/memory-account.ts";
+import type { MemoryPool, MemoryShare } from "../core/memory-pool.ts";
+import type { Message } from "../gen/outrigger/v1/message_pb.ts";
+import { untilAborted } from "../generation/loop/linked-signal.ts";
+import { toAbortError } from "../kit/http/abort.ts";
+import { RunLimitError } from "./errors.ts";
 
-/** The default limits. */
-export const DEFAULT_RUN_LIMITS: RunLimits = {
+/** The default limits. Each kind of work has its own limit, so that none can starve another. */
+export const DEFAULT_RUN_LIMITS = {
+  /** Runs in the foreground at once: as many streams as the sidecar is measured with; each has a caller who waits. */
   maxForegroundRuns: 1000,
+  /** Runs in the background that are executed at once: nobody waits for them, and the rest are queued. */
   maxBackgroundRuns: 64,
+  /** Runs that wait in the queue, of all processes: hours of work, and some hundred megabytes of a store. */
   maxQueuedRuns: 10_000,
+  /** Calls of tools that are executed at once. Others wait. Each holds a connection to a server. */
   maxToolExecutions: 128,
+  /** Readers of stored events at once, besides the callers of runs in the foreground. */
   maxStreamReaders: 1000,
+  /** Calls of the model in one run. */
   maxSteps: 64,
+  /** Milliseconds that a run waits for another one of its thread: longer than most answers, shorter than callers wait. */
   threadWaitMs: 30_000,
+  /**
+   * After how many milliseconds without a sign of life a process loses its runs: up to three signs may be lost, and the
+   * runs of a crashed process go on within half a minute.
+   */
   leaseMs: 30_000,
+  /**
+   * Milliseconds that a foreground run waits for a caller that does not read; then it goes on without that caller. As for
+   * requests whose bytes do not come.
+   */
   stallTimeoutMs: 30_000,
+  /** How long runs are kept after their end, in milliseconds. 0: for ever. 30 days, as OpenAI keeps responses. */
   retentionMs: 30 * 24 * 3600 * 1000,
 };
+
+/** Limits on what runs use in a process. */
+export type RunLimits = Readonly<typeof DEFAULT_RUN_LIMITS>;
+
+/** A limit on concurrent work of one kind, of which one owner may have a share if several owners use the process. */
+export class Gate {
+  readonly #limit: string;
+  readonly #max: number;
+  readonly #what: string;
+  readonly #shares: Pick<MemoryAccount, "getOwnerLimit">;
+  readonly #usedByOwner = new Map<string, number>();
+  #used = 0;
+  /** Waiters, in order of arrival. */
+  readonly #waiting = new Set<() => void>();
+
+  /**
+   * @param limit Name of the limit in the configuration.
+   * @param what What is limited, for errors: `runs in the foreground`.
+   * @param shares How much of a limit one owner may take.
+   */
+  constructor(limit: string, max: number, what: string, shares: Pick<MemoryAccount, "getOwnerLimit">) {
+    this.#limit = limit;
+    this.#max = max;
+    this.#what = what;
+    this.#shares = shares;
+  }
+
+  get free(): number {
+    return this.#max - this.#used;
+  }
+
+  get fullOwners(): readonly string[] {
+    return [...this.#usedByOwner.keys()].filter((owner) => this.#isFull(owner));
+  }
+
+  /** Takes a place for an owner, which `leave` gives back. @throws RunLimitError if there is none. */
+  enter(owner: string): void {
+    if (this.#used >= this.#max) throw new RunLimitError(this.#limit, this.#max, this.#what);
+    if (!this.claim(owner)) {
+      const max = this.#shares.getOwnerLimit(this.#max, owner);
+      throw new RunLimitError(this.#limit, max, `${this.#what} of one access key`);
+    }
+    this.#used += 1;
+  }
+
+  /** Assigns a place, which is taken or about to be, to an owner. Returns false if the owner has its share already. */
+  claim(owner: string): boolean {
+    if (owner === "") return true;
+    if (this.#isFull(owner)) return false;
+    this.#usedByOwner.set(owner, (this.#usedByOwner.get(owner) ?? 0) + 1);
+    return true;
+  }
+
+  /** Waits for a place. @throws SDKError of the signal's reason if it is aborted first. */
+  async wait(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw toAbortError(signal);
+    if (this.#used < this.#max) {
+      this.#used += 1;
+      return;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const abort = () => {
+      this.#waiting.delete(resolve);
+      reject(toAbortError(signal));
+    };
+    this.#waiting.add(resolve);
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Gives a place back: to the first that waits. @param owner Whose place it was; empty if nobody has claimed it. */
+  leave(owner: string): void {
+    const used = (this.#usedByOwner.get(owner) ?? 0) - 1;
+    if (used > 0) this.#usedByOwner.set(owner, used);
+    else this.#usedByOwner.delete(owner);
+    const [first] = this.#waiting;
+    if (first === undefined) {
+      this.#used -= 1;
+      return;
+    }
+    this.#waiting.delete(first);
+    first();
+  }
+
+  #isFull(owner: string): boolean {
+    return (this.#usedByOwner.get(owner) ?? 0) >= this.#shares.getOwnerLimit(this.#max, owner);
+  }
+}
+
+/**
+ * Runs in the background begin to read while at most that much is used: the conversation of one of them, whose size is
+ * known when it is read, may be as large as the whole limit.
+ */
+const BUSY_SHARE = 1 / 2;
+
+/**
+ * The memory of the stored conversations that runs under way send to their models. A small request can continue a large
+ * conversation, so that the limit on the memory of requests does not help.
+ */
+export class HistoryMemory {
+  readonly #pool: MemoryPool;
+  readonly account: MemoryAccount;
+  /** Whether a run in the background reads its conversation. They do so one after the other. */
+  #isReading = false;
+  /** Resolved when a run has read its conversation, or has given memory back. */
+  #change = Promise.withResolvers<void>();
+
+  constructor(account: MemoryAccount) {
+    this.#pool = account.histories;
+    this.account = account;
+  }
+
+  /** Begins a run that does not wait. */
+  begin(owner: string): HistoryShare {
+    return new HistoryShare(this, owner);
+  }
+
+  /**
+   * Begins a run in the background: waits until no other one reads its conversation, and there is memory. Foreground runs
+   * are refused nothing for its sake.
+   * @throws SDKError of the signal's reason if it is aborted first.
+   */
+  async wait(signal: AbortSignal): Promise<HistoryShare> {
+    while (this.#isReading || this.#pool.usedBytes > this.#pool.maxBytes * BUSY_SHARE)
+      await untilAborted(this.#change.promise, signal);
+    this.#isReading = true;
+    return new HistoryShare(this, "", () => {
+      this.#isReading = false;
+      this.#wake();
+    });
+  }
+
+  /**
+   * Throws if a conversation never fits, or does not fit beside others at this moment.
+   * @param field What names the conversation in the request.
+   * @param heldBytes How much of it is taken already. Undefined: others do not matter.
+   * @throws InvalidRequestError; RateLimitError.
+   */
+  check(bytes: number, field: string, owner: string, heldBytes: number | undefined): void {
+    const max = this.#pool.maxBytes;
+    if (bytes > max)
+      throw invalidField(
+        field,
+        `the conversation has ${bytes} bytes, expected at most ${max} at this sidecar (limits.max_history_memory)`,
+      );
+    if (heldBytes !== undefined && !this.#pool.fits(bytes - heldBytes, owner))
+      throw this.#pool.createRefusal();
+  }
+
+  change(bytes: number, owner: string): void {
+    this.#pool.change(bytes, owner);
+    if (bytes < 0) this.#wake();
+  }
+
+  /** Those that wait are woken in their order. */
+  #wake(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
+}
+
+/** What the conversation of one run uses, until `release`. */
+export class HistoryShare {
+  readonly #memory: HistoryMemory;
+  #owner: string;
+  #answers: MemoryShare | undefined;
+  #bytes = 0;
+  #onRead: (() => void) | undefined;
+
+  /** @param onRead Called once when the conversation is read, or is not going to be. */
+  constructor(memory: HistoryMemory, owner: string, onRead?: () => void) {
+    this.#memory = memory;
+    this.#owner = owner;
+    this.#onRead = onRead;
+  }
+
+  /** Memory for the answers of a run that no call waits for, until `release`. */
+  openAnswers(owner: string): MemoryShare {
+    this.#answers ??= this.#memory.account.openAnswers(owner, true);
+    return this.#answers;
+  }
+
+  /** Checks a conversation that a run in the background will read later. @throws InvalidRequestError */
+  check(messages: readonly Message[], field: string): void {
+    this.#memory.check(measureMemory(messages), field, this.#owner, undefined);
+  }
+
+  /** Takes memory for a conversation. @throws InvalidRequestError, RateLimitError if it does not fit. */
+  take(messages: readonly Message[], field: string): void {
+    const bytes = measureMemory(messages);
+    this.#memory.check(bytes, field, this.#owner, this.#bytes);
+    this.#set(bytes);
+  }
+
+  /** Takes memory for a conversation that was let in before. */
+  settle(messages: readonly Message[], owner = this.#owner): void {
+    this.#set(0);
+    this.#owner = owner;
+    this.#set(measureMemory(messages));
+    this.#endRead();
+  }
+
+  /** Gives everything back. Can be called again. */
+  release(): void {
+    this.#set(0);
+    this.#answers?.end();
+    this.#endRead();
+  }
+
+  #endRead(): void {
+    const onRead = this.#onRead;
+    this.#onRead = undefined;
+    onRead?.();
+  }
+
+  #set(bytes: number): void {
+    const more = bytes - this.#bytes;
+    this.#bytes = bytes;
+    if (more !== 0) this.#memory.change(more, this.#owner);
+  }
+}

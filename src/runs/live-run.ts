@@ -2,14 +2,14 @@ import { AbortError, RequestTimeoutError, toSdkError } from "../core/errors.ts";
 import type { GenerateResult, StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { StepRestart_Reason as Reason, type Run, type RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal } from "../generation/loop/linked-signal.ts";
+import type { RunOptions } from "./engine.ts";
 import { isOutage } from "./errors.ts";
 import { EventHub } from "./event-hub.ts";
-import { isAbandoned, isRepeated } from "./ids.ts";
-import { HoldLostError, Journal } from "./journal.ts";
-import { runAfter, runAfterFailure } from "./outcome.ts";
+import { isAbandoned, isRepeated } from "./messages.ts";
 import { type RecoveryParts, requeueRun } from "./recovery.ts";
 import { RunExecution, type RunPlan } from "./run-execution.ts";
-import { type RunLog, UnstoredLog } from "./run-log.ts";
+import { HoldLostError, Journal, type RunLog, UnstoredLog } from "./run-log.ts";
+import { runAfter, runAfterFailure } from "./status.ts";
 import type { Hold, StoredRun } from "./store.ts";
 
 /** Options of a run in progress. */
@@ -22,6 +22,8 @@ export interface LiveRunOptions {
   readonly events: readonly RunEvent[];
   /** Aborts the run: the signal of the caller of a foreground run. */
   readonly signal?: AbortSignal | undefined;
+  /** Gets the answers of a run that is not stored. */
+  readonly onMessages?: RunOptions["onMessages"];
   /** Called once when the run is over, requires action, or goes on elsewhere. */
   readonly onEnd: (run: Run) => void;
 }
@@ -36,41 +38,41 @@ export class LiveRun {
   readonly #journal: Journal | undefined;
   readonly #scope: LinkedSignal;
   readonly #execution: RunExecution;
-  #run: Run;
+  /** As it is now, without its steps. */
+  run: Run;
   #isCancelRequested = false;
-  #isEnding = false;
+  /** Whether its end is being written: nothing changes it any more. */
+  isEnding = false;
   /** Whether the run is to go on elsewhere as soon as possible. */
   #isLeaving = false;
   #interruption: Reason | undefined;
 
   /** Begins at once. */
   constructor(options: LiveRunOptions) {
-    const { parts, plan, stored, signal, events } = options;
+    const { parts, plan, stored, signal, events, onMessages } = options;
     this.#options = options;
-    this.#run = plan.run;
+    this.run = plan.run;
     const next = plan.run.lastSequence + 1;
     const hub = new EventHub(next - events.length);
     this.hub = hub;
     hub.publish(events);
     this.#scope = new LinkedSignal(signal);
-    const onFailure = (error: Error) => this.#takeFailure(error);
+    const onFailure = (error: Error) => {
+      if (plan.isResumable && isOutage(error)) this.#interrupt(Reason.LOST, error.message);
+      else this.abort(toSdkError(error));
+    };
     if (stored !== undefined)
       this.#journal = new Journal({ store: parts.store, hold: stored.hold, hub, onFailure }, next);
-    this.#log = this.#journal ?? new UnstoredLog(hub, next);
+    this.#log = this.#journal ?? new UnstoredLog(hub, next, onMessages);
     this.#execution = new RunExecution(plan, this.#log, hub, () => this.#isLeaving && this.handOver());
     // A run that waits for its reader must continue to notice that it was aborted.
     this.#scope.signal.addEventListener("abort", () => hub.setCaller(undefined), { once: true });
     this.ended = this.#drive();
   }
 
-  /** The run as it is now, without its steps. */
-  get run(): Run {
-    return this.#run;
-  }
-
-  /** Whether its end is being written: nothing changes it any more. */
-  get isEnding(): boolean {
-    return this.#isEnding;
+  /** Undefined if the run is not stored. */
+  get owner(): string | undefined {
+    return this.#options.stored?.owner;
   }
 
   get steps(): readonly StepResult[] {
@@ -107,13 +109,8 @@ export class LiveRun {
     if (stored === undefined) this.abort(new AbortError(problem));
   }
 
-  #takeFailure(error: Error): void {
-    if (this.#options.plan.isResumable && isOutage(error)) this.#interrupt(Reason.LOST, error.message);
-    else this.abort(toSdkError(error));
-  }
-
   #interrupt(reason: Reason, why: string): void {
-    if (this.#isEnding || this.#scope.signal.aborted) return;
+    if (this.isEnding || this.#scope.signal.aborted) return;
     this.#interruption = reason;
     this.abort(new AbortError(why));
   }
@@ -128,11 +125,16 @@ export class LiveRun {
       if (ended === undefined) await this.#leave();
       else await this.#conclude(ended);
     } catch (thrown) {
-      this.#giveUp(thrown);
+      // The run is left as the store has it: another process holds it, or this one recovers it when it can.
+      const { id, background } = this.run;
+      const isLost = thrown instanceof HoldLostError;
+      if (!isLost) parts.observer.failed?.(`write the end of the run ${id}`, thrown);
+      const goesOn = isLost || background;
+      this.hub.close(goesOn ? { case: "elsewhere" } : { case: "failed", error: toSdkError(thrown) });
     } finally {
       unsubscribe?.();
       this.#scope.release();
-      this.#options.onEnd(this.#run);
+      this.#options.onEnd(this.run);
     }
   }
 
@@ -150,37 +152,27 @@ export class LiveRun {
 
   /** Writes the final state of the run with all pending changes, and only then publishes it. */
   async #conclude(ended: Run): Promise<void> {
-    this.#isEnding = true;
+    this.isEnding = true;
     const cancelRequested = this.#isCancelRequested;
     const afterFullStore = (error: Error) => ({
       ...runAfterFailure(this.#execution.run, error),
       cancelRequested,
     });
-    this.#run = await this.#log.end({ ...ended, cancelRequested }, afterFullStore);
+    this.run = await this.#log.end({ ...ended, cancelRequested }, afterFullStore);
     this.hub.close({ case: "over" });
   }
 
   async #leave(): Promise<void> {
     const { parts, plan, stored } = this.#options;
-    this.#isEnding = true;
+    this.isEnding = true;
     if (this.#journal === undefined || stored === undefined) return;
     const { run, steps } = this.#execution;
     const lastSequence = await this.#journal.finish(run);
     const made = run.attempts.filter((attempt) => !plan.run.attempts.includes(attempt));
     const attempt = made.findLast((one) => isAbandoned(one, steps.length + 1));
     const reason = this.#interruption ?? Reason.LOST;
-    this.#run = { ...run, lastSequence };
-    await requeueRun(parts, { ...stored, run: this.#run }, { reason, abandoned: { attempt } });
+    this.run = { ...run, lastSequence };
+    await requeueRun(parts, { ...stored, run: this.run }, { reason, abandoned: { attempt } });
     this.hub.close({ case: "elsewhere" });
-  }
-
-  /** The run is left as the store has it: another process holds it, or this one recovers it when it can. */
-  #giveUp(thrown: unknown): void {
-    const { id, background } = this.#run;
-    const isLost = thrown instanceof HoldLostError;
-    if (!isLost) this.#options.parts.observer.failed?.(`write the end of the run ${id}`, thrown);
-    this.hub.close(
-      isLost || background ? { case: "elsewhere" } : { case: "failed", error: toSdkError(thrown) },
-    );
   }
 }

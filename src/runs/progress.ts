@@ -8,12 +8,9 @@ import {
   RunStatus,
 } from "../gen/outrigger/v1/run_pb.ts";
 import type { StreamStart } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { nextTurn, PAGE_EVENTS } from "./event-hub.ts";
 import type { EarlierWork } from "./run-execution.ts";
 import type { RunStore, StoredRun } from "./store.ts";
-import { nextTurn } from "./turns.ts";
-
-/** Events that are read from a store at a time. */
-const PAGE_EVENTS = 256;
 
 /** How far a run has come. */
 export interface RunProgress extends EarlierWork {
@@ -37,7 +34,14 @@ export async function readProgress(store: RunStore, { run, request }: StoredRun)
   const steps = await store.readSteps(run.id);
   const tail = new Tail(steps.length);
   for (let end = run.lastSequence + 1; end > 0 && !tail.isComplete; end -= PAGE_EVENTS) {
-    const events = await readRange(store, run.id, Math.max(0, end - PAGE_EVENTS), end);
+    const events: RunEvent[] = [];
+    // A page with large events has fewer.
+    for (let next = Math.max(0, end - PAGE_EVENTS); next < end; ) {
+      const page = await store.readEvents(run.id, next - 1, end - next);
+      if (page.length === 0) break;
+      events.push(...page);
+      next += page.length;
+    }
     tail.addBefore(events);
     await nextTurn();
   }
@@ -46,17 +50,6 @@ export async function readProgress(store: RunStore, { run, request }: StoredRun)
   const approvedResults = request.approvals.length === 0 ? [] : await readApprovedResults(store, run.id);
   const mayHaveCalled = openCall !== undefined || (hasTools && begun.length === 0);
   return { steps, begun, openCall, losses, isFinished, isSubmitted, approvedResults, mayHaveCalled };
-}
-
-async function readRange(store: RunStore, runId: string, from: number, end: number): Promise<RunEvent[]> {
-  const events: RunEvent[] = [];
-  while (from + events.length < end) {
-    const next = from + events.length;
-    const page = await store.readEvents(runId, next - 1, end - next);
-    if (page.length === 0) break;
-    events.push(...page);
-  }
-  return events;
 }
 
 /** Results of calls that were approved before the run: they are executed before its first model call. */
@@ -114,6 +107,8 @@ class Tail {
       case "stepFinish":
         this.isFinished = isOfLatestStep;
         this.isComplete = isOfLatestStep;
+        // A process that has finished a step listed the tools before.
+        this.hasLists ||= isOfLatestStep && this.#isLatest;
         return;
       case "mcpToolList":
         this.hasLists ||= this.#isLatest;
@@ -121,18 +116,14 @@ class Tail {
       case "mcpToolFinish":
         this.#answered.add(event.value.result?.toolCallId ?? "");
         return;
-      case "mcpToolStart":
-        this.#addStart(step, event.value);
+      case "mcpToolStart": {
+        const { id = "" } = event.value.call ?? {};
+        if (!this.#answered.has(id)) this.begun.push({ step, start: event.value });
+        this.#answered.add(id);
         return;
+      }
       case "stepRestart":
         if (event.value.reason === Reason.LOST) this.losses += 1;
     }
-  }
-
-  #addStart(step: number, start: McpToolStart): void {
-    const { id = "" } = start.call ?? {};
-    if (this.#answered.has(id)) return;
-    this.#answered.add(id);
-    this.begun.push({ step, start });
   }
 }

@@ -48,12 +48,15 @@ export async function readRunInput(
   previous: StoredRun | undefined,
   { maxSteps }: Pick<RunLimits, "maxSteps">,
 ): Promise<RunDraft> {
-  const input = given ?? ownInput(request);
+  const { options = create(GenerationOptionsSchema), approvals } = request;
+  const { request: modelRequest = create(RequestSchema), prompt } = options;
+  const messages: readonly Message[] = prompt === "" ? modelRequest.messages : [userMessage(prompt)];
+  const input = given ?? messages.map((message) => ({ message, originJson: "" }));
   checkRequest(request, input, previous?.run);
-  const generation = await readGeneration(request, given, maxSteps);
+  const mayHaveNoMessages = (given?.length ?? 0) > 0 || approvals.length > 0;
+  const settings = { toolRounds: maxSteps, mayHaveNoMessages };
+  const generation = await readOptions(request.options, "options", { maxSteps }, settings);
   const { tools, servers, knownTools } = chooseTools(request, previous);
-  const { options = create(GenerationOptionsSchema) } = request;
-  const { request: modelRequest = create(RequestSchema) } = options;
   return {
     request: {
       ...request,
@@ -67,31 +70,6 @@ export async function readRunInput(
     isStored: request.store ?? true,
     hasSecrets: servers.some(hasSecrets),
   };
-}
-
-/** Reads again what a run was created with, as it is stored. */
-export function readStoredRequest(request: CreateRunRequest, maxSteps: number): Promise<Generation> {
-  return readOptions(
-    request.options,
-    "options",
-    { maxSteps },
-    { toolRounds: maxSteps, mayHaveNoMessages: true },
-  );
-}
-
-function readGeneration(
-  request: CreateRunRequest,
-  given: readonly NewMessage[] | undefined,
-  maxSteps: number,
-): Promise<Generation> {
-  const mayHaveNoMessages = (given?.length ?? 0) > 0 || request.approvals.length > 0;
-  return readOptions(request.options, "options", { maxSteps }, { toolRounds: maxSteps, mayHaveNoMessages });
-}
-
-function ownInput({ options }: CreateRunRequest): readonly NewMessage[] {
-  const { prompt = "", request } = options ?? {};
-  const messages: readonly Message[] = prompt === "" ? (request?.messages ?? []) : [userMessage(prompt)];
-  return messages.map((message) => ({ message, originJson: "" }));
 }
 
 /** The tools of a request, or those of the run that it continues, without credentials. */

@@ -3,9 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { AbortError, ServerError, toSdkError } from "../core/errors.ts";
 import { type Attempt, AttemptSchema } from "../gen/outrigger/v1/attempt_pb.ts";
-import type { ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import {
-  type McpTool,
   StepRestart_Reason as Reason,
   type Run,
   RunStatus,
@@ -15,15 +13,13 @@ import { failedResult } from "../generation/loop/failed-result.ts";
 import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
 import type { RunObserver } from "./engine.ts";
 import { isOutage, StoreFullError } from "./errors.ts";
-import { isAbandoned } from "./ids.ts";
-import { createResultOutputs } from "./outputs.ts";
+import { createResultOutputs, isAbandoned } from "./messages.ts";
 import { type BegunCall, type RunProgress, readProgress } from "./progress.ts";
 import { hasSecrets } from "./read-request.ts";
 import { createRunEvent, createStatusEvent, type RunEventValue } from "./run-log.ts";
-import { toolFinishEvent } from "./server-tool-executor.ts";
-import { mayRepeat } from "./server-tools.ts";
+import { mayRepeat, toolFinishEvent } from "./server-tools.ts";
 import { type StatusChange, withStatus } from "./status.ts";
-import type { HeldRun, RunStore, RunWrite } from "./store.ts";
+import type { HeldRun, RunStore } from "./store.ts";
 
 /** How many processes may be lost in one step, so that a run that ends its processes is not executed for ever. */
 const MAX_LOSSES = 3;
@@ -38,10 +34,13 @@ export interface RecoveryParts {
   readonly observer: RunObserver;
 }
 
-/** Why a run is not executed any more, and what is known of the model call that was under way. */
+/** Why a run is not executed any more. */
 export interface Interruption {
   readonly reason: Reason;
-  /** Undefined: the store shows whether a call was under way. */
+  /**
+   * The model call that was under way, which the run has among its attempts. Undefined: the store shows whether a call was
+   * under way.
+   */
   readonly abandoned?: { readonly attempt: Attempt | undefined } | undefined;
 }
 
@@ -55,7 +54,17 @@ export async function recoverRun(parts: RecoveryParts, held: HeldRun): Promise<v
   const { run } = held;
   if (run.cancelRequested) return cancelHeldRun(parts, held);
   if (!run.background) return failHeldRun(parts, held, stopped("the sidecar that executed the run stopped"));
-  if (!isResumable(held)) return failHeldRun(parts, held, secretsLost());
+  // Only its process could have continued it.
+  if (!isResumable(held))
+    return failHeldRun(
+      parts,
+      held,
+      new ServerError(
+        "the sidecar that executed the run stopped, and no other one has the credentials of the run's MCP servers, " +
+          "which are not stored",
+        { retryable: true },
+      ),
+    );
   try {
     await requeueRun(parts, held, { reason: Reason.LOST });
   } catch (thrown) {
@@ -89,28 +98,14 @@ async function endHeldRun(
   fields: StatusChange,
 ): Promise<void> {
   const lastSequence = run.lastSequence + 1;
-  const ended = withStatus(run, status, {
-    ...fields,
-    lastSequence,
-    requiredResults: [],
-    requiredApprovals: [],
-    endedAt: timestampNow(),
-  });
+  const noCalls = { requiredResults: [], requiredApprovals: [] };
+  const ended = withStatus(run, status, { ...fields, ...noCalls, lastSequence, endedAt: timestampNow() });
   const events = [createStatusEvent(lastSequence, ended)];
   if (await store.write({ hold, run: ended, events })) observer.runEnded?.(ended);
 }
 
 function stopped(what: string): ServerError {
   return new ServerError(`${what} before the run was over`, { retryable: true });
-}
-
-/** The error of a run that only its process could have continued. */
-function secretsLost(): ServerError {
-  return new ServerError(
-    "the sidecar that executed the run stopped, and no other one has the credentials of the run's MCP servers, " +
-      "which are not stored",
-    { retryable: true },
-  );
 }
 
 /**
@@ -120,110 +115,62 @@ function secretsLost(): ServerError {
 export async function requeueRun(
   parts: RecoveryParts,
   held: HeldRun,
-  interruption: Interruption,
+  { reason, abandoned: known }: Interruption,
 ): Promise<void> {
   const progress = await readProgress(parts.store, held);
-  const restart = new Restart(held, progress, interruption);
-  const reason = restart.reasonAgainst;
-  if (reason === undefined) await parts.store.write(restart.write);
-  else await failHeldRun(parts, restart.heldWithAttempt, reason);
+  const { steps, isSubmitted, isFinished, losses, begun } = progress;
+  const last = steps.at(-1);
+  const isWaiting = isSubmitted && last !== undefined && getOpenCalls(last).length > 0;
+  // Whether the model has answered already, and only the tools of the latest step are continued.
+  const continuesAnswer = last !== undefined && (!isFinished || isWaiting);
+  const step = steps.length + (continuesAnswer ? 0 : 1);
+  const found =
+    known === undefined && !continuesAnswer && progress.mayHaveCalled
+      ? toAbandonedAttempt(held.run, step, progress)
+      : undefined;
+  const attempt = known?.attempt ?? found;
+  const run: Run = found === undefined ? held.run : { ...held.run, attempts: [...held.run.attempts, found] };
+  const fail = (why: string) => failHeldRun(parts, { ...held, run }, stopped(why));
+  if (reason === Reason.LOST && losses >= MAX_LOSSES)
+    return fail(`the sidecars that executed step ${step} stopped ${MAX_LOSSES + 1} times`);
+  if (attempt !== undefined && run.attempts.filter((each) => isAbandoned(each, step)).length > 1)
+    return fail(`the model was called twice for step ${step}, and both times the sidecar stopped`);
+
+  const interrupted = begun.map((call) => toInterruption(run, call)).filter((call) => call !== undefined);
+  const results = interrupted.map(({ result }) => result);
+  const restart = create(StepRestartSchema, {
+    reason,
+    continuesAnswer,
+    interruptedToolCallIds: results.map(({ toolCallId }) => toolCallId),
+    ...(attempt === undefined ? {} : { abandonedAttempt: attempt }),
+  });
+  const values: [number, RunEventValue][] = [
+    ...interrupted.map(({ call, event }): [number, RunEventValue] => [call.step, event]),
+    [step, { case: "stepRestart", value: restart }],
+  ];
+  const first = run.lastSequence + 1;
+  const lastSequence = first + values.length;
+  const queued = withStatus(run, RunStatus.QUEUED, { lastSequence });
+  await parts.store.write({
+    hold: held.hold,
+    run: queued,
+    events: [
+      ...values.map(([ofStep, value], index) => createRunEvent(first + index, ofStep, value)),
+      createStatusEvent(lastSequence, queued),
+    ],
+    latestStep:
+      continuesAnswer && results.length > 0 ? withProgress(last, { results, repairedCalls: [] }) : undefined,
+    messages: createResultOutputs(run.id, results),
+  });
 }
 
-class Restart {
-  readonly #held: HeldRun;
-  readonly #progress: RunProgress;
-  readonly #interruption: Interruption;
-  /** Whether the model has answered already, and only the tools of the latest step are continued. */
-  readonly #continuesAnswer: boolean;
-
-  constructor(held: HeldRun, progress: RunProgress, interruption: Interruption) {
-    const last = progress.steps.at(-1);
-    const isWaiting = progress.isSubmitted && last !== undefined && getOpenCalls(last).length > 0;
-    this.#held = held;
-    this.#progress = progress;
-    this.#interruption = interruption;
-    this.#continuesAnswer = last !== undefined && (!progress.isFinished || isWaiting);
-  }
-
-  get reasonAgainst(): ServerError | undefined {
-    if (this.#interruption.reason === Reason.LOST && this.#progress.losses >= MAX_LOSSES)
-      return stopped(`the sidecars that executed step ${this.#step} stopped ${MAX_LOSSES + 1} times`);
-    const calls = this.heldWithAttempt.run.attempts.filter((attempt) => isAbandoned(attempt, this.#step));
-    if (this.#attempt === undefined || calls.length < 2) return undefined;
-    return stopped(`the model was called twice for step ${this.#step}, and both times the sidecar stopped`);
-  }
-
-  get heldWithAttempt(): HeldRun {
-    const { run } = this.#held;
-    const attempt = this.#interruption.abandoned === undefined ? this.#attempt : undefined;
-    return attempt === undefined
-      ? this.#held
-      : { ...this.#held, run: { ...run, attempts: [...run.attempts, attempt] } };
-  }
-
-  get write(): RunWrite {
-    const { run, hold } = this.#held;
-    const { steps } = this.#progress;
-    const interrupted = this.#progress.begun.filter((call) => !this.#mayRepeat(call));
-    const results = interrupted.flatMap(({ start }) => start.call ?? []).map(toInterruptedResult);
-    const values = [...interrupted.flatMap((call) => this.#toFinish(call)), this.#toRestart(results)];
-    const first = run.lastSequence + 1;
-    const lastSequence = first + values.length;
-    const queued = withStatus(this.heldWithAttempt.run, RunStatus.QUEUED, { lastSequence });
-    const last = steps.at(-1);
-    return {
-      hold,
-      run: queued,
-      events: [
-        ...values.map(({ step, value }, index) => createRunEvent(first + index, step, value)),
-        createStatusEvent(lastSequence, queued),
-      ],
-      latestStep:
-        this.#continuesAnswer && last !== undefined && results.length > 0
-          ? withProgress(last, { results, repairedCalls: [] })
-          : undefined,
-      messages: createResultOutputs(run.id, results),
-    };
-  }
-
-  get #step(): number {
-    return this.#progress.steps.length + (this.#continuesAnswer ? 0 : 1);
-  }
-
-  get #attempt(): Attempt | undefined {
-    const { abandoned } = this.#interruption;
-    if (abandoned !== undefined) return abandoned.attempt;
-    if (this.#continuesAnswer || !this.#progress.mayHaveCalled) return undefined;
-    return toAbandonedAttempt(this.#held.run, this.#step, this.#progress);
-  }
-
-  #findTool({ start }: BegunCall): McpTool | undefined {
-    const { serverLabel, toolName } = start;
-    const tools = this.#held.run.mcpTools;
-    return tools.find((tool) => tool.serverLabel === serverLabel && tool.toolName === toolName);
-  }
-
-  #mayRepeat(call: BegunCall): boolean {
-    const tool = this.#findTool(call);
-    return tool !== undefined && mayRepeat(tool);
-  }
-
-  #toFinish(call: BegunCall): { readonly step: number; readonly value: RunEventValue }[] {
-    const { step, start } = call;
-    if (start.call === undefined) return [];
-    return [{ step, value: toolFinishEvent(toInterruptedResult(start.call), this.#findTool(call)) }];
-  }
-
-  #toRestart(interrupted: readonly ToolResult[]): { readonly step: number; readonly value: RunEventValue } {
-    const attempt = this.#attempt;
-    const value = create(StepRestartSchema, {
-      reason: this.#interruption.reason,
-      continuesAnswer: this.#continuesAnswer,
-      interruptedToolCallIds: interrupted.map(({ toolCallId }) => toolCallId),
-      ...(attempt === undefined ? {} : { abandonedAttempt: attempt }),
-    });
-    return { step: this.#step, value: { case: "stepRestart", value } };
-  }
+/** The result of a call that was begun, and its event. Undefined if the call may be repeated. */
+function toInterruption(run: Run, call: BegunCall) {
+  const { serverLabel, toolName, call: toolCall } = call.start;
+  const tool = run.mcpTools.find((each) => each.serverLabel === serverLabel && each.toolName === toolName);
+  if (toolCall === undefined || (tool !== undefined && mayRepeat(tool))) return undefined;
+  const result = failedResult(toolCall, INTERRUPTED);
+  return { call, result, event: toolFinishEvent(result, tool) };
 }
 
 function toAbandonedAttempt(run: Run, step: number, { openCall }: RunProgress): Attempt {
@@ -238,8 +185,4 @@ function toAbandonedAttempt(run: Run, step: number, { openCall }: RunProgress): 
     ...(openCall?.startedAt === undefined ? {} : { startedAt: openCall.startedAt }),
     error: error.toProto(),
   });
-}
-
-function toInterruptedResult(call: { readonly id: string }): ToolResult {
-  return failedResult(call, INTERRUPTED);
 }

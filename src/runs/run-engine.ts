@@ -1,37 +1,35 @@
 import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
-import { type Batches, lazyBatches } from "../core/batches.ts";
+import { checkEnum, Violations } from "../client/violations.ts";
+import type { Batches } from "../core/batches.ts";
 import { anyCaller, type Caller } from "../core/caller.ts";
-import { invalidField, ServerError } from "../core/errors.ts";
+import { ServerError } from "../core/errors.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
-import { type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
-import type {
-  CreateRunRequest,
-  ListRunsRequest,
-  ListRunsResponse,
-  SubmitToolResultsRequest,
+import { type RunEvent, RunStatus, RunStatusSchema } from "../gen/outrigger/v1/run_pb.ts";
+import {
+  type CreateRunRequest,
+  type ListRunsRequest,
+  type ListRunsResponse,
+  ListRunsResponseSchema,
+  type SubmitToolResultsRequest,
 } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { Delivery } from "./delivery.ts";
 import type { RunEngine, RunInput, RunObserver, RunOptions, RunWithOrigin, StartedRun } from "./engine.ts";
-import { type EngineParts, waitForRun } from "./engine-parts.ts";
+import { type EngineParts, KnownRuns, waitForRun } from "./engine-parts.ts";
 import { missing, RunLimitError, RunStateError, StoreUnreachableError } from "./errors.ts";
+import { RunFeeds } from "./event-hub.ts";
 import { Executions } from "./executions.ts";
-import { Gate } from "./gate.ts";
-import { HistoryMemory, type HistoryShare } from "./history-memory.ts";
-import { KnownRuns } from "./known-runs.ts";
-import { DEFAULT_RUN_LIMITS, type RunLimits } from "./limits.ts";
-import { listRuns } from "./list-runs.ts";
+import { DEFAULT_RUN_LIMITS, Gate, HistoryMemory, type HistoryShare, type RunLimits } from "./limits.ts";
 import { hasSecrets, type RunDraft, readRunInput } from "./read-request.ts";
 import { cancelHeldRun, failHeldRun, releaseRun } from "./recovery.ts";
-import { type CreatedRun, createInStore, createUnstored } from "./run-creation.ts";
-import { NO_SERVER_TOOLS, type RunPlan } from "./run-execution.ts";
-import { RunFeeds } from "./run-feeds.ts";
+import { type CreatedRun, createRun } from "./run-creation.ts";
 import { createStatusEvent } from "./run-log.ts";
 import { getInputPath, planCreated, planStored } from "./run-plan.ts";
-import type { ServerTools } from "./server-tools.ts";
+import { NO_SERVER_TOOLS, type ServerTools } from "./server-tools.ts";
 import { isTerminal, isUnderWay, withStatus } from "./status.ts";
-import type { HeldRun, Holder, RunStore, StoredRun } from "./store.ts";
+import type { HeldRun, RunStore, StoredRun } from "./store.ts";
 import { submitResults } from "./submission.ts";
 import { Threads } from "./threads.ts";
 
@@ -52,6 +50,14 @@ export interface RunEngineOptions {
 
 /** How long CancelRun waits for the end of a run, in milliseconds. */
 const CANCEL_WAIT_MS = 10_000;
+
+/** Runs in a page of a list: by default, and at most. */
+const PAGE_SIZE = { default: 20, max: 100 };
+
+/** The run that a submission needs if it has MCP servers with credentials. */
+const CREDENTIALS_ELSEWHERE =
+  "one whose MCP servers need no credentials, or whose credentials this sidecar has; they are not stored, so that " +
+  "only a new run with previous_run_id and mcp_servers can continue it here";
 
 /** Creates an engine, which begins to execute queued runs at once. */
 export function createRunEngine(options: RunEngineOptions): RunEngine {
@@ -75,6 +81,7 @@ class Engine implements RunEngine {
     account = new MemoryAccount(),
   }: RunEngineOptions) {
     const limits = { ...DEFAULT_RUN_LIMITS, ...overrides };
+    const { maxForegroundRuns, maxBackgroundRuns, maxToolExecutions, maxStreamReaders } = limits;
     this.#parts = {
       client,
       callerNamed,
@@ -85,7 +92,12 @@ class Engine implements RunEngine {
       holder: { id: randomUUID(), timeoutMs: limits.leaseMs },
       known: new KnownRuns(),
       account,
-      gates: createGates(limits, account),
+      gates: {
+        foreground: new Gate("max_foreground_runs", maxForegroundRuns, "runs in the foreground", account),
+        background: new Gate("max_background_runs", maxBackgroundRuns, "runs in the background", account),
+        tools: new Gate("max_tool_executions", maxToolExecutions, "tool executions", account),
+        readers: new Gate("max_stream_readers", maxStreamReaders, "readers of events", account),
+      },
       histories: new HistoryMemory(account),
       live: new Map(),
       feeds: new RunFeeds(),
@@ -97,17 +109,24 @@ class Engine implements RunEngine {
 
   async createRun(input: RunInput, options: RunOptions): Promise<StartedRun> {
     this.#refuseWhileDraining();
-    const { background, store: isStored = true } = input.request;
-    const draft = await this.#read(input, options.owner);
-    if (background && isStored && !draft.hasSecrets) return this.#queue(draft, input, options);
-    return this.#enter(background ? "background" : "foreground", options.owner, async (leave, share) => {
-      const created = await this.#create(draft, input, options, share, isStored ? "begins" : "unstored");
+    const { owner } = options;
+    const previous = await this.#findPrevious(input.request, owner);
+    const draft = await readRunInput(input, previous, this.#parts.limits);
+    this.#parts.serverTools.check(draft.servers, "mcp_servers");
+    const { background } = input.request;
+    if (background && draft.isStored && !draft.hasSecrets) {
+      await this.#checkQueue(owner);
+      const share = this.#parts.histories.begin(owner);
+      const { run } = await this.#create(draft, input, options, share, false);
+      // Another process may have begun it already.
+      return this.#executions.readInBackground(run, options, -1);
+    }
+    return this.#enter(background, owner, async (leave, share) => {
+      const created = await this.#create(draft, input, options, share, true);
       const plan = planCreated(this.#parts, draft, created, input, options, share);
       const { hold } = created;
-      const stored = hold && { hold, owner: options.owner, request: draft.request };
-      if (!background) return this.#executions.startForCaller(plan, stored, leave, options);
-      this.#executions.start(plan, stored, leave);
-      return this.#executions.readInBackground(created.run, options, -1);
+      const stored = hold && { hold, owner, request: draft.request };
+      return this.#executions.startForCaller(plan, stored, leave, options);
     });
   }
 
@@ -119,42 +138,38 @@ class Engine implements RunEngine {
     const needsSecrets = found.request.mcpServers.some(hasSecrets);
     if (background && !needsSecrets) {
       const { held } = await this.#submit(request, found, RunStatus.QUEUED);
-      return this.#executions.readInBackground(held.run, options, held.run.lastSequence - 1);
+      return this.#executions.readInBackground(held.run, options);
     }
     const servers = this.#executions.serversWithSecrets(found.run.id);
     if (needsSecrets && servers === undefined && found.run.status === RunStatus.REQUIRES_ACTION)
       throw new RunStateError("run_id", found.run.id, found.run.status, CREDENTIALS_ELSEWHERE);
-    return this.#enter(background ? "background" : "foreground", options.owner, async (leave, share) => {
+    return this.#enter(background, options.owner, async (leave, share) => {
       // Once the submission is written nothing may refuse the run: its memory is counted even if it is too much.
       this.#parts.histories.check(0, "run_id", options.owner, 0);
       const { held, steps } = await this.#submit(request, found, RunStatus.IN_PROGRESS);
       const stored = await this.#orFail(held, () => planStored(this.#parts, held, share));
-      const { client = stored.client, deadline } = background ? {} : options;
+      const {
+        client = stored.client,
+        deadline,
+        isStreamed = true,
+      }: Partial<RunOptions> = background ? {} : options;
       const earlier = { approvedResults: [], ...stored.earlier, steps, isSubmitted: true, isFinished: true };
-      const plan = { ...stored, client, deadline, earlier, servers: servers ?? stored.servers };
+      const plan = { ...stored, client, deadline, isStreamed, earlier, servers: servers ?? stored.servers };
       share.settle([...plan.conversation.history, ...plan.conversation.input]);
-      if (!background) return this.#executions.startForCaller(plan, held, leave, options);
-      this.#executions.start(plan, held, leave);
-      return this.#executions.readInBackground(held.run, options, held.run.lastSequence - 1);
+      return this.#executions.startForCaller(plan, held, leave, options);
     });
   }
 
-  getRun(owner: string, runId: string): Promise<RunWithOrigin> {
-    return this.#executions.getRun(owner, runId);
+  getRun(owner: string, runId: string, withSteps = true): Promise<RunWithOrigin> {
+    return this.#executions.getRun(owner, runId, withSteps);
   }
 
-  streamRun(owner: string, runId: string, afterSequence: number, signal: AbortSignal): Batches<RunEvent> {
-    return lazyBatches(async () => {
-      if (afterSequence < -1)
-        throw invalidField("after_sequence", `expected a number from -1, found ${afterSequence}`);
-      // The events themselves are found by the id of their run alone.
-      if ((await this.#parts.store.getRun(owner, runId)) === undefined) throw missing("run", runId);
-      return this.#executions.read({ owner, runId, after: afterSequence }, signal);
-    });
+  streamRun(owner: string, runId: string, after: number, signal: AbortSignal): Batches<RunEvent> {
+    return this.#executions.read({ owner, runId, after }, signal, true);
   }
 
   async cancelRun(owner: string, runId: string): Promise<RunWithOrigin> {
-    const { store, live, holder } = this.#parts;
+    const { store, live, holder, known } = this.#parts;
     if ((await store.getRun(owner, runId)) === undefined) throw missing("run", runId);
     // If its end is being written, that counts; a run that is being handed over can be cancelled afterwards.
     if (live.get(runId)?.isEnding === true) await live.get(runId)?.ended;
@@ -163,19 +178,32 @@ class Engine implements RunEngine {
     const stored = await store.requestCancel(owner, runId);
     if (stored !== undefined && !isTerminal(stored.run.status)) {
       const isIdle = running === undefined && stored.run.status !== RunStatus.IN_PROGRESS;
-      if (isIdle)
-        await this.#known(runId, async () => {
-          await this.#delivery.untilAlive();
-          const held = await store.take(runId, holder);
-          if (held !== undefined) await cancelHeldRun(this.#parts, held);
-        });
+      const cancelIdle = async () => {
+        await this.#delivery.untilAlive();
+        const held = await store.take(runId, holder);
+        if (held !== undefined) await cancelHeldRun(this.#parts, held);
+      };
+      if (isIdle) await known.during(runId, cancelIdle, () => false);
       await waitForRun(this.#parts, { owner, runId }, CANCEL_WAIT_MS);
     }
     return this.getRun(owner, runId);
   }
 
-  listRuns(owner: string, request: ListRunsRequest): Promise<ListRunsResponse> {
-    return listRuns(this.#parts.store, owner, request);
+  async listRuns(
+    owner: string,
+    { pageSize, pageToken, threadId, statuses }: ListRunsRequest,
+  ): Promise<ListRunsResponse> {
+    const violations = new Violations();
+    if (pageSize < 0 || pageSize > PAGE_SIZE.max)
+      violations.add("page_size", `expected a number from 1 to ${PAGE_SIZE.max}, found ${pageSize}`);
+    for (const [index, status] of statuses.entries())
+      checkEnum(RunStatusSchema, status, `statuses[${index}]`, violations);
+    violations.throwIfAny();
+    const limit = pageSize === 0 ? PAGE_SIZE.default : pageSize;
+    const query = { threadId, statuses, after: pageToken, limit };
+    const { elements, hasMore } = await this.#parts.store.listRuns(owner, query);
+    const nextPageToken = hasMore ? (elements.at(-1)?.id ?? "") : "";
+    return create(ListRunsResponseSchema, { runs: [...elements], nextPageToken });
   }
 
   async deleteRun(owner: string, runId: string): Promise<void> {
@@ -205,13 +233,6 @@ class Engine implements RunEngine {
     if (this.#isDraining) throw new ServerError("the sidecar is shutting down and starts no more runs");
   }
 
-  async #read(input: RunInput, owner: string): Promise<RunDraft> {
-    const previous = await this.#findPrevious(input.request, owner);
-    const draft = await readRunInput(input, previous, this.#parts.limits);
-    this.#parts.serverTools.check(draft.servers, "mcp_servers");
-    return draft;
-  }
-
   /** The run to continue, if the new run needs to know it. */
   async #findPrevious(request: CreateRunRequest, owner: string): Promise<StoredRun | undefined> {
     const { previousRunId, threadId, approvals, inheritTools, store: isStored } = request;
@@ -221,13 +242,6 @@ class Engine implements RunEngine {
     const previous = await store.getRun(owner, previousRunId);
     if (previous === undefined) throw missing("run", previousRunId, "previous_run_id");
     return previous;
-  }
-
-  async #queue(draft: RunDraft, input: RunInput, options: RunOptions): Promise<StartedRun> {
-    await this.#checkQueue(options.owner);
-    const share = this.#parts.histories.begin(options.owner);
-    const { run } = await this.#create(draft, input, options, share, "queued");
-    return this.#executions.readInBackground(run, options, -1);
   }
 
   async #checkQueue(owner: string): Promise<void> {
@@ -240,34 +254,45 @@ class Engine implements RunEngine {
       throw new RunLimitError("max_queued_runs", ownerMax, "queued runs of one access key");
   }
 
+  /** @param begins Whether the run begins here. Otherwise it is queued. */
   async #create(
     draft: RunDraft,
     input: RunInput,
-    { owner, signal, deadline }: RunOptions,
+    { owner, signal, deadline, trace }: RunOptions,
     share: HistoryShare,
-    kind: "begins" | "queued" | "unstored",
+    begins: boolean,
   ): Promise<CreatedRun> {
-    let holder: Holder | undefined;
-    if (kind !== "queued") holder = this.#parts.holder;
-    const options = {
+    if (begins && draft.isStored) await this.#delivery.untilAlive();
+    const created = await createRun(this.#parts, draft, {
       owner,
       origin: input.origin,
+      trace,
       inputPath: getInputPath(input),
-      holder,
+      holder: begins ? this.#parts.holder : undefined,
       signal,
       deadline,
-      onConversation: (messages: Parameters<HistoryShare["take"]>[0], field: string) =>
-        kind === "queued" ? share.check(messages, field) : share.take(messages, field),
-    };
-    if (kind === "begins") await this.#delivery.untilAlive();
-    const created =
-      kind === "unstored" ? createUnstored(draft, options) : await createInStore(this.#parts, draft, options);
+      onConversation: (messages, field) =>
+        begins ? share.take(messages, field) : share.check(messages, field),
+    });
     this.#parts.observer.runCreated?.(created.run);
     return created;
   }
 
+  /** Executes a queued run that this process holds, if it goes on here. */
   async #executeTaken(held: HeldRun, share: HistoryShare): Promise<void> {
-    const plan = await this.#orFail(held, () => this.#beginTaken(held, share));
+    const { store } = this.#parts;
+    const { run: queued, hold, owner } = held;
+    const plan = await this.#orFail(held, async () => {
+      if (queued.cancelRequested) return void (await cancelHeldRun(this.#parts, held));
+      const stored = await planStored(this.#parts, held, share);
+      share.settle([...stored.conversation.history, ...stored.conversation.input], owner);
+      if (this.#isDraining) return void (await releaseRun(this.#parts, held));
+      const startedAt = queued.startedAt ?? timestampNow();
+      const lastSequence = queued.lastSequence + 1;
+      const run = withStatus(queued, RunStatus.IN_PROGRESS, { startedAt, lastSequence });
+      const isHeld = await store.write({ hold, run, events: [createStatusEvent(lastSequence, run)] });
+      return isHeld ? { ...stored, run } : undefined;
+    });
     if (plan !== undefined) await this.#executions.start(plan, held, () => undefined).ended;
   }
 
@@ -284,61 +309,26 @@ class Engine implements RunEngine {
     }
   }
 
-  /** Writes that a queued run is in progress. Undefined if it does not go on here. */
-  async #beginTaken(held: HeldRun, share: HistoryShare): Promise<RunPlan | undefined> {
-    const { store } = this.#parts;
-    const { run: queued, hold } = held;
-    if (queued.cancelRequested) return void (await cancelHeldRun(this.#parts, held));
-    const plan = await planStored(this.#parts, held, share);
-    share.settle([...plan.conversation.history, ...plan.conversation.input], held.owner);
-    if (this.#isDraining) return void (await releaseRun(this.#parts, held));
-    const run = withStatus(queued, RunStatus.IN_PROGRESS, {
-      startedAt: queued.startedAt ?? timestampNow(),
-      lastSequence: queued.lastSequence + 1,
-    });
-    const isHeld = await store.write({ hold, run, events: [createStatusEvent(run.lastSequence, run)] });
-    return isHeld ? { ...plan, run } : undefined;
-  }
-
   async #submit(request: SubmitToolResultsRequest, found: StoredRun, status: RunStatus) {
     await this.#delivery.untilAlive();
-    const { known } = this.#parts;
-    const { id } = found.run;
-    await known.add(id);
-    try {
-      const submission = await submitResults(this.#parts, request, found, status);
-      if (status === RunStatus.QUEUED) known.delete(id);
-      return submission;
-    } catch (thrown) {
-      known.delete(id);
-      throw thrown;
-    }
-  }
-
-  /** Does something with a run that this process may take. */
-  async #known(runId: string, work: () => Promise<void>): Promise<void> {
-    const { known } = this.#parts;
-    await known.add(runId);
-    try {
-      await work();
-    } finally {
-      known.delete(runId);
-    }
+    const submit = () => submitResults(this.#parts, request, found, status);
+    return this.#parts.known.during(found.run.id, submit, () => status !== RunStatus.QUEUED);
   }
 
   /** Takes a place and memory for a run, which the work must give back at its end. */
   async #enter(
-    kind: "foreground" | "background",
+    background: boolean,
     owner: string,
     work: (leave: () => void, share: HistoryShare) => Promise<StartedRun>,
   ): Promise<StartedRun> {
     const { gates, histories } = this.#parts;
-    gates[kind].enter(owner);
+    const gate = background ? gates.background : gates.foreground;
+    gate.enter(owner);
     const share = histories.begin(owner);
     const leave = () => {
       share.release();
-      gates[kind].leave(owner);
-      if (kind === "background") this.#delivery.wake();
+      gate.leave(owner);
+      if (background) this.#delivery.wake();
     };
     try {
       return await work(leave, share);
@@ -347,19 +337,4 @@ class Engine implements RunEngine {
       throw thrown;
     }
   }
-}
-
-/** The run that a submission needs if it has MCP servers with credentials. */
-const CREDENTIALS_ELSEWHERE =
-  "one whose MCP servers need no credentials, or whose credentials this sidecar has; they are not stored, so that " +
-  "only a new run with previous_run_id and mcp_servers can continue it here";
-
-function createGates(limits: RunLimits, account: MemoryAccount): EngineParts["gates"] {
-  const { maxForegroundRuns, maxBackgroundRuns, maxToolExecutions, maxStreamReaders } = limits;
-  return {
-    foreground: new Gate("max_foreground_runs", maxForegroundRuns, "runs in the foreground", account),
-    background: new Gate("max_background_runs", maxBackgroundRuns, "runs in the background", account),
-    tools: new Gate("max_tool_executions", maxToolExecutions, "tool executions", account),
-    readers: new Gate("max_stream_readers", maxStreamReaders, "readers of events", account),
-  };
 }

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent, withoutContent } from "../client/final-response.ts";
-import { errorFromProto, invalidField, type SDKError, toSdkError } from "../core/errors.ts";
+import { errorFromProto, toSdkError } from "../core/errors.ts";
+import { yieldTurn } from "../core/loop-turns.ts";
 import { systemMessage } from "../core/message.ts";
 import {
   type GenerateResult,
@@ -8,18 +9,17 @@ import {
   StepFinishSchema,
   type StepResult,
 } from "../gen/outrigger/v1/generation_pb.ts";
-import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import type { Message, ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
 import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { McpServer, McpTool, Run } from "../gen/outrigger/v1/run_pb.ts";
-import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
 import type { Generation } from "../generation/contract/options.ts";
 import { AttemptLog } from "../generation/loop/attempt-log.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
 import { NO_TOOLS, type ToolExecutor } from "../generation/loop/step-tools.ts";
 import { type LoopItem, runToolLoop } from "../generation/loop/tool-loop.ts";
+import { toStreamEvents } from "./answer-events.ts";
 import {
   type Conversation,
   type ConversationParts,
@@ -27,12 +27,11 @@ import {
   withRunFields,
 } from "./conversation.ts";
 import type { EventHub } from "./event-hub.ts";
-import type { Gate } from "./gate.ts";
-import { sumUsage } from "./outcome.ts";
-import { createResultOutputs, createStepOutputs } from "./outputs.ts";
+import type { Gate } from "./limits.ts";
+import { createResultOutputs, createStepOutputs } from "./messages.ts";
 import type { RunLog } from "./run-log.ts";
-import { ServerToolExecutor } from "./server-tool-executor.ts";
-import type { OpenedServerTools, ServerTools } from "./server-tools.ts";
+import { type OpenedServerTools, ServerToolExecutor, type ServerTools } from "./server-tools.ts";
+import { sumUsage } from "./status.ts";
 
 /** What a run executes. */
 export interface RunPlan {
@@ -54,6 +53,8 @@ export interface RunPlan {
   readonly toolGate: Gate;
   /** When the caller's time is over, in milliseconds of `performance.now()`. */
   readonly deadline?: number | undefined;
+  /** Whether the model is called for streams. Otherwise the events of an answer are made when it is complete. */
+  readonly isStreamed: boolean;
   /** Whether another process may continue the run: then a tool is called only when the start of the call is stored. */
   readonly isResumable: boolean;
 }
@@ -117,12 +118,15 @@ export class RunExecution {
   async execute(signal: AbortSignal): Promise<GenerateResult> {
     try {
       const executor = await this.#openTools(signal);
-      if (this.#earlier.isSubmitted) await this.#executeSubmitted(executor, signal);
+      const last = this.#steps.at(-1);
+      if (this.#earlier.isSubmitted && last !== undefined)
+        await executor?.executeApproved(getOpenCalls(last), signal);
       const conversation = await this.#converse(executor, signal);
       try {
         return await this.#runLoop(this.#createRequest(conversation), executor ?? NO_TOOLS, signal);
       } catch (thrown) {
-        throw this.#withFields(toSdkError(thrown), conversation);
+        const { system, inputPath } = this.#plan;
+        throw withRunFields(toSdkError(thrown), { before: system === "" ? 0 : 1, conversation, inputPath });
       }
     } finally {
       await this.#tools?.close();
@@ -133,7 +137,11 @@ export class RunExecution {
   async #openTools(signal: AbortSignal): Promise<ServerToolExecutor | undefined> {
     const { servers, serverTools, knownTools, generation, toolGate } = this.#plan;
     if (servers.length === 0) return undefined;
-    const takenNames = new Set(generation.request.tools.flatMap(getNames));
+    const takenNames = new Set(
+      generation.request.tools.flatMap(({ tool }) =>
+        tool.case === "function" || tool.case === "custom" ? [tool.value.name] : [],
+      ),
+    );
     const tools = await serverTools.open(servers, "mcp_servers", { signal, takenNames, known: knownTools });
     this.#tools = tools;
     for (const value of tools.lists) this.#log.add(0, { case: "mcpToolList", value });
@@ -159,11 +167,6 @@ export class RunExecution {
     });
   }
 
-  async #executeSubmitted(executor: ServerToolExecutor | undefined, signal: AbortSignal): Promise<void> {
-    const last = this.#steps.at(-1);
-    if (last !== undefined) await executor?.executeApproved(getOpenCalls(last), signal);
-  }
-
   /** The conversation, with the results of calls of the previous run that were approved. */
   async #converse(executor: ServerToolExecutor | undefined, signal: AbortSignal): Promise<Conversation> {
     const { conversation: parts } = this.#plan;
@@ -171,7 +174,7 @@ export class RunExecution {
     const conversation = composeConversation(parts, results);
     const { approved, unanswered } = conversation;
     if (unanswered.length > 0)
-      this.#run = { ...this.#run, warnings: unanswered.map(({ id }) => unansweredWarning(id)) };
+      this.#run = { ...this.#run, warnings: unanswered.map(createUnansweredWarning) };
     if (approved.length === 0) return conversation;
     for (const result of (await executor?.executeApproved(approved, signal)) ?? [])
       results.set(result.toolCallId, result);
@@ -192,7 +195,7 @@ export class RunExecution {
   }
 
   async #runLoop(request: Request, executor: ToolExecutor, signal: AbortSignal): Promise<GenerateResult> {
-    const { generation, client, deadline } = this.#plan;
+    const { generation, client, deadline, isStreamed } = this.#plan;
     // After an interruption the loop decides once more how the latest step goes on.
     const answeredStep = this.#earlier.isSubmitted ? undefined : this.#steps.at(-1);
     const loop = runToolLoop({
@@ -200,17 +203,26 @@ export class RunExecution {
       request,
       client,
       executor,
-      isStreamed: true,
+      isStreamed,
       signal,
       deadline,
       previousSteps: answeredStep === undefined ? [...this.#steps] : this.#steps.slice(0, -1),
       answeredStep,
       log: this.#attempts,
-      onAnswer: (step, result) => this.#storeAnswer(step, result),
+      // Before its tools are executed, so that the answer outlives this process.
+      onAnswer: async (step, result) => {
+        const turn = isStreamed ? undefined : yieldTurn();
+        if (turn !== undefined) await turn;
+        if (step > this.#steps.length) this.#addStep(result);
+        await this.#persist();
+      },
     });
     try {
       for (let item = await loop.next(); ; item = await loop.next()) {
         if (item.done === true) return item.value;
+        // The events of a large whole answer are made at once, after it was parsed.
+        const turn = isStreamed ? undefined : yieldTurn();
+        if (turn !== undefined) await turn;
         this.#take(item.value);
         const pace = this.#hub.pace ?? this.#log.pace;
         if (pace !== undefined) await pace;
@@ -220,27 +232,19 @@ export class RunExecution {
     }
   }
 
-  #withFields(error: SDKError, conversation: Conversation): SDKError {
-    const before = this.#plan.system === "" ? 0 : 1;
-    return withRunFields(error, { before, conversation, inputPath: this.#plan.inputPath });
+  /** Whether anybody can read the events of the steps. The tools of MCP servers are part of a response in their order. */
+  get #isRead(): boolean {
+    const { run, isStreamed, servers } = this.#plan;
+    return run.stored || isStreamed || servers.length > 0;
   }
 
   #take(item: LoopItem): void {
     if (item.case === "stepFinish") return this.#finishStep(item.step, item.result);
-    this.#addModelEvents(item.step, item.events);
+    // Without the content that the deltas already contain.
+    for (const event of item.events)
+      this.#log.add(item.step, { case: "modelEvent", value: withoutContent(event) });
     // An answer is written together with its step, so that what is stored of it is all or nothing.
     if (item.events.at(-1)?.event.case !== "finish") this.#log.flush();
-  }
-
-  /** Adds events of the model, without the content that their deltas already contain. */
-  #addModelEvents(step: number, events: readonly StreamEvent[]): void {
-    for (const event of events) this.#log.add(step, { case: "modelEvent", value: withoutContent(event) });
-  }
-
-  /** Stores a step before its tools are executed, so that its answer outlives this process. */
-  async #storeAnswer(step: number, result: StepResult): Promise<void> {
-    if (step > this.#steps.length) this.#addStep(result);
-    await this.#persist();
   }
 
   /** Writes what is pending. Waits for it if another process may continue the run. */
@@ -254,7 +258,7 @@ export class RunExecution {
     if (step > this.#steps.length) this.#addStep(result);
     else this.#replaceStep(result);
     this.#onStep();
-    if (step === this.#earlier.steps.length && this.#earlier.isFinished) return;
+    if (!this.#isRead || (step === this.#earlier.steps.length && this.#earlier.isFinished)) return;
     const finished =
       response === undefined ? result : { ...result, response: responseWithoutContent(response) };
     this.#log.add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
@@ -265,6 +269,9 @@ export class RunExecution {
   #addStep(step: StepResult): void {
     this.#steps.push(step);
     for (const id of getAnsweredIds(step)) this.#answered.add(id);
+    if (!this.#plan.isStreamed && this.#isRead && step.response !== undefined)
+      for (const value of toStreamEvents(step.response))
+        this.#log.add(this.#steps.length, { case: "modelEvent", value });
     this.#log.addStep(step, createStepOutputs(this.#plan.run, this.#steps.length, step));
     this.#log.update(this.run);
   }
@@ -290,19 +297,7 @@ function getAnsweredIds({ toolResults }: StepResult): string[] {
   return toolResults.map(({ toolCallId }) => toolCallId);
 }
 
-function getNames({ tool }: Tool): string[] {
-  return tool.case === "function" || tool.case === "custom" ? [tool.value.name] : [];
-}
-
-function unansweredWarning(callId: string): Warning {
-  const message = `the tool call ${JSON.stringify(callId)} had no result; the model is told that it was not executed`;
+function createUnansweredWarning({ id }: ToolCall): Warning {
+  const message = `the tool call ${JSON.stringify(id)} had no result; the model is told that it was not executed`;
   return create(WarningSchema, { code: "unanswered_tool_call", field: "options.request.messages", message });
 }
-
-/** For a sidecar without MCP servers: refuses all of them. */
-export const NO_SERVER_TOOLS: ServerTools = {
-  check: ([server], field) => {
-    if (server !== undefined) throw invalidField(field, "this sidecar allows no MCP servers");
-  },
-  open: (_servers, field) => Promise.reject(invalidField(field, "this sidecar allows no MCP servers")),
-};

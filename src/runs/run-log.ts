@@ -1,7 +1,10 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Run, RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import type { ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
+import { StoreFullError } from "./errors.ts";
 import type { EventHub } from "./event-hub.ts";
+import type { Hold, RunStore } from "./store.ts";
 
 /** The content of an event. */
 export type RunEventValue = RunEvent["event"];
@@ -39,17 +42,19 @@ export interface RunLog {
   end(run: Run, afterFullStore: (error: Error) => Run): Promise<Run>;
 }
 
-/** The log of a run that is not stored: its caller gets the events, and nothing else is kept. */
+/** The log of a run that is not stored: its caller gets the events and the answers, and nothing else is kept. */
 export class UnstoredLog implements RunLog {
   readonly pace = undefined;
   readonly #hub: EventHub;
+  readonly #onMessages: ((messages: readonly ThreadMessage[]) => void) | undefined;
   #next: number;
   #pending: RunEvent[] = [];
 
   /** @param next Sequence number of the next event. */
-  constructor(hub: EventHub, next: number) {
+  constructor(hub: EventHub, next: number, onMessages?: (messages: readonly ThreadMessage[]) => void) {
     this.#hub = hub;
     this.#next = next;
+    this.#onMessages = onMessages;
   }
 
   add(step: number, event: RunEventValue): void {
@@ -70,8 +75,203 @@ export class UnstoredLog implements RunLog {
     return ended;
   }
 
-  addStep(): void {}
+  addStep(_step: StepResult, messages: readonly ThreadMessage[]): void {
+    this.#onMessages?.(messages);
+  }
+
   replaceLatestStep(): void {}
   update(): void {}
   async settle(): Promise<void> {}
+}
+
+/** Maximum number of events waiting for a write before the run has to wait. */
+const MAX_PENDING = 256;
+
+/** How often the end of a run is written again if the store fails, and after how long, in milliseconds. */
+const END_RETRIES_MS: readonly number[] = [50, 250, 1_000];
+
+/** Another process holds the run, so this process cannot write to it any more. */
+export class HoldLostError extends Error {
+  constructor(runId: string) {
+    super(`this process does not hold the run ${runId} any more`);
+  }
+}
+
+/** What a journal writes to. */
+export interface JournalTarget {
+  readonly store: RunStore;
+  readonly hold: Hold;
+  readonly hub: EventHub;
+  /** The store failed, or the hold is lost. Called once. */
+  readonly onFailure: (error: Error) => void;
+}
+
+interface Pending {
+  readonly events: RunEvent[];
+  readonly steps: StepResult[];
+  readonly messages: ThreadMessage[];
+  /** Replaces the latest step of earlier writes. */
+  latestStep?: StepResult | undefined;
+  run?: Run | undefined;
+}
+
+/**
+ * The log of a stored run: numbers the events, writes them to the store, and publishes them when they are written. One
+ * write at a time: what comes meanwhile goes with the next one.
+ */
+export class Journal implements RunLog {
+  readonly #target: JournalTarget;
+  #next: number;
+  #pending: Pending = nothing();
+  #writing: Promise<void> | undefined;
+  #failure: Error | undefined;
+  #isStopped = false;
+
+  /** @param next Sequence number of the next event. */
+  constructor(target: JournalTarget, next: number) {
+    this.#target = target;
+    this.#next = next;
+  }
+
+  get pace(): Promise<void> | undefined {
+    return this.#pending.events.length < MAX_PENDING ? undefined : this.#writing;
+  }
+
+  add(step: number, event: RunEventValue): void {
+    this.#pending.events.push(createRunEvent(this.#next, step, event));
+    this.#next += 1;
+  }
+
+  addStep(step: StepResult, messages: readonly ThreadMessage[]): void {
+    this.#pending.steps.push(step);
+    this.#pending.messages.push(...messages);
+  }
+
+  replaceLatestStep(step: StepResult | undefined, messages: readonly ThreadMessage[]): void {
+    const { steps } = this.#pending;
+    if (step !== undefined && steps.length > 0) steps.splice(-1, 1, step);
+    else this.#pending.latestStep = step ?? this.#pending.latestStep;
+    this.#pending.messages.push(...messages);
+  }
+
+  update(run: Run): void {
+    this.#pending.run = run;
+  }
+
+  flush(): void {
+    const isIdle = this.#writing === undefined && this.#failure === undefined && !this.#isStopped;
+    if (!isIdle || !this.#hasPending) return;
+    const writePending = async () => {
+      try {
+        while (this.#hasPending && !this.#isStopped) await this.#write();
+      } catch (thrown) {
+        this.#failure = thrown instanceof Error ? thrown : new Error(String(thrown));
+        this.#target.onFailure(this.#failure);
+      } finally {
+        this.#writing = undefined;
+      }
+    };
+    this.#writing = writePending();
+  }
+
+  /** @throws Error if the store has failed: that was reported to the target before. */
+  async settle(): Promise<void> {
+    this.flush();
+    await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** @throws HoldLostError; SDKError if the end cannot be written for some seconds. */
+  async end(run: Run, afterFullStore: (error: Error) => Run): Promise<Run> {
+    await this.#stop();
+    let ended = this.#addEnd(run);
+    await this.#persist((thrown) => {
+      if (!(thrown instanceof StoreFullError)) return;
+      // There is space for ends, but not for what is pending: readers have not seen that, and never will.
+      this.#next = this.#pending.events[0]?.sequence ?? this.#next;
+      this.#pending = nothing();
+      ended = this.#addEnd(afterFullStore(thrown));
+    });
+    return ended;
+  }
+
+  /**
+   * Writes what is pending of a run that goes on elsewhere, and nothing after that. Returns the number of the last event.
+   * @throws as `end`; StoreFullError.
+   */
+  async finish(run: Run): Promise<number> {
+    await this.#stop();
+    this.#pending.run = run;
+    await this.#persist((thrown) => {
+      if (thrown instanceof StoreFullError) throw thrown;
+    });
+    return this.#next - 1;
+  }
+
+  get #hasPending(): boolean {
+    const { events, steps, latestStep } = this.#pending;
+    return events.length > 0 || steps.length > 0 || latestStep !== undefined;
+  }
+
+  /** After this nothing is written by itself. Resolves when the current write has ended. */
+  async #stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#writing;
+    if (this.#failure instanceof HoldLostError) throw this.#failure;
+  }
+
+  #addEnd(run: Run): Run {
+    const ended = { ...run, lastSequence: this.#next };
+    this.add(0, { case: "run", value: ended });
+    this.#pending.run = ended;
+    return ended;
+  }
+
+  /** Writes the last changes, again after failures. @param onFailure Called before each further try. */
+  async #persist(onFailure: (thrown: unknown) => void): Promise<void> {
+    for (const wait of END_RETRIES_MS)
+      try {
+        return await this.#write();
+      } catch (thrown) {
+        if (thrown instanceof HoldLostError) throw thrown;
+        onFailure(thrown);
+        await delay(wait);
+      }
+    await this.#write();
+  }
+
+  async #write(): Promise<void> {
+    const { store, hold, hub } = this.#target;
+    const pending = this.#pending;
+    const { events, run } = pending;
+    const lastSequence = events.at(-1)?.sequence ?? this.#next - 1;
+    this.#pending = nothing();
+    try {
+      const write = { ...pending, hold, ...(run === undefined ? {} : { run: { ...run, lastSequence } }) };
+      if (!(await store.write(write))) throw new HoldLostError(hold.runId);
+    } catch (thrown) {
+      this.#pending = joined(pending, this.#pending);
+      throw thrown;
+    }
+    if (events.length > 0) hub.publish(events);
+  }
+}
+
+function nothing(): Pending {
+  return { events: [], steps: [], messages: [] };
+}
+
+/** What a failed write had, before what came meanwhile. */
+function joined(failed: Pending, later: Pending): Pending {
+  const steps = [...failed.steps];
+  // A later version of the latest step may be one of a step that was not written.
+  const isOfFailed = later.latestStep !== undefined && steps.length > 0;
+  if (isOfFailed) steps.splice(-1, 1, ...(later.latestStep === undefined ? [] : [later.latestStep]));
+  return {
+    events: [...failed.events, ...later.events],
+    steps: [...steps, ...later.steps],
+    messages: [...failed.messages, ...later.messages],
+    latestStep: isOfFailed ? failed.latestStep : (later.latestStep ?? failed.latestStep),
+    run: later.run ?? failed.run,
+  };
 }

@@ -1,16 +1,22 @@
 /** What runs execute: made of their requests, or of what the store has. */
 import type { CallOptions } from "../core/adapter.ts";
+import type { TraceContext } from "../core/trace-context.ts";
+import { type Message, Role } from "../gen/outrigger/v1/message_pb.ts";
+import { readOptions } from "../generation/contract/options.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
+import { answeredIds } from "./conversation.ts";
 import type { RunInput, RunOptions } from "./engine.ts";
 import type { EngineParts } from "./engine-parts.ts";
-import type { HistoryShare } from "./history-memory.ts";
+import type { HistoryShare } from "./limits.ts";
 import { readProgress } from "./progress.ts";
-import { type RunDraft, readStoredRequest } from "./read-request.ts";
+import type { RunDraft } from "./read-request.ts";
 import { isResumable } from "./recovery.ts";
 import type { CreatedRun } from "./run-creation.ts";
 import type { RunPlan } from "./run-execution.ts";
-import type { StoredRun } from "./store.ts";
-import { readInput, withoutResults } from "./submission.ts";
+import type { RunStore, StoredRun } from "./store.ts";
+
+/** Messages that are read from a store at a time. */
+const PAGE_MESSAGES = 100;
 
 /** The plan of a run that was created. A run in the background calls the models without its caller. */
 export function planCreated(
@@ -18,12 +24,13 @@ export function planCreated(
   { generation, request, servers, knownTools }: RunDraft,
   { run, conversation }: CreatedRun,
   input: RunInput,
-  { owner, client, deadline }: RunOptions,
+  { owner, client, deadline, trace, isStreamed = true }: RunOptions,
   share: HistoryShare,
 ): RunPlan {
-  const inForeground = { client: client ?? ownerClient(parts, owner, share), deadline };
+  const callerClient = run.background ? undefined : client;
   return {
     run,
+    client: callerClient ?? ownerClient(parts, owner, share, trace),
     generation,
     system: request.options?.system ?? "",
     conversation,
@@ -33,7 +40,8 @@ export function planCreated(
     serverTools: parts.serverTools,
     toolGate: parts.gates.tools,
     isResumable: isResumable({ run, request }),
-    ...(run.background ? { client: ownerClient(parts, owner, share) } : inForeground),
+    isStreamed: run.background || isStreamed,
+    deadline: run.background ? undefined : deadline,
   };
 }
 
@@ -45,28 +53,46 @@ export async function planStored(
 ): Promise<RunPlan> {
   const { store, limits, serverTools, gates } = parts;
   const { run, owner, request } = stored;
-  const generation = await readStoredRequest(request, limits.maxSteps);
+  const { maxSteps } = limits;
+  const settings = { toolRounds: maxSteps, mayHaveNoMessages: true };
+  const generation = await readOptions(request.options, "options", { maxSteps }, settings);
   const history = await store.readHistory(run.id);
-  const input = await readInput(store, owner, run.id);
+  const messages = await readInput(store, owner, run.id);
   const earlier = run.startedAt === undefined ? undefined : await readProgress(store, stored);
+  // Results that were submitted are in the steps.
+  const results = earlier?.steps.flatMap(({ toolResults }) => toolResults) ?? [];
+  const submitted = new Set(results.map(({ toolCallId }) => toolCallId));
+  const input = messages.filter(
+    (message) => message.role !== Role.TOOL || !answeredIds(message).some((id) => submitted.has(id)),
+  );
   return {
     run,
-    client: ownerClient(parts, owner, share),
+    client: ownerClient(parts, owner, share, stored.trace),
     generation,
     system: request.options?.system ?? "",
-    conversation: {
-      history,
-      input: withoutResults(input, earlier?.steps ?? []),
-      approvals: request.approvals,
-    },
+    conversation: { history, input, approvals: request.approvals },
     inputPath: getInputPath({}),
     earlier,
     servers: request.mcpServers,
     knownTools: run.mcpTools,
     serverTools,
     toolGate: gates.tools,
+    isStreamed: true,
     isResumable: isResumable(stored),
   };
+}
+
+/** The input of a run, with the results that were submitted to it. */
+async function readInput(store: RunStore, owner: string, runId: string): Promise<Message[]> {
+  const messages: Message[] = [];
+  for (let after = "", hasMore = true; hasMore; ) {
+    const query = { inputOfRunId: runId, order: "oldest first", after, limit: PAGE_MESSAGES } as const;
+    const page = await store.listMessages(owner, query);
+    messages.push(...page.elements.flatMap(({ message }) => message ?? []));
+    after = page.elements.at(-1)?.id ?? "";
+    hasMore = page.hasMore && after !== "";
+  }
+  return messages;
 }
 
 /** Path of the input messages in the caller's request. */
@@ -78,9 +104,19 @@ export function getInputPath({ input }: Pick<RunInput, "input">): string {
  * The client for a run that is not executed for a waiting caller: its calls are made on behalf of the owner. The caller is
  * looked up for each call, so that changes to the access keys take effect.
  */
-function ownerClient({ client, callerNamed }: EngineParts, owner: string, share: HistoryShare): ModelClient {
+function ownerClient(
+  { client, callerNamed }: EngineParts,
+  owner: string,
+  share: HistoryShare,
+  trace: TraceContext | undefined,
+): ModelClient {
   const memory = share.openAnswers(owner);
-  const addOwner = (options: CallOptions = {}) => ({ ...options, caller: callerNamed(owner), memory });
+  const addOwner = (options: CallOptions = {}) => ({
+    ...options,
+    caller: callerNamed(owner),
+    memory,
+    ...(trace && { trace }),
+  });
   return {
     complete: (request, options) => client.complete(request, addOwner(options)),
     stream: (request, options) => client.stream(request, addOwner(options)),

@@ -1,8 +1,15 @@
 import type { RunEvent } from "../gen/outrigger/v1/run_pb.ts";
-import type { EventHub, HubReader } from "./event-hub.ts";
-import { type FeedSource, PAGE_EVENTS, type RunFeed, type RunFeeds } from "./run-feeds.ts";
+import { missing } from "./errors.ts";
+import {
+  type EventHub,
+  type FeedSource,
+  type HubReader,
+  nextTurn,
+  PAGE_EVENTS,
+  type RunFeed,
+  type RunFeeds,
+} from "./event-hub.ts";
 import { isTerminal, isUnderWay } from "./status.ts";
-import { nextTurn } from "./turns.ts";
 
 /** The run whose events are read. */
 export interface ReaderSource extends FeedSource {
@@ -14,6 +21,8 @@ export interface ReaderSource extends FeedSource {
 /** Options of a reader. */
 export interface ReaderOptions {
   readonly signal?: AbortSignal | undefined;
+  /** Whether the first read throws a NotFoundError if the owner has no such run. Otherwise there are no events. */
+  readonly mustExist?: boolean | undefined;
   /** Called once before the first read, which throws what it throws. */
   readonly onBegin?: (() => void) | undefined;
   /** Called once when the reading ends after it began, in whatever way. */
@@ -33,10 +42,12 @@ const DONE: Result = { done: true, value: undefined };
 export class RunReader implements AsyncIterableIterator<readonly RunEvent[], undefined>, HubReader {
   readonly #source: ReaderSource;
   readonly #options: ReaderOptions;
-  #cursor: number;
+  cursor: number;
   #hub: EventHub | undefined;
   #feed: RunFeed | undefined;
-  #hasBegun = false;
+  hasBegun = false;
+  /** Whether the store has given events, so that the run is the owner's. */
+  #isFound = false;
   #isOver = false;
   /** Whether the store has no events after the cursor, and never will. */
   #isAtEnd = false;
@@ -46,16 +57,8 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   /** @param cursor Sequence number of the last event that is not read. -1: all are read. */
   constructor(source: ReaderSource, cursor: number, options: ReaderOptions = {}) {
     this.#source = source;
-    this.#cursor = cursor;
+    this.cursor = cursor;
     this.#options = options;
-  }
-
-  get cursor(): number {
-    return this.#cursor;
-  }
-
-  get hasBegun(): boolean {
-    return this.#hasBegun;
   }
 
   [Symbol.asyncIterator](): this {
@@ -63,15 +66,22 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   }
 
   next(): Promise<Result> {
-    if (!this.#hasBegun) {
+    if (!this.hasBegun) {
+      this.hasBegun = true;
+      const { onBegin, signal } = this.#options;
       try {
-        this.#begin();
+        onBegin?.();
       } catch (thrown) {
         this.#isOver = true;
         return Promise.reject(thrown);
       }
+      if (signal?.aborted) this.#finish();
+      else signal?.addEventListener("abort", this.#finish, { once: true });
     }
-    return this.#isOver ? this.#afterEnd() : this.#read();
+    if (!this.#isOver) return this.#read();
+    const failure = this.#failure;
+    this.#failure = undefined;
+    return failure === undefined ? Promise.resolve(DONE) : Promise.reject(failure);
   }
 
   async return(): Promise<Result> {
@@ -84,7 +94,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   wake(): void {
     const resolve = this.#waiting;
     this.#waiting = undefined;
-    const events = this.#hub?.eventsAfter(this.#cursor) ?? [];
+    const events = this.#hub?.eventsAfter(this.cursor) ?? [];
     // The usual case takes no further promise.
     resolve?.(events.length > 0 ? this.#take(events) : this.#read());
   }
@@ -95,14 +105,6 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     this.#finish();
   }
 
-  #begin(): void {
-    const { onBegin, signal } = this.#options;
-    this.#hasBegun = true;
-    onBegin?.();
-    if (signal?.aborted) this.#finish();
-    else signal?.addEventListener("abort", this.#finish, { once: true });
-  }
-
   readonly #finish = (): void => {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -111,14 +113,8 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     this.#leaveHub();
     this.#waiting?.(DONE);
     this.#waiting = undefined;
-    if (this.#hasBegun) onEnd?.();
+    if (this.hasBegun) onEnd?.();
   };
-
-  #afterEnd(): Promise<Result> {
-    const failure = this.#failure;
-    this.#failure = undefined;
-    return failure === undefined ? Promise.resolve(DONE) : Promise.reject(failure);
-  }
 
   #read(): Promise<Result> {
     if (this.#isAtEnd) {
@@ -127,27 +123,21 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     }
     this.#hub ??= this.#source.findHub();
     const hub = this.#hub;
-    const events = hub?.eventsAfter(this.#cursor);
+    const events = hub?.eventsAfter(this.cursor);
     if (hub === undefined || events === undefined) return this.#readStore();
     if (events.length > 0) return Promise.resolve(this.#take(events));
-    return hub.end === undefined ? this.#wait(hub) : this.#afterHub(hub);
-  }
-
-  #wait(hub: EventHub): Promise<Result> {
-    return new Promise((resolve) => {
-      this.#waiting = resolve;
-      hub.wait(this);
-    });
-  }
-
-  /** All events of the hub are read. */
-  #afterHub({ end }: EventHub): Promise<Result> {
-    if (end?.case === "elsewhere") {
+    const { end } = hub;
+    if (end === undefined)
+      return new Promise((resolve) => {
+        this.#waiting = resolve;
+        hub.wait(this);
+      });
+    if (end.case === "elsewhere") {
       this.#leaveHub();
       return this.#readStore();
     }
     this.#finish();
-    return end?.case === "failed" ? Promise.reject(end.error) : Promise.resolve(DONE);
+    return end.case === "failed" ? Promise.reject(end.error) : Promise.resolve(DONE);
   }
 
   #leaveHub(): void {
@@ -159,52 +149,43 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
 
   /** Reads one page, or follows the run if there is none. */
   async #readStore(): Promise<Result> {
-    const { store, runId, feeds } = this.#source;
+    const { store, owner, runId, feeds, findHub } = this.#source;
     try {
       await nextTurn();
-      const events = this.#isOver ? [] : await store.readEvents(runId, this.#cursor, PAGE_EVENTS);
+      const events = this.#isOver ? [] : await store.readEvents(runId, this.cursor, PAGE_EVENTS, owner);
       if (this.#isOver) return DONE;
       const last = events.at(-1);
       if (last !== undefined) {
+        this.#isFound = true;
         this.#isAtEnd = last.event.case === "run" && isTerminal(last.event.value.status);
         return this.#take(events);
       }
-      if (!(await this.#isRunOver())) {
-        if (this.#isOver) return DONE;
-        // What the hub of this process has no more is in the store, and nothing is missing in between.
-        this.#leaveHub();
-        this.#hub = findOpenHub(this.#source);
-        if (this.#hub?.eventsAfter(this.#cursor) === undefined) {
-          this.#feed = feeds.join(this.#source, this.#cursor);
-          this.#hub = this.#feed.hub;
-        }
-        return this.#read();
+      const stored = await store.getRun(owner, runId);
+      if (this.#isOver) return DONE;
+      if (stored === undefined && this.#options.mustExist && !this.#isFound) throw missing("run", runId);
+      const { status, lastSequence } = stored?.run ?? {};
+      if (status === undefined || (!isUnderWay(status) && this.cursor >= (lastSequence ?? -1))) {
+        this.#finish();
+        return DONE;
       }
-      this.#finish();
-      return DONE;
+      // What the hub of this process has no more is in the store, and nothing is missing in between.
+      this.#leaveHub();
+      const hub = findHub();
+      this.#hub = hub?.end?.case === "elsewhere" ? undefined : hub;
+      if (this.#hub?.eventsAfter(this.cursor) === undefined) {
+        this.#feed = feeds.join(this.#source, this.cursor);
+        this.#hub = this.#feed.hub;
+      }
+      return this.#read();
     } catch (thrown) {
       this.#finish();
       throw thrown;
     }
   }
 
-  async #isRunOver(): Promise<boolean> {
-    const { store, owner, runId } = this.#source;
-    const stored = await store.getRun(owner, runId);
-    if (stored === undefined) return true;
-    const { status, lastSequence } = stored.run;
-    return !isUnderWay(status) && this.#cursor >= lastSequence;
-  }
-
   #take(events: readonly RunEvent[]): Result {
-    this.#cursor = events.at(-1)?.sequence ?? this.#cursor;
+    this.cursor = events.at(-1)?.sequence ?? this.cursor;
     this.#hub?.noteRead(this);
     return { done: false, value: events };
   }
-}
-
-/** The hub of this process, unless the run goes on elsewhere. */
-function findOpenHub({ findHub }: ReaderSource): EventHub | undefined {
-  const hub = findHub();
-  return hub?.end?.case === "elsewhere" ? undefined : hub;
 }

@@ -1,8 +1,28 @@
 /** Tools that the sidecar executes itself in a run: those of remote MCP servers. */
-import type { ContentPart, ToolCall } from "../gen/outrigger/v1/message_pb.ts";
-import type { McpServer, McpTool, McpToolList } from "../gen/outrigger/v1/run_pb.ts";
+
+import { create } from "@bufbuild/protobuf";
+import { AbortError, invalidField } from "../core/errors.ts";
+import {
+  type ContentPart,
+  type ToolCall,
+  type ToolResult,
+  ToolResultSchema,
+} from "../gen/outrigger/v1/message_pb.ts";
+import {
+  type McpServer,
+  type McpTool,
+  McpToolFinishSchema,
+  type McpToolList,
+  McpToolStartSchema,
+} from "../gen/outrigger/v1/run_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
+import { failedResult } from "../generation/loop/failed-result.ts";
+import { untilAborted } from "../generation/loop/linked-signal.ts";
+import type { StepContext, ToolExecutor, ToolOutcome } from "../generation/loop/step-tools.ts";
+import { toAbortError } from "../kit/http/abort.ts";
 import { asObject, tryParseJson } from "../kit/json/json.ts";
+import type { Gate } from "./limits.ts";
+import type { RunEventValue } from "./run-log.ts";
 
 /** The result of a call. A tool that failed also has a result, so that the model can continue. */
 export interface ServerToolResult {
@@ -80,3 +100,89 @@ export interface OpenedServerTools {
   /** Ends the calls under way and the sessions, and closes the connections. Never throws. */
   close(): Promise<void>;
 }
+
+/** How the tools of a run are executed. */
+export interface ServerToolOptions {
+  readonly tools: OpenedServerTools;
+  readonly gate: Gate;
+  /** Time limit of a call in milliseconds. Undefined: the configured one. */
+  readonly timeoutMs: number | undefined;
+  /** Takes the start of a call. The call is sent when the promise resolves. */
+  readonly onStart: (step: number, event: RunEventValue) => Promise<void>;
+  /** Takes the result of a call. */
+  readonly onFinish: (step: number, event: RunEventValue, result: ToolResult) => void;
+}
+
+/**
+ * Executes the calls of server tools, all of a step at the same time; their events come as they happen. Calls that need
+ * approval are passive: they end the loop.
+ */
+export class ServerToolExecutor implements ToolExecutor {
+  readonly #options: ServerToolOptions;
+
+  constructor(options: ServerToolOptions) {
+    this.#options = options;
+  }
+
+  isActive(toolName: string): boolean {
+    const { tools } = this.#options;
+    const tool = tools.find(toolName);
+    return tool !== undefined && !tools.needsApproval(tool);
+  }
+
+  async execute(calls: readonly ToolCall[], { step, signal }: StepContext): Promise<readonly ToolOutcome[]> {
+    return Promise.all(calls.map(async (call) => ({ result: await this.#execute(call, step, signal) })));
+  }
+
+  /** Executes calls that the caller has approved, outside of a step. The results, in the order of the calls. */
+  executeApproved(calls: readonly ToolCall[], signal: AbortSignal): Promise<ToolResult[]> {
+    return Promise.all(calls.map((call) => this.#execute(call, 0, signal)));
+  }
+
+  /** @param step 0 for a call that the caller has approved. */
+  async #execute(call: ToolCall, step: number, signal: AbortSignal): Promise<ToolResult> {
+    const { gate, tools, onStart, onFinish } = this.#options;
+    const tool = tools.find(call.name);
+    const { serverLabel = "", toolName = "" } = tool ?? {};
+    const fields = { call, serverLabel, toolName, approvalRequestId: step === 0 ? call.id : "" };
+    await gate.wait(signal);
+    try {
+      await onStart(step, { case: "mcpToolStart", value: create(McpToolStartSchema, fields) });
+      const result = await this.#call(call, signal);
+      onFinish(step, toolFinishEvent(result, tool), result);
+      return result;
+    } finally {
+      gate.leave("");
+    }
+  }
+
+  /** The result of a call. Whatever goes wrong becomes an error result. */
+  async #call(call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
+    const { tools, timeoutMs } = this.#options;
+    if (signal.aborted) throw toAbortError(signal);
+    if (call.argumentsInvalid) return failedResult(call, "the arguments of the call are not valid JSON");
+    try {
+      const { content, isError } = await untilAborted(tools.execute(call, { signal, timeoutMs }), signal);
+      return create(ToolResultSchema, { toolCallId: call.id, content, failed: isError });
+    } catch (thrown) {
+      if (signal.aborted) throw toAbortError(signal);
+      const message = thrown instanceof Error && !(thrown instanceof AbortError) ? thrown.message : "";
+      return failedResult(call, message || "the tool failed");
+    }
+  }
+}
+
+/** The event of a result. */
+export function toolFinishEvent(result: ToolResult, tool: McpTool | undefined): RunEventValue {
+  const { serverLabel = "", toolName = "" } = tool ?? {};
+  const value = create(McpToolFinishSchema, { result, serverLabel, toolName });
+  return { case: "mcpToolFinish", value };
+}
+
+/** For a sidecar without MCP servers: refuses all of them. */
+export const NO_SERVER_TOOLS: ServerTools = {
+  check: ([server], field) => {
+    if (server !== undefined) throw invalidField(field, "this sidecar allows no MCP servers");
+  },
+  open: (_servers, field) => Promise.reject(invalidField(field, "this sidecar allows no MCP servers")),
+};

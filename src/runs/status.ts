@@ -1,9 +1,18 @@
 /** The states of a run, as a table. */
 
-import { InternalError } from "../core/errors.ts";
-import { type Run, RunStatus, RunStatusSchema } from "../gen/outrigger/v1/run_pb.ts";
-
-const NONE: ReadonlySet<RunStatus> = new Set();
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { InternalError, type SDKError, ServerError, toSdkError } from "../core/errors.ts";
+import { addUsage } from "../core/usage.ts";
+import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
+import {
+  type GenerateResult,
+  type StepResult,
+  GenerateResult_StopReason as StopReason,
+} from "../gen/outrigger/v1/generation_pb.ts";
+import { type FinishReason, FinishReason_Reason } from "../gen/outrigger/v1/response_pb.ts";
+import { IncompleteReason, type Run, RunStatus, RunStatusSchema } from "../gen/outrigger/v1/run_pb.ts";
+import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { getOpenCalls } from "../generation/loop/open-calls.ts";
 
 /** Which status may follow which, as the comment on `RunStatus` in the contract says. */
 const TRANSITIONS: ReadonlyMap<RunStatus, ReadonlySet<RunStatus>> = new Map<RunStatus, Set<RunStatus>>([
@@ -43,10 +52,6 @@ export function isUnderWay(status: RunStatus): boolean {
   return status === RunStatus.QUEUED || status === RunStatus.IN_PROGRESS;
 }
 
-function mayFollow(next: RunStatus, status: RunStatus): boolean {
-  return (TRANSITIONS.get(status) ?? NONE).has(next);
-}
-
 /** What a change of status sets besides. */
 export type StatusChange = Partial<Omit<Run, "$typeName" | "$unknown" | "id" | "status">>;
 
@@ -55,7 +60,7 @@ export type StatusChange = Partial<Omit<Run, "$typeName" | "$unknown" | "id" | "
  * @throws InternalError if that status may not follow.
  */
 export function withStatus(run: Run, status: RunStatus, change: StatusChange = {}): Run {
-  if (!mayFollow(status, run.status))
+  if (TRANSITIONS.get(run.status)?.has(status) !== true)
     throw new InternalError(`a run that is ${statusName(run.status)} cannot become ${statusName(status)}`);
   return { ...run, ...change, status };
 }
@@ -63,4 +68,115 @@ export function withStatus(run: Run, status: RunStatus, change: StatusChange = {
 /** The name of a status for a text: `IN_PROGRESS`. */
 export function statusName(status: RunStatus): string {
   return RunStatusSchema.value[status]?.localName ?? String(status);
+}
+
+/** Whether a call of this tool waits for the caller's approval. */
+export type NeedsApproval = (toolName: string) => boolean;
+
+/** The run after a generation that did not fail. */
+export function runAfter(run: Run, result: GenerateResult, needsApproval: NeedsApproval): Run {
+  const { stopReason, attempts, totalUsage } = result;
+  const last = result.steps.at(-1);
+  const change: StatusChange = {
+    stopReason,
+    attempts,
+    ...(totalUsage === undefined ? {} : { usage: totalUsage }),
+  };
+  const failure = failureIn(last);
+  if (failure !== undefined)
+    return withStatus(run, RunStatus.FAILED, {
+      ...change,
+      error: failure.toProto(),
+      endedAt: timestampNow(),
+    });
+  if (stopReason === StopReason.TOOL_CALLS && last !== undefined) {
+    const calls = getOpenCalls(last);
+    const requiredApprovals = calls.filter(({ name }) => needsApproval(name));
+    const requiredResults = calls.filter(({ name }) => !needsApproval(name));
+    const waiting = { ...change, requiredResults, requiredApprovals, endedAt: timestampNow() };
+    return withStatus(run, RunStatus.REQUIRES_ACTION, waiting);
+  }
+  const incompleteReason = whyIncomplete(stopReason, last);
+  const status =
+    incompleteReason === IncompleteReason.UNSPECIFIED ? RunStatus.COMPLETED : RunStatus.INCOMPLETE;
+  return withStatus(run, status, { ...change, incompleteReason, endedAt: timestampNow() });
+}
+
+/** The run after a failure. One that was cancelled is no failure. What its complete steps cost stays. */
+export function runAfterFailure(run: Run, thrown: unknown): Run {
+  const error = toSdkError(thrown);
+  const { usage } = error;
+  const change = { endedAt: timestampNow(), ...(usage === undefined ? {} : { usage }) };
+  return error.kind === ErrorKind.ABORT
+    ? withStatus(run, RunStatus.CANCELLED, change)
+    : withStatus(run, RunStatus.FAILED, { ...change, error: error.toProto() });
+}
+
+/** The usage of all steps. Undefined if no provider reported any. */
+export function sumUsage(steps: readonly StepResult[]): Usage | undefined {
+  const usages = steps.flatMap(({ response }) => response?.usage ?? []);
+  return usages.length === 0 ? undefined : usages.reduce(addUsage);
+}
+
+/** The state of a run that required action after another run has continued its thread. */
+export function runAfterContinuation(run: Run): Run {
+  return withStatus(run, RunStatus.COMPLETED, {
+    requiredResults: [],
+    requiredApprovals: [],
+    endedAt: run.endedAt ?? timestampNow(),
+  });
+}
+
+/** The failure of an answer that the provider ended with an error as the reason. */
+function failureIn(step: StepResult | undefined): SDKError | undefined {
+  const { provider = "", finishReason, usage } = step?.response ?? {};
+  if (finishReason?.reason !== FinishReason_Reason.ERROR) return undefined;
+  const message = `the provider ended the answer with the finish reason ${JSON.stringify(finishReason.raw)}`;
+  return new ServerError(message, { provider, outputStarted: true, usage });
+}
+
+function whyIncomplete(stopReason: StopReason, last: StepResult | undefined): IncompleteReason {
+  switch (stopReason) {
+    case StopReason.MAX_TOOL_ROUNDS:
+    case StopReason.MAX_STEPS:
+    case StopReason.MAX_TOTAL_TOKENS:
+    case StopReason.MAX_COST:
+    case StopReason.MAX_TOOL_CALLS:
+      return IncompleteReason.LIMIT;
+    default:
+  }
+  switch (last?.response?.finishReason?.reason) {
+    case FinishReason_Reason.LENGTH:
+      return IncompleteReason.MAX_TOKENS;
+    case FinishReason_Reason.CONTENT_FILTER:
+      // A refusal in the model's own words is an answer, as in OpenAI's API.
+      return last.response.message?.content.some(({ refusal }) => refusal) === true
+        ? IncompleteReason.UNSPECIFIED
+        : IncompleteReason.CONTENT_FILTER;
+    case FinishReason_Reason.OTHER:
+      return isUnfinished(last.response.finishReason)
+        ? IncompleteReason.PROVIDER_STOPPED
+        : IncompleteReason.UNSPECIFIED;
+    default:
+      return IncompleteReason.UNSPECIFIED;
+  }
+}
+
+/**
+ * Finish reasons without a unified form that mean an unfinished answer: of Gemini ("FinishReason"), and of Anthropic ("Stop
+ * reasons"). Other servers have words of their own for answers that are whole.
+ */
+const UNFINISHED: ReadonlySet<string> = new Set([
+  "OTHER",
+  "LANGUAGE",
+  "NO_IMAGE",
+  "IMAGE_OTHER",
+  "FINISH_REASON_UNSPECIFIED",
+  "pause_turn",
+  "compaction",
+]);
+
+/** Whether a provider says in a word of its own that it stopped before the answer was finished. */
+export function isUnfinished({ reason, raw }: FinishReason): boolean {
+  return reason === FinishReason_Reason.OTHER && UNFINISHED.has(raw);
 }

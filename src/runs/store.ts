@@ -1,5 +1,6 @@
 /** The store of runs: one implementation in `store/`, over a driver for SQLite and one for PostgreSQL. */
 
+import type { TraceContext } from "../core/trace-context.ts";
 import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
@@ -54,8 +55,16 @@ export interface RunStore {
    *   every run can end; it should then have few events.
    */
   write(write: RunWrite): Promise<boolean>;
-  /** The events after a sequence number, in order: at most `maxEvents` of them, fewer if they are large. */
-  readEvents(runId: string, afterSequence: number, maxEvents: number): Promise<readonly RunEvent[]>;
+  /**
+   * The events after a sequence number, in order: at most `maxEvents` of them, fewer if they are large.
+   * @param owner If given, only the runs of this owner have events.
+   */
+  readEvents(
+    runId: string,
+    afterSequence: number,
+    maxEvents: number,
+    owner?: string,
+  ): Promise<readonly RunEvent[]>;
   /**
    * Sets `cancel_requested` unless the run has ended, and notifies the process that holds it. Returns the run as it is
    * then.
@@ -149,6 +158,8 @@ export interface StoredRun {
   readonly request: CreateRunRequest;
   /** Set if an HTTP API created it. */
   readonly origin?: RunOrigin | undefined;
+  /** The trace of the call that created it. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** A message of a thread, with what the store keeps of it beside the contract. */

@@ -3,22 +3,17 @@ import { checkToolResult } from "../client/validate-messages.ts";
 import { quote, Violations } from "../client/violations.ts";
 import { toolMessage } from "../core/tools.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
-import { type Message, Role, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
-import { type Run, RunStatus, type ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
+import { type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type { SubmitToolResultsRequest } from "../gen/outrigger/v1/run_service_pb.ts";
 import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
-import { answeredIds, refusedResult } from "./conversation.ts";
+import { refusedResult } from "./conversation.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { missing, RunStateError } from "./errors.ts";
-import { createResultOutputs } from "./outputs.ts";
+import { createResultOutputs, newThreadMessage } from "./messages.ts";
 import { checkApprovals } from "./read-request.ts";
-import { newThreadMessage } from "./run-creation.ts";
 import { createStatusEvent } from "./run-log.ts";
 import { withStatus } from "./status.ts";
 import type { HeldRun, RunStore, StoredRun } from "./store.ts";
-
-/** Messages that are read from a store at a time. */
-const PAGE_MESSAGES = 100;
 
 /** A run that goes on after its caller has acted. */
 export interface Submission {
@@ -47,37 +42,24 @@ export async function submitResults(
   if (taken === undefined) throw await takenByAnother(store, found);
   checkWaiting(taken.run);
   const refused = approvals.flatMap((approval) => (approval.approve ? [] : [refusedResult(approval)]));
-  const { steps, latestStep } = withResults(await store.readSteps(runId), [...results, ...refused]);
-  const run = resumedRun(taken.run, status);
+  const steps = [...(await store.readSteps(runId))];
+  const last = steps.at(-1);
+  let latestStep: StepResult | undefined;
+  if (last !== undefined && getOpenCalls(last).length > 0) {
+    latestStep = withProgress(last, { results: [...results, ...refused], repairedCalls: [] });
+    steps.splice(-1, 1, latestStep);
+  }
+  const lastSequence = taken.run.lastSequence + 1;
+  const run = withStatus(taken.run, status, { requiredResults: [], requiredApprovals: [], lastSequence });
+  delete run.endedAt;
   const messages = [
     ...results.map((result) => newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId })),
     ...createResultOutputs(runId, refused),
   ];
-  const events = [createStatusEvent(run.lastSequence, run)];
+  const events = [createStatusEvent(lastSequence, run)];
   if (!(await store.write({ hold: taken.hold, run, events, latestStep, messages })))
     throw await takenByAnother(store, found);
   return { held: { ...taken, run }, steps };
-}
-
-/** The messages that are no results of calls of these steps. */
-export function withoutResults(messages: readonly Message[], steps: readonly StepResult[]): Message[] {
-  const ids = new Set(steps.flatMap(({ toolResults }) => toolResults.map(({ toolCallId }) => toolCallId)));
-  return messages.filter(
-    (message) => message.role !== Role.TOOL || !answeredIds(message).some((id) => ids.has(id)),
-  );
-}
-
-/** The input of a run, with the results that were submitted to it. */
-export async function readInput(store: RunStore, owner: string, runId: string): Promise<readonly Message[]> {
-  const messages: Message[] = [];
-  let after = "";
-  for (;;) {
-    const query = { inputOfRunId: runId, order: "oldest first", after, limit: PAGE_MESSAGES } as const;
-    const { elements, hasMore } = await store.listMessages(owner, query);
-    messages.push(...elements.flatMap(({ message }) => message ?? []));
-    after = elements.at(-1)?.id ?? "";
-    if (!hasMore || after === "") return messages;
-  }
 }
 
 function checkWaiting({ id, status }: Run): void {
@@ -88,38 +70,16 @@ function checkWaiting({ id, status }: Run): void {
 async function takenByAnother(store: RunStore, { owner, run }: StoredRun): Promise<Error> {
   const now = await store.getRun(owner, run.id);
   if (now === undefined) return missing("run", run.id, "run_id");
-  return new RunStateError(
-    "run_id",
-    run.id,
-    now.run.status,
-    "one that requires action and is not being continued",
-  );
+  const expected = "one that requires action and is not being continued";
+  return new RunStateError("run_id", run.id, now.run.status, expected);
 }
 
-function resumedRun(run: Run, status: RunStatus): Run {
-  const resumed = withStatus(run, status, {
-    requiredResults: [],
-    requiredApprovals: [],
-    lastSequence: run.lastSequence + 1,
-  });
-  delete resumed.endedAt;
-  return resumed;
-}
-
-function checkSubmission({ results, approvals }: SubmitToolResultsRequest, run: Run): void {
+function checkSubmission(
+  { results, approvals }: SubmitToolResultsRequest,
+  { requiredResults, requiredApprovals }: Run,
+): void {
   const violations = new Violations();
-  checkResults(results, run, violations);
-  checkApprovals(
-    approvals,
-    run.requiredApprovals.map(({ id }) => id),
-    violations,
-  );
-  checkAllApproved(approvals, run, violations);
-  violations.throwIfAny();
-}
-
-function checkResults(results: readonly ToolResult[], run: Run, violations: Violations): void {
-  const open = new Set(run.requiredResults.map(({ id }) => id));
+  const open = new Set(requiredResults.map(({ id }) => id));
   for (const [index, result] of results.entries()) {
     const field = `results[${index}]`;
     checkToolResult(result, field, "", violations);
@@ -129,18 +89,10 @@ function checkResults(results: readonly ToolResult[], run: Run, violations: Viol
     }
   }
   for (const id of open) violations.add("results", `expected one for the call ${quote(id)}`);
-}
-
-function checkAllApproved(approvals: readonly ToolApproval[], run: Run, violations: Violations): void {
+  const waiting = requiredApprovals.map(({ id }) => id);
+  checkApprovals(approvals, waiting, violations);
   const answered = new Set(approvals.map(({ toolCallId }) => toolCallId));
-  for (const { id } of run.requiredApprovals)
+  for (const id of waiting)
     if (!answered.has(id)) violations.add("approvals", `expected one for the call ${quote(id)}`);
-}
-
-/** The steps with results of calls of the last one. */
-function withResults(steps: readonly StepResult[], results: readonly ToolResult[]) {
-  const last = steps.at(-1);
-  if (last === undefined || getOpenCalls(last).length === 0) return { steps, latestStep: undefined };
-  const latestStep = withProgress(last, { results, repairedCalls: [] });
-  return { steps: [...steps.slice(0, -1), latestStep], latestStep };
+  violations.throwIfAny();
 }

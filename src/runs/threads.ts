@@ -5,9 +5,8 @@ import { type Thread, ThreadSchema } from "../gen/outrigger/v1/thread_pb.ts";
 import type { NewMessage, ThreadEngine, ThreadInput } from "./engine.ts";
 import { createThreadWait, type EngineParts, type ReadParts } from "./engine-parts.ts";
 import { missing } from "./errors.ts";
-import { createThreadId } from "./ids.ts";
+import { createThreadId, newThreadMessage } from "./messages.ts";
 import { checkMetadata } from "./read-request.ts";
-import { newThreadMessage } from "./run-creation.ts";
 import type { MessageQuery, Page, StoredMessage } from "./store.ts";
 
 /** The threads of an engine. */

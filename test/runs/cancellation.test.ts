@@ -120,6 +120,36 @@ describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ mod
   });
 });
 
+describe("a run in the foreground whose answer comes whole", () => {
+  it.each([
+    { store: true, model: "sim-text:delay_ms=60000" },
+    { store: false, model: "sim-text:delay_ms=60000" },
+    { store: true, model: "sim-long:rate=5" },
+    { store: false, model: "sim-long:rate=5" },
+  ])("closes the provider's socket when its caller disconnects (%o)", async ({ store, model }) => {
+    const caller = new AbortController();
+    const options = { owner: "", signal: caller.signal, isStreamed: false };
+    const started = await engine.createRun({ request: simulated(model, { store }) }, options);
+    const result = started.result();
+    await fixture.simulator.waitForRequest();
+    caller.abort();
+    expect(await fixture.simulator.waitForClose()).toMatchObject({ aborted: true });
+    expect(await result).toMatchObject({ status: RunStatus.CANCELLED, steps: [] });
+    expect(getEventListeners(caller.signal, "abort")).toEqual([]);
+  });
+
+  it("closes it when the run is cancelled", async () => {
+    const options = { owner: "", signal: NEVER, isStreamed: false };
+    const started = await engine.createRun({ request: simulated("sim-text:delay_ms=60000") }, options);
+    const result = started.result();
+    await fixture.simulator.waitForRequest();
+    const cancelled = await engine.cancelRun("", started.run.id);
+    expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, cancelRequested: true });
+    expect(await result).toEqual(cancelled);
+    expect(await fixture.simulator.waitForClose()).toMatchObject({ aborted: true });
+  });
+});
+
 describe("a run in the background", () => {
   it("continues when its caller disconnects or stops reading", async () => {
     const caller = new AbortController();

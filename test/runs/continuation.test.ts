@@ -333,6 +333,40 @@ describe("a background run whose process dies", () => {
     expect(answered).toEqual(over.steps[0]?.toolResults.map(({ toolCallId }) => toolCallId));
   });
 
+  it("continues its latest answer, after all steps before it", async () => {
+    const store = await openMemory();
+    const tools = new FakeServerTools(["quick", "slow"], ({ name }) =>
+      name === "slow" ? new Promise(() => {}) : Promise.resolve("quick result"),
+    );
+    const { serverTools } = tools;
+    const turns = [[{ name: "quick" }], [{ name: "quick" }, { name: "slow" }]];
+    const dying = await mortalProcess(store, turns, { serverTools });
+    const { run: begun } = await start(dying.engine, background(withTools));
+    await expect
+      .poll(async () => (await store.readSteps(begun.id))[1]?.toolResults.length, { timeout: 5_000 })
+      .toBe(1);
+    dying.die();
+    const survivor = await processOn(store, ["done"], { serverTools });
+    const over = await waitForStatus(survivor, begun.id, RunStatus.COMPLETED);
+    expect(tools.executed).toEqual(["quick", "quick", "slow"]);
+    expect(over.steps.map(({ toolResults }) => toolResults.map(({ failed }) => failed))).toEqual([
+      [false],
+      [false, true],
+      [],
+    ]);
+    // The user's message, two answers with their three results.
+    expect(survivor.model.requests.map(({ messages }) => messages.map(({ role }) => role))).toEqual([
+      [2, 3, 4, 3, 4, 4],
+    ]);
+    expect(over.usage).toMatchObject({ totalTokens: 45 });
+    const events = await replay(survivor.engine, begun.id);
+    expectNoGaps(events);
+    expect(restartsIn(events)).toMatchObject([{ step: 2, continuesAnswer: true }]);
+    expect(events.filter(({ event }) => event.case === "stepFinish").map(({ step }) => step)).toEqual([
+      1, 2, 3,
+    ]);
+  });
+
   it.each(["readOnlyHint", "idempotentHint"])("calls a tool again that has the %s", async (hint) => {
     const store = await openMemory();
     let isStuck = true;

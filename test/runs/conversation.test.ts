@@ -3,10 +3,17 @@ import fc from "fast-check";
 import { assistantMessage, toolResult, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { validateRequest } from "../../src/client/validate.ts";
+import { InvalidRequestError } from "../../src/core/errors.ts";
 import { type Message, MessageSchema, Role, RoleSchema } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import { ToolApprovalSchema } from "../../src/gen/outrigger/v1/run_pb.ts";
-import { answeredIds, composeConversation } from "../../src/runs/conversation.ts";
+import {
+  answeredIds,
+  composeConversation,
+  openCallIds,
+  refusedResult,
+  withRunFields,
+} from "../../src/runs/conversation.ts";
 
 function calling(...ids: string[]): Message {
   const content = ids.map((id) => ({
@@ -102,5 +109,61 @@ describe("composeConversation()", () => {
         expect(() => validateRequest(request)).not.toThrow();
       }),
     );
+  });
+});
+
+describe("withRunFields()", () => {
+  const { messages } = composeConversation({
+    ...nothing,
+    history: [userMessage("hi"), assistantMessage("hello")],
+    input: [userMessage("and"), userMessage("more")],
+  });
+
+  /** The field that the caller of the run is told. */
+  function rename(field: string, before = 1): string | undefined {
+    const error = new InvalidRequestError("wrong", { violations: [{ field, description: "wrong" }] });
+    const fields = { before, conversation: { messages }, inputPath: "options.request.messages" };
+    return withRunFields(error, fields).violations[0]?.field;
+  }
+
+  it.each([
+    ["messages[0].content", "options.system"],
+    ["messages[1]", "previous_run_id"],
+    ["messages[2].content[0]", "previous_run_id"],
+    ["messages[3].content[0]", "options.request.messages[0].content[0]"],
+    ["messages[4]", "options.request.messages[1]"],
+    ["request", "options.request"],
+    ["temperature", "options.request.temperature"],
+    ["mcp_servers", "mcp_servers"],
+    ["mcp_servers[1].server_url", "mcp_servers[1].server_url"],
+    ["mcp_servers_x", "options.request.mcp_servers_x"],
+  ])("names %s as the caller of the run knows it: %s", (field, expected) => {
+    expect(rename(field)).toBe(expected);
+  });
+
+  it("has no system message if there is none", () => {
+    expect(rename("messages[0]", 0)).toBe("previous_run_id");
+    expect(rename("messages[2]", 0)).toBe("options.request.messages[0]");
+  });
+});
+
+describe("the calls of messages", () => {
+  it("are open until a message has their results", () => {
+    const messages = [calling("a", "b"), toolResult("a", 1), calling("c"), userMessage("x")];
+    expect(openCallIds(messages)).toEqual(["b", "c"]);
+    const old = create(MessageSchema, { role: Role.TOOL, toolCallId: "b" });
+    expect(openCallIds([...messages, old])).toEqual(["c"]);
+    expect(answeredIds(old)).toEqual(["b"]);
+  });
+
+  it("are answered by the results in a message of a tool only", () => {
+    const disguised = create(MessageSchema, { ...toolResult("a", 1), role: Role.USER });
+    expect(openCallIds([calling("a"), disguised])).toEqual(["a"]);
+  });
+
+  it("are refused with a reason", () => {
+    const refused = (reason: string) =>
+      refusedResult(create(ToolApprovalSchema, { toolCallId: "a", reason })).content[0]?.part.value;
+    expect([refused("not now"), refused("")]).toEqual(["not now", "the user refused this call"]);
   });
 });

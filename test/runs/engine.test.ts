@@ -3,7 +3,7 @@ import { functionTool, textOf, toolCallsOf, toolResult, userMessage } from "outr
 import { afterEach, describe, expect, it } from "vitest";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
-import { answerMessageId } from "../../src/runs/ids.ts";
+import { answerMessageId } from "../../src/runs/messages.ts";
 import {
   createTestEngine,
   getEvents,

@@ -1,5 +1,5 @@
 /** All readers of a run get the same events, after they were written, however fast or slow a reader is. */
-import { InternalError, ServerError } from "outrigger";
+import { InternalError, NotFoundError, ServerError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import type { RunEngine } from "../../src/runs/engine.ts";
@@ -70,6 +70,38 @@ describe("the events of a run", () => {
     }
     expect(parts.length).toBeGreaterThan(10);
     for (const part of await Promise.all(parts)) expect(part).toEqual(all.slice(all.length - part.length));
+  });
+
+  it("are read from the store alone after the run, only for its owner", async () => {
+    let reads = 0;
+    const memory = await openMemory();
+    const store = wrapStore(memory, {
+      getRun: (owner, id) => {
+        reads += 1;
+        return memory.getRun(owner, id);
+      },
+    });
+    const { engine } = await getEngine(300, store);
+    const started = await start(engine, runRequest("hi"));
+    const events = await getEvents(started.events);
+    reads = 0;
+    expect(await replay(engine, started.run.id)).toEqual(events);
+    expect(reads).toBe(0);
+    const last = events.length - 1;
+    expect(await getEvents(engine.streamRun("", started.run.id, last, NEVER))).toEqual([]);
+    for (const after of [-1, last])
+      await expect(getEvents(engine.streamRun("other", started.run.id, after, NEVER))).rejects.toThrow(
+        NotFoundError,
+      );
+  });
+
+  it("are only for the owner of the run while it is in progress", async () => {
+    const { engine } = await getEngine(300);
+    const started = await start(engine, runRequest("hi"));
+    for await (const _ of started.events) {
+      await expect(replay(engine, started.run.id, -1, "other")).rejects.toThrow(NotFoundError);
+      break;
+    }
   });
 
   it("are written before they are published", async () => {

@@ -1,7 +1,8 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { MemoryAccount } from "../../src/core/memory-account.ts";
 import { RunLimitError } from "../../src/runs/errors.ts";
-import { Gate } from "../../src/runs/gate.ts";
+import { Gate } from "../../src/runs/limits.ts";
 
 const never = new AbortController().signal;
 
@@ -48,5 +49,65 @@ describe("the limit on one kind of work", () => {
     gate.leave("greedy");
     await gate.wait(never);
     expect(gate.claim("greedy")).toBe(true);
+  });
+
+  it("gives a place that is left to the first that waits", async () => {
+    const gate = openGate(1, false);
+    gate.enter("");
+    const entered: string[] = [];
+    const first = gate.wait(never).then(() => entered.push("first"));
+    const second = gate.wait(never).then(() => entered.push("second"));
+    gate.leave("");
+    await first;
+    expect([entered, gate.free]).toEqual([["first"], 0]);
+    expect(() => gate.enter("")).toThrow(
+      "the limit runs.limits.max_foreground_runs of 1 runs in the foreground",
+    );
+    gate.leave("");
+    await second;
+    gate.leave("");
+    expect(gate.free).toBe(1);
+    await gate.wait(never);
+    expect(gate.free).toBe(0);
+  });
+
+  it("gives no place to one whose signal was aborted, and keeps no listener", async () => {
+    const gate = openGate(1, false);
+    const stop = new AbortController();
+    await gate.wait(stop.signal);
+    const waiting = gate.wait(stop.signal);
+    const other = gate.wait(never);
+    stop.abort();
+    await expect(waiting).rejects.toMatchObject({ kindName: "ABORT" });
+    await expect(gate.wait(stop.signal)).rejects.toMatchObject({ kindName: "ABORT" });
+    gate.leave("");
+    await other;
+    gate.leave("");
+    expect(gate.free).toBe(1);
+    const passing = new AbortController();
+    gate.enter("");
+    const passed = gate.wait(passing.signal);
+    gate.leave("");
+    await passed;
+    expect(getEventListeners(passing.signal, "abort")).toEqual([]);
+  });
+
+  it("knows the owners that have their share, until they leave a place", () => {
+    const gate = openGate(4, true);
+    for (const owner of ["a", "a", "b", "a"]) gate.enter(owner);
+    expect(gate.fullOwners).toEqual(["a"]);
+    gate.leave("a");
+    expect(gate.fullOwners).toEqual([]);
+    gate.leave("a");
+    gate.leave("a");
+    gate.leave("b");
+    expect(gate.free).toBe(4);
+    for (let count = 0; count < 3; count += 1) gate.enter("a");
+    expect(() => gate.enter("a")).toThrow(
+      "max_foreground_runs of 3 runs in the foreground of one access key",
+    );
+    gate.enter("b");
+    gate.leave("");
+    expect(gate.free).toBe(1);
   });
 });

@@ -1,13 +1,14 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { InvalidRequestError, RateLimitError } from "../../src/core/errors.ts";
+import { measureMemory } from "../../src/core/measure-memory.ts";
 import { MemoryAccount } from "../../src/core/memory-account.ts";
 import { userMessage } from "../../src/core/message.ts";
-import { HistoryMemory } from "../../src/runs/history-memory.ts";
+import { HistoryMemory } from "../../src/runs/limits.ts";
 
 const LIMITS = { maxHistoryMemoryBytes: 10_000 };
 
-function openMemory() {
-  return new HistoryMemory(new MemoryAccount({ limits: LIMITS }));
+function openMemory(limits = LIMITS) {
+  return new HistoryMemory(new MemoryAccount({ limits }));
 }
 
 function toMessages(bytes: number) {
@@ -77,6 +78,66 @@ describe("the memory of conversations", () => {
     first.release();
     (await waiting).settle(toMessages(9000));
     expect(() => memory.begin("").take(toMessages(2000), "thread_id")).toThrow(RateLimitError);
+  });
+
+  it("has room for a conversation of exactly its size, and for one of half of it beside a background run", async () => {
+    const messages = toMessages(5000);
+    const bytes = measureMemory(messages);
+    const exact = openMemory({ maxHistoryMemoryBytes: bytes }).begin("");
+    expect(() => exact.take(messages, "thread_id")).not.toThrow();
+    const small = openMemory({ maxHistoryMemoryBytes: bytes - 1 }).begin("");
+    expect(() => small.check(messages, "thread_id")).toThrow(InvalidRequestError);
+    const isFree = async (maxHistoryMemoryBytes: number) => {
+      const memory = openMemory({ maxHistoryMemoryBytes });
+      memory.begin("").take(messages, "thread_id");
+      let hasBegun = false;
+      void memory.wait(never).then(() => {
+        hasBegun = true;
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+      return hasBegun;
+    };
+    expect([await isFree(2 * bytes), await isFree(2 * bytes - 1)]).toEqual([true, false]);
+  });
+
+  it("is given back as it was taken, also if a conversation shrinks", () => {
+    const memory = openMemory();
+    const share = memory.begin("");
+    for (const size of [4000, 9000, 100, 5000]) share.take(toMessages(size), "thread_id");
+    share.settle(toMessages(2000));
+    const other = memory.begin("");
+    expect(() => other.take(toMessages(7000), "thread_id")).not.toThrow();
+    share.release();
+    other.release();
+    expect(() => memory.begin("").take(toMessages(9500), "thread_id")).not.toThrow();
+  });
+
+  it("lets one run read at a time, whatever others give back meanwhile", async () => {
+    const memory = openMemory();
+    const first = await memory.wait(never);
+    first.settle(toMessages(100));
+    const second = await memory.wait(never);
+    let hasBegun = false;
+    void memory.wait(never).then(() => {
+      hasBegun = true;
+    });
+    first.release();
+    first.release();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(hasBegun).toBe(false);
+    second.release();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(hasBegun).toBe(true);
+  });
+
+  it("has one share for the answers of a run, which ends with it", () => {
+    const share = openMemory().begin("");
+    share.release();
+    const answers = share.openAnswers("a");
+    expect(share.openAnswers("a")).toBe(answers);
+    const end = vi.spyOn(answers, "end");
+    share.release();
+    expect(end).toHaveBeenCalledOnce();
   });
 
   it("ends the wait of a run when its signal is aborted", async () => {

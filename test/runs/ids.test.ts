@@ -8,7 +8,7 @@ import {
   createRunId,
   createThreadId,
   isRepeated,
-} from "../../src/runs/ids.ts";
+} from "../../src/runs/messages.ts";
 
 const DIGITS = "0123456789abcdef".repeat(2);
 

@@ -1,6 +1,8 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { create } from "@bufbuild/protobuf";
 import { Client } from "outrigger";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { ListRunsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { StoreUnreachableError } from "../../src/runs/errors.ts";
@@ -8,6 +10,7 @@ import { createLazyRunEngine, openWhenReachable } from "../../src/runs/lazy-engi
 import { createRunEngine } from "../../src/runs/run-engine.ts";
 import { NotConnectedError } from "../../src/runs/store/driver.ts";
 import { openPostgresStore } from "../../src/runs/store/postgres.ts";
+import type { RunStore } from "../../src/runs/store.ts";
 import { createdRun } from "./contract/data.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import { createTestEngine, run, runRequest } from "./support/test-engine.ts";
@@ -24,6 +27,20 @@ function countedEngine(failures = 0) {
 }
 
 const list = create(ListRunsRequestSchema);
+
+/** Subscribes a new listener and unsubscribes it. Returns the listener. */
+function subscribeAndLeave(store: RunStore): () => void {
+  const listener = () => {};
+  store.subscribe("run_1", listener)();
+  return listener;
+}
+
+/** Whether nothing but the reference refers to its target. */
+function isCollected(reference: WeakRef<object>): boolean {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  return reference.deref() === undefined;
+}
 
 describe("createLazyRunEngine()", () => {
   it("opens the engine at its first use, once for all uses", async () => {
@@ -99,6 +116,52 @@ describe("openWhenReachable()", () => {
     expect(told).toEqual(["all"]);
     expect((await lazy.countQueued("owner")).total).toBe(1);
     await lazy.close();
+  });
+
+  it("tries again after growing pauses of up to ten seconds, and no more after its end", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const times: number[] = [];
+    const open = async () => {
+      times.push(performance.now());
+      throw new StoreUnreachableError("away");
+    };
+    const store = await openWhenReachable(open, () => {});
+    await vi.advanceTimersByTimeAsync(40_000);
+    const pauses = times.slice(1).map((time, index) => Math.round(time - (times[index] ?? 0)));
+    expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
+    await store.close();
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(times).toHaveLength(8);
+  });
+
+  it("tells nobody who has left before it was opened, and everybody after that", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { store, lazy } = await openLate(1);
+    const told: string[] = [];
+    const leaves = ["early", "gone"].map((name) => lazy.subscribe("run_1", () => told.push(name)));
+    leaves[1]?.();
+    await vi.advanceTimersByTimeAsync(500);
+    lazy.subscribe("run_1", () => told.push("late"));
+    const announce = async () => {
+      const run = await createdRun(store, { run: { id: "run_1" } });
+      await store.deleteRun("owner", run.id);
+    };
+    await announce();
+    expect(told).toEqual(["early", "late"]);
+    leaves[0]?.();
+    await announce();
+    expect(told).toEqual(["early", "late", "late"]);
+    expect(lazy.isShared).toBe(true);
+    await lazy.close();
+  });
+
+  it("keeps no subscription that ended while the database was unavailable", async () => {
+    const { store, lazy } = await openLate(Number.POSITIVE_INFINITY);
+    const left = new WeakRef(subscribeAndLeave(lazy));
+    await expect.poll(() => isCollected(left)).toBe(true);
+    await Promise.all([lazy.close(), store.close()]);
   });
 
   it("throws every other failure to open it", async () => {

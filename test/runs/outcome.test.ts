@@ -17,7 +17,7 @@ import {
   runAfterContinuation,
   runAfterFailure,
   sumUsage,
-} from "../../src/runs/outcome.ts";
+} from "../../src/runs/status.ts";
 
 const usage = { inputTokens: 2, outputTokens: 3, totalTokens: 5 };
 const running = create(RunSchema, { id: "run_1", status: RunStatus.IN_PROGRESS });

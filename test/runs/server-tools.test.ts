@@ -219,6 +219,34 @@ describe("calls that need approval", () => {
     expect(next.warnings).toEqual([]);
   });
 
+  it.each([true, false])("may be in a later step of a run (background: %s)", async (background) => {
+    const turns = [[{ name: "a" }], [{ name: "a" }, { name: "risky" }, { name: "ask" }], "done"];
+    const { engine, model } = await engineWith(new FakeServerTools(["risky", "a"]), turns);
+    const options = {
+      request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "ask" })] },
+    };
+    const waiting = await run(engine, runRequest("", { ...withTools, background, options }));
+    const submission = create(SubmitToolResultsRequestSchema, {
+      runId: waiting.id,
+      approvals: waiting.requiredApprovals.map(({ id }) => ({ toolCallId: id, approve: true })),
+      results: waiting.requiredResults.map(({ id }) => ({ toolCallId: id })),
+    });
+    const resumed = await engine.submitToolResults(submission, { owner: "", signal: NEVER });
+    const over = await resumed.result();
+    expect(over).toMatchObject({ status: RunStatus.COMPLETED, usage: { totalTokens: 45 } });
+    expect(fake.executed).toEqual(["a", "a", "risky"]);
+    expect(over.steps.map(({ toolResults }) => toolResults.length)).toEqual([1, 3, 0]);
+    expect(model.requests[2]?.messages.map(({ role }) => role)).toEqual([2, 3, 4, 3, 4, 4, 4]);
+    expect(await engine.getRun("", over.id)).toEqual(over);
+    const { elements } = await engine.threads.listMessages("", {
+      threadId: over.threadId,
+      after: "",
+      limit: 20,
+      order: "oldest first",
+    });
+    expect(elements.map(({ message }) => message?.role).toSorted()).toEqual([2, 3, 3, 3, 4, 4, 4, 4]);
+  });
+
   it.each([true, false])(
     "are executed with the credentials of their servers, in the process that has them (background: %s)",
     async (background) => {

@@ -2,7 +2,6 @@
 import { create } from "@bufbuild/protobuf";
 import {
   Client,
-  type JSONRPCMessage,
   SSEClientTransport,
   StreamableHTTPClientTransport,
   type Tool,
@@ -14,9 +13,8 @@ import { LinkedSignal, type SignalLimit, untilAborted } from "../../generation/l
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import { createHttpTransport, type HttpTransport } from "../../kit/http/transport.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
-import { McpCall } from "./current-call.ts";
+import { McpCall, mayBeOlder } from "./current-call.ts";
 import type { McpEndpoint } from "./endpoint.ts";
-import { mayBeOlder } from "./failure.ts";
 import { createMcpFetch } from "./mcp-fetch.ts";
 import type { McpLimits, McpSettings } from "./settings.ts";
 
@@ -94,7 +92,7 @@ export class McpConnection {
       return this.#client.callTool(
         { name, arguments: { ...args } },
         {
-          ...this.#getOptions(signal),
+          ...toOptions(signal),
           onresumptiontoken,
           // Tells which arguments go into headers as well. An earlier turn's list has no definitions.
           ...(toolDefinition === undefined ? {} : { toolDefinition }),
@@ -106,7 +104,12 @@ export class McpConnection {
   /** Ends the calls under way and the session, and closes the connections. Never throws. */
   async close(): Promise<void> {
     this.#closed.abort(new AbortError("the run is over"));
-    if (!this.#abandoned.signal.aborted && this.#transport.sessionId !== undefined) await this.#sayGoodbye();
+    const { signal } = this.#abandoned;
+    if (!signal.aborted && this.#transport.sessionId !== undefined) {
+      const linked = new LinkedSignal(signal, { ms: GOODBYE_MS, what: "ending the session" });
+      await untilAborted(this.#transport.terminateSession(), linked.signal).catch(ignore);
+      linked.release();
+    }
     await this.#client.close().catch(ignore);
     await this.#http.close();
   }
@@ -120,17 +123,11 @@ export class McpConnection {
 
   /** Connects once for all calls, none of which can give it up for the others. */
   #connect(signal: AbortSignal): Promise<void> {
-    this.#connected ??= this.#open();
-    return untilAborted(this.#connected, signal);
-  }
-
-  async #open(): Promise<void> {
-    try {
-      await this.#openWith(this.#transport);
-    } catch (failure) {
+    this.#connected ??= this.#openWith(this.#transport).catch((failure) => {
       if (!mayBeOlder(failure) || this.#closed.signal.aborted) throw failure;
-      await this.#openOlder().catch(() => Promise.reject(failure));
-    }
+      return this.#openOlder().catch(() => Promise.reject(failure));
+    });
+    return untilAborted(this.#connected, signal);
   }
 
   /** The transport of the protocol's first revision: requests over POST, all answers over one stream of events. */
@@ -145,24 +142,18 @@ export class McpConnection {
   #openWith(transport: Transport): Promise<void> {
     const limit = { ms: this.#limits.listMs, what: "connecting" };
     const client = this.#client;
-    // The package calls this one before its own.
-    transport.onmessage = (message) => this.#checkMessage(message);
-    return this.#run(undefined, limit, ({ signal }) => client.connect(transport, this.#getOptions(signal)));
-  }
-
-  /** Ends the session of a server that sends too many requests. Throws, so that they are not answered. */
-  #checkMessage(message: JSONRPCMessage): void {
-    if (!("method" in message && "id" in message)) return;
-    this.#serverRequests += 1;
-    if (this.#serverRequests <= MAX_SERVER_REQUESTS) return;
-    const text = `it sent more than ${MAX_SERVER_REQUESTS} requests of its own`;
-    const failure = new ServerError(text, { retryable: false });
-    this.#closed.abort(failure);
-    throw failure;
-  }
-
-  #getOptions(signal: AbortSignal) {
-    return { signal, timeout: LONGEST_TIMER_MS };
+    // The package calls this one before its own. Ends the session of a server that sends too many requests, and throws,
+    // so that they are not answered.
+    transport.onmessage = (message) => {
+      if (!("method" in message && "id" in message)) return;
+      this.#serverRequests += 1;
+      if (this.#serverRequests <= MAX_SERVER_REQUESTS) return;
+      const text = `it sent more than ${MAX_SERVER_REQUESTS} requests of its own`;
+      const failure = new ServerError(text, { retryable: false });
+      this.#closed.abort(failure);
+      throw failure;
+    };
+    return this.#run(undefined, limit, ({ signal }) => client.connect(transport, toOptions(signal)));
   }
 
   async #listAll(signal: AbortSignal): Promise<McpTool[]> {
@@ -172,25 +163,20 @@ export class McpConnection {
     for (let pages = 0; pages === 0 || cursor !== undefined; pages += 1) {
       if (pages === MAX_PAGES) throw tooMany(`${MAX_PAGES} pages of tools`);
       const params = cursor === undefined ? {} : { cursor };
-      const page = await this.#client.request({ method: "tools/list", params }, this.#getOptions(signal));
+      const page = await this.#client.request({ method: "tools/list", params }, toOptions(signal));
       for (const definition of page.tools) {
         const tool = toMcpTool(definition, this.#endpoint.server.serverLabel);
-        bytes += countBytes(tool);
+        const { toolName, description, inputSchemaJson, annotationsJson } = tool;
+        bytes += Buffer.byteLength(toolName + description + inputSchemaJson + annotationsJson);
         if (bytes > this.#limits.maxListingBytes)
           throw tooMany(`${this.#limits.maxListingBytes} bytes of tools`);
         const { outputSchema: _, ...needed } = definition;
-        this.#definitions.set(tool.toolName, needed);
+        this.#definitions.set(toolName, needed);
         tools.push(tool);
       }
       cursor = page.nextCursor;
     }
     return tools;
-  }
-
-  async #sayGoodbye(): Promise<void> {
-    const linked = new LinkedSignal(this.#abandoned.signal, { ms: GOODBYE_MS, what: "ending the session" });
-    await untilAborted(this.#transport.terminateSession(), linked.signal).catch(ignore);
-    linked.release();
   }
 
   /** Runs a call, which also ends with the session. */
@@ -234,8 +220,8 @@ function toMcpTool({ name, description = "", inputSchema, annotations }: Tool, s
   });
 }
 
-function countBytes({ toolName, description, inputSchemaJson, annotationsJson }: McpTool): number {
-  return Buffer.byteLength(toolName + description + inputSchemaJson + annotationsJson);
+function toOptions(signal: AbortSignal) {
+  return { signal, timeout: LONGEST_TIMER_MS };
 }
 
 function tooMany(what: string): ServerError {

@@ -1,5 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { AbortError, ServerError, toSdkError } from "../../core/errors.ts";
+import { ProtocolError } from "@modelcontextprotocol/client";
+import {
+  AbortError,
+  InvalidRequestError,
+  SDKError,
+  ServerError,
+  StreamError,
+  toSdkError,
+} from "../../core/errors.ts";
 import {
   failureUnder,
   LinkedSignal,
@@ -7,7 +15,6 @@ import {
   untilAborted,
 } from "../../generation/loop/linked-signal.ts";
 import type { HttpAnswer } from "../../kit/http/transport.ts";
-import { toMcpFailure } from "./failure.ts";
 
 /**
  * The call that an HTTP exchange belongs to. The client package has one fetch for everything it sends and, with servers
@@ -87,15 +94,45 @@ export class McpCall {
       this.stop(new AbortError("the call has failed"));
       throw failure;
     } finally {
-      this.#end();
+      this.#isOver = true;
+      clearTimeout(this.#timer);
+      this.#linked.release();
+      // Servers may hold a stream of events open after the answer, or send it to its end.
+      for (const answer of this.#answers) answer.release();
     }
   }
+}
 
-  /** Servers may hold a stream of events open after the answer, or send it to its end. */
-  #end(): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-    this.#linked.release();
-    for (const answer of this.#answers) answer.release();
+/** Longest text of a server in an error, in characters. */
+const MAX_MESSAGE_CHARS = 500;
+
+/**
+ * The failure of a request to a server. The body of a failed HTTP answer is left out: servers echo there what they
+ * were sent.
+ * @param failedStatus Status of the HTTP answer that failed, if one did.
+ */
+export function toMcpFailure(thrown: unknown, failedStatus: number | undefined): SDKError {
+  // The client package wraps what `fetch` throws.
+  let error = thrown;
+  for (let depth = 0; depth < 8 && error instanceof Error; depth += 1) {
+    if (error instanceof SDKError) return error;
+    error = error.cause;
   }
+  if (thrown instanceof ProtocolError) {
+    const text = thrown.message.toWellFormed().slice(0, MAX_MESSAGE_CHARS);
+    return new ServerError(`${text} (JSON-RPC error ${thrown.code})`, { retryable: false });
+  }
+  if (failedStatus === undefined)
+    return new StreamError("the response is not that of an MCP server", { cause: thrown });
+  if (failedStatus >= 500 || failedStatus === 429)
+    return new ServerError(`the server failed (status ${failedStatus})`);
+  // Status 401 and 403 are the request's as well: it, or the configuration for it, has the credentials.
+  const isDenied = failedStatus === 401 || failedStatus === 403;
+  const what = isDenied ? "the server did not accept the credentials" : "the server refused the request";
+  return new InvalidRequestError(`${what} (status ${failedStatus})`, { httpStatusCode: failedStatus });
+}
+
+/** Whether a server that failed so may speak the protocol's first revision, which had another transport. */
+export function mayBeOlder(failure: unknown): boolean {
+  return failure instanceof InvalidRequestError && ![401, 403].includes(failure.httpStatusCode ?? 401);
 }

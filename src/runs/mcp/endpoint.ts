@@ -1,8 +1,7 @@
 /** Where a run's MCP server is, and with which headers it is called: what the configuration and the caller say together. */
 import { type FieldViolation, invalidField, invalidFields } from "../../core/errors.ts";
 import type { McpServer } from "../../gen/outrigger/v1/run_pb.ts";
-import { allowsAddress } from "./address-pattern.ts";
-import type { ConfiguredMcpServer, McpSettings } from "./settings.ts";
+import { allowsAddress, type ConfiguredMcpServer, type McpSettings } from "./settings.ts";
 
 /** A server, checked. */
 export interface McpEndpoint {
@@ -81,8 +80,10 @@ function readEndpoint(server: McpServer, settings: McpSettings): McpEndpoint | P
   if (url.username !== "" || url.password !== "" || url.hash !== "")
     return new Problem("server_url", "expected an address without user name, password and fragment");
   if (settings.allowedUrls.some((pattern) => allowsAddress(pattern, url))) return { server, url, headers };
+  // The rest of the address may hold a key.
+  const origin = `${url.protocol}//${url.host}`.slice(0, 200);
   const remedy = "add it to mcp.allow_urls, or the server to mcp.servers";
-  return new Problem("server_url", `the configuration does not allow ${shownOrigin(url)}: ${remedy}`);
+  return new Problem("server_url", `the configuration does not allow ${origin}: ${remedy}`);
 }
 
 /** Whether the caller means the configured server: by its label alone, or by its address as well. */
@@ -128,9 +129,4 @@ function isHeaderValue(value = ""): boolean {
 
 function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-/** Scheme, host and port. The rest of an address may hold a key. */
-function shownOrigin({ protocol, host }: URL): string {
-  return `${protocol}//${host}`.slice(0, 200);
 }

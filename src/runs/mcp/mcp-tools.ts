@@ -19,7 +19,7 @@ import {
 } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
 import { toAbortError } from "../../kit/http/abort.ts";
-import { asObject, isObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
+import { asObject, isObject, tryParseJson } from "../../kit/json/json.ts";
 import type {
   ExecuteServerToolOptions,
   OpenedServerTools,
@@ -29,9 +29,8 @@ import type {
 } from "../server-tools.ts";
 import type { McpConnection } from "./connection.ts";
 import { type McpEndpoint, readEndpoints } from "./endpoint.ts";
-import { failedResult, readResult } from "./result.ts";
+import { failedResult, freeToolName, readResult } from "./result.ts";
 import { DEFAULT_MCP_LIMITS, type McpLimits, type McpSettings } from "./settings.ts";
-import { freeToolName } from "./tool-names.ts";
 
 /** Makes the tools of the MCP servers that a configuration allows. */
 export function createMcpTools(settings: McpSettings): ServerTools {
@@ -102,8 +101,9 @@ class McpRun implements OpenedServerTools {
     const open = this.#servers.get(tool?.serverLabel ?? "");
     if (tool === undefined || open === undefined)
       throw new InvalidToolCallError("the call is for a tool that no MCP server of the run has");
-    const args = parseArguments(call);
-    if (args === undefined) return failedResult("the arguments are not a JSON object");
+    const { input } = call;
+    const args = input.case === "argumentsJson" && input.value !== "" ? tryParseJson(input.value) : {};
+    if (!isObject(args)) return failedResult("the arguments are not a JSON object");
     const { signal, timeoutMs = this.#limits.callMs } = options;
     try {
       return readResult(await open.connection.call(tool.toolName, args, { signal, timeoutMs }));
@@ -137,22 +137,19 @@ class McpRun implements OpenedServerTools {
       const earlier = known.filter((tool) => tool.serverLabel === serverLabel);
       const copies = earlier.map((tool) => clone(McpToolSchema, tool));
       const all = copies.length > 0 ? copies : await connection.list(signal);
-      const tools = all.filter((tool) => isAllowed(server, tool));
-      this.#checkCount(tools.length);
+      const { allowedTools } = server;
+      const tools = all.filter((tool) => allowedTools === undefined || selects(allowedTools, tool));
+      const { maxTools } = this.#limits;
+      if (tools.length > maxTools)
+        throw new InvalidRequestError(
+          `it has ${tools.length} tools, expected at most ${maxTools}: select some with allowed_tools`,
+        );
       return create(McpToolListSchema, { serverLabel, tools });
     } catch (thrown) {
       const { kind, message, retryable } = toSdkError(thrown);
       const error = createError(kind, `MCP server ${serverLabel}: ${message}`, { retryable });
       return create(McpToolListSchema, { serverLabel, error: error.toProto() });
     }
-  }
-
-  #checkCount(count: number): void {
-    const { maxTools } = this.#limits;
-    if (count > maxTools)
-      throw new InvalidRequestError(
-        `it has ${count} tools, expected at most ${maxTools}: select some with allowed_tools`,
-      );
   }
 
   /** Names the tools of all servers. Those of earlier turns have their names already. */
@@ -184,34 +181,17 @@ function toFunctionTool(tool: McpTool, about: string): Tool {
   return create(ToolSchema, { tool: { case: "function", value } });
 }
 
-/** The arguments of a call. Undefined if they are no JSON object. */
-function parseArguments({ input }: ToolCall): JsonObject | undefined {
-  if (input.case !== "argumentsJson" || input.value === "") return {};
-  const args = tryParseJson(input.value);
-  return isObject(args) ? args : undefined;
-}
-
-function isAllowed({ allowedTools }: McpServer, tool: McpTool): boolean {
-  return allowedTools === undefined || selects(allowedTools, tool);
-}
-
 /** Whether a call of a tool waits for the caller's approval. What is not exempted does. */
 function needsApproval({ approval, alwaysApprove, neverApprove }: McpServer, tool: McpTool): boolean {
   if (alwaysApprove !== undefined && selects(alwaysApprove, tool)) return true;
   // A filter without conditions was hardly meant to exempt every tool.
-  if (neverApprove !== undefined && hasCondition(neverApprove) && selects(neverApprove, tool)) return false;
+  const isFilter = neverApprove && (neverApprove.toolNames.length > 0 || neverApprove.readOnly !== undefined);
+  if (isFilter && selects(neverApprove, tool)) return false;
   return approval !== ApprovalPolicy.NEVER;
 }
 
 function selects({ toolNames, readOnly }: McpToolFilter, tool: McpTool): boolean {
   if (toolNames.length > 0 && !toolNames.includes(tool.toolName)) return false;
-  return readOnly === undefined || readOnly === isReadOnly(tool);
-}
-
-function hasCondition({ toolNames, readOnly }: McpToolFilter): boolean {
-  return toolNames.length > 0 || readOnly !== undefined;
-}
-
-function isReadOnly({ annotationsJson }: McpTool): boolean {
-  return asObject(tryParseJson(annotationsJson))?.readOnlyHint === true;
+  if (readOnly === undefined) return true;
+  return readOnly === (asObject(tryParseJson(tool.annotationsJson))?.readOnlyHint === true);
 }

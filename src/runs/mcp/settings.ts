@@ -1,5 +1,4 @@
 /** What the configuration says about MCP servers. */
-import type { AddressPattern } from "./address-pattern.ts";
 
 /** A server of the configuration. */
 export interface ConfiguredMcpServer {
@@ -10,34 +9,26 @@ export interface ConfiguredMcpServer {
   readonly token?: () => Promise<string>;
 }
 
-/** Limits of what MCP servers may cost. */
-export interface McpLimits {
-  /** Time to connect to a server and list its tools, in milliseconds. Default 30 seconds. */
-  readonly listMs: number;
-  /** Time of one call, in milliseconds. Default 120 seconds. */
-  readonly callMs: number;
-  /** Tools that one server may give to a run. Default 256. More make a model choose badly. */
-  readonly maxTools: number;
-  /** Bytes of the names, descriptions and schemas of one server's tools. Default 1 MiB. */
-  readonly maxListingBytes: number;
-  /** Bytes of one HTTP answer of a server, and so of a result. Default 16 MiB: images travel in results. */
-  readonly maxAnswerBytes: number;
-  /** JSON values of one answer: parsed, a value of three bytes takes many times that. Default 100,000. */
-  readonly maxAnswerValues: number;
-  /** Servers of one run. Default 16. */
-  readonly maxServers: number;
-}
-
 /** The default limits. */
-export const DEFAULT_MCP_LIMITS: McpLimits = {
+export const DEFAULT_MCP_LIMITS = {
+  /** Time to connect to a server and list its tools, in milliseconds. */
   listMs: 30_000,
+  /** Time of one call, in milliseconds. */
   callMs: 120_000,
+  /** Tools that one server may give to a run. More make a model choose badly. */
   maxTools: 256,
+  /** Bytes of the names, descriptions and schemas of one server's tools. */
   maxListingBytes: 1024 * 1024,
+  /** Bytes of one HTTP answer of a server, and so of a result: images travel in results. */
   maxAnswerBytes: 16 * 1024 * 1024,
+  /** JSON values of one answer: parsed, a value of three bytes takes many times that. */
   maxAnswerValues: 100_000,
+  /** Servers of one run. */
   maxServers: 16,
 };
+
+/** Limits of what MCP servers may cost. */
+export type McpLimits = Readonly<typeof DEFAULT_MCP_LIMITS>;
 
 /** Which MCP servers runs may use, and how. */
 export interface McpSettings {
@@ -51,4 +42,42 @@ export interface McpSettings {
   readonly localOnly?: boolean | undefined;
   /** Where the proxy variables are read. Defaults to `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/** Addresses of one origin, or of all hosts below a domain. */
+export interface AddressPattern {
+  readonly protocol: string;
+  /** Lower case. Begins with a dot if every host below it is meant. */
+  readonly host: string;
+  /** Empty for the port of the scheme. */
+  readonly port: string;
+}
+
+const PATTERN = /^(https?):\/\/(\*\.)?([^/*?#@\s]+)\/?$/i;
+
+/** A domain of at least two labels that is no IP address: `*.com` would be half the internet. */
+const DOMAIN = /^[^.]+\..*[a-z]$/;
+
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
+
+/**
+ * Reads `https://mcp.example.com`, `https://mcp.example.com:8443`, `https://*.example.com` or, for servers beside the
+ * sidecar, `http://127.0.0.1:8080`. Undefined if a text is none of these.
+ */
+export function parseAddressPattern(text: string): AddressPattern | undefined {
+  const [, scheme = "", wildcard = "", authority = ""] = PATTERN.exec(text) ?? [];
+  const url = URL.parse(`${scheme}://${authority}`);
+  if (url === null) return undefined;
+  const { protocol, hostname, port } = url;
+  if (wildcard !== "")
+    return protocol === "https:" && DOMAIN.test(hostname)
+      ? { protocol, host: `.${hostname}`, port }
+      : undefined;
+  return protocol === "https:" || LOOPBACK.test(hostname) ? { protocol, host: hostname, port } : undefined;
+}
+
+/** Whether a pattern allows an address. */
+export function allowsAddress(pattern: AddressPattern, { protocol, hostname, port }: URL): boolean {
+  if (protocol !== pattern.protocol || port !== pattern.port) return false;
+  return pattern.host.startsWith(".") ? hostname.endsWith(pattern.host) : hostname === pattern.host;
 }

@@ -5,6 +5,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { InternalError } from "../../core/errors.ts";
+import { readTraceContext } from "../../core/trace-context.ts";
 import { MessageBodySchema, RequestBodySchema } from "../../gen/outrigger/storage/v1/bodies_pb.ts";
 import { type StepResult, StepResultSchema } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
@@ -84,12 +85,21 @@ export class Bodies {
 
   readStoredRun(row: StoredRunRow): StoredRun {
     const body = this.#codec.read(RequestBodySchema, row.request, `request ${row.id}`);
-    const { request = create(CreateRunRequestSchema), origin } = body;
-    return { run: this.readRun(row), owner: row.owner, request, origin };
+    const { request = create(CreateRunRequestSchema), origin, trace } = body;
+    return {
+      run: this.readRun(row),
+      owner: row.owner,
+      request,
+      origin,
+      trace: trace && readTraceContext({ traceparent: trace.traceparent, tracestate: trace.tracestate }),
+    };
   }
 
-  writeRequest(runId: string, { request, origin }: Pick<StoredRun, "request" | "origin">): Uint8Array {
-    const body = create(RequestBodySchema, { request, ...(origin && { origin }) });
+  writeRequest(
+    runId: string,
+    { request, origin, trace }: Pick<StoredRun, "request" | "origin" | "trace">,
+  ): Uint8Array {
+    const body = create(RequestBodySchema, { request, ...(origin && { origin }), ...(trace && { trace }) });
     return this.#codec.write(RequestBodySchema, body, `request ${runId}`);
   }
 

@@ -1,10 +1,9 @@
-import { createCipheriv, createDecipheriv, randomFillSync } from "node:crypto";
+import { createCipheriv, createDecipheriv, hash, randomFillSync } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import { InternalError, InvalidRequestError } from "../../core/errors.ts";
+import { ConfigurationError, InternalError, InvalidRequestError } from "../../core/errors.ts";
 import { type RunEvent, RunEventSchema } from "../../gen/outrigger/v1/run_pb.ts";
-import { type EncryptionKey, KEY_ID_BYTES } from "./encryption-key.ts";
 
 /** Options of a BodyCodec. */
 export interface BodyCodecOptions {
@@ -19,6 +18,9 @@ const MIN_COMPRESSED_BYTES = 4 * 1024;
 
 /** Largest body that is compressed, in bytes: it takes about 15 ms, in which nothing else happens. */
 const MAX_COMPRESSED_BYTES = 1024 * 1024;
+
+/** Length of the id of a key, in bytes. */
+const KEY_ID_BYTES = 8;
 
 const IS_COMPRESSED = 1;
 const IS_ENCRYPTED = 2;
@@ -90,7 +92,11 @@ export class BodyCodec {
   /** @param plain The flags of a body that is not compressed, and its bytes. */
   #pack(plain: Uint8Array, place: string): Uint8Array {
     const length = plain.byteLength - FLAGS_BYTES;
-    if (length > this.#maxBodyBytes) throw tooLarge(length, this.#maxBodyBytes);
+    if (length > this.#maxBodyBytes)
+      throw new InvalidRequestError(
+        `expected at most ${this.#maxBodyBytes} bytes for one element of a stored run, found ${length}; ` +
+          "the limit is `runs.max_body_bytes`; runs that are not stored have no such limit",
+      );
     const isCompressible = length >= MIN_COMPRESSED_BYTES && length <= MAX_COMPRESSED_BYTES;
     const packed = (isCompressible ? compress(plain.subarray(FLAGS_BYTES)) : undefined) ?? plain;
     return this.key === undefined ? packed : encrypt(packed, this.key, place);
@@ -165,13 +171,40 @@ function decrypt(body: Uint8Array, key: EncryptionKey, place: string): Uint8Arra
   }
 }
 
-function tooLarge(bytes: number, limit: number): InvalidRequestError {
-  return new InvalidRequestError(
-    `expected at most ${limit} bytes for one element of a stored run, found ${bytes}; ` +
-      "the limit is `runs.max_body_bytes`; runs that are not stored have no such limit",
+function unreadable(place: string, reason: string): InternalError {
+  return new InternalError(`cannot read ${place} from the run store: ${reason}`);
+}
+
+/** Length of a key, in bytes: that of AES-256. */
+const KEY_BYTES = 32;
+
+/** A key that bodies are encrypted with. */
+export interface EncryptionKey {
+  readonly bytes: Buffer;
+  /** Tells which of several keys a body was encrypted with, and nothing about the key: `KEY_ID_BYTES` of a hash. */
+  readonly id: Buffer;
+  /** The file that it is from, for errors. */
+  readonly path: string;
+}
+
+/**
+ * The key in the text of a file: 32 bytes in Base64 or in hexadecimal, as `openssl rand -base64 32` writes them.
+ * @throws ConfigurationError that names the file, and nothing of its content.
+ */
+export function parseEncryptionKey(text: string, path: string): EncryptionKey {
+  const bytes = decodeKey(text.trim());
+  if (bytes?.byteLength === KEY_BYTES) {
+    const material = Buffer.concat([Buffer.from("outrigger key id\n"), bytes]);
+    return { bytes, id: hash("sha256", material, "buffer").subarray(0, KEY_ID_BYTES), path };
+  }
+  const length = bytes === undefined ? "another text" : `${bytes.byteLength} bytes`;
+  const found = text.trim() === "" ? "nothing" : length;
+  throw new ConfigurationError(
+    `expected a key of ${KEY_BYTES} bytes in Base64 or hexadecimal in ${path}, found ${found}`,
   );
 }
 
-function unreadable(place: string, reason: string): InternalError {
-  return new InternalError(`cannot read ${place} from the run store: ${reason}`);
+function decodeKey(text: string): Buffer | undefined {
+  if (/^(?:[0-9A-Fa-f]{2})+$/.test(text) && text.length === 2 * KEY_BYTES) return Buffer.from(text, "hex");
+  return /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) ? Buffer.from(text, "base64") : undefined;
 }

@@ -1,7 +1,7 @@
 /** Creates runs: finds their threads, forks these if needed, and concludes the runs that they continue. */
 import { create } from "@bufbuild/protobuf";
 import { InternalError } from "../../core/errors.ts";
-import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
+import { type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Thread, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
 import { isUnderWay } from "../status.ts";
 import type { RunCreation, RunCreationResult, StoredMessage } from "../store.ts";
@@ -15,8 +15,9 @@ import {
   RUN_COLUMNS,
   type RunRow,
 } from "./bodies.ts";
-import type { Call, Queries } from "./driver.ts";
+import type { Call, Driver, Queries } from "./driver.ts";
 import { IS_HELD } from "./holds.ts";
+import { countBytes, type Room } from "./room.ts";
 
 export const LOCK_THREAD = `
   SELECT number, id, next_position FROM :schema.threads WHERE id = $1 AND owner = $2 :for_update`;
@@ -55,7 +56,7 @@ const COPY_MESSAGES = `
 const INSERT_RUN = `
   INSERT INTO :schema.runs (id, owner, thread_id, status, created_ms, over_ms, cancel_requested, start_position,
     end_position, holder, fence, body)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
+  VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11)`;
 
 /** Follows INSERT_RUN. Cheaper than RETURNING, for which SQLite opens a temporary table. */
 const READ_NUMBER = "SELECT :inserted_number AS number";
@@ -104,64 +105,60 @@ interface Place {
 /** The result of creating a run, with its number in the store. */
 export type NumberedResult = RunCreationResult & { readonly number?: number };
 
-/** Whether a run begins a thread, so that nothing has to be read before. */
-export function beginsThread({ request }: RunCreation): boolean {
-  return request.previousRunId === "" && request.threadId === "";
-}
-
-/** The statements that create a run which begins a thread. */
-export function createFirstRun(creation: RunCreation, bodies: Bodies): Call[] {
-  const place = { threadId: creation.run.threadId, position: 0, source: undefined, forked: false };
-  return insertRun(creation, creation.run, place, creation.input([]), bodies);
-}
-
 /**
- * Creates a run in a thread that exists, or in a fork of it, inside a transaction.
- * @param check Called with the statements that insert the run. Throws if there is no room for it.
+ * Creates a run: in a new thread, for which nothing has to be read before, in an existing one, or in its fork.
+ * @param room Refuses runs if there is no space for them.
  */
-export async function createNextRun(
-  queries: Queries,
-  creation: RunCreation,
+export async function createRun(
+  driver: Driver,
+  room: Room,
   bodies: Bodies,
-  check: (calls: readonly Call[]) => void,
+  creation: RunCreation,
 ): Promise<NumberedResult> {
-  const place = await findPlace(queries, creation, bodies);
-  if ("case" in place) return place;
-  const { position, source, forked, threadId } = place;
-  const history =
-    source === undefined ? [] : await queries.query<MessageRow>(READ_HISTORY, [source.number, position]);
-  const input = creation.input(bodies.readHistory(history));
-  const run = { ...creation.run, threadId };
-  const calls = insertRun(creation, run, place, input, bodies);
-  check(calls);
-  const rows = await execute(queries, calls);
-  return { case: "created", run, forked, number: getNumber(rows) };
+  const { run, request } = creation;
+  let bytes = 0;
+  const prepare = (place: Place, history: readonly MessageRow[]) => {
+    const calls = insertRun(creation, place, creation.input(bodies.readHistory(history)), bodies);
+    bytes = countBytes(calls);
+    room.checkCreation(bytes);
+    return calls;
+  };
+  let result: NumberedResult;
+  if (request.previousRunId === "" && request.threadId === "") {
+    const place = { threadId: run.threadId, position: 0, source: undefined, forked: false };
+    const answers = await driver.batch(prepare(place, []), "create");
+    result = { case: "created", run, forked: false, number: getNumber(answers.map(({ rows }) => rows)) };
+  } else {
+    const findPlace = request.previousRunId === "" ? placeInThread : placeAfterRun;
+    result = await driver.transaction("create", async (queries): Promise<NumberedResult> => {
+      const place = await findPlace(queries, creation, bodies);
+      if ("case" in place) return place;
+      const { threadId, forked, source, position } = place;
+      const history = await queries.query<MessageRow>(READ_HISTORY, [source.number, position]);
+      const rows = await execute(queries, prepare(place, history));
+      return { case: "created", run: { ...run, threadId }, forked, number: getNumber(rows) };
+    });
+  }
+  if (result.case === "created") room.add(run.id, bytes);
+  return result;
 }
 
 /** The number of a new run, from the rows that the statements of its creation return. */
-export function getNumber(answers: readonly (readonly unknown[])[]): number {
+function getNumber(answers: readonly (readonly unknown[])[]): number {
   const row = answers.find((rows) => rows.length > 0)?.[0] as { number: number } | undefined;
   if (row === undefined) throw new InternalError("the run store gave no number to a new run");
   return row.number;
 }
 
-async function findPlace(
-  queries: Queries,
-  creation: RunCreation,
-  bodies: Bodies,
-): Promise<Place | RunCreationResult> {
-  const { previousRunId } = creation.request;
-  return previousRunId === ""
-    ? placeInThread(queries, creation, bodies)
-    : placeAfterRun(queries, creation, bodies);
-}
+/** A place in an existing thread, or in its fork. */
+type FoundPlace = Place & { readonly source: ThreadRow };
 
 /** Threads are locked before runs, everywhere. */
 async function placeAfterRun(
   queries: Queries,
   creation: RunCreation,
   bodies: Bodies,
-): Promise<Place | RunCreationResult> {
+): Promise<FoundPlace | RunCreationResult> {
   const key = [creation.request.previousRunId, creation.owner];
   const [[source], [previous]] = await Promise.all([
     queries.query<ThreadRow>(LOCK_THREAD_OF_RUN, key),
@@ -180,7 +177,7 @@ async function placeInThread(
   queries: Queries,
   creation: RunCreation,
   bodies: Bodies,
-): Promise<Place | RunCreationResult> {
+): Promise<FoundPlace | RunCreationResult> {
   const key = [creation.request.threadId, creation.owner];
   const [[source], [latest]] = await Promise.all([
     queries.query<ThreadRow>(LOCK_THREAD, key),
@@ -221,25 +218,24 @@ async function conclude(
 }
 
 function insertRun(
-  { owner, request, origin, events, holder, run: { threadId: newThreadId } }: RunCreation,
-  run: Run,
+  { owner, request, origin, trace, events, holder, run: created }: RunCreation,
   { threadId, position, source, forked }: Place,
   input: readonly StoredMessage[],
   bodies: Bodies,
 ): Call[] {
+  const run = created.threadId === threadId ? created : { ...created, threadId };
   const createdAt = getCreationTime(run);
   const end = position + input.length;
-  const flag = run.cancelRequested ? 1 : 0;
-  const row = [run.id, owner, threadId, run.status, createdAt, getOverTime(run), flag, position, end];
+  const row = [run.id, owner, threadId, run.status, createdAt, getOverTime(run), position, end];
   const thread = create(ThreadSchema, {
-    id: newThreadId,
+    id: created.threadId,
     ...(run.createdAt && { createdAt: run.createdAt }),
   });
   const isNew = source === undefined || forked;
-  const firstEvents = bodies.writeEvents(
-    run.id,
-    events.map((event) => setThread(event, threadId)),
-  );
+  const firstEvents = events.map((event): RunEvent => {
+    if (event.event.case !== "run" || event.event.value.threadId === threadId) return event;
+    return { ...event, event: { case: "run", value: { ...event.event.value, threadId } } };
+  });
   return [
     ...(isNew ? [insertThread(owner, thread, end, createdAt, bodies)] : []),
     ...(forked && source ? [{ text: COPY_MESSAGES, values: [threadId, source.number, position] }] : []),
@@ -248,8 +244,10 @@ function insertRun(
       values: [...row, holder?.id ?? null, holder === undefined ? 0 : 1, bodies.writeRun(run)],
     },
     { text: READ_NUMBER, values: [] },
-    { text: INSERT_REQUEST, values: [bodies.writeRequest(run.id, { request, origin })] },
-    ...firstEvents.map((row) => ({ text: INSERT_FIRST_EVENTS, values: [row.last_sequence, row.body] })),
+    { text: INSERT_REQUEST, values: [bodies.writeRequest(run.id, { request, origin, trace })] },
+    ...bodies
+      .writeEvents(run.id, firstEvents)
+      .map(({ last_sequence, body }) => ({ text: INSERT_FIRST_EVENTS, values: [last_sequence, body] })),
     ...insertMessages(owner, threadId, position, input, bodies),
     ...(isNew ? [] : [{ text: USE_THREAD, values: [threadId, end, createdAt] }]),
   ];
@@ -292,9 +290,4 @@ export function insertMessages(
 /** Executes statements inside a transaction, without waiting for each. Returns the rows of each. */
 export function execute(queries: Queries, calls: readonly Call[]): Promise<unknown[][]> {
   return Promise.all(calls.map(({ text, values }) => queries.query(text, values)));
-}
-
-function setThread(event: RunEvent, threadId: string): RunEvent {
-  if (event.event.case !== "run" || event.event.value.threadId === threadId) return event;
-  return { ...event, event: { case: "run", value: { ...event.event.value, threadId } } };
 }

@@ -35,7 +35,7 @@ export interface Answer {
   readonly changes: number;
 }
 
-/** A SELECT of rows with bodies, of which the first ones are read. */
+/** A SELECT of rows with bodies. Only the first rows are read. */
 export interface PageText {
   /** With its ORDER BY. */
   readonly text: string;

@@ -1,7 +1,6 @@
 import { ConfigurationError } from "../../core/errors.ts";
-import { BodyCodec, type BodyCodecOptions } from "./body-codec.ts";
+import { BodyCodec, type BodyCodecOptions, type EncryptionKey } from "./body-codec.ts";
 import type { Driver } from "./driver.ts";
-import type { EncryptionKey } from "./encryption-key.ts";
 import { SqlRunStore } from "./run-store.ts";
 import { SqliteDriver } from "./sqlite.ts";
 import type { SqliteLocation } from "./sqlite-file.ts";
@@ -36,7 +35,7 @@ export async function openStore(driver: Driver, options: StoreOptions, place: st
   const codec = new BodyCodec(options);
   try {
     await checkKeys(driver, codec, options.keys ?? [], place);
-    const store = new SqlRunStore(driver, { codec, onProblem: options.onProblem });
+    const store = new SqlRunStore(driver, codec, options.onProblem);
     await store.open();
     return store;
   } catch (thrown) {
@@ -78,18 +77,15 @@ async function checkKeys(
     const paths = keys.map(({ path }) => path).join(", ");
     throw refused(place, `it is encrypted with another key than that of ${paths}`);
   }
-  if (checks.length === 0) await checkEmpty(driver, place);
+  if (checks.length === 0) {
+    const [row] = await driver.read<{ found: number }>(SELECT_ANY, []);
+    if (row?.found === 1)
+      throw refused(place, "it has runs that are not encrypted; encryption begins with a new store");
+  }
   const id = key.id.toString("hex");
   if (known.some(({ key_id }) => key_id === id)) return;
   const body = codec.encode(Buffer.from(CHECKED_TEXT), getCheckPlace(id));
   await driver.batch([{ text: INSERT_CHECK, values: [id, body] }], "end");
-}
-
-async function checkEmpty(driver: Driver, place: string): Promise<void> {
-  const [row] = await driver.read<{ found: number }>(SELECT_ANY, []);
-  if (row?.found === 1) {
-    throw refused(place, "it has runs that are not encrypted; encryption begins with a new store");
-  }
 }
 
 function getCheckPlace(keyId: string): string {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { equals } from "@bufbuild/protobuf";
 import { RunEventSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import { StoreUnreachableError } from "../errors.ts";
-import type { RunCreation, RunCreationResult, RunWrite } from "../store.ts";
+import type { RunCreation, RunWrite } from "../store.ts";
 import { type Bodies, RUN_COLUMNS, type RunRow } from "./bodies.ts";
 import type { NumberedResult } from "./create-run.ts";
 import { type Driver, NotConnectedError } from "./driver.ts";
@@ -52,10 +52,16 @@ export function createThroughOutage(
 ): Promise<NumberedResult> {
   if (!driver.isShared) return attempt();
   let isUncertain = false;
-  return repeatThroughOutage(async () => {
+  return repeatThroughOutage(async (): Promise<NumberedResult> => {
     if (isUncertain) {
       const [row] = await driver.read<CreatedRow>(FIND_RUN, [run.id], "run");
-      if (row !== undefined) return toResult(row, run.threadId, request.previousRunId !== "", bodies);
+      if (row !== undefined) {
+        const { id: runId, holder, fence } = row;
+        // A fork is a run with the new thread although it continues another one.
+        const forked = request.previousRunId !== "" && row.thread_id === run.threadId;
+        const hold = holder === null ? {} : { hold: { runId, holderId: holder, fence } };
+        return { case: "created", run: bodies.readRun(row), forked, ...hold };
+      }
     }
     try {
       return await attempt();
@@ -64,18 +70,6 @@ export function createThroughOutage(
       throw thrown;
     }
   });
-}
-
-/** A fork is a run with the new thread although it continues another one. */
-function toResult(
-  row: CreatedRow,
-  newThreadId: string,
-  continues: boolean,
-  bodies: Bodies,
-): RunCreationResult {
-  const hold = row.holder === null ? {} : { hold: { runId: row.id, holderId: row.holder, fence: row.fence } };
-  const forked = continues && row.thread_id === newThreadId;
-  return { case: "created", run: bodies.readRun(row), forked, ...hold };
 }
 
 const READ_REVISION = "SELECT revision FROM :schema.runs WHERE id = $1";
@@ -134,7 +128,8 @@ export class UncertainWrites {
       const [row] = await this.#driver.read<{ revision: number | null }>(READ_REVISION, [hold.runId], "run");
       return row?.revision === revision;
     }
-    const [found] = await readEvents(this.#driver, hold.runId, last.sequence - 1, 1, this.#bodies);
+    const range = { runId: hold.runId, afterSequence: last.sequence - 1, maxEvents: 1 };
+    const [found] = await readEvents(this.#driver, range, this.#bodies);
     return found !== undefined && equals(RunEventSchema, found, last);
   }
 }

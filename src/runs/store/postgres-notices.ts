@@ -75,11 +75,6 @@ class Listener {
     return this.#client !== undefined;
   }
 
-  /** Connects, and again whenever the connection breaks. Throws if the first attempt fails. */
-  async open(): Promise<void> {
-    await this.#connect();
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -88,7 +83,8 @@ class Listener {
     await client?.end().catch(ignore);
   }
 
-  async #connect(): Promise<void> {
+  /** Connects, and again whenever that connection breaks. Throws if this attempt fails. */
+  async open(): Promise<void> {
     const client = new Client(createConnectionSettings(this.#url));
     client.on("error", () => this.#replace(client));
     client.on("end", () => this.#replace(client));
@@ -132,7 +128,7 @@ class Listener {
 
   #reconnectLater(): void {
     this.#timer = setTimeout(() => {
-      this.#connect().then(
+      this.open().then(
         () => this.#events.onReconnect(),
         () => {
           if (!this.#isClosed) this.#reconnectLater();
@@ -167,13 +163,20 @@ export class PostgresNotices extends LocalNotices {
     this.#channel = channel;
     this.#listener = new Listener(listenUrl, channel, {
       onPayload: (payload) => this.#receive(payload),
-      onReconnect: () => this.#announceAll(),
+      onReconnect: () => {
+        for (const runId of this.runIds) super.announce(runId, "change");
+        super.announceQueued();
+        void this.#poll();
+      },
     });
   }
 
   async open(): Promise<void> {
     await this.#listener.open();
-    this.#pollTimer = setInterval(() => void this.#pollIfDue(), POLL_INTERVAL_ALONE_MS);
+    this.#pollTimer = setInterval(() => {
+      const interval = this.#listener.isListening ? POLL_INTERVAL_MS : POLL_INTERVAL_ALONE_MS;
+      if (performance.now() - this.#polledAt >= interval) void this.#poll();
+    }, POLL_INTERVAL_ALONE_MS);
     this.#pollTimer.unref();
   }
 
@@ -192,12 +195,6 @@ export class PostgresNotices extends LocalNotices {
   override announceQueued(): void {
     super.announceQueued();
     this.#send(QUEUED);
-  }
-
-  #announceAll(): void {
-    for (const runId of this.runIds) super.announce(runId, "change");
-    super.announceQueued();
-    void this.#poll();
   }
 
   #receive(payload: string): void {
@@ -229,11 +226,6 @@ export class PostgresNotices extends LocalNotices {
     this.#isSending = false;
   }
 
-  async #pollIfDue(): Promise<void> {
-    const interval = this.#listener.isListening ? POLL_INTERVAL_MS : POLL_INTERVAL_ALONE_MS;
-    if (performance.now() - this.#polledAt >= interval) await this.#poll();
-  }
-
   /** Reads the state of the runs with subscribers, and announces those that have changed since the last poll. */
   async #poll(): Promise<void> {
     const ids = this.runIds;
@@ -244,18 +236,17 @@ export class PostgresNotices extends LocalNotices {
       const states = await this.#database.read<RunState>(READ_STATES, [ids]);
       const last = this.#states;
       this.#states = new Map(states.map((state) => [state.id, state]));
-      for (const id of ids) this.#compare(id, last.get(id), this.#states.get(id));
+      for (const id of ids) {
+        const [before, now] = [last.get(id), this.#states.get(id)];
+        if (now?.cancel_requested === 1 && before?.cancel_requested !== 1) super.announce(id, "cancel");
+        const isSame = before?.last_sequence === now?.last_sequence && before?.status === now?.status;
+        if (now === undefined || !isSame) super.announce(id, "change");
+      }
     } catch {
       // The database is unavailable. The next poll is soon.
     } finally {
       this.#isPolling = false;
     }
-  }
-
-  #compare(id: string, last: RunState | undefined, state: RunState | undefined): void {
-    if (state?.cancel_requested === 1 && last?.cancel_requested !== 1) super.announce(id, "cancel");
-    const isSame = last?.last_sequence === state?.last_sequence && last?.status === state?.status;
-    if (state === undefined || !isSame) super.announce(id, "change");
   }
 }
 

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { Client, type PoolClient } from "pg";
+import { Client, type ClientBase, type PoolClient } from "pg";
 import { ConfigurationError } from "../../core/errors.ts";
 import type {
   Answer,
@@ -13,11 +13,10 @@ import type {
   Value,
 } from "./driver.ts";
 import { openStore, type StoreOptions } from "./open-store.ts";
-import { Connections, createConnectionSettings } from "./postgres-connections.ts";
-import { isRepeatable, toStoreError } from "./postgres-failures.ts";
-import { migratePostgres } from "./postgres-migrations.ts";
+import { Connections, createConnectionSettings, isRepeatable, toStoreError } from "./postgres-connections.ts";
 import { PostgresNotices } from "./postgres-notices.ts";
 import type { SqlRunStore } from "./run-store.ts";
+import { migrations, TYPE_NAMES } from "./schema.ts";
 
 /** Options of a store in PostgreSQL. */
 export interface PostgresStoreOptions extends StoreOptions {
@@ -118,15 +117,19 @@ class PostgresDriver implements Driver {
     return { rows, hasMore: rows.length < (rows[0]?.total ?? 0) };
   }
 
+  /** Sends all statements at once. After the first one that fails, the server executes none. */
   async batch(calls: readonly Call[], _use: SpaceUse): Promise<Answer[]> {
-    const [only] = calls;
-    return this.#attempt(() =>
-      this.#connections.use(async (client) =>
-        calls.length === 1 && only !== undefined
-          ? [await this.#answer(client, only)]
-          : this.#pipeline(client, calls),
-      ),
-    );
+    const execute = async (client: PoolClient) => {
+      const [only] = calls;
+      if (calls.length === 1 && only !== undefined) return [await this.#answer(client, only)];
+      const begun = client.query("BEGIN");
+      const sent = calls.map((call) => this.#answer(client, call));
+      const settled = await Promise.allSettled([begun, ...sent, client.query("COMMIT")]);
+      const failure = settled.find((answer) => answer.status === "rejected");
+      if (failure !== undefined) throw failure.reason;
+      return Promise.all(sent);
+    };
+    return this.#attempt(() => this.#connections.use(execute));
   }
 
   async transaction<Result>(_use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
@@ -139,16 +142,6 @@ class PostgresDriver implements Driver {
     await this.notices.close();
     await this.#connections.close();
     if (this.#reading !== this.#connections) await this.#reading.close();
-  }
-
-  /** Sends all statements at once. After the first one that fails, the server executes none. */
-  async #pipeline(client: PoolClient, calls: readonly Call[]): Promise<Answer[]> {
-    const begun = client.query("BEGIN");
-    const sent = calls.map((call) => this.#answer(client, call));
-    const settled = await Promise.allSettled([begun, ...sent, client.query("COMMIT")]);
-    const failure = settled.find((answer) => answer.status === "rejected");
-    if (failure !== undefined) throw failure.reason;
-    return Promise.all(sent);
   }
 
   async #transact<Result>(client: PoolClient, work: (queries: Queries) => Promise<Result>): Promise<Result> {
@@ -171,18 +164,14 @@ class PostgresDriver implements Driver {
   }
 
   async #answer(client: PoolClient, { text, values }: Call): Promise<Answer> {
-    const query = { ...this.#prepare(text), values: values.map(toPostgresValue) };
-    const { rows, rowCount } = await client.query(query);
+    let prepared = this.#prepared.get(text);
+    if (prepared === undefined) {
+      const translated = toPostgres(text, this.schema);
+      prepared = { name: `outrigger_${hash("sha1", translated, "hex")}`, text: translated };
+      this.#prepared.set(text, prepared);
+    }
+    const { rows, rowCount } = await client.query({ ...prepared, values: values.map(toPostgresValue) });
     return { rows, changes: rowCount ?? 0 };
-  }
-
-  #prepare(text: string): { readonly name: string; readonly text: string } {
-    const known = this.#prepared.get(text);
-    if (known !== undefined) return known;
-    const translated = toPostgres(text, this.schema);
-    const prepared = { name: `outrigger_${hash("sha1", translated, "hex")}`, text: translated };
-    this.#prepared.set(text, prepared);
-    return prepared;
   }
 
   async #attempt<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -238,3 +227,61 @@ function badUrl(reason: string): ConfigurationError {
 }
 
 function ignore(): void {}
+
+const TYPES: Readonly<Record<string, string>> = {
+  ":identity": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+  ":id": 'TEXT COLLATE "C"',
+  // The codec compresses bodies already.
+  ":bytes": "BYTEA STORAGE EXTERNAL",
+  ":long": "BIGINT",
+  ":table": "",
+  // Room for the versions that the writes of a run leave, so that they need no new index entries.
+  ":updated_table": "WITH (fillfactor = 70)",
+  ":keyed_table": "",
+};
+
+/**
+ * Brings a schema to the version of this program, and creates it if there is none. Sidecars that start at the same time
+ * wait for each other.
+ * @throws ConfigurationError if a newer program has changed the schema.
+ */
+async function migratePostgres(client: ClientBase, schema: string): Promise<void> {
+  // Without a lock and without the right to create anything, if there is nothing to do.
+  if ((await readVersion(client, schema)) === migrations.length) return;
+  await client.query("BEGIN");
+  try {
+    await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`outrigger ${schema}`]);
+    const { rows } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
+    if (rows.length === 0) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+    const version = await readVersion(client, schema);
+    if (version === 0) {
+      await client.query(
+        `CREATE TABLE ${schema}.migrations (number INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL)`,
+      );
+    }
+    for (const [index, migration] of migrations.entries()) {
+      if (index < version) continue;
+      const text = migration.replaceAll(":schema.", `${schema}.`);
+      await client.query(text.replace(TYPE_NAMES, (word) => TYPES[word] ?? word));
+      await client.query(`INSERT INTO ${schema}.migrations VALUES ($1, now())`, [index + 1]);
+    }
+    await client.query("COMMIT");
+  } catch (thrown) {
+    await client.query("ROLLBACK").catch(() => {});
+    throw thrown;
+  }
+}
+
+/** The number of the latest migration that was applied; 0 for none. */
+async function readVersion(client: ClientBase, schema: string): Promise<number> {
+  const table = `${schema}.migrations`;
+  const found = await client.query("SELECT to_regclass($1) IS NOT NULL AS found", [table]);
+  if (found.rows[0]?.found !== true) return 0;
+  const { rows } = await client.query<{ version: number }>(`SELECT max(number) AS version FROM ${table}`);
+  const version = Number(rows[0]?.version ?? 0);
+  if (version <= migrations.length) return version;
+  throw new ConfigurationError(
+    `the schema "${schema}" of the database of runs has version ${version}; ` +
+      `this version of Outrigger knows version ${migrations.length} at most: use the one that changed it, or a later one`,
+  );
+}

@@ -10,7 +10,7 @@ import {
   type RunRow,
   STORED_RUN_COLUMNS,
 } from "./bodies.ts";
-import { type Driver, definePage, type Value } from "./driver.ts";
+import { type Driver, definePage } from "./driver.ts";
 import { IS_OPEN, IS_QUEUED, IS_UNDER_WAY } from "./schema.ts";
 
 /** Rows of events in one read, at most, and their bytes. */
@@ -20,9 +20,8 @@ const MAX_EVENT_BYTES = 1024 * 1024;
 /** Bytes of stored messages after which a page ends: it could have a hundred of the largest size. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Before and behind all positions: beyond an INTEGER of PostgreSQL. */
-const FIRST_POSITION = -1;
-const LAST_POSITION = 2 ** 31 - 1;
+/** The end is the largest INTEGER of PostgreSQL. */
+const ALL_POSITIONS = { start_position: 0, end_position: 2 ** 31 - 1 };
 
 export const GET_RUN = `SELECT ${STORED_RUN_COLUMNS} FROM :schema.runs WHERE runs.id = $1 AND runs.owner = $2`;
 
@@ -78,24 +77,40 @@ export const READ_HISTORY_OF_RUN = `
   WHERE runs.id = $1
   ORDER BY thread_messages.position`;
 
-const READ_EVENTS = definePage(
-  "last_sequence",
-  "body",
-  `FROM :schema.events WHERE run = (SELECT number FROM :schema.runs WHERE id = $1) AND last_sequence > $2
+const defineEvents = (condition: string) =>
+  definePage(
+    "last_sequence",
+    "body",
+    `FROM :schema.events
+  WHERE run = (SELECT number FROM :schema.runs WHERE id = $1 ${condition}) AND last_sequence > $2
   ORDER BY last_sequence LIMIT $3`,
-  "last_sequence",
-);
+    "last_sequence",
+  );
+
+const READ_EVENTS = defineEvents("");
+
+const READ_EVENTS_OF_OWNER = defineEvents("AND owner = $4");
+
+/** Some events of a run. */
+export interface EventRange {
+  readonly runId: string;
+  readonly afterSequence: number;
+  readonly maxEvents: number;
+  /** Undefined: whoever owns the run. */
+  readonly owner?: string | undefined;
+}
 
 /** Reads the events of a run after a sequence number. */
 export async function readEvents(
   driver: Driver,
-  runId: string,
-  afterSequence: number,
-  maxEvents: number,
+  { runId, afterSequence, maxEvents, owner }: EventRange,
   bodies: Bodies,
 ): Promise<RunEvent[]> {
   const values = [runId, afterSequence, Math.min(maxEvents, MAX_EVENT_ROWS)];
-  const { rows } = await driver.readPage<EventRow>(READ_EVENTS, values, MAX_EVENT_BYTES);
+  const { rows } =
+    owner === undefined
+      ? await driver.readPage<EventRow>(READ_EVENTS, values, MAX_EVENT_BYTES)
+      : await driver.readPage<EventRow>(READ_EVENTS_OF_OWNER, [...values, owner], MAX_EVENT_BYTES);
   const events = rows.flatMap((row) => bodies.readEvents(runId, row));
   // The first row may begin before the requested event.
   return events.filter(({ sequence }) => sequence > afterSequence).slice(0, maxEvents);
@@ -114,18 +129,17 @@ export async function listRuns(
   { threadId, statuses, after, limit }: RunQuery,
   bodies: Bodies,
 ): Promise<Page<Run>> {
-  const start = after === "" ? LAST_NUMBER : await findRunNumber(driver, owner, after, threadId);
+  let start = LAST_NUMBER;
+  if (after !== "") {
+    const [row] = await driver.read<{ number: number }>(FIND_RUN_NUMBER, [after, owner, threadId]);
+    if (row === undefined) throw invalidField("after", "expected the id of a run of the list");
+    start = row.number;
+  }
   const distinct = [...new Set<number>(statuses)];
   const values = [owner, start, limit + 1, ...(threadId === "" ? [] : [threadId]), ...distinct];
   const rows = await driver.read<RunRow>(createListText(threadId !== "", distinct.length), values);
   const elements = rows.slice(0, limit).map((row) => bodies.readRun(row));
   return { elements, hasMore: rows.length > limit };
-}
-
-async function findRunNumber(driver: Driver, owner: string, id: string, threadId: string): Promise<number> {
-  const [row] = await driver.read<{ number: number }>(FIND_RUN_NUMBER, [id, owner, threadId]);
-  if (row === undefined) throw invalidField("after", "expected the id of a run of the list");
-  return row.number;
 }
 
 /** Each status is read by its index. In a thread, the index of the thread is used for all of them. */
@@ -179,15 +193,21 @@ const LIST_LATEST_FIRST = defineMessagePage(
 export async function listMessages(
   driver: Driver,
   owner: string,
-  { threadId, inputOfRunId = "", order, after, limit }: MessageQuery,
+  { threadId = "", inputOfRunId = "", order, after, limit }: MessageQuery,
   bodies: Bodies,
 ): Promise<Page<StoredMessage>> {
-  const place = await findPlace(driver, owner, threadId, inputOfRunId);
+  let place: RunPlaceRow | undefined = { thread_id: threadId, ...ALL_POSITIONS };
+  if (inputOfRunId !== "") [place] = await driver.read<RunPlaceRow>(FIND_RUN_PLACE, [inputOfRunId, owner]);
   if (place === undefined) return { elements: [], hasMore: false };
   const list = [place.thread_id, inputOfRunId, owner];
-  const isOldestFirst = order === "oldest first";
   const { start_position: first, end_position: end } = place;
-  const start = after === "" ? undefined : await findPosition(driver, list, after);
+  let start: number | undefined;
+  if (after !== "") {
+    const [row] = await driver.read<{ position: number }>(FIND_POSITION, [...list, after]);
+    if (row === undefined) throw invalidField("after", "expected the id of a message of the list");
+    start = row.position;
+  }
+  const isOldestFirst = order === "oldest first";
   const bounds = isOldestFirst ? [start ?? first - 1, end] : [start ?? end, first];
   const page = isOldestFirst ? LIST_OLDEST_FIRST : LIST_LATEST_FIRST;
   const found = await driver.readPage<MessageRow>(page, [...list, ...bounds, limit + 1], MAX_PAGE_BYTES);
@@ -195,28 +215,9 @@ export async function listMessages(
   return { elements, hasMore: found.hasMore || found.rows.length > limit };
 }
 
+/** The part of a thread that a list is from. */
 interface RunPlaceRow {
   readonly thread_id: string;
   readonly start_position: number;
   readonly end_position: number;
-}
-
-/** The part of a thread that a list is from. */
-async function findPlace(
-  driver: Driver,
-  owner: string,
-  threadId: string | undefined,
-  runId: string,
-): Promise<RunPlaceRow | undefined> {
-  if (runId === "") {
-    return { thread_id: threadId ?? "", start_position: FIRST_POSITION + 1, end_position: LAST_POSITION };
-  }
-  const [row] = await driver.read<RunPlaceRow>(FIND_RUN_PLACE, [runId, owner]);
-  return row;
-}
-
-async function findPosition(driver: Driver, list: readonly Value[], after: string): Promise<number> {
-  const [row] = await driver.read<{ position: number }>(FIND_POSITION, [...list, after]);
-  if (row === undefined) throw invalidField("after", "expected the id of a message of the list");
-  return row.position;
 }

@@ -2,6 +2,7 @@
  * Removes runs, threads and messages, many in one statement. A message can be in a thread and in its forks, and is
  * removed with its last place.
  */
+
 import type { Queries } from "./driver.ts";
 import { IS_FREE } from "./holds.ts";
 import { IS_UNDER_WAY } from "./schema.ts";
@@ -67,6 +68,13 @@ const DELETE_UNUSED_MESSAGES = `
   WHERE number = :any_number($1)
     AND NOT EXISTS (SELECT 1 FROM :schema.thread_messages WHERE thread_messages.message = messages.number)`;
 
+/** A run without input or answer ends at position 0 as well. */
+const FIND_EMPTY = `
+  SELECT number FROM :schema.threads
+  WHERE number = :any_number($1)
+    AND NOT EXISTS (
+      SELECT 1 FROM :schema.runs WHERE runs.thread_id = threads.id AND runs.owner = threads.owner)`;
+
 /** A run to remove. */
 export interface RemovedRun {
   readonly number: number;
@@ -76,6 +84,10 @@ export interface RemovedRun {
 
 interface LinkRow {
   readonly message: number;
+}
+
+interface NumberedRow {
+  readonly number: number;
 }
 
 /**
@@ -89,68 +101,46 @@ export async function removeRuns(
 ): Promise<string[]> {
   if (runs.length === 0) return [];
   const threadIds = [...new Set(runs.map(({ thread_id }) => thread_id))];
-  const locked = queries.query<{ number: number }>(LOCK_THREADS, [threadIds]);
-  const numbers = runs.map(({ number }) => number);
-  const deleted =
+  const numbers = toNumbers(runs);
+  const [threads, removed] = await Promise.all([
+    queries.query<NumberedRow>(LOCK_THREADS, [threadIds]),
     before === undefined
       ? queries.query<Omit<RemovedRun, "thread_id">>(DELETE_RUNS, [numbers])
-      : queries.query<Omit<RemovedRun, "thread_id">>(DELETE_OLD_RUNS, [numbers, before]);
-  const [threads, removed] = await Promise.all([locked, deleted]);
-  const removedNumbers = [removed.map(({ number }) => number)];
+      : queries.query<Omit<RemovedRun, "thread_id">>(DELETE_OLD_RUNS, [numbers, before]),
+  ]);
+  const removedNumbers = [toNumbers(removed)];
   await Promise.all(DELETE_PARTS.map((text) => queries.query(text, removedNumbers)));
-  if (threads.length > 0 && removed.length > 0) {
-    await trimThreads(
-      queries,
-      threads.map(({ number }) => number),
-    );
-  }
+  if (threads.length > 0 && removed.length > 0) await trimThreads(queries, toNumbers(threads));
   return removed.map(({ id }) => id);
 }
 
 async function trimThreads(queries: Queries, threads: readonly number[]): Promise<void> {
-  const trimmed = await queries.query<{ number: number; next_position: number }>(TRIM_THREADS, [threads]);
-  const isEmpty = ({ next_position }: { readonly next_position: number }) => next_position === 0;
-  const empty = await findEmpty(
-    queries,
-    trimmed.filter(isEmpty).map(({ number }) => number),
-  );
+  const trimmed = await queries.query<NumberedRow & { next_position: number }>(TRIM_THREADS, [threads]);
+  const ends = trimmed.filter(({ next_position }) => next_position === 0);
+  const found = ends.length === 0 ? [] : await queries.query<NumberedRow>(FIND_EMPTY, [toNumbers(ends)]);
+  const empty = toNumbers(found);
   const links = await Promise.all(
     trimmed
       .filter(({ number }) => !empty.includes(number))
       .map(({ number, next_position }) => queries.query<LinkRow>(DELETE_LINKS_FROM, [number, next_position])),
   );
-  await removeThreads(queries, empty);
+  await removeThreads(queries, found);
   await removeUnused(queries, links.flat());
 }
 
-/** A run without input or answer ends at position 0 as well. */
-const FIND_EMPTY = `
-  SELECT number FROM :schema.threads
-  WHERE number = :any_number($1)
-    AND NOT EXISTS (
-      SELECT 1 FROM :schema.runs WHERE runs.thread_id = threads.id AND runs.owner = threads.owner)`;
-
-async function findEmpty(queries: Queries, threads: readonly number[]): Promise<number[]> {
-  if (threads.length === 0) return [];
-  const rows = await queries.query<{ number: number }>(FIND_EMPTY, [threads]);
-  return rows.map(({ number }) => number);
-}
-
 /** Removes threads with their messages, inside a transaction. */
-export async function removeThreads(queries: Queries, threads: readonly number[]): Promise<void> {
+export async function removeThreads(queries: Queries, threads: readonly NumberedRow[]): Promise<void> {
   if (threads.length === 0) return;
-  const links = await queries.query<LinkRow>(DELETE_LINKS, [threads]);
-  await queries.query(DELETE_THREADS, [threads]);
+  const numbers = [toNumbers(threads)];
+  const links = await queries.query<LinkRow>(DELETE_LINKS, numbers);
+  await queries.query(DELETE_THREADS, numbers);
   await removeUnused(queries, links);
 }
 
 /** Removes a thread of an owner, inside a transaction. False if there is none. */
 export async function removeThread(queries: Queries, owner: string, threadId: string): Promise<boolean> {
-  const threads = await queries.query<{ number: number }>(FIND_THREAD, [threadId, owner]);
-  await removeThreads(
-    queries,
-    threads.map(({ number }) => number),
-  );
+  const threads = await queries.query<NumberedRow>(FIND_THREAD, [threadId, owner]);
+  await removeThreads(queries, threads);
   return threads.length > 0;
 }
 
@@ -161,7 +151,7 @@ export async function removeMessage(
   threadId: string,
   messageId: string,
 ): Promise<boolean> {
-  const [thread] = await queries.query<{ number: number }>(FIND_THREAD, [threadId, owner]);
+  const [thread] = await queries.query<NumberedRow>(FIND_THREAD, [threadId, owner]);
   if (thread === undefined) return false;
   const links = await queries.query<LinkRow>(DELETE_LINK, [thread.number, messageId]);
   await removeUnused(queries, links);
@@ -172,4 +162,8 @@ async function removeUnused(queries: Queries, links: readonly LinkRow[]): Promis
   if (links.length === 0) return;
   const numbers = [links.map(({ message }) => message)];
   await Promise.all([queries.query(LOCK_MESSAGES, numbers), queries.query(DELETE_UNUSED_MESSAGES, numbers)]);
+}
+
+function toNumbers(rows: readonly NumberedRow[]): number[] {
+  return rows.map(({ number }) => number);
 }

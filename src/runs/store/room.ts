@@ -3,7 +3,7 @@
  * the oldest runs that are over are removed when the rest is used up.
  */
 import { StoreFullError } from "../errors.ts";
-import type { Driver, Space, SpaceUse } from "./driver.ts";
+import type { Call, Driver, Space, SpaceUse } from "./driver.ts";
 
 /** The share of the space that runs under way may use. */
 const UNDER_WAY_SHARE = 1 / 2;
@@ -13,6 +13,24 @@ const SHARES: Readonly<Record<SpaceUse, number>> = { create: 7 / 8, append: 15 /
 
 /** Runs that are removed at a time. */
 const BATCH = 8;
+
+/** The size of a page of SQLite, and about what a row takes besides its body, with its entries of indexes. */
+const PAGE_BYTES = 4096;
+const ROW_BYTES = 200;
+
+/** The space that the bodies of statements take, in bytes: a large one has pages of its own. */
+export function countBytes(calls: readonly Call[]): number {
+  let sum = 0;
+  for (const { values } of calls) {
+    for (const value of values) if (value instanceof Uint8Array) sum += getBodySpace(value.byteLength);
+  }
+  return sum;
+}
+
+/** The space that a body of this size takes, in bytes. */
+export function getBodySpace(bytes: number): number {
+  return bytes < PAGE_BYTES / 4 ? bytes + ROW_BYTES : Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES + ROW_BYTES;
+}
 
 /** The number of bytes that a change may leave used. */
 export function getSpaceLimit(space: Space, use: SpaceUse): number {
@@ -46,7 +64,7 @@ export class Room {
   #underWayBytes = 0;
   #hasEvicted = false;
 
-  constructor({ space }: Driver, options: RoomOptions) {
+  constructor({ space }: Pick<Driver, "space">, options: RoomOptions) {
     this.#space = space;
     this.#options = options;
   }
@@ -76,28 +94,21 @@ export class Room {
 
   /** Executes a change, again after removing old runs if it finds no room. */
   make<Result>(change: () => Promise<Result>): Promise<Result> {
-    if (this.#space?.evicts !== true) return change();
-    return change().catch(async (thrown: unknown) => {
-      if (thrown instanceof NoRoomError && (await this.#evict(thrown.missingBytes))) return this.make(change);
-      throw thrown;
-    });
-  }
-
-  /** False if nothing can be removed. */
-  async #evict(bytes: number): Promise<boolean> {
     const space = this.#space;
-    if (space?.evicts !== true) return false;
-    const target = space.usedBytes() - bytes;
-    let removed = 0;
-    do {
-      const count = await this.#options.evict(BATCH);
-      removed += count;
-      if (count === 0) break;
-    } while (space.usedBytes() > target);
-    if (removed > 0 && !this.#hasEvicted) {
+    if (space?.evicts !== true) return change();
+    return change().catch(async (thrown: unknown) => {
+      if (!(thrown instanceof NoRoomError)) throw thrown;
+      const target = space.usedBytes() - thrown.missingBytes;
+      let removed = 0;
+      do {
+        const count = await this.#options.evict(BATCH);
+        removed += count;
+        if (count === 0) break;
+      } while (space.usedBytes() > target);
+      if (removed === 0) throw thrown;
+      if (!this.#hasEvicted) this.#options.onFirstEviction();
       this.#hasEvicted = true;
-      this.#options.onFirstEviction();
-    }
-    return removed > 0;
+      return this.make(change);
+    });
   }
 }

@@ -12,7 +12,7 @@ import {
 } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
 import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
-import { isUnderWay } from "../status.ts";
+import { isTerminal, isUnderWay } from "../status.ts";
 import type {
   AppendResult,
   HeldRun,
@@ -42,26 +42,22 @@ import {
 } from "./bodies.ts";
 import type { BodyCodec } from "./body-codec.ts";
 import {
-  beginsThread,
-  createFirstRun,
-  createNextRun,
+  createRun,
   execute,
-  getNumber,
   insertMessages,
   insertThread,
   isActive,
   LOCK_LATEST_RUN,
   LOCK_THREAD,
-  type NumberedResult,
   type ThreadRow,
   USE_THREAD,
 } from "./create-run.ts";
-import type { Call, Driver, Reader, Value } from "./driver.ts";
+import type { Driver, Reader, Value } from "./driver.ts";
 import * as holds from "./holds.ts";
 import { createRevision, createThroughOutage, repeatThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";
 import * as removal from "./removal.ts";
-import { Room } from "./room.ts";
+import { countBytes, getBodySpace, Room } from "./room.ts";
 import * as writes from "./write-run.ts";
 
 /** Runs that are removed in one transaction: a few milliseconds of SQLite. */
@@ -72,17 +68,6 @@ const ANY_TIME_MS = Number.MAX_SAFE_INTEGER;
 
 /** After how many times its timeout a dead process is forgotten. */
 const FORGET_AFTER_TIMEOUTS = 10;
-
-/** The size of a page of SQLite, and about what a row takes besides its body, with its entries of indexes. */
-const PAGE_BYTES = 4096;
-const ROW_BYTES = 200;
-
-/** Options of a store. */
-export interface SqlRunStoreOptions {
-  readonly codec: BodyCodec;
-  /** Called with failures in the background, and with what an operator should know. */
-  readonly onProblem: (problem: unknown) => void;
-}
 
 /** What was right of a run under a hold. */
 interface KnownHold extends writes.HeldRow {
@@ -107,15 +92,19 @@ export class SqlRunStore implements RunStore {
   #taking = 0;
   #recovering: Promise<unknown> | undefined;
 
-  constructor(driver: Driver, { codec, onProblem }: SqlRunStoreOptions) {
+  /** @param onProblem Called with failures in the background, and with what an operator should know. */
+  constructor(driver: Driver, codec: BodyCodec, onProblem: (problem: unknown) => void) {
     this.isShared = driver.isShared;
     this.#driver = driver;
     this.#bodies = new Bodies(codec);
     this.#onProblem = onProblem;
     this.#uncertainWrites = new UncertainWrites(driver, this.#bodies);
+    const warning =
+      "the store of runs in memory is full, so the oldest runs that are over are removed, also if nobody has read " +
+      `them: raise ${driver.space?.setting}, or set runs.store to a file or a PostgreSQL database`;
     this.#room = new Room(driver, {
       evict: (limit) => this.#removeBatch(ANY_TIME_MS, limit),
-      onFirstEviction: () => onProblem(createEvictionWarning(driver)),
+      onFirstEviction: () => onProblem(new InternalError(warning)),
     });
   }
 
@@ -127,7 +116,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async createRun(creation: RunCreation): Promise<RunCreationResult> {
-    const attempt = () => this.#room.make(() => this.#create(creation));
+    const attempt = () => this.#room.make(() => createRun(this.#driver, this.#room, this.#bodies, creation));
     const result = await createThroughOutage(this.#driver, creation, this.#bodies, attempt);
     if (result.case !== "created") return result;
     const { number, ...created } = result;
@@ -142,28 +131,6 @@ export class SqlRunStore implements RunStore {
       this.#held.set(hold.runId, { number, last_sequence, steps: 0, fence: hold.fence });
     }
     return { ...created, hold };
-  }
-
-  async #create(creation: RunCreation): Promise<NumberedResult> {
-    if (beginsThread(creation)) {
-      const calls = createFirstRun(creation, this.#bodies);
-      const bytes = countBytes(calls);
-      this.#room.checkCreation(bytes);
-      const answers = await this.#driver.batch(calls, "create");
-      this.#room.add(creation.run.id, bytes);
-      const number = getNumber(answers.map(({ rows }) => rows));
-      return { case: "created", run: creation.run, forked: false, number };
-    }
-    let bytes = 0;
-    const check = (calls: readonly Call[]) => {
-      bytes = countBytes(calls);
-      this.#room.checkCreation(bytes);
-    };
-    const result = await this.#driver.transaction("create", (queries) =>
-      createNextRun(queries, creation, this.#bodies, check),
-    );
-    if (result.case === "created") this.#room.add(result.run.id, bytes);
-    return result;
   }
 
   async getRun(owner: string, runId: string): Promise<StoredRun | undefined> {
@@ -211,9 +178,13 @@ export class SqlRunStore implements RunStore {
     // Until the outcome is known.
     this.#held.delete(runId);
     const [first] = events;
-    if (first !== undefined && first.sequence !== held.last_sequence + 1) return this.#refuse(hold, first);
+    if (first !== undefined && first.sequence !== held.last_sequence + 1) {
+      const now = await this.#readHeld(hold);
+      if (now === undefined) return false;
+      throw outOfSequence(now.last_sequence + 1, first.sequence);
+    }
     const { calls, checking } = writes.createWriteCalls(write, revision, held, this.#bodies);
-    const use = writes.getSpaceUse(write);
+    const use = run !== undefined && isTerminal(run.status) ? "end" : "append";
     const answers = await this.#room.make(() => this.#driver.batch(calls, use));
     if (answers[checking]?.changes === 0) return false;
     if (!writes.endsHold(write)) {
@@ -231,21 +202,23 @@ export class SqlRunStore implements RunStore {
     return row && { ...row, fence };
   }
 
-  /** Refuses events that do not follow the stored ones. False if the run is not held any more. */
-  async #refuse(hold: Hold, { sequence }: RunEvent): Promise<boolean> {
-    const held = await this.#readHeld(hold);
-    if (held !== undefined) throw outOfSequence(held.last_sequence + 1, sequence);
-    return false;
-  }
-
-  async readEvents(runId: string, afterSequence: number, maxEvents: number): Promise<readonly RunEvent[]> {
-    return repeatThroughOutage(() =>
-      reads.readEvents(this.#driver, runId, afterSequence, maxEvents, this.#bodies),
-    );
+  readEvents(
+    runId: string,
+    afterSequence: number,
+    maxEvents: number,
+    owner?: string,
+  ): Promise<readonly RunEvent[]> {
+    const range = { runId, afterSequence, maxEvents, owner };
+    return repeatThroughOutage(() => reads.readEvents(this.#driver, range, this.#bodies));
   }
 
   async requestCancel(owner: string, runId: string): Promise<StoredRun | undefined> {
-    const stored = await this.#update(reads.REQUEST_CANCEL, [runId, owner]);
+    const [answer] = await this.#driver.batch(
+      [{ text: reads.REQUEST_CANCEL, values: [runId, owner] }],
+      "any",
+    );
+    const [row] = (answer?.rows ?? []) as StoredRunRow[];
+    const stored = row && this.#bodies.readStoredRun(row);
     if (stored?.run.cancelRequested === true) this.#driver.notices.announce(runId, "cancel");
     return stored;
   }
@@ -349,12 +322,8 @@ export class SqlRunStore implements RunStore {
     });
     const event = create(RunEventSchema, { sequence, event: { case: "run", value: run } });
     const request = this.#bodies.writeRequest(id, { request: create(CreateRunRequestSchema) });
-    const { calls } = writes.createWriteCalls(
-      { hold, run, events: [event] },
-      0,
-      { number, steps: 0 },
-      this.#bodies,
-    );
+    const write = { hold, run, events: [event] };
+    const { calls } = writes.createWriteCalls(write, 0, { number, steps: 0 }, this.#bodies);
     await this.#driver.batch([{ text: writes.REPLACE_REQUEST, values: [number, request] }, ...calls], "end");
     this.#forget([id]);
   }
@@ -379,8 +348,8 @@ export class SqlRunStore implements RunStore {
 
   async updateThread(owner: string, thread: Thread): Promise<boolean> {
     const values = [thread.id, owner, this.#bodies.writeThread(thread)];
-    const update = () => this.#driver.batch([{ text: reads.UPDATE_THREAD, values }], "create");
-    const [answer] = await this.#room.make(update);
+    const calls = [{ text: reads.UPDATE_THREAD, values }];
+    const [answer] = await this.#room.make(() => this.#driver.batch(calls, "create"));
     return answer !== undefined && answer.changes > 0;
   }
 
@@ -458,10 +427,7 @@ export class SqlRunStore implements RunStore {
       if (runs.length === limit) return { runIds, threads: 0 };
       const values = [before, limit - runs.length];
       const old = await queries.query<{ number: number }>(removal.FIND_OLD_CONVERSATIONS, values);
-      await removal.removeThreads(
-        queries,
-        old.map(({ number }) => number),
-      );
+      await removal.removeThreads(queries, old);
       return { runIds, threads: old.length };
     });
     this.#forget(runIds);
@@ -494,30 +460,4 @@ export class SqlRunStore implements RunStore {
     const [row] = await this.#read<StoredRunRow>(text, values);
     return row && this.#bodies.readStoredRun(row);
   }
-
-  async #update(text: string, values: readonly Value[]): Promise<StoredRun | undefined> {
-    const [answer] = await this.#driver.batch([{ text, values }], "any");
-    const [row] = (answer?.rows ?? []) as StoredRunRow[];
-    return row && this.#bodies.readStoredRun(row);
-  }
-}
-
-/** The space that the bodies of statements take, in bytes: a large one has pages of its own. */
-function countBytes(calls: readonly Call[]): number {
-  let sum = 0;
-  for (const { values } of calls) {
-    for (const value of values) if (value instanceof Uint8Array) sum += getBodySpace(value.byteLength);
-  }
-  return sum;
-}
-
-function getBodySpace(bytes: number): number {
-  return bytes < PAGE_BYTES / 4 ? bytes + ROW_BYTES : Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES + ROW_BYTES;
-}
-
-function createEvictionWarning({ space }: Driver): InternalError {
-  return new InternalError(
-    "the store of runs in memory is full, so the oldest runs that are over are removed, also if nobody has read them: " +
-      `raise ${space?.setting}, or set runs.store to a file or a PostgreSQL database`,
-  );
 }

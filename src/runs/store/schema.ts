@@ -15,6 +15,9 @@ export const IS_QUEUED = `status = ${RunStatus.QUEUED}`;
 /** The condition for a run that has not ended. */
 export const IS_OPEN = `status IN (${RunStatus.QUEUED}, ${RunStatus.IN_PROGRESS}, ${RunStatus.REQUIRES_ACTION})`;
 
+/** The placeholders of types and options. */
+export const TYPE_NAMES = /:(?:identity|id|bytes|long|updated_table|keyed_table|table)\b/g;
+
 export const migrations: readonly string[] = [
   `
   -- Ids of the keys that encrypt bodies, each with a body that only this key decrypts.

@@ -1,11 +1,20 @@
 /** Opens SQLite databases: their files, their locks, their schema, and the errors of SQLite. */
-import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, statSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  statSync,
+  unlinkSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { ConfigurationError, InternalError, SDKError, ServerError } from "../../core/errors.ts";
 import { RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
-import { migrations } from "./schema.ts";
+import { migrations, TYPE_NAMES } from "./schema.ts";
 
 /** Where a database is, and the bytes that it may use at most. */
 export type SqliteLocation =
@@ -29,7 +38,7 @@ export interface OpenDatabase {
 const APPLICATION_ID = 0x4f555452;
 
 /** The mode of files that only their owner can read and write. */
-export const OWNER_ONLY = 0o600;
+const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
 
 /** How long the start waits for a process that is about to end, in milliseconds. */
@@ -69,7 +78,12 @@ export async function openSqlite(
   location: SqliteLocation,
   onProblem: (problem: unknown) => void,
 ): Promise<OpenDatabase> {
-  if (location.kind === "memory") return { connection: openMemory(location.maxBytes), release: () => {} };
+  if (location.kind === "memory") {
+    const connection = connect(":memory:");
+    limitPages(connection, location.maxBytes);
+    migrate(connection, "in memory");
+    return { connection, release: () => {} };
+  }
   const { path } = location;
   prepareFile(path, onProblem);
   const release = await lockFile(path);
@@ -79,12 +93,6 @@ export async function openSqlite(
     release();
     throw toOpenError(thrown, path);
   }
-}
-
-function openMemory(maxBytes: number): DatabaseSync {
-  const connection = connect(":memory:");
-  limitPages(connection, maxBytes);
-  return migrate(connection, "in memory");
 }
 
 function openFile(path: string, isDurable: boolean, maxBytes: number | undefined): DatabaseSync {
@@ -145,21 +153,17 @@ function prepareFile(path: string, onProblem: (problem: unknown) => void): void 
 }
 
 function checkFile(path: string, onProblem: (problem: unknown) => void): void {
-  const { mode, isFile } = { mode: statSync(path).mode, isFile: statSync(path).isFile() };
-  if (!isFile) throw new Error("it is not a file");
+  const found = statSync(path);
+  if (!found.isFile()) throw new Error("it is not a file");
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch {
     throw new Error("it is read-only for the sidecar");
   }
-  if ((mode & OTHERS) !== 0) {
-    const found = (mode & 0o777).toString(8);
-    onProblem(
-      new ConfigurationError(
-        `other users can read or write the run store ${path} (mode ${found}); expected mode 600`,
-      ),
-    );
-  }
+  if ((found.mode & OTHERS) === 0) return;
+  const mode = (found.mode & 0o777).toString(8);
+  const problem = `other users can read or write the run store ${path} (mode ${mode}); expected mode 600`;
+  onProblem(new ConfigurationError(problem));
 }
 
 /**
@@ -170,26 +174,20 @@ async function lockFile(path: string): Promise<() => void> {
   const lockPath = `${path}-lock`;
   const end = performance.now() + LOCK_TIMEOUT_MS;
   for (;;) {
+    let lock: DatabaseSync | undefined;
     try {
       if (!existsSync(lockPath)) closeSync(openSync(lockPath, "a", OWNER_ONLY));
-      return tryLock(lockPath);
+      const opened = new DatabaseSync(lockPath, { timeout: 0 });
+      lock = opened;
+      opened.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+      return () => opened.close();
     } catch (thrown) {
+      lock?.close();
       if (getCode(thrown) !== SQLITE_BUSY || performance.now() > end) throw toOpenError(thrown, path);
     }
     // SQLite's wait for a lock would hold the event loop.
     await delay(LOCK_POLL_MS);
   }
-}
-
-function tryLock(path: string): () => void {
-  const lock = new DatabaseSync(path, { timeout: 0 });
-  try {
-    lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-  } catch (thrown) {
-    lock.close();
-    throw thrown;
-  }
-  return () => lock.close();
 }
 
 /** Checks whose database it is, and changes nothing. */
@@ -208,7 +206,7 @@ export function checkOrigin(connection: DatabaseSync, name: string): void {
 }
 
 /** Applies the missing migrations, each in a transaction. */
-function migrate(connection: DatabaseSync, name: string): DatabaseSync {
+function migrate(connection: DatabaseSync, name: string): void {
   if (readApplicationId(connection) !== APPLICATION_ID)
     connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
   connection.exec(
@@ -218,7 +216,7 @@ function migrate(connection: DatabaseSync, name: string): DatabaseSync {
   for (const [index, migration] of migrations.slice(applied).entries()) {
     connection.exec("BEGIN IMMEDIATE");
     try {
-      connection.exec(toSqliteSchema(migration));
+      connection.exec(toSqlite(migration.replace(TYPE_NAMES, (word) => TYPES[word] ?? word)));
       connection.prepare("INSERT INTO migrations VALUES (?, ?)").run(applied + index + 1, Date.now());
       connection.exec("COMMIT");
     } catch (thrown) {
@@ -226,7 +224,6 @@ function migrate(connection: DatabaseSync, name: string): DatabaseSync {
       throw toOpenError(thrown, name);
     }
   }
-  return connection;
 }
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -258,11 +255,6 @@ const TYPES: Readonly<Record<string, string>> = {
   ":updated_table": "STRICT",
   ":keyed_table": "STRICT, WITHOUT ROWID",
 };
-
-function toSqliteSchema(text: string): string {
-  const types = /:identity\b|:id\b|:bytes\b|:long\b|:updated_table\b|:keyed_table\b|:table\b/g;
-  return toSqlite(text.replace(types, (word) => TYPES[word] ?? word));
-}
 
 /** The number of the latest migration that was applied; 0 for none. */
 function readVersion(connection: DatabaseSync): number {
@@ -310,4 +302,30 @@ export function toOpenError(thrown: unknown, name: string): unknown {
   return new ConfigurationError(`cannot use the run store ${name}: ${reason} (${text})${hint}`, {
     cause: thrown,
   });
+}
+
+/**
+ * Copies the file of a store while a sidecar may use it. The copy holds all runs that were complete when it began, without
+ * the space of deleted ones. Only its owner can read it.
+ * @throws ConfigurationError that names the file.
+ */
+export function copySqliteFile(from: string, to: string): void {
+  if (!existsSync(from))
+    throw new ConfigurationError(`cannot copy the run store ${from}: there is no such file`);
+  if (existsSync(to)) throw new ConfigurationError(`cannot copy to ${to}: the file exists already`);
+  let connection: DatabaseSync | undefined;
+  let isCreated = false;
+  try {
+    connection = new DatabaseSync(from, { readOnly: true });
+    checkOrigin(connection, from);
+    closeSync(openSync(to, "ax", OWNER_ONLY));
+    isCreated = true;
+    chmodSync(to, OWNER_ONLY);
+    connection.prepare("VACUUM INTO ?").run(to);
+  } catch (thrown) {
+    if (isCreated) unlinkSync(to);
+    throw toOpenError(thrown, from);
+  } finally {
+    connection?.close();
+  }
 }

@@ -54,7 +54,8 @@ interface WaitingBatch extends PromiseWithResolvers<Answer[]> {
 /**
  * A SQLite database: a file of this process alone, or memory. Statements are synchronous, some microseconds each, so the
  * driver returns to the event loop when it has been busy for a while. A commit to a file costs more than the statements
- * before it, so the batches of one turn of the event loop are committed together, at its end.
+ * before it, so the batches of one turn of the event loop are committed together, at its end. A batch that is probably
+ * alone in its turn, as the one before it was, is committed at once: its writer waits for nothing.
  */
 export class SqliteDriver implements Driver {
   readonly isShared = false;
@@ -68,6 +69,9 @@ export class SqliteDriver implements Driver {
   #usedAtMost = Number.POSITIVE_INFINITY;
   readonly #isInMemory: boolean;
   #waiting: WaitingBatch[] = [];
+  /** Batches of this turn of the event loop, and whether the last turn with batches had several. */
+  #batches = 0;
+  #wasBusy = false;
   /** Set while a transaction is open that waits for its rules. */
   #transaction: Promise<unknown> | undefined;
   /** When the first statement of this turn of the event loop began. */
@@ -103,12 +107,7 @@ export class SqliteDriver implements Driver {
   }
 
   async read<Row>(text: string, values: readonly Value[]): Promise<Row[]> {
-    while (this.#mustWait()) await this.#wait();
-    try {
-      return this.#all<Row>(text, values);
-    } catch (thrown) {
-      throw this.#toError(thrown);
-    }
+    return this.#whenFree(() => this.#all<Row>(text, values));
   }
 
   /** Measures the bodies first: that costs less than to read rows one by one. */
@@ -117,37 +116,35 @@ export class SqliteDriver implements Driver {
     values: readonly Value[],
     maxBytes: number,
   ): Promise<FirstRows<Row>> {
-    while (this.#mustWait()) await this.#wait();
-    try {
+    return this.#whenFree(() => {
       const sum = this.#all<{ bytes: number | null }>(bytes, values)[0]?.bytes ?? null;
       if (sum === null) return { rows: [], hasMore: false };
       return sum <= maxBytes
         ? { rows: this.#all<Row>(text, values), hasMore: false }
         : this.#first<Row>(text, values, maxBytes);
-    } catch (thrown) {
-      throw this.#toError(thrown);
-    }
+    });
   }
 
   async batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]> {
-    if (this.#isInMemory) {
-      while (this.#mustWait()) await this.#wait();
-      return this.#execute(calls, use);
-    }
+    if (this.#isInMemory) return this.#whenFree(() => this.#execute(calls, use));
+    this.#batches += 1;
+    if (this.#batches === 1) setImmediate(this.#endBatches);
+    const isFree = this.#waiting.length === 0 && this.#transaction === undefined;
+    if (this.#batches === 1 && isFree && !this.#wasBusy) return this.#execute(calls, use);
     const waiting = { calls, use, ...Promise.withResolvers<Answer[]>() };
-    if (this.#waiting.push(waiting) === 1) setImmediate(this.#executeWaiting);
+    this.#waiting.push(waiting);
     return waiting.promise;
   }
 
   async transaction<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
     while (this.#mustWait()) await this.#wait();
     const executed = this.#transactAsync(use, work);
-    const settled = executed.catch(() => {});
-    this.#transaction = settled;
+    this.#transaction = executed.catch(() => {});
     try {
       return await executed;
     } finally {
-      if (this.#transaction === settled) this.#transaction = undefined;
+      // Before those that wait for it begin another one.
+      this.#transaction = undefined;
     }
   }
 
@@ -172,6 +169,17 @@ export class SqliteDriver implements Driver {
     return new Map([...this.#statements].map(([text, { statement }]) => [text, statement.expandedSQL]));
   }
 
+  /** Executes statements when no transaction is open. One may be left that could not be rolled back. */
+  async #whenFree<Result>(work: () => Result): Promise<Result> {
+    while (this.#mustWait()) await this.#wait();
+    try {
+      this.#rollBack();
+      return work();
+    } catch (thrown) {
+      throw this.#toError(thrown);
+    }
+  }
+
   /** Whether a transaction is open, or this turn of the event loop takes long already. */
   #mustWait(): boolean {
     if (this.#transaction !== undefined) return true;
@@ -189,15 +197,31 @@ export class SqliteDriver implements Driver {
 
   #execute(calls: readonly Call[], use: SpaceUse): Answer[] {
     try {
+      this.#rollBack();
       const [only] = calls;
       const hasSpace = this.#hasSpaceFor(calls, use);
       // One statement is a transaction by itself.
       if (hasSpace && calls.length === 1 && only !== undefined) return [this.#answer(only)];
-      return this.#transact(calls, hasSpace ? "any" : use);
+      this.#prepare("BEGIN IMMEDIATE").statement.run();
+      try {
+        const answers = calls.map((call) => this.#answer(call));
+        if (!hasSpace) this.#checkSpace(use);
+        this.#prepare("COMMIT").statement.run();
+        return answers;
+      } catch (thrown) {
+        this.#rollBack();
+        throw thrown;
+      }
     } catch (thrown) {
       throw this.#toError(thrown);
     }
   }
+
+  readonly #endBatches = (): void => {
+    this.#wasBusy = this.#batches > 1;
+    this.#batches = 0;
+    if (this.#waiting.length > 0) this.#executeWaiting();
+  };
 
   /** Executes the batches that wait, as far as there is time. The others follow in the next turn. */
   readonly #executeWaiting = (): void => {
@@ -206,23 +230,30 @@ export class SqliteDriver implements Driver {
       return;
     }
     const end = performance.now() + MAX_GROUP_MS;
-    const executed = this.#executeGroup(end);
-    if (executed === 0) this.#executeEach(end);
+    try {
+      if (this.#executeGroup(end) === 0) this.#executeEach(end);
+    } catch (thrown) {
+      for (const { reject } of this.#waiting.splice(0)) reject(this.#toError(thrown));
+    }
     if (this.#waiting.length > 0) setImmediate(this.#executeWaiting);
   };
 
-  /** Executes batches as one transaction. Returns the number: none if one of them fails or may lack space. */
+  /**
+   * Executes batches as one transaction. Returns the number: none if one of them fails or may lack space. Throws if the
+   * transaction cannot be rolled back, so that its statements may not be executed again.
+   */
   #executeGroup(end: number): number {
     const answers: Answer[][] = [];
     try {
       if (this.#waiting.length < 2) return 0;
-      this.#begin();
+      this.#rollBack();
+      this.#prepare("BEGIN IMMEDIATE").statement.run();
       for (const { calls, use } of this.#waiting) {
         if (answers.length > 0 && performance.now() > end) break;
         if (!this.#hasSpaceFor(calls, use)) throw new Error("unknown space");
         answers.push(calls.map((call) => this.#answer(call)));
       }
-      this.#commit();
+      this.#prepare("COMMIT").statement.run();
     } catch {
       this.#rollBack();
       return 0;
@@ -247,39 +278,23 @@ export class SqliteDriver implements Driver {
     this.#waiting.splice(0, executed);
   }
 
-  #transact(calls: readonly Call[], use: SpaceUse): Answer[] {
-    this.#begin();
-    try {
-      const answers = calls.map((call) => this.#answer(call));
-      this.#checkSpace(use);
-      this.#commit();
-      return answers;
-    } catch (thrown) {
-      this.#rollBack();
-      throw thrown;
-    }
-  }
-
   async #transactAsync<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
     try {
-      this.#begin();
+      this.#rollBack();
+      this.#prepare("BEGIN IMMEDIATE").statement.run();
       const query = async <Row>(text: string, values: readonly Value[]) => this.#all<Row>(text, values);
       const result = await work({ query });
       this.#checkSpace(use);
-      this.#commit();
+      this.#prepare("COMMIT").statement.run();
       return result;
     } catch (thrown) {
-      this.#rollBack();
+      try {
+        this.#rollBack();
+      } catch {
+        // The next transaction tries again.
+      }
       throw this.#toError(thrown);
     }
-  }
-
-  #begin(): void {
-    this.#prepare("BEGIN IMMEDIATE").statement.run();
-  }
-
-  #commit(): void {
-    this.#prepare("COMMIT").statement.run();
   }
 
   /** Some failures have ended the transaction already. */
@@ -361,7 +376,8 @@ export class SqliteDriver implements Driver {
     try {
       return { rows: NO_ROWS, changes: Number(statement.run(...bound).changes) };
     } finally {
-      if (values.some(isLargeBody)) releaseValues(statement);
+      const isLarge = (value: Value) => value instanceof Uint8Array && value.byteLength > MAX_KEPT_BODY_BYTES;
+      if (values.some(isLarge)) releaseValues(statement);
     }
   }
 
@@ -400,10 +416,6 @@ export class SqliteDriver implements Driver {
 function bind({ hasArrays }: Prepared, values: readonly Value[]): SQLInputValue[] {
   if (!hasArrays) return values as SQLInputValue[];
   return values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value)) as SQLInputValue[];
-}
-
-function isLargeBody(value: Value): boolean {
-  return value instanceof Uint8Array && value.byteLength > MAX_KEPT_BODY_BYTES;
 }
 
 /**

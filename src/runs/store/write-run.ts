@@ -1,9 +1,9 @@
 /** Changes a run that a process holds, in one round trip: one statement checks the hold, the others depend on it. */
-import { type Run, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
-import { isTerminal } from "../status.ts";
-import type { RunWrite, StoredMessage } from "../store.ts";
+import type { StepResult } from "../../gen/outrigger/v1/generation_pb.ts";
+import { RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
+import type { RunWrite } from "../store.ts";
 import { type Bodies, getFirstCallId, getLatestTime, getOverTime } from "./bodies.ts";
-import type { Call, SpaceUse, Value } from "./driver.ts";
+import type { Call, Value } from "./driver.ts";
 
 /** The condition for the hold. Its number finds the run quickly, but may be that of a later one if the run was deleted. */
 const HELD = "runs.number = $1 AND runs.id = $2 AND runs.holder = $3 AND runs.fence = $4";
@@ -84,11 +84,6 @@ export function endsHold({ run }: Pick<RunWrite, "run">): boolean {
   return run !== undefined && run.status !== RunStatus.IN_PROGRESS;
 }
 
-/** The space that a write may use. */
-export function getSpaceUse({ run }: RunWrite): SpaceUse {
-  return run !== undefined && isTerminal(run.status) ? "end" : "append";
-}
-
 /** The statements of a write. */
 export interface WriteCalls {
   readonly calls: readonly Call[];
@@ -100,69 +95,42 @@ export interface WriteCalls {
 export function createWriteCalls(
   write: RunWrite,
   revision: number,
-  { number, steps }: Pick<HeldRow, "number" | "steps">,
+  { number, steps: known }: Pick<HeldRow, "number" | "steps">,
   bodies: Bodies,
 ): WriteCalls {
-  const { hold, run, events = [], messages = [] } = write;
-  const rows = bodies.writeEvents(hold.runId, events);
-  const held = [number, hold.runId, hold.holderId, hold.fence];
+  const { hold, run, events = [], steps = [], latestStep, messages = [] } = write;
+  const { runId } = hold;
+  const rows = bodies.writeEvents(runId, events);
+  const held = [number, runId, hold.holderId, hold.fence];
   const [row] = rows;
-  if (rows.length === 1 && row !== undefined && hasOnlyEvents(write)) {
+  const parts = steps.length + messages.length + (run === undefined && latestStep === undefined ? 0 : 1);
+  if (rows.length === 1 && row !== undefined && parts === 0) {
     return { calls: [{ text: APPEND_EVENTS, values: [...held, row.last_sequence, row.body] }], checking: 0 };
   }
-  const marked = (text: string, ...values: Value[]) => ({ text, values: [number, revision, ...values] });
-  const locks =
-    messages.length > 0 ? [{ text: LOCK_THREAD, values: [number], onlyLocks: true as const }] : [];
+  const marked = (text: string, ...values: Value[]): Call => ({
+    text,
+    values: [number, revision, ...values],
+  });
+  const writeStep = (text: string, step: StepResult, at: number) =>
+    marked(text, at, bodies.writeStep(runId, at, step));
+  const locks: Call[] =
+    messages.length === 0 ? [] : [{ text: LOCK_THREAD, values: [number], onlyLocks: true }];
+  const calls: Call[] = [...locks];
   const mark = [...held, revision, messages.length];
-  return {
-    calls: [
-      ...locks,
-      run === undefined ? { text: MARK_RUN, values: mark } : updateRun(run, endsHold(write), mark, bodies),
-      ...rows.map(({ last_sequence, body }) => marked(INSERT_EVENTS, last_sequence, body)),
-      ...writeSteps(write, steps, bodies, marked),
-      ...appendMessages(messages, bodies, marked),
-    ],
-    checking: locks.length,
-  };
-}
-
-type Marked = (text: string, ...values: Value[]) => Call;
-
-function hasOnlyEvents({ run, latestStep, steps = [], messages = [] }: RunWrite): boolean {
-  return run === undefined && latestStep === undefined && steps.length === 0 && messages.length === 0;
-}
-
-function updateRun(run: Run, ends: boolean, mark: readonly Value[], bodies: Bodies): Call {
-  const flags = [run.cancelRequested ? 1 : 0, ends ? 1 : 0];
-  return {
-    text: UPDATE_RUN,
-    values: [...mark, run.status, getOverTime(run), bodies.writeRun(run), ...flags],
-  };
-}
-
-function writeSteps(
-  { hold: { runId }, latestStep, steps = [] }: RunWrite,
-  count: number,
-  bodies: Bodies,
-  marked: Marked,
-): Call[] {
-  const added = steps.map((step, index) => {
-    const number = count + index + 1;
-    return marked(INSERT_STEP, number, bodies.writeStep(runId, number, step));
-  });
-  if (latestStep === undefined) return added;
-  return [marked(REPLACE_STEP, count, bodies.writeStep(runId, count, latestStep)), ...added];
-}
-
-function appendMessages(messages: readonly StoredMessage[], bodies: Bodies, marked: Marked): Call[] {
-  if (messages.length === 0) return [];
-  const inserted = messages.flatMap((message, index) => {
-    const { id, runId, output } = message;
-    const callId = getFirstCallId(message) ?? null;
-    return [
-      marked(INSERT_MESSAGE, id, runId, output ? 1 : 0, callId, bodies.writeMessage(message)),
-      marked(INSERT_LINK, index),
-    ];
-  });
-  return [...inserted, marked(USE_THREAD, messages.length, getLatestTime(messages))];
+  if (run === undefined) calls.push({ text: MARK_RUN, values: mark });
+  else {
+    const flags = [run.cancelRequested ? 1 : 0, endsHold(write) ? 1 : 0];
+    const values = [...mark, run.status, getOverTime(run), bodies.writeRun(run), ...flags];
+    calls.push({ text: UPDATE_RUN, values });
+  }
+  for (const { last_sequence, body } of rows) calls.push(marked(INSERT_EVENTS, last_sequence, body));
+  if (latestStep !== undefined) calls.push(writeStep(REPLACE_STEP, latestStep, known));
+  for (const [index, step] of steps.entries()) calls.push(writeStep(INSERT_STEP, step, known + index + 1));
+  for (const [index, message] of messages.entries()) {
+    const { id, output } = message;
+    const row = [id, message.runId, output ? 1 : 0, getFirstCallId(message) ?? null];
+    calls.push(marked(INSERT_MESSAGE, ...row, bodies.writeMessage(message)), marked(INSERT_LINK, index));
+  }
+  if (messages.length > 0) calls.push(marked(USE_THREAD, messages.length, getLatestTime(messages)));
+  return { calls, checking: locks.length };
 }

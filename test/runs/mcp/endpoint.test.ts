@@ -2,9 +2,8 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { McpServerSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
-import { allowsAddress, parseAddressPattern } from "../../../src/runs/mcp/address-pattern.ts";
 import { type McpEndpoint, readEndpoints } from "../../../src/runs/mcp/endpoint.ts";
-import type { McpSettings } from "../../../src/runs/mcp/settings.ts";
+import { allowsAddress, type McpSettings, parseAddressPattern } from "../../../src/runs/mcp/settings.ts";
 
 const settings: McpSettings = {
   servers: new Map([
@@ -115,6 +114,46 @@ describe("the description of an MCP server", () => {
     expect(createHeaders({ "bad name": "x" })).toBe("mcp_servers[0].headers: expected names of headers");
     expect(createHeaders({ "x-a": "line\r\nx-b: 1" })).toBe(
       "mcp_servers[0].headers: the value of x-a cannot be sent",
+    );
+  });
+
+  it("has a label, an address and headers of a limited length", () => {
+    const address = (length: number) => "https://a.example.org/".padEnd(length, "x");
+    expect(problem({ serverLabel: "a".repeat(64), serverUrl: address(2048) })).toBe("");
+    expect(problem({ serverLabel: "a".repeat(65), serverUrl: address(30) })).toContain("server_label");
+    expect(problem({ serverUrl: address(2049) })).toContain("server_url");
+    const header = (name: string, value: string) =>
+      problem({ serverLabel: "docs", headers: { [name]: value } });
+    expect(header("x".repeat(128), "v")).toBe("");
+    expect(header("x".repeat(129), "v")).toContain("expected names of headers");
+    expect(header("x-a", "v".repeat(16_384))).toBe("");
+    expect(header("x-a", "v".repeat(16_385))).toContain("the value of x-a cannot be sent");
+    const many = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, "v"]));
+    expect(problem({ serverLabel: "docs", headers: many(64) })).toBe("");
+    expect(problem({ serverLabel: "docs", headers: many(65) })).toBe(
+      "mcp_servers[0].headers: expected at most 64, found 65",
+    );
+    const servers = ["a", "b", "c", "d"].map((serverLabel) => ({ serverLabel, serverUrl: address(30) }));
+    expect(problem(...servers)).toBe("");
+  });
+
+  it("may have an address without the parts that are never sent", () => {
+    for (const serverUrl of [
+      "https://u@a.example.org/",
+      "https://:p@a.example.org/",
+      "https://a.example.org/#fragment",
+    ])
+      expect([serverUrl, problem({ serverUrl })]).toEqual([
+        serverUrl,
+        expect.stringContaining("without user name, password and fragment"),
+      ]);
+  });
+
+  it("is refused with at most 200 characters of its origin", () => {
+    const host = `${"a.".repeat(120)}example.net`;
+    expect(problem({ serverUrl: `https://${host}/` })).toContain(
+      `does not allow ${`https://${host}`.slice(0, 200)}: add`,
     );
   });
 

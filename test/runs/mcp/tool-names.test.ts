@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { freeToolName } from "../../../src/runs/mcp/tool-names.ts";
+import { freeToolName } from "../../../src/runs/mcp/result.ts";
 
 const none: ReadonlySet<string> = new Set();
 

@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, InternalError, InvalidRequestError } from "../../../src/core/errors.ts";
 import { MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { BodyCodec } from "../../../src/runs/store/body-codec.ts";
-import { type EncryptionKey, parseEncryptionKey } from "../../../src/runs/store/encryption-key.ts";
+import { BodyCodec, type EncryptionKey, parseEncryptionKey } from "../../../src/runs/store/body-codec.ts";
 import { testLoop } from "../../support/event-loop/test-loop.ts";
 import { textEvent, userText } from "../contract/data.ts";
 
@@ -46,6 +45,32 @@ describe("BodyCodec", () => {
   it("compresses large text, except text that does not shrink", () => {
     expect(plain.encode(Buffer.alloc(100_000, "text "), "here").byteLength).toBeLessThan(2_000);
     expect(plain.encode(randomBytes(100_000), "here").byteLength).toBe(100_001);
+  });
+
+  it("compresses from 4 KiB to 1 MiB, if that saves a tenth", () => {
+    const codec = new BodyCodec({ maxBodyBytes: 2_000_000 });
+    const isCompressed = (bytes: Buffer) => codec.encode(bytes, "here")[0] === 1;
+    expect([4095, 4096, 1_048_576, 1_048_577].map((size) => isCompressed(Buffer.alloc(size)))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    const random = (size: number) => Buffer.concat([randomBytes(size), Buffer.alloc(10_000 - size)]);
+    expect([isCompressed(random(8900)), isCompressed(random(9100))]).toEqual([true, false]);
+  });
+
+  it("reads bodies of earlier versions", () => {
+    const read = (codec: BodyCodec, hex: string) =>
+      Buffer.from(codec.decode(Buffer.from(hex, "hex"), "here")).toString();
+    expect(read(plain, "0074657874")).toBe("text");
+    const compressed =
+      "0100001388edd4311100000802c02a96b30103f14de1f60b0138f86c33113ab00337400109494842129290842424210949484212" +
+      "9290849f121e";
+    expect(read(plain, compressed)).toBe("text ".repeat(1000));
+    const key = parseEncryptionKey(Buffer.alloc(32, 7).toString("base64"), "key");
+    const locked = "023a254782a8e5b7187a652131fa688b6610f460a484ad4ad4de5087338ec5508770c4595452fe231fd5";
+    expect(read(new BodyCodec({ maxBodyBytes: 1000, keys: [key] }), locked)).toBe("text");
   });
 
   it("refuses a body that is too large and names its size and the limit", () => {

@@ -7,7 +7,7 @@ import {
   ServerError,
 } from "../../../../src/core/errors.ts";
 import { RunStatus } from "../../../../src/gen/outrigger/v1/run_pb.ts";
-import { parseEncryptionKey } from "../../../../src/runs/store/encryption-key.ts";
+import { parseEncryptionKey } from "../../../../src/runs/store/body-codec.ts";
 import { openPostgresStore, type PostgresStoreOptions } from "../../../../src/runs/store/postgres.ts";
 import { migrations } from "../../../../src/runs/store/schema.ts";
 import type { RunStore } from "../../../../src/runs/store.ts";

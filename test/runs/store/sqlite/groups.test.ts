@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { ServerError } from "../../../../src/core/errors.ts";
 import { StoreFullError } from "../../../../src/runs/errors.ts";
 import { createdRun, creation, getHold, textEvent } from "../../contract/data.ts";
 import { getDriver, newPath, openFile } from "./open-store.ts";
@@ -49,6 +50,25 @@ describe("writes to a SQLite file in one turn of the event loop", () => {
     expect(Math.min(...together)).toBeLessThan(alone / 2);
   });
 
+  it("are committed at once if they are alone in their turns", async () => {
+    const { store, count } = await openBoth();
+    const { id } = await createdRun(store);
+    let turns = 0;
+    const countTurns = () => {
+      turns += 1;
+      timer = setImmediate(countTurns);
+    };
+    let timer = setImmediate(countTurns);
+    for (let sequence = 1; sequence <= RUNS; sequence += 1) {
+      const before = turns;
+      await store.write({ hold: getHold(id), events: [textEvent(sequence, "text")] });
+      expect(turns).toBe(before);
+      expect(count("events", id)).toBe(1 + sequence);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    clearImmediate(timer);
+  });
+
   it("can be read by other programs when they are acknowledged", async () => {
     const { store, count } = await openBoth();
     const runs = await Promise.all(Array.from({ length: RUNS }, () => createdRun(store)));
@@ -85,6 +105,32 @@ describe("writes to a SQLite file in one turn of the event loop", () => {
     expect(refused).toMatchObject({ status: "rejected", reason: expect.any(StoreFullError) });
     expect([small?.status, last?.status]).toEqual(["fulfilled", "fulfilled"]);
     expect(count("runs")).toBe(3);
+  });
+
+  it("are all refused if they cannot be rolled back, and later ones are committed", async () => {
+    const { store, count } = await openBoth();
+    const first = creation();
+    const { exec } = DatabaseSync.prototype;
+    let failures = 0;
+    const spy = vi.spyOn(DatabaseSync.prototype, "exec").mockImplementation(function (
+      this: DatabaseSync,
+      sql,
+    ) {
+      if (sql === "ROLLBACK" && failures === 0) {
+        failures += 1;
+        throw Object.assign(new Error("disk I/O error"), { code: "ERR_SQLITE_ERROR", errcode: 10 });
+      }
+      exec.call(this, sql);
+    });
+    onTestFinished(() => spy.mockRestore());
+    const refused = await Promise.allSettled([creation(), first, first].map((each) => store.createRun(each)));
+    expect(failures).toBe(1);
+    for (const result of refused) {
+      expect(result).toMatchObject({ status: "rejected", reason: expect.any(ServerError) });
+    }
+    expect(await store.getRun("owner", first.run.id)).toBeUndefined();
+    await createdRun(store);
+    expect(count("runs")).toBe(1);
   });
 
   it("are executed before the store is closed", async () => {

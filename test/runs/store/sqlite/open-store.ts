@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type EncryptionKey, parseEncryptionKey } from "../../../../src/runs/store/encryption-key.ts";
+import { type EncryptionKey, parseEncryptionKey } from "../../../../src/runs/store/body-codec.ts";
 import { openStore, type StoreOptions } from "../../../../src/runs/store/open-store.ts";
 import { SqliteDriver } from "../../../../src/runs/store/sqlite.ts";
 import type { SqliteLocation } from "../../../../src/runs/store/sqlite-file.ts";

@@ -5,7 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, ServerError } from "../../../../src/core/errors.ts";
 import { type Run, RunStatus } from "../../../../src/gen/outrigger/v1/run_pb.ts";
-import { copySqliteFile } from "../../../../src/runs/store/copy-sqlite.ts";
+import { copySqliteFile } from "../../../../src/runs/store/sqlite-file.ts";
+import { testLoop } from "../../../support/event-loop/test-loop.ts";
 import {
   createdRun,
   createHistory,
@@ -85,12 +86,9 @@ describe("a SQLite store that is opened again", () => {
       const store = await openSqliteStore({ maxBodyBytes: 1e6, location, onProblem: () => {} });
       for (let run = 0; run < 20; run += 1) console.log((await createdRun(store)).id);
       process.kill(process.pid, "SIGKILL");`;
-    const { stdout, signal } = spawnSync(
-      process.execPath,
-      ["--input-type=module-typescript", "-e", program],
-      {
-        encoding: "utf8",
-      },
+    const args = ["--input-type=module-typescript", "-e", program];
+    const { stdout, signal } = testLoop.uncounted(() =>
+      spawnSync(process.execPath, args, { encoding: "utf8" }),
     );
     expect(signal).toBe("SIGKILL");
     const ids = stdout.trim().split("\n");

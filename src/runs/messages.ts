@@ -1,0 +1,84 @@
+/** Ids, and the messages that runs add to threads. */
+import { create } from "@bufbuild/protobuf";
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { randomHex } from "../core/ids.ts";
+import { toolMessage } from "../core/tools.ts";
+import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
+import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
+import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import type { ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import type { Run } from "../gen/outrigger/v1/run_pb.ts";
+import { type ThreadMessage, ThreadMessageSchema } from "../gen/outrigger/v1/thread_pb.ts";
+import type { NewMessage } from "./engine.ts";
+import type { StoredMessage } from "./store.ts";
+
+/** Random bytes of the ids of runs and threads, which have twice as many digits. */
+const ID_BYTES = 16;
+
+/** Steps that an id of a message has room for, beside the id of its run. */
+const MAX_STEPS = 0x8000;
+
+/** A new id of a run. */
+export function createRunId(): string {
+  return `run_${randomHex(ID_BYTES)}`;
+}
+
+/** A new id of a thread. */
+export function createThreadId(): string {
+  return `thread_${randomHex(ID_BYTES)}`;
+}
+
+/** A new id of a message that is not the answer of a model. */
+export function createMessageId(): string {
+  return `msg_${randomHex(ID_BYTES + 2)}`;
+}
+
+/**
+ * The id of the answer of a step, which is known before the answer is.
+ * @param step From 1.
+ * @param isRepeated Whether the model was called again after a call without an answer, parts of which were published.
+ */
+export function answerMessageId(runId: string, step: number, isRepeated: boolean): string {
+  const number = (step % MAX_STEPS) + (isRepeated ? MAX_STEPS : 0);
+  return `msg_${runId.slice("run_".length)}${number.toString(16).padStart(4, "0")}`;
+}
+
+/** Whether a step has a model call that had no answer when its process stopped. */
+export function isRepeated(attempts: readonly Attempt[], step: number): boolean {
+  return attempts.some((attempt) => isAbandoned(attempt, step));
+}
+
+/** Whether an attempt is of a model call of a step that had no answer when its process stopped. */
+export function isAbandoned({ step, error }: Attempt, ofStep: number): boolean {
+  return step === ofStep && error?.kind === ErrorKind.ABORT;
+}
+
+/** A message for a thread. */
+export function newThreadMessage(
+  { message, originJson }: NewMessage,
+  { runId = "", output = false }: { readonly runId?: string; readonly output?: boolean } = {},
+): StoredMessage {
+  const content = message === undefined ? {} : { message };
+  const fields = { id: createMessageId(), runId, output, createdAt: timestampNow(), ...content };
+  return { ...create(ThreadMessageSchema, fields), originJson };
+}
+
+/** The answer of a step and the results of its tools. @param step From 1. */
+export function createStepOutputs(
+  { id, attempts }: Run,
+  step: number,
+  { response, toolResults }: StepResult,
+): ThreadMessage[] {
+  const message = response?.message;
+  const answerId = answerMessageId(id, step, isRepeated(attempts, step));
+  const answer = { id: answerId, runId: id, output: true, createdAt: timestampNow() };
+  const answers = message === undefined ? [] : [create(ThreadMessageSchema, { ...answer, message })];
+  return [...answers, ...createResultOutputs(id, toolResults)];
+}
+
+/** The results of tools that a run has executed. */
+export function createResultOutputs(runId: string, results: readonly ToolResult[]): ThreadMessage[] {
+  return results.map((result) =>
+    newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId, output: true }),
+  );
+}

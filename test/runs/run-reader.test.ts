@@ -1,0 +1,283 @@
+/** Tests of one reader of a run, over a hub and a store that they play. */
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { InternalError } from "../../src/core/errors.ts";
+import { type RunEvent, RunSchema, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
+import { EventHub, RunFeeds } from "../../src/runs/event-hub.ts";
+import { createRunEvent, createStatusEvent } from "../../src/runs/run-log.ts";
+import { type ReaderOptions, RunReader } from "../../src/runs/run-reader.ts";
+import type { RunStore } from "../../src/runs/store.ts";
+
+const RUN = create(RunSchema, { id: "run_1", status: RunStatus.IN_PROGRESS });
+
+const eventsFrom = (first: number, count: number): RunEvent[] =>
+  Array.from({ length: count }, (_, index) => createRunEvent(first + index, 1, { case: undefined }));
+
+interface Setup {
+  /** Stored events. */
+  readonly stored?: readonly RunEvent[];
+  readonly status?: RunStatus | undefined;
+  readonly hub?: EventHub;
+  readonly after?: number;
+  readonly options?: ReaderOptions;
+}
+
+function open({ stored = [], hub, after = -1, options = {}, ...rest }: Setup = {}) {
+  const state = {
+    stored: [...stored],
+    status: "status" in rest ? rest.status : RunStatus.IN_PROGRESS,
+    reads: 0,
+    failure: undefined as Error | undefined,
+    subscriptions: new Set<object>(),
+    hub,
+  };
+  const store = {
+    getRun: async () =>
+      state.status === undefined
+        ? undefined
+        : { run: { status: state.status, lastSequence: state.stored.at(-1)?.sequence ?? -1 } },
+    readEvents: async (_id: string, from: number, max: number) => {
+      state.reads += 1;
+      if (state.failure !== undefined) throw state.failure;
+      return state.stored.filter(({ sequence }) => sequence > from).slice(0, max);
+    },
+    subscribe: () => {
+      const subscription = {};
+      state.subscriptions.add(subscription);
+      return () => state.subscriptions.delete(subscription);
+    },
+  };
+  const source = {
+    store: store as unknown as RunStore,
+    feeds: new RunFeeds(),
+    owner: "",
+    runId: "run_1",
+    findHub: () => state.hub,
+  };
+  return { reader: new RunReader(source, after, options), state };
+}
+
+const getSequences = ({ value }: IteratorResult<readonly RunEvent[], undefined>) =>
+  value?.map(({ sequence }) => sequence);
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const DONE = { done: true, value: undefined };
+
+describe("a reader of a run in this process", () => {
+  it("gets the events of the hub as they come, and ends with it", async () => {
+    const hub = new EventHub(0);
+    hub.publish(eventsFrom(0, 2));
+    const { reader, state } = open({ hub });
+    expect([reader.cursor, reader.hasBegun]).toEqual([-1, false]);
+    expect(getSequences(await reader.next())).toEqual([0, 1]);
+    expect([reader.cursor, reader.hasBegun]).toEqual([1, true]);
+    const next = reader.next();
+    await settle();
+    hub.publish(eventsFrom(2, 1));
+    expect(getSequences(await next)).toEqual([2]);
+    const end = reader.next();
+    hub.close({ case: "over" });
+    expect(await end).toEqual(DONE);
+    expect(await reader.next()).toEqual(DONE);
+    expect(state.reads).toBe(0);
+  });
+
+  it("fails with the hub once, and is over then", async () => {
+    const hub = new EventHub(0);
+    const { reader } = open({ hub });
+    const next = reader.next();
+    hub.close({ case: "failed", error: new InternalError("broken") });
+    await expect(next).rejects.toThrow("broken");
+    expect(await reader.next()).toEqual(DONE);
+  });
+
+  it("reads from the store what the hub has no more, and then from the hub", async () => {
+    const hub = new EventHub(3);
+    hub.publish(eventsFrom(3, 2));
+    const { reader, state } = open({ hub, stored: eventsFrom(0, 3) });
+    expect(getSequences(await reader.next())).toEqual([0, 1, 2]);
+    expect(getSequences(await reader.next())).toEqual([3, 4]);
+    expect(state.reads).toBe(1);
+  });
+
+  it("goes on in the store if the run goes on elsewhere", async () => {
+    const hub = new EventHub(0);
+    hub.publish(eventsFrom(0, 1));
+    const { reader, state } = open({ hub, stored: eventsFrom(0, 1) });
+    await reader.next();
+    const next = reader.next();
+    hub.close({ case: "elsewhere" });
+    await settle();
+    expect(state.subscriptions.size).toBe(1);
+    state.stored = [...eventsFrom(0, 2), createStatusEvent(2, { ...RUN, status: RunStatus.COMPLETED })];
+    state.status = RunStatus.COMPLETED;
+    await reader.return();
+    expect(await next).toEqual(DONE);
+    expect(state.subscriptions.size).toBe(0);
+  });
+
+  it("is given up with an error, while it waits and at its next read", async () => {
+    const hub = new EventHub(0);
+    const { reader } = open({ hub });
+    const next = reader.next();
+    reader.giveUp(new InternalError("stalled"));
+    expect(await next).toEqual(DONE);
+    await expect(reader.next()).rejects.toThrow("stalled");
+    expect(await reader.next()).toEqual(DONE);
+    reader.giveUp(new InternalError("again"));
+    expect(await reader.next()).toEqual(DONE);
+    expect(hub.pace).toBeUndefined();
+  });
+
+  it("tells the hub what it has read, so that the run goes on", async () => {
+    const hub = new EventHub(0);
+    const { reader } = open({ hub });
+    hub.setCaller(reader);
+    hub.publish(eventsFrom(0, 1));
+    const { pace } = hub;
+    let isResumed = false;
+    void pace?.then(() => {
+      isResumed = true;
+    });
+    await settle();
+    expect(isResumed).toBe(false);
+    await reader.next();
+    await settle();
+    expect(isResumed).toBe(true);
+  });
+});
+
+describe("a reader of the store", () => {
+  const over = createStatusEvent(300, { ...RUN, status: RunStatus.COMPLETED });
+
+  it("reads pages of 256 events, and ends with the last event of the run", async () => {
+    const { reader, state } = open({ stored: [...eventsFrom(0, 300), over], status: RunStatus.COMPLETED });
+    expect(getSequences(await reader.next())).toHaveLength(256);
+    expect(getSequences(await reader.next())?.at(-1)).toBe(300);
+    expect(await reader.next()).toEqual(DONE);
+    expect(state.reads).toBe(2);
+  });
+
+  it("goes on after a status with which the run is not over", async () => {
+    const stored = [createStatusEvent(0, RUN)];
+    const { reader, state } = open({ stored, status: RunStatus.REQUIRES_ACTION });
+    expect(getSequences(await reader.next())).toEqual([0]);
+    expect(await reader.next()).toEqual(DONE);
+    expect(state.reads).toBe(2);
+  });
+
+  it("ends if the run is deleted", async () => {
+    const { reader, state } = open({ status: undefined });
+    expect(await reader.next()).toEqual(DONE);
+    expect(state.subscriptions.size).toBe(0);
+  });
+
+  it("fails with the store, and is over then", async () => {
+    const ends: string[] = [];
+    const { reader, state } = open({ options: { onEnd: () => void ends.push("end") } });
+    state.failure = new InternalError("unreadable");
+    await expect(reader.next()).rejects.toThrow("unreadable");
+    expect(await reader.next()).toEqual(DONE);
+    expect(ends).toEqual(["end"]);
+  });
+
+  it("finds a hub that was opened meanwhile, unless it is behind it", async () => {
+    const { reader, state } = open({ stored: eventsFrom(0, 2) });
+    await reader.next();
+    state.hub = new EventHub(2);
+    const next = reader.next();
+    await settle();
+    expect(state.subscriptions.size).toBe(0);
+    state.hub.publish(eventsFrom(2, 1));
+    expect(getSequences(await next)).toEqual([2]);
+    const late = open({ stored: [] });
+    late.state.hub = new EventHub(5);
+    const waiting = late.reader.next();
+    await settle();
+    expect(late.state.subscriptions.size).toBe(1);
+    await late.reader.return();
+    expect(await waiting).toEqual(DONE);
+  });
+
+  it("joins a feed if the hub says that the run goes on elsewhere", async () => {
+    const { reader, state } = open();
+    state.hub = new EventHub(0);
+    state.hub.close({ case: "elsewhere" });
+    const next = reader.next();
+    await settle();
+    expect(state.subscriptions.size).toBe(1);
+    await reader.return();
+    expect(await next).toEqual(DONE);
+    expect(state.subscriptions.size).toBe(0);
+  });
+});
+
+describe("the beginning and the end of a reader", () => {
+  function watch(signal?: AbortSignal) {
+    const calls: string[] = [];
+    const options = {
+      signal,
+      onBegin: () => void calls.push("begin"),
+      onEnd: () => void calls.push("end"),
+      onLeave: async () => void calls.push("leave"),
+    };
+    return { calls, ...open({ hub: new EventHub(0), options }) };
+  }
+
+  it("are told once", async () => {
+    const { reader, calls, state } = watch();
+    expect(calls).toEqual([]);
+    state.hub?.publish(eventsFrom(0, 2));
+    await reader.next();
+    void reader.next();
+    expect(calls).toEqual(["begin"]);
+    expect(await reader.return()).toEqual(DONE);
+    expect(await reader.return()).toEqual(DONE);
+    expect(calls).toEqual(["begin", "end", "leave"]);
+  });
+
+  it("are told of one that leaves before it reads, which has no end", async () => {
+    const { reader, calls } = watch();
+    await reader.return();
+    expect(calls).toEqual(["leave"]);
+  });
+
+  it("are no leave if it has read everything", async () => {
+    const { reader, calls, state } = watch();
+    state.hub?.close({ case: "over" });
+    expect(await reader.next()).toEqual(DONE);
+    await reader.return();
+    expect(calls).toEqual(["begin", "end"]);
+  });
+
+  it("come with the signal, also one that was aborted before", async () => {
+    const stop = new AbortController();
+    const { reader, calls } = watch(stop.signal);
+    const next = reader.next();
+    stop.abort();
+    expect(await next).toEqual(DONE);
+    expect(calls).toEqual(["begin", "end"]);
+    const late = watch(stop.signal);
+    late.state.hub?.publish(eventsFrom(0, 1));
+    expect(await late.reader.next()).toEqual(DONE);
+    expect(late.calls).toEqual(["begin", "end"]);
+  });
+
+  it("may be refused", async () => {
+    const ends: string[] = [];
+    const { reader } = open({
+      options: {
+        onBegin: () => {
+          throw new InternalError("no place");
+        },
+        onEnd: () => void ends.push("end"),
+      },
+    });
+    await expect(reader.next()).rejects.toThrow("no place");
+    expect(await reader.next()).toEqual(DONE);
+    expect(ends).toEqual([]);
+  });
+});
