@@ -1,8 +1,12 @@
-/** Headers that the SDKs for `/v1` add to their requests, also in a browser. */
+/** Headers that the SDKs of OpenAI and Anthropic add to their requests, also in a browser. */
 export const SDK_HEADERS = [
   "openai-beta",
   "openai-organization",
   "openai-project",
+  "anthropic-beta",
+  "anthropic-dangerous-direct-browser-access",
+  "anthropic-version",
+  "x-api-key",
   ...[
     "arch",
     "async",

@@ -1,32 +1,50 @@
 /** The HTTP API under `/v1`: OpenAI's API, for the models of every provider. */
 import { MemoryAccount } from "../core/memory-account.ts";
-import type { Endpoint } from "../http/endpoint.ts";
-import { createEndpoint } from "../http/route-table.ts";
+import type { HttpApi } from "../http/endpoint.ts";
+import { createHttpApi } from "../http/route-table.ts";
+import { chatRoutes } from "./chat-completions/routes.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
+import { messagesRoutes } from "./messages/routes.ts";
 import type { ModelDirectory } from "./models/model-directory.ts";
 import { modelRoutes } from "./models/routes.ts";
 import { failedResponse } from "./openai/errors.ts";
 import { KeptResponses } from "./responses/latest-response.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
+import { DEFAULT_KEEP_MS, RecentAnswers } from "./responses/recent-answers.ts";
 import { ReplayMarks } from "./responses/replay-marks.ts";
 import { inputRoutes, responsesRoutes } from "./responses/routes.ts";
 
 /** The parts of the API. */
-export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "marks"> {
+export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "recentAnswers" | "marks"> {
   readonly models: ModelDirectory;
   /** The memory of the process. Default: a new account. */
   readonly account?: MemoryAccount | undefined;
+  /**
+   * How long answers with tool calls that are not stored are kept in memory after their last use, in milliseconds.
+   * Default: one hour. 0: not at all.
+   */
+  readonly keepUnstoredMs?: number | undefined;
+}
+
+/** The API. */
+export interface V1Api extends HttpApi {
+  /** Drops what it keeps in memory. */
+  close(): void;
 }
 
 /** Creates the API. */
-export function createV1Api(parts: V1Parts): Endpoint {
-  const { account = new MemoryAccount() } = parts;
-  const shared = { ...parts, keptResponses: new KeptResponses(account.kept), marks: new ReplayMarks() };
+export function createV1Api(parts: V1Parts): V1Api {
+  const { account = new MemoryAccount(), keepUnstoredMs = DEFAULT_KEEP_MS } = parts;
+  const keptResponses = new KeptResponses(account.kept);
+  const recentAnswers = new RecentAnswers(keptResponses, { keepMs: keepUnstoredMs });
+  const shared = { ...parts, keptResponses, recentAnswers, marks: new ReplayMarks() };
   const routes = [
     ...inputRoutes(shared),
     ...responsesRoutes(shared),
+    ...chatRoutes(shared),
+    ...messagesRoutes(shared),
     ...conversationRoutes(parts.engine.threads),
     ...modelRoutes(parts.models),
   ];
-  return createEndpoint(routes, failedResponse, "/v1/");
+  return { ...createHttpApi(routes, failedResponse, "/v1/"), close: () => recentAnswers.close() };
 }

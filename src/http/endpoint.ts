@@ -6,14 +6,12 @@ import type { SDKError } from "../core/errors.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 
 /** An HTTP API. */
-export interface Endpoint {
+export interface HttpApi {
   /**
    * Returns the route of a path without its query; undefined if the API has none. For a wrong method, returns a route
    * that answers 405.
    */
   find(path: string, method: string): EndpointRoute | undefined;
-  /** Returns the response to a request that is refused before its route is called, in the format of the API. */
-  fail(error: SDKError): FailedResponse;
 }
 
 /** One route of an API. */
@@ -22,6 +20,8 @@ export interface EndpointRoute {
   readonly name: string;
   /** Rejects only if the signal of the request is aborted: failures are responses. */
   serve(request: EndpointRequest): Promise<EndpointResponse>;
+  /** Returns the response to a request that is refused before the route is called, in the format of the API. */
+  fail(error: SDKError): FailedResponse;
   /** Serves a WebSocket. Absent if the path does not support them. Resolves when the socket is closed. */
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
 }

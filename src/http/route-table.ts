@@ -1,12 +1,12 @@
 /** The routes of an HTTP API as a table of methods and paths. */
 import { NotFoundError, type SDKError, toSdkError } from "../core/errors.ts";
 import type {
-  Endpoint,
   EndpointRequest,
   EndpointResponse,
   EndpointRoute,
   EndpointSocket,
   FailedResponse,
+  HttpApi,
 } from "./endpoint.ts";
 
 /** One entry of the table. */
@@ -16,6 +16,8 @@ export interface RouteDefinition {
   readonly path: string;
   /** Serves a request. Thrown errors become the response. @param parts The variable parts of the path. */
   serve(request: EndpointRequest, ...parts: string[]): Promise<EndpointResponse>;
+  /** Formats failures of this route. Default: as the API does. */
+  readonly fail?: WriteFailure;
   /** Takes a WebSocket at the same path, whatever the method of other requests. */
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
 }
@@ -28,24 +30,27 @@ export type WriteFailure = (error: SDKError) => FailedResponse;
  * the root 404.
  * @param root The prefix of all paths: `/v1/`.
  */
-export function createEndpoint(
+export function createHttpApi(
   definitions: readonly RouteDefinition[],
   fail: WriteFailure,
   root: string,
-): Endpoint {
+): HttpApi {
   const served = [
     ...new Set(definitions.map(({ path }) => `${root}${path.slice(root.length).split("/")[0]}`)),
   ];
   const entries = definitions.map((definition) => ({ definition, pattern: toPattern(definition.path) }));
   return {
-    fail,
     find(path, method) {
       const found = entries.filter(({ pattern }) => pattern.test(path));
       if (found.length === 0) return path.startsWith(root) ? unknownPath(root, served, fail) : undefined;
       const wanted = method === "HEAD" ? "GET" : method;
       const entry = found.find(({ definition }) => definition.method === wanted);
-      if (entry !== undefined) return toRoute(entry.definition, entry.pattern, method, fail);
-      return otherMethod(found.map(({ definition }) => definition));
+      if (entry !== undefined)
+        return toRoute(entry.definition, entry.pattern, method, entry.definition.fail ?? fail);
+      return otherMethod(
+        found.map(({ definition }) => definition),
+        fail,
+      );
     },
   };
 }
@@ -66,7 +71,7 @@ function toRoute(
     const response = await serveOrFail(request, () => definition.serve(request, ...parts.map(decoded)), fail);
     return method === "HEAD" ? { ...response, body: new Uint8Array() } : response;
   };
-  return { name: `${definition.method} ${definition.path}`, serve };
+  return { name: `${definition.method} ${definition.path}`, serve, fail };
 }
 
 async function serveOrFail(
@@ -88,6 +93,7 @@ async function serveOrFail(
 function unknownPath(root: string, served: readonly string[], fail: WriteFailure): EndpointRoute {
   return {
     name: `* ${root}`,
+    fail,
     serve: (request) => serveOrFail(request, () => Promise.reject(unknownUrl(request, served)), fail),
   };
 }
@@ -103,7 +109,7 @@ function unknownUrl({ method, path }: EndpointRequest, served: readonly string[]
 const MAX_PATH = 256;
 
 /** Handles a path with a method that it does not have: OPTIONS lists the methods, others are refused. */
-function otherMethod(definitions: readonly RouteDefinition[]): EndpointRoute {
+function otherMethod(definitions: readonly RouteDefinition[], fail: WriteFailure): EndpointRoute {
   const allow = definitions
     .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))
     .join(", ");
@@ -111,6 +117,7 @@ function otherMethod(definitions: readonly RouteDefinition[]): EndpointRoute {
   const connect = definitions.find((definition) => definition.connect !== undefined)?.connect;
   return {
     name: `* ${path}`,
+    fail: definitions[0]?.fail ?? fail,
     ...(connect && { connect }),
     serve: ({ method }) =>
       Promise.resolve(method === "OPTIONS" ? getErrorOptions(allow) : toRefusal(method, allow)),

@@ -1,11 +1,10 @@
 import type { Logger } from "pino";
 import type { MemoryAccount } from "../core/memory-account.ts";
-import type { Endpoint } from "../http/endpoint.ts";
+import type { ModelClient } from "../generation/loop/model-calls.ts";
+import type { HttpApi } from "../http/endpoint.ts";
 import type { AccessControl } from "./access/access-control.ts";
 import type { Limits } from "./base/limits.ts";
-import type { Inference } from "./calls/inference.ts";
 import type { Service } from "./calls/service.ts";
-import type { HttpApi } from "./http/http-api.ts";
 import type { CorsOptions } from "./http/origin.ts";
 import type { ShutdownPart } from "./shutdown.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";
@@ -34,9 +33,9 @@ export interface ListenersOptions {
 }
 
 /** HTTP APIs, and the client that calls the models for them. */
-export interface EndpointsOptions {
-  readonly endpoints: readonly Endpoint[];
-  readonly inference: Inference;
+export interface HttpApisOptions {
+  readonly apis: readonly HttpApi[];
+  readonly client: ModelClient;
 }
 
 /** All parts and settings of a server. */
@@ -48,10 +47,8 @@ export interface ServerOptions {
   readonly account?: MemoryAccount | undefined;
   /** Served on the data listener by gRPC, gRPC-Web, Connect and JSON. */
   readonly services: readonly Service[];
-  /** Further HTTP APIs of the data listener. */
-  readonly apis?: readonly HttpApi[] | undefined;
-  /** HTTP APIs over the models, on the data listener. */
-  readonly endpoints?: EndpointsOptions | undefined;
+  /** The HTTP APIs of the data listener. */
+  readonly http?: HttpApisOptions | undefined;
   /** Follow all calls of both listeners, probes included. */
   readonly observers?: readonly CallObserver[] | undefined;
   /** The metrics of the admin listener's `/metrics`. Undefined if there is no such page. */

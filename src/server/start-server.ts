@@ -1,25 +1,21 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
-import { toAdminLimits } from "./base/admin-limits.ts";
-import { DEFAULT_LIMITS, type Limits } from "./base/limits.ts";
-import { CallSignals, CutOffError } from "./calls/call-signal.ts";
+import { DEFAULT_LIMITS, type Limits, toAdminLimits } from "./base/limits.ts";
+import { CallsInProgress, CutOffError } from "./calls/call-context.ts";
 import type { Service } from "./calls/service.ts";
-import { createEndpointApi } from "./endpoints/endpoint-api.ts";
-import type { EndpointParts } from "./endpoints/exchange.ts";
-import { createAdminApi } from "./http/admin-api.ts";
+import { createApiRoutes } from "./endpoints/api-routes.ts";
+import { createAdminRoutes } from "./http/admin-routes.ts";
+import { UnsentResponses } from "./http/flushed-response.ts";
 import { createHostCheck, type HostCheck } from "./http/host.ts";
-import type { HttpApi } from "./http/http-api.ts";
 import { createOriginCheck } from "./http/origin.ts";
 import { createRequestHandler, RequestChecks } from "./http/request-handler.ts";
-import { UnsentResponses } from "./http/unsent-responses.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
-import { createRefusalReport } from "./listen/refusal-report.ts";
-import type { EndpointsOptions, ListenersOptions, RunningServer, ServerOptions } from "./options.ts";
+import type { ListenersOptions, RunningServer, ServerOptions } from "./options.ts";
 import { createIntake } from "./requests/intake.ts";
-import { createConnectApi } from "./rpc/connect/connect-api.ts";
+import { createConnectRoutes } from "./rpc/connect/connect-api.ts";
 import { createGrpcTransport } from "./rpc/grpc/transport.ts";
-import { createHealthService, createReflectionServices } from "./services/built-in-services.ts";
-import { createHealth, type Health } from "./services/health-service.ts";
+import { createHealth, createHealthService, type Health } from "./services/health-service.ts";
+import { createReflectionServices } from "./services/reflection-service.ts";
 import { Shutdown, type ShutdownPart } from "./shutdown.ts";
 import { toConnectError } from "./status/status.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";
@@ -95,7 +91,7 @@ interface DataListener {
 }
 
 async function openData(options: ServerOptions, shared: Shared): Promise<DataListener> {
-  const { access, listeners } = options;
+  const { access, listeners, http } = options;
   const { unixSocketMode } = listeners;
   const { addresses, cors } = listeners.data;
   if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
@@ -105,12 +101,14 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
     options;
   const intake = createIntake(limits, account);
   const unsent = new UnsentResponses(account);
-  const connect = createConnectApi({ services, intake, unsent, compressions: ["gzip", "br"] });
-  const signals = new CallSignals();
+  const rpcs = createConnectRoutes({ services, intake, unsent, compressions: ["gzip", "br"] });
+  const calls = new CallsInProgress();
   const sockets = new WebSockets(limits, account);
-  const endpoints = endpointApis(options.endpoints, { intake, unsent, signals, sockets });
+  const apiRoutes = http?.apis.map((api) =>
+    createApiRoutes(api, { client: http.client, intake, unsent, calls, sockets }),
+  );
   const checks = new RequestChecks({
-    apis: [connect, ...endpoints, ...(options.apis ?? [])],
+    routes: [rpcs, ...(apiRoutes ?? [])],
     checkHost,
     checkOrigin: createOriginCheck(cors),
     access,
@@ -132,20 +130,11 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
     drain: () => sockets.drain(),
     cutOff() {
       for (const service of services) service.cutOff?.();
-      signals.cutOff();
+      calls.cutOff();
       sockets.cutOff();
       intake.arrivals.endAll(() => toConnectError(new CutOffError()));
     },
   };
-}
-
-function endpointApis(
-  options: EndpointsOptions | undefined,
-  parts: Omit<EndpointParts, "inference">,
-): readonly HttpApi[] {
-  if (options === undefined) return [];
-  const { endpoints, inference } = options;
-  return endpoints.map((endpoint) => createEndpointApi(endpoint, { ...parts, inference }));
 }
 
 function allServices(
@@ -162,7 +151,7 @@ async function openAdmin(
 ): Promise<Listener | undefined> {
   const { listeners, metrics } = options;
   if (listeners.admin === undefined) return undefined;
-  const pages = createAdminApi({
+  const pages = createAdminRoutes({
     isReady: () => health.serving,
     renderMetrics: metrics === undefined ? undefined : () => metrics.render(),
   });
@@ -172,11 +161,11 @@ async function openAdmin(
   const intake = createIntake(adminLimits, account);
   const unsent = new UnsentResponses(account);
   // Probes and scrapes have no reason to compress.
-  const connect = createConnectApi({ services: [healthService], intake, unsent, compressions: [] });
+  const rpcs = createConnectRoutes({ services: [healthService], intake, unsent, compressions: [] });
   const addresses = [listeners.admin.address];
-  const apis = [pages, connect];
+  const routes = [pages, rpcs];
   const checkOrigin = createOriginCheck(undefined);
-  const handler = createRequestHandler(new RequestChecks({ apis, checkHost, checkOrigin, observers }));
+  const handler = createRequestHandler(new RequestChecks({ routes, checkHost, checkOrigin, observers }));
   const { unixSocketMode } = listeners;
   const onRefused = createRefusalReport("admin", intake.limits.maxConnections, options);
   return openListener({ field: "admin_listen", addresses, unixSocketMode, intake, handler, onRefused });
@@ -214,4 +203,25 @@ async function settledWithin(promise: Promise<void>, timeoutMs: number): Promise
   const timer = setTimeout(resolve, timeoutMs);
   await Promise.race([promise, late]);
   clearTimeout(timer);
+}
+
+/** Shortest time between two lines about refused connections, in milliseconds. */
+const INTERVAL_MS = 10_000;
+
+/** Counts the connections that a listener refuses, and logs many refusals in one line. */
+function createRefusalReport(
+  listener: "data" | "admin",
+  limit: number,
+  { logger, metrics }: Pick<ServerOptions, "logger" | "metrics">,
+): () => void {
+  let count = 0;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    count += 1;
+    metrics?.connectionRefused(listener);
+    if (performance.now() - loggedAt < INTERVAL_MS) return;
+    loggedAt = performance.now();
+    logger.warn({ listener, limit, refused: count }, "too many connections");
+    count = 0;
+  };
 }

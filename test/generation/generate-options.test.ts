@@ -21,6 +21,14 @@ function setUp(turns: ConstructorParameters<typeof ScriptedModel>[0] = ["hello"]
 
 afterEach(() => setDefaultClient(undefined));
 
+/** Returns the violations of options that are refused, one line each. */
+async function listViolations(call: Promise<GenerateResult>): Promise<string[]> {
+  const thrown = await call.catch((error: unknown) => error);
+  if (!(thrown instanceof InvalidRequestError))
+    throw new Error(`expected an invalid request, found ${thrown}`);
+  return thrown.violations.map(({ field, description }) => `${field}: ${description}`);
+}
+
 describe("The options of generate()", () => {
   /** Options of programs that are not checked by TypeScript. */
   const invalid: readonly (readonly [string, object, string])[] = [
@@ -70,6 +78,95 @@ describe("The options of generate()", () => {
     await expect(call).rejects.toBeInstanceOf(InvalidRequestError);
     await expect(call).rejects.toThrow(want);
     expect(model.requests).toEqual([]);
+  });
+
+  it("are refused with every invalid option, what was expected and what was found", async () => {
+    const { client } = setUp();
+    const options = {
+      model: "m",
+      client,
+      prompt: "hi",
+      messages: [userMessage("hi")],
+      maxToolRounds: "3",
+      stopWhen: true,
+      repairToolCall: null,
+      onRetry: 5n,
+      onStepFinish: [],
+      maxRetries: 1.5,
+      retry: { maxRetries: -1, times: 2 },
+      timeout: { totalMs: Number.NaN, total: 5 },
+    };
+    expect(await listViolations(generate(options as object as GenerateOptions))).toEqual([
+      "prompt: is given together with messages; expected one of prompt and messages",
+      'maxToolRounds: expected a number from 0, found "3"',
+      "stopWhen: expected a function, found a boolean",
+      "repairToolCall: expected a function, found null",
+      "onRetry: expected a function, found 5",
+      "onStepFinish: expected a function, found an object",
+      "maxRetries: expected a whole number from 0 to 10, found 1.5",
+      "retry.maxRetries: expected a whole number from 0 to 10, found -1",
+      "timeout.total: is no option; expected one of totalMs, perStepMs, perToolMs",
+      "timeout.totalMs: expected a number from 0, found NaN",
+      "request: has 1 more invalid fields that are not listed",
+    ]);
+  });
+
+  it("are refused with the names of the limits and of the retry policy", async () => {
+    const { client } = setUp();
+    const limits = {
+      maxSteps: -1,
+      maxTotalTokens: "many",
+      maxCostNanoUsd: -1n,
+      maxToolCalls: {},
+      allowUnknownPrices: "yes",
+      maxCost: 1,
+      max_steps: 1,
+    };
+    const retry = { onretry: 1 };
+    const call = generate({ model: "m", client, prompt: "hi", limits, retry } as object as GenerateOptions);
+    const names = "maxSteps, maxTotalTokens, maxCostNanoUsd, maxToolCalls, allowUnknownPrices";
+    expect(await listViolations(call)).toEqual([
+      `limits.maxCost: is no option; expected one of ${names}`,
+      `limits.max_steps: is no option; expected one of ${names}; did you mean maxSteps?`,
+      "retry.onretry: is no option; expected one of maxRetries, baseDelay, maxDelay, backoffMultiplier, jitter, retryTimeouts, onRetry; did you mean onRetry?",
+      "limits.maxSteps: expected a number from 0, found -1",
+      'limits.maxTotalTokens: expected a number from 0, found "many"',
+      "limits.maxCostNanoUsd: expected a number from 0, found -1",
+      "limits.maxToolCalls: expected a number from 0, found an object",
+      'limits.allowUnknownPrices: expected true or false, found "yes"',
+    ]);
+  });
+
+  it("may be 0, and large numbers may be bigints", async () => {
+    const { client } = setUp();
+    const limits = { maxCostNanoUsd: 10n ** 15n, allowUnknownPrices: true };
+    const timeout = { totalMs: 0, perStepMs: 0, perToolMs: 0 };
+    const options = { model: "m", prompt: "hi", client, maxToolRounds: 0, maxRetries: 0, timeout, limits };
+    expect((await generate(options)).text).toBe("hello");
+    expect((await generate({ ...options, timeout: 0 })).text).toBe("hello");
+  });
+
+  it("are listed in the error about another name, after the fields of a request", async () => {
+    const { client } = setUp();
+    const call = generate({ model: "m", client, prompt: "hi", maxRounds: 3 } as GenerateOptions);
+    const [violation = ""] = await listViolations(call);
+    const names = [
+      "prompt",
+      "system",
+      "maxToolRounds",
+      "stopWhen",
+      "onStepFinish",
+      "repairToolCall",
+      "maxRetries",
+      "retry",
+      "onRetry",
+      "timeout",
+      "limits",
+      "signal",
+      "client",
+    ];
+    expect(violation).toContain("expected one of model, messages, ");
+    expect(violation.endsWith(`, providerOptions, ${names.join(", ")}`)).toBe(true);
   });
 
   it("name the client, or use the default one", async () => {

@@ -1,7 +1,7 @@
 /** The models that callers may name, and the target of each name. */
 import type { Catalog } from "../../catalog/catalog.ts";
 import { type ModelRouting, resolveModel } from "../../client/model-names.ts";
-import type { ProviderApi } from "../../client/providers.ts";
+import { getCatalogProvider, type ProviderApi } from "../../client/providers.ts";
 import type { ModelInfo } from "../../gen/outrigger/v1/catalog_service_pb.ts";
 
 /** The target of a request for a model. */
@@ -42,20 +42,6 @@ export interface ModelDirectoryOptions {
   /** The inputs of the rule for names of models. The same as in a Client with the same providers. */
   readonly routing: ModelRouting;
   readonly catalog: Catalog;
-}
-
-/** The catalog's provider for each wire API. The models of self-hosted servers are in the configuration. */
-const CATALOG_NAMES: Readonly<Record<ProviderApi, string | undefined>> = {
-  "openai-responses": "openai",
-  "anthropic-messages": "anthropic",
-  gemini: "gemini",
-  "openai-chat": undefined,
-  command: undefined,
-};
-
-/** Returns the catalog's provider for a wire API. Undefined if it has none. */
-export function getCatalogProvider(api: ProviderApi): string | undefined {
-  return CATALOG_NAMES[api];
 }
 
 /** Resolves names of models. */
@@ -122,7 +108,7 @@ export class ModelDirectory {
   #ofCatalog(): ListedModel[] {
     const { catalog, providers } = this.#options;
     return [...providers].flatMap(([provider, api]) => {
-      const names = new Set([CATALOG_NAMES[api], provider].filter((name) => name !== undefined));
+      const names = new Set([getCatalogProvider(api), provider].filter((name) => name !== undefined));
       const infos = [...names].flatMap((name) => catalog.listModels(name));
       return infos.map((info) => this.#toListed(provider, info));
     });

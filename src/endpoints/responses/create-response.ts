@@ -1,8 +1,8 @@
 /** `POST /v1/responses`. */
-import { InternalError, toSdkError } from "../../core/errors.ts";
+import { errorFromProto, InternalError, toSdkError } from "../../core/errors.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import { mistake } from "../openai/fields.ts";
+import { checkContentType } from "../openai/content-type.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { readToEnd } from "./read-events.ts";
 import { failureOfRequest, type RequestedRun, startRun } from "./start-run.ts";
@@ -26,12 +26,6 @@ export async function createResponse(
   if (read.isStreamed) return await streamAnswer(requested, request, parts);
   if (started.run.background) return jsonResponse(writeRun(started.run, read.settings));
   return await wholeResponse(requested);
-}
-
-function checkContentType(type: string | undefined): void {
-  if (type === undefined || /^application\/(.+\+)?json\s*(;|$)/i.test(type)) return;
-  const found = JSON.stringify(type.slice(0, 100));
-  throw mistake("", "invalid_value", `expected the content type application/json, found ${found}`);
 }
 
 async function streamAnswer(
@@ -62,6 +56,15 @@ async function streamAnswer(
 }
 
 async function wholeResponse({ read, started }: RequestedRun): Promise<EndpointResponse> {
+  const { mcpServers, inheritTools } = read.input.request;
+  if (mcpServers.length > 0 || inheritTools) return await responseFromEvents({ read, started });
+  const run = await started.result();
+  if (run.error !== undefined) throw failureOfRequest(errorFromProto(run.error), read);
+  return jsonResponse(writeRun(run, read.settings));
+}
+
+/** Returns the response of a run whose tools the sidecar executes: only its events have the order of the calls. */
+async function responseFromEvents({ read, started }: RequestedRun): Promise<EndpointResponse> {
   const { failure, last } = await readToEnd(started.run, started.events, read.settings);
   if (failure !== undefined) throw failureOfRequest(failure, read);
   if (last === undefined) throw new InternalError("a run that is over has no response");

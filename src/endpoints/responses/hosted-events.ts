@@ -42,7 +42,8 @@ export function emitProgress(item: WrittenItem, output: EventOutput, place: Outp
       return state("completed");
     case "code_interpreter_call":
       state("in_progress");
-      emitInput(type, textIn(item.code), output, place);
+      // Items of xAI have no code.
+      if (typeof item.code === "string") emitInput(type, item.code, output, place);
       state("interpreting");
       return state("completed");
     case "image_generation_call":

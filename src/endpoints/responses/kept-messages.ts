@@ -14,12 +14,15 @@ const MAX_BYTES = 32 * 1024 * 1024;
 /** Finds messages of the caller. */
 export interface MessageSource {
   /** Returns a message by its id. Throws NotFoundError. */
-  getMessage(messageId: string): Promise<StoredMessage>;
+  getMessage(messageId: string): Promise<MessageWithId>;
   /** Returns the latest message whose first tool call has this id. */
-  findCall(toolCallId: string): Promise<StoredMessage | undefined>;
+  findCall(toolCallId: string): Promise<MessageWithId | undefined>;
 }
 
-/** A stored message of an earlier response. */
+/** A message, as far as it is needed. */
+export type MessageWithId = Pick<StoredMessage, "id" | "message">;
+
+/** A message of an earlier response. */
 export interface KeptMessage {
   readonly id: string;
   readonly message: Message;
@@ -58,7 +61,7 @@ export class KeptMessages {
     return this.#once(`call ${toolCallId}`, () => this.#source.findCall(toolCallId));
   }
 
-  #once(key: string, read: () => Promise<StoredMessage | undefined>): Promise<KeptMessage | undefined> {
+  #once(key: string, read: () => Promise<MessageWithId | undefined>): Promise<KeptMessage | undefined> {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     if (this.#known.size >= MAX_MESSAGES || this.#bytes >= MAX_BYTES) return Promise.resolve(undefined);
@@ -67,7 +70,7 @@ export class KeptMessages {
     return found;
   }
 
-  async #load(read: () => Promise<StoredMessage | undefined>): Promise<KeptMessage | undefined> {
+  async #load(read: () => Promise<MessageWithId | undefined>): Promise<KeptMessage | undefined> {
     try {
       const { id = "", message } = (await read()) ?? {};
       this.#bytes += measureMemory(message);

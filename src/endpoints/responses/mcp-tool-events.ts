@@ -2,7 +2,7 @@
 import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import type { McpTool, McpToolFinish, McpToolList, McpToolStart } from "../../gen/outrigger/v1/run_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
-import { answerMessageId } from "../../runs/ids.ts";
+import { answerMessageId } from "../../runs/messages.ts";
 import { type ItemPlace, toItemId } from "../openai/ids.ts";
 import type { EventOutput } from "./event-output.ts";
 import { emitInput } from "./hosted-events.ts";

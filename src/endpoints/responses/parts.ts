@@ -1,6 +1,7 @@
 import type { RunEngine } from "../../runs/engine.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
 import type { KeptResponses } from "./latest-response.ts";
+import type { RecentAnswers } from "./recent-answers.ts";
 import type { ReplayMarks } from "./replay-marks.ts";
 
 /** The dependencies of the API. */
@@ -14,6 +15,8 @@ export interface ResponsesParts {
   readonly marks: ReplayMarks;
   /** Responses that WebSockets may continue although they are not stored. */
   readonly keptResponses: KeptResponses;
+  /** Recent answers that are not stored. */
+  readonly recentAnswers: RecentAnswers;
   /** Longest silence of a stream before a keep-alive comment is sent, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs?: number | undefined;
 }

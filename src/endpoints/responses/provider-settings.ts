@@ -108,7 +108,11 @@ function counterparts(fields: Fields, { api }: ServedModel): Counterparts {
       const [metadata, options] = [readUser(fields), toTier(fields)];
       const ofUser = "user_id" in metadata ? ["safety_identifier", "user"] : [];
       const ofTier = "service_tier" in options ? ["service_tier"] : [];
-      return { options, metadata, read: [...ofUser, ...ofTier] };
+      return {
+        options: { ...options, ...relaxToolChoice(fields) },
+        metadata,
+        read: [...ofUser, ...ofTier],
+      };
     }
     case "gemini": {
       const { frequency_penalty: frequencyPenalty, presence_penalty: presencePenalty } =
@@ -118,10 +122,25 @@ function counterparts(fields: Fields, { api }: ServedModel): Counterparts {
       return { options: isSet ? { generationConfig: config } : {}, metadata: {}, read: PENALTIES };
     }
     case "openai-chat":
-      return { options: readPenalties(fields), metadata: {}, read: PENALTIES };
+      return {
+        options: { ...readPenalties(fields), ...relaxToolChoice(fields) },
+        metadata: {},
+        read: PENALTIES,
+      };
     default:
       return { options: {}, metadata: {}, read: [] };
   }
+}
+
+/**
+ * Returns the option by which a forced tool call is left to a model that cannot be forced, with a warning. Frameworks
+ * force calls for structured output by default, and cannot know the model: some read an answer without a call, the
+ * others ask again.
+ */
+function relaxToolChoice(fields: Fields): JsonObject {
+  const choice = fields.get("tool_choice");
+  const isFree = choice === undefined || choice === null || choice === "auto" || choice === "none";
+  return isFree ? {} : { unsupported_tool_choice: "auto" };
 }
 
 /** Reads the penalties of a request that are not 0, since 0 means no penalty. */

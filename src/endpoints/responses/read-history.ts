@@ -89,7 +89,7 @@ export async function readEnd(
 ): Promise<readonly StoredMessage[]> {
   const missing = new Set(ids);
   const end: StoredMessage[] = [];
-  let [isPart, after, needed, bytes] = [lastRunId === "", "", Number.POSITIVE_INFINITY, 0];
+  let [isPart, after, needed, bytes] = [lastRunId === "", "", ids.size === 0 ? before : Infinity, 0];
   for (let searched = 0; searched < MAX_SEARCHED; searched += PAGE) {
     const query = { threadId, after, limit: PAGE, order: "latest first" } as const;
     const { elements, hasMore } = await threads.listMessages(owner, query).catch(noneIfMissing);

@@ -145,9 +145,12 @@ class InputReader {
       await this.#addItem(fields);
     }
     this.#addLoose(loose);
-    const { isStateful, conversation, served } = this.#context;
-    if (isStateful || conversation !== undefined)
-      await new PartRestorer(this.#kept, served).restore(this.#drafts, conversation);
+    const { isStateful, conversation, served, recent } = this.#context;
+    const sources = [recent && new KeptMessages(recent)];
+    // A request that neither is stored nor continues stored ones does not need the store.
+    if (isStateful || conversation !== undefined) sources.push(this.#kept);
+    const known = sources.filter((source) => source !== undefined);
+    if (known.length > 0) await new PartRestorer(known, served).restore(this.#drafts, conversation);
     const { messages, paths } = this.#drafts;
     return { messages, paths, approvals: this.#approvals, approved: Object.fromEntries(this.#approved) };
   }

@@ -30,6 +30,7 @@ import { type ReadInput, readInput } from "./read-input.ts";
 import { type ReadToolChoice, readToolChoice } from "./read-tool-choice.ts";
 import { echoedTools, readTools } from "./read-tools.ts";
 import { ReadingContext } from "./reading-context.ts";
+import type { RecentAnswers } from "./recent-answers.ts";
 import { toBodyPath } from "./request-paths.ts";
 import {
   defaultSettings,
@@ -55,8 +56,12 @@ export interface RequestReading {
   };
   /** Name of the caller's access key. */
   readonly owner: string;
+  /** Recent answers that are not stored. */
+  readonly recentAnswers?: RecentAnswers | undefined;
   /** Id of a response that the input already continues. */
   readonly continuedId?: string | undefined;
+  /** Whether the request has to name a model. Default false: one is chosen. */
+  readonly requiresModel?: boolean | undefined;
   /** Whether a response that is not stored may continue stored ones. Default false. */
   readonly allowsUnstoredContinuation?: boolean | undefined;
 }
@@ -182,6 +187,8 @@ class RequestReader {
     this.#history = history;
     this.#reading = reading;
     this.#previous = previous;
+    if (reading.requiresModel === true && !fields.has("model"))
+      fields.missing("model", "the name of a model");
     this.#target = reading.models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
     this.#echoedTools =
       this.#inherits && previous !== undefined ? getSettings(previous).echoed.tools : echoedTools(fields);
@@ -218,7 +225,7 @@ class RequestReader {
   }
 
   async #readInput(): Promise<ReadInput> {
-    const { engine, owner } = this.#reading;
+    const { engine, owner, recentAnswers: recent } = this.#reading;
     const context = new ReadingContext({
       served: this.#target.served,
       names: this.#names,
@@ -228,6 +235,7 @@ class RequestReader {
         getMessage: (id) => engine.threads.getMessage(owner, id),
         findCall: (id) => engine.threads.findCall(owner, id),
       },
+      recent: recent?.createSource(owner),
       conversation: this.#conversation(),
       searches: searchesIn(this.#previous),
     });

@@ -16,6 +16,8 @@ export interface ReadingParts {
   readonly isStateful: boolean;
   /** Finds stored messages. */
   readonly messages: MessageSource;
+  /** Finds recent answers that are not stored. */
+  readonly recent?: MessageSource | undefined;
   /** The stored conversation that the input continues. */
   readonly conversation?: ContinuedConversation | undefined;
   /** Ids of the tool searches in the previous response that the client runs. */
@@ -29,17 +31,19 @@ export class ReadingContext implements ReadingParts {
   readonly notes: RequestNotes;
   readonly isStateful: boolean;
   readonly messages: MessageSource;
+  readonly recent: MessageSource | undefined;
   readonly conversation: ContinuedConversation | undefined;
   readonly searches: readonly string[];
 
-  constructor({ served, names, notes, isStateful, messages, conversation, searches = [] }: ReadingParts) {
-    this.conversation = conversation;
-    this.searches = searches;
-    this.served = served;
-    this.names = names;
-    this.notes = notes;
-    this.isStateful = isStateful;
-    this.messages = messages;
+  constructor(parts: ReadingParts) {
+    this.conversation = parts.conversation;
+    this.searches = parts.searches ?? [];
+    this.served = parts.served;
+    this.names = parts.names;
+    this.notes = parts.notes;
+    this.isStateful = parts.isStateful;
+    this.messages = parts.messages;
+    this.recent = parts.recent;
   }
 
   /** Whether an OpenAI-like API serves the model, which accepts its items unchanged. */

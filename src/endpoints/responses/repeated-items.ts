@@ -3,14 +3,22 @@
  * and send the messages of its turn again (Strands Agents with `stateful=True`): the provider would get the question,
  * the calls and their reasoning twice.
  */
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
+import { create, toBinary } from "@bufbuild/protobuf";
+import {
+  type ContentPart,
+  ContentPartSchema,
+  type Message,
+  MessageSchema,
+  Role,
+} from "../../gen/outrigger/v1/message_pb.ts";
 import { answeredIds } from "../../runs/conversation.ts";
 import type { StoredMessage } from "../../runs/store.ts";
 import type { Draft, MessageDrafts, ModelTurn, ReturnedPart } from "./message-drafts.ts";
 import type { ContinuedConversation } from "./read-history.ts";
 
-/** A stored message of which the client returned parts. */
+/** The parts of a stored message that the client returned. */
 export interface ReturnedMessage {
   readonly parts: ReadonlyMap<number, { readonly turn: ModelTurn; readonly returned: ReturnedPart }>;
 }
@@ -21,7 +29,10 @@ export async function leaveOutRepetitions(
   returned: ReadonlyMap<string, ReturnedMessage>,
   conversation: ContinuedConversation,
 ): Promise<ReadonlySet<string>> {
+  // Only messages of the model show that a client repeats them: a user may say the same thing twice.
+  if (drafts.turns.length === 0) return new Set();
   const history = await conversation.readEnd(new Set(returned.keys()), drafts.all.length);
+  drafts.remove(new Set(drafts.all.slice(0, countRepeated(drafts.all, history))));
   const places = new Map<Message, number>();
   const repeated = new Set<string>();
   for (const [index, { id }] of history.entries()) {
@@ -35,6 +46,42 @@ export async function leaveOutRepetitions(
   for (const turn of drafts.turns) if (places.has(turn.message)) turn.removeReasoning();
   drafts.remove(findRepeated(drafts.all, history, places));
   return repeated;
+}
+
+/**
+ * Counts the messages at the beginning of the input that are the end of the conversation, with one of the model among
+ * them: clients whose messages have no ids repeat them so.
+ */
+function countRepeated(drafts: readonly Draft[], history: readonly StoredMessage[]): number {
+  const messages = history.flatMap(({ message }) => message ?? []);
+  const count = getOverlap(
+    messages.map(toKey),
+    drafts.map(({ message }) => toKey(message)),
+  );
+  return drafts.slice(0, count).some(({ message }) => message.role === Role.ASSISTANT) ? count : 0;
+}
+
+/** Returns the length of the longest end of a list that is the beginning of another one (Knuth, Morris and Pratt). */
+function getOverlap(first: readonly string[], second: readonly string[]): number {
+  const borders: number[] = [0];
+  const next = (length: number, key: string): number => {
+    let rest = length;
+    while (rest > 0 && second[rest] !== key) rest = borders[rest - 1] ?? 0;
+    return second[rest] === key ? rest + 1 : 0;
+  };
+  for (const key of second.slice(1)) borders.push(next(borders.at(-1) ?? 0, key));
+  let overlap = 0;
+  for (const key of first) overlap = next(overlap, key);
+  return overlap;
+}
+
+/** Messages with equal keys have the same role and content. */
+function toKey(message: Message): string {
+  const content = create(MessageSchema, {
+    role: message.role,
+    content: getContent(message).map((part) => create(ContentPartSchema, { part })),
+  });
+  return createHash("sha256").update(toBinary(MessageSchema, content)).digest("base64");
 }
 
 /** @param places Places in the history of the messages of the model that are repeated, at least in part. */
@@ -76,6 +123,6 @@ function hasSameContent(draft: Message, stored: Message | undefined): boolean {
   return stored?.role === draft.role && isDeepStrictEqual(getContent(draft), getContent(stored));
 }
 
-function getContent({ content }: Message): readonly unknown[] {
+function getContent({ content }: Message): readonly ContentPart["part"][] {
   return content.flatMap(({ part }) => (part.case === "reasoning" ? [] : [part]));
 }

@@ -1,13 +1,15 @@
 /**
- * Restores what clients lose of the model's messages that are stored. Some return all items but only the fields that
- * they know, some drop the ids of items, some return a call with its `call_id` and nothing else. A stored message is
- * found by the id of an item or of a call; its parts are then recognized by their content.
+ * Restores what clients lose of the model's messages that are stored, or were created a short time ago. Some return all
+ * items but only the fields that they know, some drop the ids of items, some return a call with its `call_id` and
+ * nothing else. A message is found by the id of an item or of a call; its parts are then recognized by their content.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { ContentPart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { getCatalogProvider } from "../../client/providers.ts";
+import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { getOrigin } from "../../kit/adapter/state-origin.ts";
 import { asObject, tryParseJson, without } from "../../kit/json/json.ts";
-import { getCatalogProvider, type ServedModel } from "../models/model-directory.ts";
+import type { ServedModel } from "../models/model-directory.ts";
 import type { KeptMessage, KeptMessages } from "./kept-messages.ts";
 import type { MessageDrafts, ModelTurn, ReturnedPart } from "./message-drafts.ts";
 import type { ContinuedConversation } from "./read-history.ts";
@@ -19,15 +21,17 @@ interface FoundPart {
   readonly returned: ReturnedPart;
 }
 
-/** A stored message. */
+/** A message of an earlier response. */
 class FoundMessage {
+  readonly id: string;
   readonly content: readonly ContentPart[];
   /** Those of its parts that the client returned, by their indices. */
   readonly parts = new Map<number, FoundPart>();
   /** Indices of its parts by their keys, the last one first. */
   readonly #indices = new Map<string, number[]>();
 
-  constructor({ message }: KeptMessage) {
+  constructor({ id, message }: KeptMessage) {
+    this.id = id;
     this.content = message.content;
     for (const [index, part] of [...message.content.entries()].reverse())
       for (const key of createKeys(part)) this.#add(key, index);
@@ -54,12 +58,13 @@ class FoundMessage {
 
 /** Restores the model's messages of one request. */
 export class PartRestorer {
-  readonly #kept: KeptMessages;
+  readonly #sources: readonly KeptMessages[];
   readonly #served: ServedModel;
   readonly #found = new Map<string, FoundMessage>();
 
-  constructor(kept: KeptMessages, served: ServedModel) {
-    this.#kept = kept;
+  /** @param sources Sources of messages, which are searched in this order. */
+  constructor(sources: readonly KeptMessages[], served: ServedModel) {
+    this.#sources = sources;
     this.#served = served;
   }
 
@@ -71,7 +76,6 @@ export class PartRestorer {
   async restore(drafts: MessageDrafts, conversation: ContinuedConversation | undefined): Promise<void> {
     // The latest first: they matter most if the request looks up too much.
     for (const turn of drafts.turns.toReversed()) await this.#matchTurn(turn);
-    if (this.#found.size === 0) return;
     const repeated = conversation && (await leaveOutRepetitions(drafts, this.#found, conversation));
     for (const [id, found] of this.#found) if (repeated?.has(id) !== true) this.#addMissing(found);
   }
@@ -83,7 +87,7 @@ export class PartRestorer {
       const found = await this.#findMessage(returned, sources);
       if (found !== undefined) sources.add(found);
       const { place } = returned;
-      if (found === undefined || place === undefined) loose.push(returned);
+      if (found === undefined || place?.messageId !== found.id) loose.push(returned);
       else this.#take(found, { turn, returned }, place.part);
     }
     for (const returned of loose) this.#matchByContent(sources, { turn, returned });
@@ -93,15 +97,34 @@ export class PartRestorer {
     { part: { part }, place }: ReturnedPart,
     sources: ReadonlySet<FoundMessage>,
   ): Promise<FoundMessage | undefined> {
-    if (place !== undefined) return this.#register(await this.#kept.withId(place.messageId));
+    if (place !== undefined) {
+      const { messageId } = place;
+      const found = await this.#find((source) => source.withId(messageId));
+      if (found !== undefined) return found;
+    }
     if (part.case !== "toolCall") return undefined;
-    const { id } = part.value;
-    const isKnown = [...sources].some((source) => source.has(callKey(id)));
-    return isKnown ? undefined : this.#register(await this.#kept.withCall(id));
+    const call = part.value;
+    const isKnown = [...sources].some((source) => source.has(callKey(call.id)));
+    if (isKnown) return undefined;
+    // Some servers number the calls of each conversation anew, so that ids alone may name a call of another one.
+    return this.#find(
+      (source) => source.withCall(call.id),
+      (message) => hasCall(message, call),
+    );
   }
 
-  #register(kept: KeptMessage | undefined): FoundMessage | undefined {
-    if (kept === undefined) return undefined;
+  async #find(
+    look: (source: KeptMessages) => Promise<KeptMessage | undefined>,
+    fits: (message: Message) => boolean = () => true,
+  ): Promise<FoundMessage | undefined> {
+    for (const source of this.#sources) {
+      const kept = await look(source);
+      if (kept !== undefined && fits(kept.message)) return this.#register(kept);
+    }
+    return undefined;
+  }
+
+  #register(kept: KeptMessage): FoundMessage {
     const known = this.#found.get(kept.id);
     if (known !== undefined) return known;
     const found = new FoundMessage(kept);
@@ -120,6 +143,7 @@ export class PartRestorer {
   /** Notes that a part was returned, and restores it if it is unchanged: signed content must not be changed. */
   #take({ content, parts }: FoundMessage, found: FoundPart, index: number): void {
     const stored = content[index];
+    if (stored === undefined && isCarrier(found.returned.part)) found.turn.remove(found.returned);
     if (stored === undefined || parts.has(index)) return;
     parts.set(index, found);
     if (isSame(found.returned.part, stored)) restorePart(found.returned.part, stored);
@@ -176,6 +200,11 @@ function isLeftOut({ part, providerState }: ContentPart): boolean {
   return part.case === "reasoning" || (part.case === "text" && part.value === "");
 }
 
+/** Whether a part is of an item that only carries the state of others. The stored parts have that state. */
+function isCarrier({ part }: ContentPart): boolean {
+  return part.case === "reasoning" && part.value.text === "";
+}
+
 /** Whether the client returned the content unchanged. */
 function isSame({ part: returned }: ContentPart, { part: kept }: ContentPart): boolean {
   switch (kept.case) {
@@ -194,10 +223,24 @@ function isSame({ part: returned }: ContentPart, { part: kept }: ContentPart): b
   }
 }
 
-/** Items of MCP servers do not show the id of the call. Some clients parse the arguments and write them again. */
+function hasCall({ content }: Message, call: ToolCall): boolean {
+  return content.some(
+    ({ part }) => part.case === "toolCall" && part.value.id === call.id && isSameCall(call, part.value),
+  );
+}
+
+/** Items of MCP servers do not show the id of the call. Some clients drop the namespace of a tool. */
 function isSameCall(returned: ToolCall, kept: ToolCall): boolean {
+  const isNamed = returned.name === kept.name || kept.name.endsWith(`__${returned.name}`);
+  return isNamed && isSameInput(returned, kept);
+}
+
+/** Some clients parse the arguments and write them again. A custom tool may be a function for the provider. */
+function isSameInput(returned: ToolCall, kept: ToolCall): boolean {
   const [input = "", keptInput = ""] = [returned.input.value, kept.input.value];
-  if (returned.name !== kept.name || returned.input.case !== kept.input.case) return false;
+  if (returned.input.case === "text" && kept.input.case !== "text")
+    return input === asObject(tryParseJson(keptInput))?.[CUSTOM_INPUT];
+  if (returned.input.case !== kept.input.case) return false;
   if (input === keptInput) return true;
   const value = tryParseJson(input);
   return value !== undefined && isDeepStrictEqual(value, tryParseJson(keptInput));

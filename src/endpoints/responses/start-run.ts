@@ -10,6 +10,7 @@ import {
   type SDKError,
   toSdkError,
 } from "../../core/errors.ts";
+import { readTraceContext } from "../../core/trace-context.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import {
   type Run,
@@ -20,7 +21,7 @@ import {
 } from "../../gen/outrigger/v1/run_pb.ts";
 import type { EndpointRequest } from "../../http/endpoint.ts";
 import type { RunEngine, StartedRun } from "../../runs/engine.ts";
-import { createRunId } from "../../runs/ids.ts";
+import { createRunId } from "../../runs/messages.ts";
 import { toConversationId, toResponseId } from "../openai/ids.ts";
 import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
@@ -29,7 +30,7 @@ import { type ReadRequest, type RequestReading, readRequest } from "./read-reque
 /** A run, and the request that started it. */
 export interface RequestedRun {
   readonly read: ReadRequest;
-  readonly started: Pick<StartedRun, "run" | "events">;
+  readonly started: StartedRun;
 }
 
 /** Options for starting a run. */
@@ -38,6 +39,8 @@ export interface StartOptions {
   readonly continuedId?: string | undefined;
   /** Whether the model is called. Otherwise the response is empty. Default true. */
   readonly generates?: boolean | undefined;
+  /** Whether the caller reads events. Default: what the request says. */
+  readonly isStreamed?: boolean | undefined;
 }
 
 /**
@@ -47,21 +50,30 @@ export interface StartOptions {
  */
 export async function startRun(
   body: Uint8Array,
-  { engine, models, allowsUnstoredContinuation }: ResponsesParts,
+  { engine, models, allowsUnstoredContinuation, recentAnswers }: ResponsesParts,
   request: EndpointRequest,
-  { continuedId, generates = true }: StartOptions = {},
+  { continuedId, generates = true, isStreamed }: StartOptions = {},
 ): Promise<RequestedRun> {
   const { caller, signal, client } = request;
   const owner = caller.name;
-  const reading = { models, engine: ofRequest(engine), owner, allowsUnstoredContinuation, continuedId };
-  const read = await readRequest(body, reading);
+  const settings = { allowsUnstoredContinuation, continuedId, recentAnswers };
+  const read = await readRequest(body, { models, engine: ofRequest(engine), owner, ...settings });
   const { provider, model } = read.target.served;
   // A background run calls the models after the request, without its caller.
   if (read.input.request.background && !caller.allowsModel(provider, model))
     throw new AccessDeniedError(`the access key may not use the model ${model} of ${provider}`);
   if (!generates) return { read, started: prepareRun(read) };
   try {
-    return { read, started: await engine.createRun(read.input, { owner, signal, client }) };
+    const onMessages = recentAnswers.createListener(owner);
+    const options = {
+      owner,
+      signal,
+      client,
+      onMessages,
+      trace: readTraceContext(request.headers),
+      isStreamed: isStreamed ?? read.isStreamed,
+    };
+    return { read, started: await engine.createRun(read.input, options) };
   } catch (thrown) {
     throw failureToStart(toSdkError(thrown), read);
   }
@@ -99,7 +111,7 @@ function ofRequest(engine: RunEngine): RequestReading["engine"] {
  * Creates a run without a model call, for a request that a later request of the same connection continues. It is not
  * stored.
  */
-function prepareRun({ input, target }: ReadRequest): Pick<StartedRun, "run" | "events"> {
+function prepareRun({ input, target }: ReadRequest): StartedRun {
   const now = timestampNow();
   const run = create(RunSchema, {
     id: createRunId(),
@@ -114,7 +126,7 @@ function prepareRun({ input, target }: ReadRequest): Pick<StartedRun, "run" | "e
   const events = [run, ended].map((value, sequence) =>
     create(RunEventSchema, { sequence, event: { case: "run", value } }),
   );
-  return { run, events: once(events) };
+  return { run, events: once(events), result: async () => ended };
 }
 
 async function* once(events: readonly RunEvent[]): AsyncGenerator<readonly RunEvent[]> {

@@ -28,7 +28,7 @@ export async function getResponse(
   const pads = booleanIn(query, "include_obfuscation");
   if (startingAfter !== undefined && !isStreamed)
     throw invalidField("starting_after", "is set without stream=true, expected both or neither");
-  const run = await findRun(request, parts, id);
+  const run = await findRun(request, parts, id, !isStreamed);
   if (!isStreamed) return jsonResponse(await getResponseObject(run, request, parts));
   return streamResponse(createSource(run, request, parts, { pads, startingAfter: startingAfter ?? -1 }));
 }
@@ -65,7 +65,7 @@ export async function cancelResponse(
   parts: ResponsesParts,
   id: string,
 ): Promise<EndpointResponse> {
-  const { background } = await findRun(request, parts, id);
+  const { background } = await findRun(request, parts, id, false);
   if (!background) throw invalidField("response_id", "Cannot cancel a synchronous response.");
   const run = await orNotFound(id, () => parts.engine.cancelRun(request.caller.name, getRunId(id)));
   return jsonResponse(await getResponseObject(run, request, parts));
@@ -78,7 +78,7 @@ export async function listInputItems(
   id: string,
 ): Promise<EndpointResponse> {
   const page = readPage(request.query);
-  const run = await findRun(request, parts, id);
+  const run = await findRun(request, parts, id, false);
   const settings = wantedSettings(run, request.query);
   const query = { ...page, owner: request.caller.name, source: { inputOfRunId: run.id } };
   return await listItems(withinMemory(parts.engine.threads, request), query, new ItemWriter(settings));
@@ -88,8 +88,9 @@ function findRun(
   { caller, readStored }: EndpointRequest,
   { engine }: ResponsesParts,
   id: string,
+  withSteps: boolean,
 ): Promise<RunWithOrigin> {
-  return orNotFound(id, () => readStored(() => engine.getRun(caller.name, getRunId(id))));
+  return orNotFound(id, () => readStored(() => engine.getRun(caller.name, getRunId(id), withSteps)));
 }
 
 /**

@@ -4,7 +4,7 @@
  * gave them.
  */
 import { type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
-import { freeToolName, modelToolName } from "../../runs/mcp/tool-names.ts";
+import { freeToolName, modelToolName } from "../../runs/mcp/result.ts";
 
 /** A tool that the caller executes. */
 export interface CallerTool {

@@ -2,9 +2,10 @@
  * The WebSocket mode of `/v1/responses`: each `response.create` is a request, whose events are messages. Requests of
  * one lane are answered one after the other, requests of different lanes at once.
  */
+import { withFieldPaths } from "../../client/field-paths.ts";
 import { SDKError, toSdkError } from "../../core/errors.ts";
 import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../http/endpoint.ts";
-import { type JsonObject, without } from "../../kit/json/json.ts";
+import { type JsonObject, type JsonValue, without } from "../../kit/json/json.ts";
 import { getStatus, toErrorObject } from "../openai/errors.ts";
 import { mistake, parseBody, quote } from "../openai/fields.ts";
 import { previousNotFound } from "../openai/not-found.ts";
@@ -71,10 +72,12 @@ class Exchange {
   readonly #request: EndpointRequest;
   readonly #parts: ResponsesParts;
   readonly #lanes: SocketLanes;
-  readonly #read: SocketRequest | SDKError;
+  readonly #read: SocketRequest | RefusedSteer | SDKError;
   #lane: string | undefined;
   /** `previous_response_id` of the message. */
   #previousId: unknown;
+  /** Returns the path in the message of a path in the request. */
+  #toMessagePath: (field: string) => string = (field) => field;
 
   /** Reads the message, so that its lane is known. */
   constructor({ socket, message, request, parts, lanes }: ExchangeOptions) {
@@ -96,11 +99,12 @@ class Exchange {
     try {
       if (this.#socket.isEnding) return;
       if (this.#read instanceof SDKError) throw this.#read;
+      if ("steer" in this.#read) return await this.#send(JSON.stringify(toFailedSteer(this.#read)));
       await this.#run(this.#read);
       this.#lanes.limit();
     } catch (thrown) {
       if (this.#request.signal.aborted) return;
-      const error = toSdkError(thrown);
+      const error = withFieldPaths(toSdkError(thrown), this.#toMessagePath);
       this.#request.noteFailure(error);
       // As in OpenAI's API, the client has to begin again with the whole conversation.
       this.#lanes.forget(this.#previousId);
@@ -110,12 +114,13 @@ class Exchange {
     }
   }
 
-  #readMessage(): SocketRequest | SDKError {
+  #readMessage(): SocketRequest | RefusedSteer | SDKError {
     try {
       this.#message.admit();
       const message = parseBody(this.#message.content);
       this.#lane = this.#lanes.readName(message);
       const type = message.requireString("type");
+      if (type === "response.steer") return { steer: message.value };
       if (type !== "response.create")
         throw mistake("type", "unsupported_value", `expected "response.create", found ${quote(type)}`);
       this.#previousId = message.string("previous_response_id");
@@ -140,11 +145,16 @@ class Exchange {
 
   async #run({ body: read, lane, generates }: SocketRequest): Promise<void> {
     const body = this.#expand(read);
+    if (body !== read) this.#toMessagePath = createPathMap(read.input, body.input);
     const bytes = Buffer.from(JSON.stringify(body));
     const isContinued =
       typeof this.#previousId === "string" && body.previous_response_id !== this.#previousId;
     const continuedId = isContinued ? this.#previousId : undefined;
-    const options = { generates, ...(typeof continuedId === "string" && { continuedId }) };
+    const options = {
+      generates,
+      isStreamed: true,
+      ...(typeof continuedId === "string" && { continuedId }),
+    };
     const { read: prepared, started } = await startRun(bytes, this.#parts, this.#request, options);
     const sink = new MessageSink();
     const pads = prepared.streamOptions.includeObfuscation === true;
@@ -173,6 +183,36 @@ class Exchange {
     const suffix = lane === undefined ? "" : `,"stream_id":${JSON.stringify(lane)}`;
     return this.#socket.send(`${message.slice(0, -1)}${suffix}}`);
   }
+}
+
+/** Returns a function that converts the paths of a request, to which the earlier items were added, to the message's. */
+function createPathMap(
+  input: JsonValue | undefined,
+  expanded: JsonValue | undefined,
+): (field: string) => string {
+  const [sent, all] = [input, expanded].map((items) => (Array.isArray(items) ? items.length : 1));
+  const inserted = (all ?? 0) - (sent ?? 0);
+  return (field) =>
+    field.replace(/^input\[(\d+)\]/, (_, index: string) => {
+      if (Number(index) < inserted) return "previous_response_id";
+      return Array.isArray(input) ? `input[${Number(index) - inserted}]` : "input";
+    });
+}
+
+/** Input for a response in progress, which no provider takes. */
+interface RefusedSteer {
+  readonly steer: JsonObject;
+}
+
+/** Returns the event that gives the input back. Nothing is assigned an id. */
+function toFailedSteer({ steer }: RefusedSteer): object {
+  const error = {
+    type: "invalid_request_error",
+    code: "steering_not_supported",
+    message: "the sidecar cannot add input to a response in progress; send it as the next request",
+  };
+  const { input, previous_response_id } = steer;
+  return { type: "response.steer.failed", sequence_number: 0, error, steer: { previous_response_id, input } };
 }
 
 function failureMessage(error: SDKError): object {

@@ -8,7 +8,7 @@ import type { StepFinish } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Run, type RunEvent, RunStatus, type StepRestart } from "../../gen/outrigger/v1/run_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import { answerMessageId } from "../../runs/ids.ts";
+import { answerMessageId } from "../../runs/messages.ts";
 import { toErrorObject } from "../openai/errors.ts";
 import { type EventOptions, EventOutput, type EventSink } from "./event-output.ts";
 import { McpToolEvents } from "./mcp-tool-events.ts";

@@ -16,7 +16,7 @@ import { isPause } from "../../generation/loop/continuation.ts";
 import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
-import { isUnfinished } from "../../runs/outcome.ts";
+import { isUnfinished } from "../../runs/status.ts";
 import type {
   CustomToolCall,
   FunctionCall,

@@ -1,6 +1,6 @@
 /** The response object of a stored run. */
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
-import { answerMessageId, isRepeated } from "../../runs/ids.ts";
+import { answerMessageId, isRepeated } from "../../runs/messages.ts";
 import type { ResponseSettings } from "./settings.ts";
 import { ItemWriter } from "./write-items.ts";
 import { ResponseWriter } from "./write-response.ts";

@@ -1,5 +1,4 @@
-import { checkDuration } from "../../client/check-duration.ts";
-import { Violations } from "../../client/violations.ts";
+import { checkDuration, Violations } from "../../client/violations.ts";
 import { invalidField } from "../../core/errors.ts";
 import { systemMessage, userMessage } from "../../core/message.ts";
 import type {
@@ -10,7 +9,7 @@ import type {
 } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { toMilliseconds } from "../../kit/http/request-timeouts.ts";
+import { toMilliseconds } from "../../kit/http/timeouts.ts";
 import { isRetryCount, MAX_RETRIES } from "../../middleware/retry-policy.ts";
 import type { LoopOptions } from "../loop/tool-loop.ts";
 import { RequestFields } from "./request-fields.ts";

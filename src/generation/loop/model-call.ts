@@ -1,7 +1,7 @@
 import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions, CallTarget } from "../../core/adapter.ts";
 import { toSdkError } from "../../core/errors.ts";
-import { getInferenceId } from "../../core/inference-id.ts";
+import { getInferenceId } from "../../core/ids.ts";
 import type { RepeatLimit } from "../../core/repeat-limit.ts";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";

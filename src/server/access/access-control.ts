@@ -44,7 +44,7 @@ export class AccessControl {
   /** Admits or refuses a request by its headers, and counts it. */
   admit(headers: IncomingHttpHeaders): Admission {
     this.#refresh();
-    const token = getBearerToken(headers);
+    const token = getToken(headers);
     if (token === "") return NO_KEY;
     const key = token === undefined ? undefined : this.#ring.find(token);
     return key === undefined ? WRONG_KEY : { caller: key, refusal: this.#refuseByRate(key) };
@@ -106,8 +106,10 @@ function overRate(name: string, { requestsPerMinute }: AccessRateLimit, retryAft
 }
 
 // Created once, so that a flood of invalid keys costs little.
-const NO_KEY: Admission = refusedFor('expected an access key in the header "authorization: Bearer KEY"');
-const WRONG_KEY: Admission = refusedFor('the header "authorization" holds no valid access key');
+const NO_KEY: Admission = refusedFor(
+  'expected an access key in the header "authorization: Bearer KEY", "x-api-key" or "x-goog-api-key"',
+);
+const WRONG_KEY: Admission = refusedFor("the request has no valid access key");
 
 function refusedFor(message: string): Admission {
   return { caller: nobody(""), refusal: new AuthenticationError(message) };
@@ -115,6 +117,21 @@ function refusedFor(message: string): Admission {
 
 /** Longer tokens cannot be access keys. */
 const MAX_TOKEN_CHARS = 512;
+
+/**
+ * Headers in which the SDKs of Anthropic and Gemini send their key. `authorization` wins, in which these SDKs send other
+ * tokens.
+ */
+const KEY_HEADERS = ["x-api-key", "x-goog-api-key"] as const;
+
+/** Reads the access key of a request. As `getBearerToken`. */
+function getToken(headers: IncomingHttpHeaders): string | undefined {
+  const token = getBearerToken(headers);
+  if (token !== "") return token;
+  const key = KEY_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
+  if (key === undefined) return "";
+  return typeof key === "string" && key.length <= MAX_TOKEN_CHARS ? key.trim() : undefined;
+}
 
 /**
  * Reads the token of `authorization: Bearer <token>` (RFC 6750). Returns an empty string if there is no header, and

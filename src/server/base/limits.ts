@@ -1,4 +1,19 @@
-import { getHeapLimits, type HeapLimits } from "./memory-limits.ts";
+import { getHeapStatistics } from "node:v8";
+import { getMemoryLimits, type MemoryLimits } from "../../core/memory-account.ts";
+
+/** Limits that depend on the memory of the process. */
+export interface HeapLimits extends MemoryLimits {
+  /** Calls that are served at once. Default: one for each 256 KiB of the heap. */
+  readonly maxCalls: number;
+}
+
+/** Heap for a call with all its data, the provider's connection included. */
+const HEAP_BYTES_PER_CALL = 256 * 1024;
+
+/** Returns limits that fit a heap. */
+export function getHeapLimits(heapBytes: number = getHeapStatistics().heap_size_limit): HeapLimits {
+  return { ...getMemoryLimits(heapBytes), maxCalls: Math.floor(heapBytes / HEAP_BYTES_PER_CALL) };
+}
 
 /** Limits of connections, requests and messages. docs/configuration.md says what each limit defends against. */
 export interface Limits extends HeapLimits {
@@ -70,3 +85,32 @@ export const DEFAULT_LIMITS: Limits = {
   stallTimeoutMs: 30_000,
   idleTimeoutMs: 75_000,
 };
+
+/**
+ * Upper bounds for the admin listener, whatever is configured: everyone who reaches the pod reaches it, and health
+ * checks and scrapes are small and few.
+ */
+const HIGHEST = {
+  maxRequestMemoryBytes: 1024 * 1024,
+  maxUnsentBytes: 16 * 1024 * 1024,
+  maxMessageBytes: 4096,
+  maxMessageElements: 100,
+  maxConcurrentStreams: 32,
+  maxHeaderListBytes: 16 * 1024,
+  // Node's default.
+  streamResetBurst: 1000,
+  streamResetRate: 33,
+  requestTimeoutMs: 10_000,
+  stallTimeoutMs: 10_000,
+} as const satisfies Partial<Limits>;
+
+/** Returns the limits of the admin listener for a server with these limits. */
+export function toAdminLimits(limits: Limits): Limits {
+  const { maxAdminConnections: maxConnections } = limits;
+  const stricter = { ...limits, maxConnections, maxCalls: maxConnections * HIGHEST.maxConcurrentStreams };
+  const capped = Object.entries(HIGHEST).map(([name, highest]) => [
+    name,
+    Math.min(highest, Reflect.get(limits, name)),
+  ]);
+  return Object.assign(stricter, Object.fromEntries(capped));
+}

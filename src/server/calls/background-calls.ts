@@ -1,30 +1,25 @@
 /** Provider calls that no RPC waits for, such as the calls of background runs. */
+
 import type { CallOptions } from "../../core/adapter.ts";
 import { BatchStream, lazyBatches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import { getCode } from "../status/status-code.ts";
-import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
-import { errorOfCall } from "./call-signal.ts";
-import type { Inference } from "./inference.ts";
+import { errorOfCall } from "./call-context.ts";
 import { InferenceRecord } from "./inference-record.ts";
-import { recordComplete, recordStream } from "./recorded-calls.ts";
 
 /** Name of these calls in logs and metrics, in place of an RPC. */
 const BACKGROUND = "background run";
 
 /** Calls the models, and reports each call to the observers as a separate call. */
-export function createBackgroundClient(
-  inference: Inference,
-  observers: readonly CallObserver[],
-): ModelClient {
+export function createBackgroundClient(client: ModelClient, observers: readonly CallObserver[]): ModelClient {
   return {
     async complete(request, options = {}) {
-      const call = new BackgroundCall(inference, observers, options);
+      const call = new BackgroundCall(client, observers, options);
       try {
-        return await recordComplete(call.record, inference, request, options);
+        return await call.record.complete(request, options);
       } catch (thrown) {
         throw call.fail(thrown);
       } finally {
@@ -34,10 +29,9 @@ export function createBackgroundClient(
     stream: (request, options = {}) =>
       new BatchStream(
         lazyBatches(() => {
-          const call = new BackgroundCall(inference, observers, options);
-          const onFailure = (thrown: unknown) => call.fail(thrown);
-          return recordStream(call.record, inference, request, options, {
-            onFailure,
+          const call = new BackgroundCall(client, observers, options);
+          return call.record.stream(request, options, {
+            onFailure: (thrown) => call.fail(thrown),
             onEnd: () => call.end(),
           });
         }),
@@ -54,13 +48,13 @@ class BackgroundCall {
   #error: SDKError | undefined;
 
   constructor(
-    inference: Inference,
+    client: ModelClient,
     observers: readonly CallObserver[],
-    { signal = NEVER, caller }: CallOptions,
+    { signal = NEVER, caller, trace }: CallOptions,
   ) {
-    const call = createCall({ rpc: BACKGROUND, requestId: "", httpVersion: "", protocol: "", caller });
-    this.#recorder = new CallRecorder(call, observers);
-    this.record = new InferenceRecord(inference, this.#recorder);
+    const init = { rpc: BACKGROUND, requestId: "", httpVersion: "", protocol: "", caller, trace };
+    this.#recorder = new CallRecorder(init, observers);
+    this.record = new InferenceRecord(client, this.#recorder);
     this.#signal = signal;
   }
 

@@ -1,112 +1,139 @@
 import type { ConnectError } from "@connectrpc/connect";
-import type { CallOptions } from "../../core/adapter.ts";
-import { ProviderError, type SDKError } from "../../core/errors.ts";
-import { getInferenceId } from "../../core/inference-id.ts";
+import type { CallOptions, CallTarget } from "../../core/adapter.ts";
+import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
+import { ProviderError, type SDKError, toSdkError } from "../../core/errors.ts";
+import { getInferenceId } from "../../core/ids.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
 import { addUsage } from "../../core/usage.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import { isCacheHit } from "../../middleware/cache.ts";
-import { INFERENCE_ID_HEADER } from "../base/id-headers.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { toConnectError } from "../status/status.ts";
-import type { AttemptOutcome } from "../telemetry/call-observer.ts";
+import { INFERENCE_ID_HEADER } from "../telemetry/call-ids.ts";
+import type { Attempt } from "../telemetry/call-observer.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
-import { CutOffError } from "./call-signal.ts";
-import type { Inference } from "./inference.ts";
+import { CutOffError } from "./call-context.ts";
+
+/** Hooks for the end of a recorded stream. */
+export interface StreamHooks {
+  /** Returns the error that the iteration throws. Default: the error of the client. */
+  readonly onFailure?: ((thrown: unknown) => unknown) | undefined;
+  /** Called once, however the stream ends. */
+  readonly onEnd?: () => void;
+}
+
+/** A provider call in progress. Several can be in progress at once. */
+interface ProviderCall {
+  readonly inferenceId: string;
+  /** The latest request to a provider. */
+  attempt: Attempt;
+  attemptStartedAt: number;
+  /** Whether middleware has sent it, so that another target is another attempt. */
+  isSent: boolean;
+  /** As far as it is known. */
+  usage: Usage | undefined;
+  failure: SDKError | undefined;
+}
+
+type Batch = readonly StreamEvent[];
 
 const MAX_NAME_BYTES = 128;
 
-/** A provider call of a record. Several can be in progress at once. */
-export interface RecordedCall {
-  /** The options with which to make the call. */
-  readonly options: CallOptions;
-  /** The usage of the call, as far as it is known. */
-  usage: Usage | undefined;
-  /** Records the response of the call. */
-  readonly takeResponse: (response: Response) => void;
-  /** Records events of the call. */
-  readonly takeEvents: (batch: readonly StreamEvent[]) => void;
-  /** Records the failure of the call. */
-  readonly takeFailure: (error: SDKError) => void;
-  /** Records the end of the call. Can be called again. */
-  readonly end: () => void;
-}
-
 /**
- * Reports an RPC and the provider calls that serve it to the observers. The RPC is reported with the provider and the
- * model of the last call, and with the usage of all calls.
+ * Makes the provider calls that serve an RPC, and reports the RPC and the calls to the observers. The RPC is reported
+ * with the provider and the model of the last call, and with the usage of all calls.
  */
 export class InferenceRecord {
   /** Memory for the responses. Undefined if they are counted elsewhere. */
   memory: MemoryShare | undefined;
   readonly #recorder: CallRecorder;
-  readonly #inference: Inference;
+  readonly #client: ModelClient;
   #requestedModel = "";
   #provider = "";
   #model = "";
   /** The usage of the calls that have ended. */
   #usage: Usage | undefined;
-  readonly #underWay = new Set<RecordedCall>();
+  readonly #inProgress: ProviderCall[] = [];
   #error: SDKError | undefined;
   #hasOutput = false;
 
-  constructor(inference: Inference, recorder: CallRecorder, memory?: MemoryShare) {
+  constructor(client: ModelClient, recorder: CallRecorder, memory?: MemoryShare) {
     this.memory = memory;
     this.#recorder = recorder;
-    this.#inference = inference;
+    this.#client = client;
   }
 
-  /** Begins the record of a provider call. */
-  begin(request: Request, options: CallOptions): RecordedCall {
-    const inferenceId = getInferenceId(options);
-    const { provider, model } = this.#inference.resolveModel?.(request) ?? request;
-    this.#requestedModel = request.model;
-    this.#provider = bounded(provider);
-    this.#model = bounded(model);
-    this.#recorder.responseIds[INFERENCE_ID_HEADER] = inferenceId;
-    let attempt = this.#beginAttempt(inferenceId);
-    let isSent = false;
-    let failure: SDKError | undefined;
-    const callOptions: CallOptions = {
-      ...options,
-      ...(this.memory && { memory: this.memory }),
-      caller: this.#recorder.call.caller,
-      inferenceId,
-      onTarget: (target) => {
-        this.#takeTarget(target);
-        // Middleware may send a call again, or to another provider.
-        if (isSent) {
-          attempt.end({ isRepeated: true, error: undefined, usage: undefined });
-          attempt = this.#beginAttempt(inferenceId);
+  /** Calls a provider for its whole response. Throws the errors of the client. */
+  async complete(request: Request, options: CallOptions): Promise<Response> {
+    const call = this.#begin(request, options);
+    try {
+      const response = await this.#client.complete(request, this.#toOptions(call, options));
+      this.#noteTarget(response);
+      if (!isCacheHit(response)) call.usage = response.usage;
+      return response;
+    } catch (thrown) {
+      this.#noteFailure(call, thrown);
+      throw thrown;
+    } finally {
+      this.#end(call);
+    }
+  }
+
+  /** Calls a provider for events. The iteration is no generator, which would need several more promises for a batch. */
+  stream(
+    request: Request,
+    options: CallOptions,
+    { onFailure, onEnd }: StreamHooks = {},
+  ): Batches<StreamEvent> {
+    const call = this.#begin(request, options);
+    const stream = this.#client.stream(request, this.#toOptions(call, options));
+    const events = stream.batches()[Symbol.asyncIterator]();
+    const end = () => {
+      if (this.#end(call)) onEnd?.();
+    };
+    const toResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
+      if (result.done === true) end();
+      else this.#noteEvents(call, result.value);
+      return result;
+    };
+    const fail = (thrown: unknown): never => {
+      this.#noteFailure(call, thrown);
+      const failure = onFailure?.(thrown) ?? thrown;
+      end();
+      throw failure;
+    };
+    const recorded: AsyncIterator<Batch> = {
+      next: () => events.next().then(toResult, fail),
+      async return() {
+        try {
+          await events.return?.();
+        } finally {
+          end();
         }
-        isSent = true;
-        options.onTarget?.(target);
+        return { done: true, value: undefined };
       },
     };
-    const call: RecordedCall = {
-      options: callOptions,
-      usage: undefined,
-      takeResponse: (response) => {
-        this.#takeTarget(response);
-        if (!isCacheHit(response)) call.usage = response.usage;
-      },
-      takeEvents: (batch) => this.#takeEvents(call, batch),
-      takeFailure: (error) => {
-        failure = error;
-        call.usage = error.usage ?? call.usage;
-        if (error instanceof ProviderError) this.#provider = bounded(error.provider) || this.#provider;
-      },
-      end: () => {
-        if (!this.#underWay.delete(call)) return;
-        this.#usage = addUsages(this.#usage, call.usage);
-        attempt.end({ isRepeated: false, error: failure, usage: call.usage });
-      },
+    return { [Symbol.asyncIterator]: () => recorded };
+  }
+
+  /**
+   * Returns a client whose calls are recorded.
+   * @param onFailure Returns the error to throw for a failed call.
+   */
+  toClient(onFailure?: (thrown: unknown) => unknown): ModelClient {
+    return {
+      resolveModel: (name) => this.#client.resolveModel?.(name) ?? name,
+      complete: (request, options = {}) =>
+        this.complete(request, options).catch((thrown: unknown) => {
+          throw onFailure?.(thrown) ?? thrown;
+        }),
+      stream: (request, options = {}) =>
+        new BatchStream(lazyBatches(() => this.stream(request, options, { onFailure }))),
     };
-    this.#underWay.add(call);
-    return call;
   }
 
   /** Records the failure of the RPC. Returns its status. */
@@ -117,63 +144,118 @@ export class InferenceRecord {
 
   /** Records the end of the RPC. */
   end({ reason }: AbortSignal): void {
+    let usage = this.#usage;
+    for (const call of this.#inProgress) usage = addUsages(usage, call.usage);
     this.#recorder.report({
       provider: this.#provider,
       model: this.#model,
-      usage: this.#totalUsage(),
+      usage,
       error: this.#error,
       isCutOff: reason instanceof CutOffError,
     });
   }
 
-  /** Reports a request to the provider that is the latest target. */
-  #beginAttempt(inferenceId: string): { end(outcome: Omit<AttemptOutcome, "durationMs">): void } {
-    const startedAt = performance.now();
-    const attempt = { inferenceId, provider: this.#provider, model: this.#model };
-    this.#recorder.attempt(attempt);
+  #begin(request: Request, options: CallOptions): ProviderCall {
+    const inferenceId = getInferenceId(options);
+    const { provider, model } = this.#client.resolveModel?.(request) ?? request;
+    this.#requestedModel = request.model;
+    this.#provider = boundedText(provider, MAX_NAME_BYTES);
+    this.#model = boundedText(model, MAX_NAME_BYTES);
+    this.#recorder.responseIds[INFERENCE_ID_HEADER] = inferenceId;
+    const call = {
+      inferenceId,
+      attempt: this.#beginAttempt(inferenceId),
+      attemptStartedAt: performance.now(),
+      isSent: false,
+      usage: undefined,
+      failure: undefined,
+    };
+    this.#inProgress.push(call);
+    return call;
+  }
+
+  #toOptions(call: ProviderCall, options: CallOptions): CallOptions {
     return {
-      end: (outcome) =>
-        this.#recorder.attemptEnd(attempt, { durationMs: performance.now() - startedAt, ...outcome }),
+      ...options,
+      ...(this.memory && { memory: this.memory }),
+      caller: this.#recorder.call.caller,
+      inferenceId: call.inferenceId,
+      onTarget: (target) => {
+        this.#noteTarget(target);
+        // Middleware may send a call again, or to another provider.
+        if (call.isSent) {
+          this.#endAttempt(call, true);
+          call.attempt = this.#beginAttempt(call.inferenceId);
+          call.attemptStartedAt = performance.now();
+        }
+        call.isSent = true;
+        options.onTarget?.(target);
+      },
     };
   }
 
-  #totalUsage(): Usage | undefined {
-    let total = this.#usage;
-    for (const { usage } of this.#underWay) total = addUsages(total, usage);
-    return total;
+  /** Reports a request to the provider that is the latest target. */
+  #beginAttempt(inferenceId: string): Attempt {
+    const attempt = { inferenceId, provider: this.#provider, model: this.#model };
+    this.#recorder.attempt(attempt);
+    return attempt;
   }
 
-  #takeEvents(call: RecordedCall, batch: readonly StreamEvent[]): void {
+  #endAttempt({ attempt, attemptStartedAt, failure, usage }: ProviderCall, isRepeated: boolean): void {
+    this.#recorder.attemptEnd(attempt, {
+      durationMs: performance.now() - attemptStartedAt,
+      isRepeated,
+      error: isRepeated ? undefined : failure,
+      usage: isRepeated ? undefined : usage,
+    });
+  }
+
+  /** Records the end of a call. Returns false if it had ended before. */
+  #end(call: ProviderCall): boolean {
+    const index = this.#inProgress.indexOf(call);
+    if (index < 0) return false;
+    this.#inProgress.splice(index, 1);
+    this.#usage = addUsages(this.#usage, call.usage);
+    this.#endAttempt(call, false);
+    return true;
+  }
+
+  #noteFailure(call: ProviderCall, thrown: unknown): void {
+    const error = toSdkError(thrown);
+    call.failure = error;
+    call.usage = error.usage ?? call.usage;
+    if (error instanceof ProviderError) this.#noteTarget({ provider: error.provider, model: "" });
+  }
+
+  #noteEvents(call: ProviderCall, batch: Batch): void {
     // Events are inspected one by one only until the first output; the event that ends a stream is the last of its
     // batch.
-    if (!this.#hasOutput) for (const event of batch) this.#takeBeginning(event);
+    if (!this.#hasOutput) this.#noteBeginning(batch);
     const last = batch.at(-1)?.event;
     if (last?.case === "finish" && last.value.response !== undefined && isCacheHit(last.value.response))
       return;
     if (last?.case === "finish" || last?.case === "error") call.usage = last.value.usage;
   }
 
-  #takeBeginning({ event }: StreamEvent): void {
-    if (event.case === "streamStart") this.#takeTarget(event.value);
-    else if (!this.#hasOutput && isOutput(event)) {
+  #noteBeginning(batch: Batch): void {
+    for (const { event } of batch) {
+      if (event.case === "streamStart") this.#noteTarget(event.value);
+      if (this.#hasOutput || !isOutput(event)) continue;
       this.#hasOutput = true;
       this.#recorder.firstOutput({ provider: this.#provider, model: this.#model });
     }
   }
 
-  /** Clients and servers choose the names, which may have any length. */
-  #takeTarget({ provider, model }: { provider: string; model: string }): void {
-    this.#provider = bounded(provider) || this.#provider;
-    this.#model = bounded(model) || this.#model;
+  /** Clients and servers choose the names, which may have any length. An empty one is unknown. */
+  #noteTarget({ provider, model }: CallTarget): void {
+    if (provider !== "" && provider !== this.#provider)
+      this.#provider = boundedText(provider, MAX_NAME_BYTES);
+    if (model !== "" && model !== this.#model) this.#model = boundedText(model, MAX_NAME_BYTES);
   }
 }
 
 function addUsages(a: Usage | undefined, b: Usage | undefined): Usage | undefined {
   return a === undefined || b === undefined ? (a ?? b) : addUsage(a, b);
-}
-
-function bounded(name: string): string {
-  return boundedText(name, MAX_NAME_BYTES);
 }
 
 /** Whether an event holds output of the model, or begins a tool call. */

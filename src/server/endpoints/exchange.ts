@@ -3,40 +3,41 @@
 import { Code } from "@connectrpc/connect";
 import { InternalError, type SDKError } from "../../core/errors.ts";
 import { runInTurn } from "../../core/loop-turns.ts";
-import type { Endpoint, EndpointResponse, EndpointRoute } from "../../http/endpoint.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
+import type { EndpointResponse, EndpointRoute } from "../../http/endpoint.ts";
 import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
-import type { CallSignals } from "../calls/call-signal.ts";
-import type { Inference } from "../calls/inference.ts";
+import { type CallsInProgress, type CallWork, createDisconnect } from "../calls/call-context.ts";
 import { InferenceRecord } from "../calls/inference-record.ts";
-import { createRecordedClient } from "../calls/recorded-calls.ts";
-import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
+import {
+  FlushedResponse,
+  PeerClosedError,
+  SLICE_BYTES,
+  type UnsentResponses,
+} from "../http/flushed-response.ts";
 import { endPaced } from "../http/paced-writer.ts";
-import { PeerClosedError } from "../http/peer-closed-error.ts";
 import { discardBody } from "../http/request-body.ts";
-import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { Intake } from "../requests/intake.ts";
 import { toRefusalError } from "../requests/refusals.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
 import { getCode } from "../status/status-code.ts";
+import { disconnectedOutcome, type TransportOutcome } from "../telemetry/call-observer.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
-import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 import type { WebSockets } from "../websocket/web-sockets.ts";
 import { toEndpointRequest } from "./request.ts";
 
 /** The parts that all requests of an API share. */
-export interface EndpointParts {
+export interface ApiParts {
   /** Calls the models. */
-  readonly inference: Inference;
+  readonly client: ModelClient;
   readonly intake: Intake;
   readonly unsent: UnsentResponses;
-  /** The signals of the requests in progress. */
-  readonly signals: CallSignals;
+  /** The requests in progress. */
+  readonly calls: CallsInProgress;
   readonly sockets: WebSockets;
 }
 
 /** A request and the parts that serve it. */
-export interface ExchangeOptions extends EndpointParts {
-  readonly endpoint: Endpoint;
+export interface ExchangeOptions extends ApiParts {
   readonly route: EndpointRoute;
   readonly request: HttpRequest;
   readonly response: HttpResponse;
@@ -46,36 +47,37 @@ export interface ExchangeOptions extends EndpointParts {
 /**
  * Serves a request. Resolves with its outcome when its response is flushed or the peer has disconnected; never rejects.
  */
-export async function serveEndpoint(options: ExchangeOptions): Promise<TransportOutcome> {
-  const exchange = new EndpointExchange(options);
+export async function serveApi(options: ExchangeOptions): Promise<TransportOutcome> {
+  const exchange = new ApiExchange(options);
   const outcome = await exchange.serve();
   discardBody(options.request);
   return outcome;
 }
 
-class EndpointExchange {
+class ApiExchange {
   readonly #options: ExchangeOptions;
   readonly #writer: BodyResponse;
   readonly #record: InferenceRecord;
-  readonly #peer = new AbortController();
+  readonly #work: CallWork;
   #outcome: TransportOutcome = { code: undefined, disconnected: false };
 
   constructor(options: ExchangeOptions) {
-    const { response, unsent, inference, recorder } = options;
+    const { response, unsent, client, recorder, calls } = options;
     this.#options = options;
     this.#writer = new BodyResponse(response, unsent);
-    this.#record = new InferenceRecord(inference, recorder);
+    this.#record = new InferenceRecord(client, recorder);
+    this.#work = calls.begin();
     response.once("close", () => runInTurn(() => this.#onClose()));
   }
 
   async serve(): Promise<TransportOutcome> {
-    const { recorder, response, signals } = this.#options;
-    const call = signals.open(this.#peer.signal);
+    const { recorder, response, calls } = this.#options;
+    const { signal } = this.#work;
     let share: RequestShare | undefined;
     try {
       share = this.#options.intake.memory.begin(recorder.call.caller.name);
       this.#record.memory = share.memory.runAnswers;
-      const answer = await this.#answer(call.signal, share);
+      const answer = await this.#answer(signal, share);
       if (answer.body instanceof Uint8Array) share.memory.shrink(answer.body.byteLength);
       await this.#writer.send(answer, recorder.responseIds);
     } catch (thrown) {
@@ -87,15 +89,15 @@ class EndpointExchange {
       }
     }
     share?.release();
-    call.release();
-    this.#record.end(call.signal);
+    calls.end(this.#work);
+    this.#record.end(signal);
     return this.#writer.disconnected ? disconnectedOutcome() : this.#outcome;
   }
 
   #onClose(): void {
     if (this.#writer.ended) return;
     this.#writer.disconnect();
-    this.#peer.abort();
+    this.#work.abort(createDisconnect());
   }
 
   #isPeerGone(thrown: unknown): boolean {
@@ -103,9 +105,9 @@ class EndpointExchange {
   }
 
   async #answer(signal: AbortSignal, share: RequestShare): Promise<EndpointResponse> {
-    const { endpoint, route, request, intake, inference, recorder } = this.#options;
+    const { route, request, intake, recorder } = this.#options;
     const { caller } = recorder.call;
-    const client = createRecordedClient(this.#record, inference);
+    const client = this.#record.toClient();
     const noteFailure = (error: SDKError) => this.#note(error);
     try {
       return await route.serve(
@@ -115,14 +117,14 @@ class EndpointExchange {
       if (this.#isPeerGone(thrown)) throw thrown;
       const error = new InternalError("internal error", { cause: thrown });
       this.#note(error, thrown);
-      return endpoint.fail(error);
+      return route.fail(error);
     }
   }
 
   #refuse(error: SDKError): Promise<void> {
-    const { endpoint, recorder } = this.#options;
+    const { route, recorder } = this.#options;
     this.#note(error);
-    return this.#writer.send(endpoint.fail(error), recorder.responseIds);
+    return this.#writer.send(route.fail(error), recorder.responseIds);
   }
 
   #note(error: SDKError, fault?: unknown): void {

@@ -4,28 +4,26 @@ import type { SDKError } from "../../core/errors.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { EndpointRoute } from "../../http/endpoint.ts";
-import type { CallSignal } from "../calls/call-signal.ts";
+import { type CallWork, createDisconnect } from "../calls/call-context.ts";
 import { InferenceRecord } from "../calls/inference-record.ts";
-import { createRecordedClient } from "../calls/recorded-calls.ts";
-import type { UpgradedConnection } from "../http/http-api.ts";
-import { PeerClosedError } from "../http/peer-closed-error.ts";
+import { PeerClosedError } from "../http/flushed-response.ts";
+import type { UpgradedConnection } from "../http/route.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
 import { getCode } from "../status/status-code.ts";
-import type { TransportOutcome } from "../telemetry/outcome.ts";
-import { closeCodes } from "../websocket/close-codes.ts";
-import { discardRest, SocketChannel } from "../websocket/socket-channel.ts";
-import type { EndpointParts } from "./exchange.ts";
+import type { TransportOutcome } from "../telemetry/call-observer.ts";
+import { closeCodes, discardRest, SocketChannel } from "../websocket/socket-channel.ts";
+import type { ApiParts } from "./exchange.ts";
 import { toEndpointRequest } from "./request.ts";
 
 /** A socket and the parts that serve it. */
-export interface SocketExchangeOptions extends EndpointParts {
+export interface SocketExchangeOptions extends ApiParts {
   readonly route: EndpointRoute & Required<Pick<EndpointRoute, "connect">>;
   readonly upgraded: UpgradedConnection;
 }
 
 /** Serves a socket. Resolves with its outcome when it is closed; never rejects. */
-export async function serveEndpointSocket(options: SocketExchangeOptions): Promise<TransportOutcome> {
-  const { upgraded, intake, signals, sockets } = options;
+export async function serveApiSocket(options: SocketExchangeOptions): Promise<TransportOutcome> {
+  const { upgraded, intake, calls, sockets } = options;
   const owner = upgraded.recorder.call.caller.name;
   let share: RequestShare;
   if (!sockets.admits(owner)) return refuse(upgraded, "too many sockets of this access key are open");
@@ -34,11 +32,10 @@ export async function serveEndpointSocket(options: SocketExchangeOptions): Promi
   } catch {
     return refuse(upgraded, "too many calls are in progress");
   }
-  const peer = new AbortController();
-  const call = signals.open(peer.signal);
-  const outcome = await serve(options, { share, call, peer });
+  const work = calls.begin();
+  const outcome = await serve(options, share, work);
   share.release();
-  call.release();
+  calls.end(work);
   return outcome;
 }
 
@@ -49,26 +46,26 @@ function refuse(upgraded: UpgradedConnection, reason: string): TransportOutcome 
 }
 
 async function serve(
-  { route, upgraded, intake, unsent, inference, sockets }: SocketExchangeOptions,
-  parts: { readonly share: RequestShare; readonly call: CallSignal; readonly peer: AbortController },
+  { route, upgraded, intake, unsent, client: models, sockets }: SocketExchangeOptions,
+  share: RequestShare,
+  work: CallWork,
 ): Promise<TransportOutcome> {
   const { socket, connection, request, recorder, admit } = upgraded;
-  const { share, call, peer } = parts;
   const { limits } = intake;
   const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
   const onClose = () => {
-    peer.abort();
+    work.abort(createDisconnect());
     onClosed();
   };
-  const record = new InferenceRecord(inference, recorder);
+  const record = new InferenceRecord(models, recorder);
   let outcome: TransportOutcome = { code: undefined, disconnected: false };
   const noteFailure = (error: SDKError) => {
     record.fail(error);
     outcome = { code: getCode(error.kind), disconnected: false };
   };
-  const client = createRecordedClient(record, inference);
+  const client = record.toClient();
   const { caller } = recorder.call;
-  const { signal } = call;
+  const { signal } = work;
   const channel = new SocketChannel({
     socket,
     connection,

@@ -5,9 +5,10 @@
  */
 import { cors } from "@connectrpc/connect";
 import { SDK_HEADERS } from "../../endpoints/sdk-headers.ts";
+import { WARNINGS_HEADER } from "../../http/warnings-header.ts";
 import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
-import { INFERENCE_ID_HEADER, REQUEST_ID_HEADER } from "../base/id-headers.ts";
 import { RETRY_AFTER_HEADER, RETRY_PUSHBACK_TRAILER } from "../status/status.ts";
+import { INFERENCE_ID_HEADER, REQUEST_ID_HEADER } from "../telemetry/call-ids.ts";
 
 /** Which browsers may call. */
 export interface CorsOptions {
@@ -46,6 +47,7 @@ const EXPOSED_HEADERS = [
   INFERENCE_ID_HEADER,
   RETRY_AFTER_HEADER,
   RETRY_PUSHBACK_TRAILER,
+  WARNINGS_HEADER,
 ].join(", ");
 
 const ALLOWED_HEADERS = [

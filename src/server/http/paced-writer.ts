@@ -4,7 +4,7 @@
  */
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { HttpResponse } from "../base/http-types.ts";
-import { PeerClosedError } from "./peer-closed-error.ts";
+import { PeerClosedError } from "./flushed-response.ts";
 
 /**
  * Writes bytes. Resolves when they are flushed: HTTP/2's flow control has let them pass, and the kernel has them.

@@ -1,7 +1,6 @@
 /** Answers to requests that reach no RPC, in the form of the client's protocol. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { UniversalHandler } from "@connectrpc/connect/protocol";
-import { encodeEnvelope } from "@connectrpc/connect/protocol";
+import { encodeEnvelope, type UniversalHandler } from "@connectrpc/connect/protocol";
 import {
   codeToHttpStatus,
   createEndStreamSerialization,
@@ -9,13 +8,12 @@ import {
   errorToJsonBytes,
 } from "@connectrpc/connect/protocol-connect";
 import type { SDKError } from "../../core/errors.ts";
-import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
-import { EVENT_STREAM, NDJSON } from "../base/line-types.ts";
+import { EVENT_STREAM, type HttpRequest, type HttpResponse, NDJSON } from "../base/http-types.ts";
 import { endWithHeaders } from "../http/paced-writer.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { RETRY_AFTER_HEADER, toConnectError } from "../status/status.ts";
 import { toTrailers } from "../status/trailers.ts";
-import type { TransportOutcome } from "../telemetry/outcome.ts";
+import type { TransportOutcome } from "../telemetry/call-observer.ts";
 
 /** The reason to reject a request before a service sees it. */
 export interface Rejection {

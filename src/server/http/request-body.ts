@@ -1,6 +1,11 @@
 import { constants } from "node:http2";
 import type { HttpRequest } from "../base/http-types.ts";
+import type { Limits } from "../base/limits.ts";
 import type { Arrival, ArrivalWatch } from "../requests/arrival-watch.ts";
+import { type Compression, decompress } from "../requests/decompress.ts";
+import { GrowingBuffer } from "../requests/growing-buffer.ts";
+import { tooLarge } from "../requests/refusals.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
 
 /** Options for reading a body. */
 export interface BodyReader {
@@ -98,4 +103,43 @@ class BodyWait implements Arrival {
       if (signal?.aborted) onAbort();
     });
   }
+}
+
+/** A body that holds a single message, and the share that accounts for its memory. */
+export interface WholeBody {
+  /** The bytes of the body as they arrive. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** The header `content-length`. */
+  readonly announced: string | undefined;
+  readonly compression: Compression | undefined;
+  readonly share: RequestShare;
+  readonly limits: Limits;
+}
+
+/**
+ * Reads a body to its end and decompresses it.
+ * @throws ConnectError RESOURCE_EXHAUSTED if it exceeds a limit, or if there is no memory for it.
+ */
+export async function readWholeBody({
+  chunks,
+  announced = "0",
+  compression,
+  share,
+  limits,
+}: WholeBody): Promise<Uint8Array> {
+  const { maxMessageBytes } = limits;
+  const announcedBytes = Number(announced);
+  if (announcedBytes > maxMessageBytes) throw tooLarge(`${announcedBytes} bytes`, maxMessageBytes);
+  if (announcedBytes > 0) share.expect(announcedBytes);
+  const body = new GrowingBuffer();
+  for await (const chunk of chunks) {
+    share.take(chunk.byteLength);
+    body.append(chunk);
+    if (body.length > maxMessageBytes) throw tooLarge("more", maxMessageBytes);
+  }
+  const bytes = body.take();
+  if (compression === undefined) return bytes;
+  const plain = await decompress(bytes, compression, share, limits);
+  share.give(bytes.byteLength);
+  return plain;
 }

@@ -1,13 +1,10 @@
-import type { Caller } from "../../core/caller.ts";
-import type { AccessControl } from "../access/access-control.ts";
+import { readTraceContext } from "../../core/trace-context.ts";
+import { type AccessControl, openAdmission } from "../access/access-control.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../base/http-types.ts";
-import { getRequestId, REQUEST_ID_HEADER } from "../base/id-headers.ts";
-import { createCall } from "../telemetry/call.ts";
+import { getRequestId, REQUEST_ID_HEADER } from "../telemetry/call-ids.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
-import { readTraceContext } from "../telemetry/trace-context.ts";
 import type { HostCheck } from "./host.ts";
-import { getPath, type HttpApi, type HttpRoute } from "./http-api.ts";
 import type { OriginCheck } from "./origin.ts";
 import {
   FORBIDDEN_ORIGIN,
@@ -17,11 +14,12 @@ import {
   sendRejection,
   unknownPath,
 } from "./rejection.ts";
+import { type FindRoute, getPath, type Route } from "./route.ts";
 
 /** The parts of a request handler. */
 export interface RequestHandlerOptions {
-  /** Asked in this order for the route of a request. A request without a route is answered by `fallbackApi`. */
-  readonly apis: readonly HttpApi[];
+  /** Asked in this order for the route of a request. */
+  readonly routes: readonly FindRoute[];
   readonly checkHost: HostCheck;
   readonly checkOrigin: OriginCheck;
   /** Undefined if requests need no access key. */
@@ -29,17 +27,25 @@ export interface RequestHandlerOptions {
   readonly observers: readonly CallObserver[];
 }
 
+/** Creates the handler that serves the requests of a listener by their routes. */
 export function createRequestHandler(checks: RequestChecks): HttpHandler {
   return (request, response) => {
     // Writers get errors by a callback; without a listener the event would end the process.
     response.on("error", () => {});
     const checked = checks.check(request, response);
     if (checked === "answered") return;
-    const { found, recorder, rejection } = checked;
-    const { api, route } = found;
-    if (rejection !== undefined) recorder.end(api.reject(request, response, rejection));
+    const { route, recorder, rejection } = checked;
+    if (rejection !== undefined) recorder.end(route.reject(request, response, rejection));
     else void route.serve(request, response, recorder).then((outcome) => recorder.end(outcome));
   };
+}
+
+/** A request whose checks are done. */
+export interface CheckedRequest {
+  readonly route: Route;
+  readonly recorder: CallRecorder;
+  /** The reason not to serve the request. */
+  readonly rejection: Rejection | undefined;
 }
 
 /** The checks that every request of a listener passes before it is served: its route, and whether it is admitted. */
@@ -50,29 +56,42 @@ export class RequestChecks {
     this.#options = options;
   }
 
-  /** Returns the route of a request. */
-  find(request: HttpRequest): FoundRoute {
-    return findRoute(this.#options.apis, request);
+  /** Returns the route of a request. A path that has none gets a route that says so. */
+  find(request: HttpRequest): Route {
+    const path = getPath(request);
+    for (const find of this.#options.routes) {
+      const route = find(path, request.method ?? "");
+      if (route !== undefined) return route;
+    }
+    return UNKNOWN;
   }
 
-  /** Checks the host, the origin and the access key of a request, and begins to report it to observers. */
+  /**
+   * Checks the host, the origin and the access key of a request before its body is read, and begins to report it to
+   * observers. Answers it if it is a preflight.
+   */
   check(request: HttpRequest, response: HttpResponse): CheckedRequest | "answered" {
-    const found = this.find(request);
-    const { route } = found;
-    const requestId = getRequestId(request.headers[REQUEST_ID_HEADER]);
+    const { checkHost, checkOrigin, access, observers } = this.#options;
+    const { headers, httpVersion } = request;
+    const route = this.find(request);
+    const requestId = getRequestId(headers[REQUEST_ID_HEADER]);
     response.setHeader(REQUEST_ID_HEADER, requestId);
-    const verdict = check(this.#options, route, request, response);
-    if (verdict === "answered") return verdict;
-    const call = createCall({
-      rpc: route.name,
-      requestId,
-      httpVersion: request.httpVersion,
-      protocol: route.protocol ?? createProtocol(request),
-      caller: verdict.caller,
-      trace: readTraceContext(request.headers),
-    });
-    const recorder = new CallRecorder(call, route.isObserved ? this.#options.observers : []);
-    return { found, recorder, rejection: verdict.rejection };
+    let admission = openAdmission;
+    let rejection: Rejection | undefined;
+    if (!checkHost(request)) rejection = forbiddenHost(headers.host);
+    else {
+      const origin = checkOrigin(request, response);
+      if (origin === "answered") return origin;
+      if (origin === "rejected") rejection = FORBIDDEN_ORIGIN;
+      else if (access !== undefined && route.isOpen !== true) admission = access.admit(headers);
+    }
+    const { caller, refusal } = admission;
+    if (refusal !== undefined) rejection = rejectionOfError(refusal);
+    const protocol = route.protocol ?? findProtocol(request);
+    const trace = readTraceContext(headers);
+    const call = { rpc: route.name, requestId, httpVersion, protocol, caller, trace };
+    const recorder = new CallRecorder(call, route.isObserved ? observers : []);
+    return { route, recorder, rejection };
   }
 
   /** Counts a further request of the caller of a request. Throws SDKError if it is refused. */
@@ -80,51 +99,6 @@ export class RequestChecks {
     const refusal = this.#options.access?.admit(headers).refusal;
     if (refusal !== undefined) throw refusal;
   }
-}
-
-/** A request whose checks are done. */
-export interface CheckedRequest {
-  readonly found: FoundRoute;
-  readonly recorder: CallRecorder;
-  /** The reason not to serve the request. */
-  readonly rejection: Rejection | undefined;
-}
-
-/** Whether a request may be served, and its caller. */
-interface Verdict {
-  readonly caller?: Caller;
-  readonly rejection?: Rejection;
-}
-
-/** Checks a request before its body is read. Answers it if it is a preflight. */
-function check(
-  { checkHost, checkOrigin, access }: RequestHandlerOptions,
-  { isOpen = false }: HttpRoute,
-  request: HttpRequest,
-  response: HttpResponse,
-): Verdict | "answered" {
-  if (!checkHost(request)) return { rejection: forbiddenHost(request.headers.host) };
-  const origin = checkOrigin(request, response);
-  if (origin === "answered") return origin;
-  if (origin === "rejected") return { rejection: FORBIDDEN_ORIGIN };
-  if (isOpen || access === undefined) return {};
-  const { caller, refusal } = access.admit(request.headers);
-  return refusal === undefined ? { caller } : { caller, rejection: rejectionOfError(refusal) };
-}
-
-/** A route, and the API that has it. */
-export interface FoundRoute {
-  readonly api: HttpApi;
-  readonly route: HttpRoute;
-}
-
-function findRoute(apis: readonly HttpApi[], request: HttpRequest): FoundRoute {
-  const path = getPath(request);
-  for (const api of apis) {
-    const route = api.find(path, request.method ?? "");
-    if (route !== undefined) return { api, route };
-  }
-  return { api: fallbackApi, route: fallbackApi.find() };
 }
 
 const PROTOCOLS: readonly (readonly [RegExp, string])[] = [
@@ -136,17 +110,15 @@ const PROTOCOLS: readonly (readonly [RegExp, string])[] = [
 /**
  * Returns the RPC protocol of a request by its content type, or by its query for Connect's GET without a content type.
  */
-function createProtocol({ headers, url = "" }: HttpRequest): string {
+function findProtocol({ headers, url = "" }: HttpRequest): string {
   const type = headers["content-type"];
   if (type === undefined) return /[?&]connect=v1(?:&|$)/.test(url) ? "connect" : "";
   return PROTOCOLS.find(([pattern]) => pattern.test(type))?.[1] ?? "";
 }
 
-const UNKNOWN: HttpRoute = {
+const UNKNOWN: Route = {
   name: "unknown",
   isObserved: true,
   serve: async (request, response) => sendRejection(request, response, unknownPath(getPath(request))),
+  reject: sendRejection,
 };
-
-/** Takes every request that no other API takes, and answers that there is nothing at its path. */
-const fallbackApi = { find: () => UNKNOWN, reject: sendRejection } satisfies HttpApi;

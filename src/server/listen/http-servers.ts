@@ -1,11 +1,11 @@
 /** The two HTTP servers behind a listener. Both get their connections from it; neither listens itself. */
 import { createServer as createHttp1Server, type Server as Http1Server } from "node:http";
-import { createServer as createHttp2Server, type Http2Server } from "node:http2";
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { Socket } from "node:net";
 import type { HttpHandler, StreamHandler, UpgradeHandler } from "../base/http-types.ts";
 import type { Limits } from "../base/limits.ts";
 import { injectStream, startConnectionChecks } from "../internals/node-http.ts";
-import { serveFairly } from "./fair-streams.ts";
+import { Http2Connection, type ServeStream } from "./http2-connection.ts";
 
 /** Creates an HTTP/1.1 server, which must be closed when its last connection is closed. */
 export function createHttp1(limits: Limits, handler: HttpHandler, upgrades?: UpgradeHandler): Http1Server {
@@ -35,10 +35,19 @@ export function createHttp1(limits: Limits, handler: HttpHandler, upgrades?: Upg
 /**
  * Creates an HTTP/2 server without TLS, with our limits.
  * @param streams Asked first. Streams that it does not take become requests and responses for the handler.
+ * @param onConnection Called with each new connection.
  */
-export function createHttp2(limits: Limits, handler: HttpHandler, streams?: StreamHandler): Http2Server {
+export function createHttp2(
+  limits: Limits,
+  handler: HttpHandler,
+  streams: StreamHandler | undefined,
+  onConnection: (connection: Http2Connection, session: ServerHttp2Session) => void,
+): Http2Server {
   // Has no connections: it turns streams into requests and responses.
   const requests = createHttp2Server(handler);
+  const serve: ServeStream = (stream, headers, flags, rawHeaders) => {
+    if (!streams?.(stream, headers)) injectStream(requests, stream, headers, flags, rawHeaders);
+  };
   const server = createHttp2Server({
     settings: {
       maxConcurrentStreams: limits.maxConcurrentStreams,
@@ -54,13 +63,10 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
     // without knowing. Refused streams are retried; by default the 101st would end the connection.
     maxSessionRejectedStreams: limits.streamResetBurst,
   });
-  server.on(
-    "stream",
-    serveFairly((stream, headers, ...rest) => {
-      if (!streams?.(stream, headers)) injectStream(requests, stream, headers, ...rest);
-    }),
-  );
-  server.on("session", (session) => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
+  server.on("session", (session) => {
+    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    onConnection(new Http2Connection(session, limits, serve), session);
+  });
   return server;
 }
 

@@ -1,24 +1,16 @@
 /** One port for all protocols: HTTP/1.1 and HTTP/2 on the same addresses, distinguished by their first bytes. */
 
 import type { Server as Http1Server } from "node:http";
-import type { Http2Server, ServerHttp2Session } from "node:http2";
+import type { Http2Server } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
-import type {
-  HttpHandler,
-  HttpRequest,
-  HttpResponse,
-  StreamHandler,
-  UpgradeHandler,
-} from "../base/http-types.ts";
+import type { HttpHandler, HttpResponse, StreamHandler, UpgradeHandler } from "../base/http-types.ts";
 import type { Limits } from "../base/limits.ts";
 import { injectConnection } from "../internals/node-http.ts";
 import type { Intake } from "../requests/intake.ts";
 import { parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
-import { limitConnection } from "./connection-limits.ts";
-import { readFairly } from "./fair-streams.ts";
-import { closeGracefully } from "./goaway.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
+import type { Http2Connection } from "./http2-connection.ts";
 import { serveOneByOne } from "./one-by-one.ts";
 
 /** The parts of a listener. */
@@ -79,10 +71,10 @@ class ConnectionHandler {
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
   readonly #undecided = new Set<Socket>();
-  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #http2Connections = new Set<Http2Connection>();
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
-  readonly #stopKeepalive: () => void;
+  readonly #keepalive: NodeJS.Timeout;
   #draining = false;
   #closed: Promise<void> | undefined;
 
@@ -91,18 +83,20 @@ class ConnectionHandler {
     const { limits } = intake;
     this.#options = options;
     this.#limits = limits;
-    this.#http1 = createHttp1(
-      limits,
-      (request, response) => this.#handle(handler, request, response),
-      upgrades,
-    );
-    this.#http2 = createHttp2(
-      limits,
-      (request, response) => this.#handle(handler, request, response),
-      streams,
-    );
-    this.#http2.on("session", (session) => this.#track(session));
-    this.#stopKeepalive = startKeepalive(this.#sessions, limits.keepaliveIntervalMs);
+    const handle: HttpHandler = (request, response) => {
+      if (request.httpVersionMajor === 1) this.#keepDrainable(response);
+      handler(request, response);
+    };
+    this.#http1 = createHttp1(limits, handle, upgrades);
+    this.#http2 = createHttp2(limits, handle, streams, (connection, session) => {
+      this.#http2Connections.add(connection);
+      session.once("close", () => this.#http2Connections.delete(connection));
+      if (this.#draining) connection.closeGracefully();
+    });
+    // One timer for all connections.
+    this.#keepalive = setInterval(() => {
+      for (const connection of this.#http2Connections) connection.checkPeer();
+    }, limits.keepaliveIntervalMs);
   }
 
   /** Creates a server for one address, without binding it. */
@@ -118,14 +112,14 @@ class ConnectionHandler {
   drain(): Promise<void> {
     const closed = this.#stopAccepting();
     for (const socket of this.#undecided) socket.destroy();
-    for (const session of this.#sessions) closeGracefully(session);
+    for (const connection of this.#http2Connections) connection.closeGracefully();
     this.#http1.closeIdleConnections();
     return closed;
   }
 
   close(): Promise<void> {
     const closed = this.#stopAccepting();
-    for (const session of this.#sessions) session.destroy();
+    for (const connection of this.#http2Connections) connection.destroy();
     for (const socket of this.#sockets) socket.destroy();
     return closed;
   }
@@ -160,19 +154,6 @@ class ConnectionHandler {
     injectConnection(this.#http2, socket);
   }
 
-  #track(session: ServerHttp2Session): void {
-    this.#sessions.add(session);
-    session.once("close", () => this.#sessions.delete(session));
-    limitConnection(session, this.#limits);
-    readFairly(session);
-    if (this.#draining) closeGracefully(session);
-  }
-
-  #handle(handler: HttpHandler, request: HttpRequest, response: HttpResponse): void {
-    if (request.httpVersionMajor === 1) this.#keepDrainable(response);
-    handler(request, response);
-  }
-
   /** Closes an HTTP/1.1 connection after its response if it is busy when the drain starts. */
   #keepDrainable(response: HttpResponse): void {
     if (this.#draining) response.setHeader("connection", "close");
@@ -187,7 +168,7 @@ class ConnectionHandler {
   }
 
   #stopTimers(): void {
-    this.#stopKeepalive();
+    clearInterval(this.#keepalive);
     this.#options.intake.arrivals.stop();
     // Stops its connection checks. The error would say that the server never listened itself.
     this.#http1.close(() => {});
@@ -197,30 +178,6 @@ class ConnectionHandler {
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
-  });
-}
-
-/**
- * Detects peers that vanished: pings every session, and destroys one that has not answered when the next ping is due.
- * One timer for all sessions.
- * @returns A function that stops the checks.
- */
-function startKeepalive(sessions: ReadonlySet<ServerHttp2Session>, intervalMs: number): () => void {
-  const waiting = new WeakSet<ServerHttp2Session>();
-  const timer = setInterval(() => {
-    for (const session of sessions) {
-      if (waiting.has(session)) session.destroy();
-      else ping(session, waiting);
-    }
-  }, intervalMs);
-  return () => clearInterval(timer);
-}
-
-function ping(session: ServerHttp2Session, waiting: WeakSet<ServerHttp2Session>): void {
-  if (session.destroyed) return;
-  waiting.add(session);
-  session.ping((error) => {
-    if (error === null) waiting.delete(session);
   });
 }
 

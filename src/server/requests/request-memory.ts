@@ -1,8 +1,7 @@
-import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { CallMemory } from "../../core/call-memory.ts";
 import type { MemoryAccount } from "../../core/memory-account.ts";
-import { FREE_BYTES, getCountedBytes, type MemoryShare } from "../../core/memory-pool.ts";
-import type { HeapLimits } from "../base/memory-limits.ts";
+import { FREE_BYTES, getCountedBytes } from "../../core/memory-pool.ts";
+import type { HeapLimits } from "../base/limits.ts";
 import { toConnectError } from "../status/status.ts";
 import { tooManyCalls, tooManyCallsOfOwner } from "./refusals.ts";
 
@@ -149,22 +148,10 @@ export class RequestShare {
   #set(bytes: number): void {
     // A late read of an ended call keeps nothing.
     if (this.#isReleased) return;
-    this.#requests.change(getCountedBytes(this.#bytes), getCountedBytes(bytes), this.#owner);
+    const before = getCountedBytes(this.#bytes);
+    const counted = getCountedBytes(bytes);
+    // Most requests are so small that nothing is counted.
+    if (counted !== before) this.#requests.change(before, counted, this.#owner);
     this.#bytes = bytes;
   }
-}
-
-/** Key under which a transport puts the share of a call into its context values. */
-export const requestShareKey = createContextKey<RequestShare | undefined>(undefined, {
-  description: "the memory of the call being served",
-});
-
-/** Returns the memory for the responses of a service's call. Undefined if the transport has set none. */
-export function answerMemory(context: Pick<HandlerContext, "values">): MemoryShare | undefined {
-  return getRequestShare(context)?.memory.answers;
-}
-
-/** Returns the share of a service's call. Undefined if the transport has set none. */
-export function getRequestShare({ values }: Pick<HandlerContext, "values">): RequestShare | undefined {
-  return values.get(requestShareKey);
 }

@@ -7,10 +7,10 @@ import {
   ListModelsResponseSchema,
   type ModelInfo,
 } from "../../gen/outrigger/v1/catalog_service_pb.ts";
+import { getServedCall } from "../calls/call-context.ts";
 import { createService, type Service } from "../calls/service.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { toConnectError } from "../status/status.ts";
-import { createRecorder } from "../telemetry/call-recorder.ts";
 
 /** The lookups of the model catalog that CatalogService calls. */
 export type Catalog = Pick<ModelCatalog, "getModelInfo" | "listModels" | "getLatestModel">;
@@ -78,7 +78,7 @@ function answer<Output>(context: HandlerContext, look: () => Output): Output {
     return look();
   } catch (thrown) {
     const error = toSdkError(thrown);
-    createRecorder(context).report({ error });
+    getServedCall(context).recorder.report({ error });
     throw toConnectError(error);
   }
 }

@@ -1,7 +1,7 @@
 import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
 import { GenerationService } from "../../gen/outrigger/v1/generation_service_pb.ts";
-import { CallSignals } from "../calls/call-signal.ts";
-import type { Inference } from "../calls/inference.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
+import { CallsInProgress } from "../calls/call-context.ts";
 import { createService, type Service } from "../calls/service.ts";
 
 /** Limits of GenerationService. */
@@ -13,14 +13,14 @@ export interface GenerationServiceLimits {
 /** The limits of a service that is created without limits. */
 const DEFAULT_GENERATION_LIMITS: GenerationServiceLimits = { maxGenerationSteps: 100 };
 
-/** Creates GenerationService over an inference. Independent of the protocol that carries a call. */
+/** Creates GenerationService over a client. Independent of the protocol that carries a call. */
 export function createGenerationService(
-  inference: Inference,
+  client: ModelClient,
   limits: Partial<GenerationServiceLimits> = {},
 ): Service {
-  const signals = new CallSignals();
+  const calls = new CallsInProgress();
   const { maxGenerationSteps } = { ...DEFAULT_GENERATION_LIMITS, ...limits };
-  const parts = { inference, signals, bounds: { maxSteps: maxGenerationSteps } };
+  const parts = { client, calls, bounds: { maxSteps: maxGenerationSteps } };
   return createService(
     GenerationService,
     {
@@ -36,7 +36,7 @@ export function createGenerationService(
       streamObject: (request, context) =>
         lazyStream(async () => (await loadMethods()).streamObject(parts, request, context)),
     },
-    { cutOff: () => signals.cutOff() },
+    { cutOff: () => calls.cutOff() },
   );
 }
 

@@ -5,9 +5,10 @@ import {
   type HealthCheckResponse,
   HealthCheckResponseSchema,
   HealthListResponseSchema,
-  type Health as HealthService,
+  Health as HealthService,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from "../../gen/grpc/health/v1/health_pb.ts";
+import { createService, type Service } from "../calls/service.ts";
 import { boundedText } from "../status/bounded-text.ts";
 
 /** The serving status of a server, for `grpc.health.v1` and the probes of the admin listener. */
@@ -54,6 +55,11 @@ export function createHealth(serviceNames: readonly string[]): Health {
     },
     shutDown: () => shutdown.abort(),
   };
+}
+
+/** Creates `grpc.health.v1`. Needs no access key, since probes and load balancers have none. */
+export function createHealthService(health: Health): Service {
+  return createService(HealthService, health.service, { isInHealth: false, isOpen: true });
 }
 
 type StatusLookup = (service: string) => ServingStatus;

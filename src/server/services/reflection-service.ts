@@ -1,36 +1,44 @@
 import type { DescFile } from "@bufbuild/protobuf";
 import { Code, type ServiceImpl } from "@connectrpc/connect";
-import type {
-  ServerReflectionRequest as RequestV1,
-  ServerReflection as ServerReflectionV1,
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import {
+  ServerReflection as ReflectionV1,
+  type ServerReflectionRequest as RequestV1,
 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
-import type {
-  ServerReflectionRequest as RequestV1Alpha,
-  ServerReflection as ServerReflectionV1Alpha,
+import {
+  ServerReflection as ReflectionV1Alpha,
+  type ServerReflectionRequest as RequestV1Alpha,
 } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { createService, type Service } from "../calls/service.ts";
 import { boundedText } from "../status/bounded-text.ts";
-import { type ReflectionIndex, serializeWithImports } from "./reflection-index.ts";
+import { createReflectionIndex, type ReflectionIndex, serializeWithImports } from "./reflection-index.ts";
 
-/** Creates `grpc.reflection.v1`. */
-export function createReflectionV1(index: ReflectionIndex): ServiceImpl<typeof ServerReflectionV1> {
-  return {
+/** Creates `grpc.reflection` in both versions, over the descriptors of the given services and of reflection itself. */
+export function createReflectionServices(services: readonly Service[]): readonly Service[] {
+  const index = createReflectionIndex(
+    [...services.map(({ desc }) => desc), ReflectionV1, ReflectionV1Alpha],
+    // Error details travel as Any: tools look up their types to show them.
+    [file_google_rpc_error_details],
+  );
+  const v1: ServiceImpl<typeof ReflectionV1> = {
     async *serverReflectionInfo(requests) {
       for await (const [request, messageResponse] of answersTo(requests, index)) {
         yield { validHost: request.host, originalRequest: request, messageResponse };
       }
     },
   };
-}
-
-/** Creates `grpc.reflection.v1alpha`, the old name of the service, which many tools still call first. */
-export function createReflectionV1Alpha(index: ReflectionIndex): ServiceImpl<typeof ServerReflectionV1Alpha> {
-  return {
+  // The old name of the service, which many tools still call first.
+  const v1Alpha: ServiceImpl<typeof ReflectionV1Alpha> = {
     async *serverReflectionInfo(requests) {
       for await (const [request, messageResponse] of answersTo(requests, index)) {
         yield { validHost: request.host, originalRequest: request, messageResponse };
       }
     },
   };
+  return [
+    createService(ReflectionV1, v1, { isInHealth: false }),
+    createService(ReflectionV1Alpha, v1Alpha, { isInHealth: false }),
+  ];
 }
 
 /** The response of both versions, which have the same fields. */

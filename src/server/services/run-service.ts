@@ -1,17 +1,17 @@
 import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
 import { RunService } from "../../gen/outrigger/v1/run_service_pb.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { RunEngine } from "../../runs/engine.ts";
-import { CallSignals } from "../calls/call-signal.ts";
-import type { Inference } from "../calls/inference.ts";
+import { CallsInProgress } from "../calls/call-context.ts";
 import { createService, type Service } from "../calls/service.ts";
 
 /**
  * Creates RunService over an engine. Independent of the protocol that carries a call.
- * @param inference Calls the models for runs whose callers wait, so that these calls are in the callers' log lines.
+ * @param client Calls the models for runs whose callers wait, so that these calls are in the callers' log lines.
  */
-export function createRunService(engine: RunEngine, inference: Inference): Service {
-  const signals = new CallSignals();
-  const parts = { engine, inference, signals };
+export function createRunService(engine: RunEngine, client: ModelClient): Service {
+  const calls = new CallsInProgress();
+  const parts = { engine, client, calls };
   return createService(
     RunService,
     {
@@ -27,7 +27,7 @@ export function createRunService(engine: RunEngine, inference: Inference): Servi
       listRuns: async (request, context) => (await loadMethods()).listRuns(parts, request, context),
       deleteRun: async (request, context) => (await loadMethods()).deleteRun(parts, request, context),
     },
-    { cutOff: () => signals.cutOff() },
+    { cutOff: () => calls.cutOff() },
   );
 }
 

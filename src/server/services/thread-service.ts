@@ -1,13 +1,13 @@
 import { ThreadService } from "../../gen/outrigger/v1/thread_service_pb.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { RunEngine } from "../../runs/engine.ts";
-import { CallSignals } from "../calls/call-signal.ts";
-import type { Inference } from "../calls/inference.ts";
+import { CallsInProgress } from "../calls/call-context.ts";
 import { createService, type Service } from "../calls/service.ts";
 
-/** Creates ThreadService over an engine. @param inference As for RunService; these methods call no model. */
-export function createThreadService(engine: RunEngine, inference: Inference): Service {
-  const signals = new CallSignals();
-  const parts = { engine, inference, signals };
+/** Creates ThreadService over an engine. @param client As for RunService; these methods call no model. */
+export function createThreadService(engine: RunEngine, client: ModelClient): Service {
+  const calls = new CallsInProgress();
+  const parts = { engine, client, calls };
   return createService(
     ThreadService,
     {
@@ -21,7 +21,7 @@ export function createThreadService(engine: RunEngine, inference: Inference): Se
       getMessage: async (request, context) => (await loadMethods()).getMessage(parts, request, context),
       deleteMessage: async (request, context) => (await loadMethods()).deleteMessage(parts, request, context),
     },
-    { cutOff: () => signals.cutOff() },
+    { cutOff: () => calls.cutOff() },
   );
 }
 

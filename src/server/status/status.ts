@@ -1,22 +1,9 @@
 /** Converts failures to RPC statuses: our errors, and errors that a transport found. No other module does that. */
 
-import { createRegistry, type DescMessage, type Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { withImports } from "../../core/descriptor-files.ts";
-import { InvalidRequestError, invalidFields, RequestTimeoutError, type SDKError } from "../../core/errors.ts";
-import { CatalogService } from "../../gen/outrigger/v1/catalog_service_pb.ts";
-import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
+import { InvalidRequestError, RequestTimeoutError, SDKError } from "../../core/errors.ts";
 import { RunStateError } from "../../runs/errors.ts";
-import {
-  enumTypeIn,
-  isJsonFault,
-  isParseFault,
-  isWriteFault,
-  tooLargeSizes,
-  withoutQuotes,
-} from "../internals/error-texts.ts";
 import { boundedText } from "./bounded-text.ts";
-import { findJsonViolations } from "./json-violations.ts";
 import { getCode } from "./status-code.ts";
 import { type ErrorFacts, getRetryDelay, publicMessage, toDetails } from "./status-details.ts";
 
@@ -56,81 +43,58 @@ export interface Failure {
 
 /**
  * Returns the failure of a call that threw: a ConnectError as it is, with the details of our contract if a transport
- * created it; any other value is a bug of this program.
+ * created it; the status of one of our errors, which a call that ends early has; any other value is a bug of this
+ * program.
  * @param rpc Service and method of the call.
  */
 export function toFailure(thrown: unknown, rpc: string): Failure {
-  const isStatus = thrown instanceof ConnectError;
-  const fault = isStatus && !isWriteFault(thrown) ? undefined : thrown;
-  const status = isStatus ? thrown : new ConnectError("internal error", Code.Internal);
-  describeProtocolError(status, rpc);
-  return { status, fault };
-}
-
-/**
- * Rewrites a status that a transport created (a message that does not parse or is too large, an expired deadline). It
- * does so in place, because Connect sends the object that it threw. Calls of Outrigger's services get the details of
- * their contract, others code and message. A status that has details, or another code, is left alone.
- */
-export function describeProtocolError(error: ConnectError, rpc: string): void {
-  if (error.details.length > 0) return;
-  const ours = toProtocolError(error);
-  if (ours !== undefined) replace(error, toConnectError(ours), OUR_RPC.test(rpc));
-}
-
-/**
- * Rewrites the status of a request whose JSON does not fit its type, in place: names all wrong fields with their paths,
- * what was found and what was expected. Other errors, and messages of foreign services, are left alone.
- * @param desc Type of the request.
- * @param json The refused text, in UTF-8.
- */
-export function describeJsonFault(error: unknown, desc: DescMessage, json: Uint8Array): void {
-  const isOurs = error instanceof ConnectError && isJsonFault(error) && OUR_RPC.test(desc.typeName);
-  if (!isOurs || json.byteLength > MAX_SEARCHED_BYTES) return;
-  const parsed = parsedJson(json);
-  const violations = parsed === undefined ? [] : findJsonViolations(desc, parsed);
-  if (violations.length > 0) replace(error, toConnectError(invalidFields(violations)), true);
-}
-
-/** Parses JSON. Undefined if the bytes are not JSON. */
-function parsedJson(json: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(json).toString("utf8"));
-  } catch {
-    return undefined;
+  if (thrown instanceof SDKError) {
+    const status = toConnectError(thrown);
+    // Other contracts know no details of ours.
+    const isOurs = OUR_TYPE.test(rpc);
+    return { status: isOurs ? status : new ConnectError(status.rawMessage, status.code), fault: undefined };
   }
+  if (!(thrown instanceof ConnectError))
+    return { status: new ConnectError("internal error", Code.Internal), fault: thrown };
+  const error = thrown.details.length > 0 ? undefined : toProtocolError(thrown);
+  if (error !== undefined) replaceStatus(thrown, toConnectError(error), rpc);
+  return { status: thrown, fault: undefined };
 }
 
-/** Larger JSON is not searched, since that takes about as long as decoding it. */
-const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
+/** Names of our services, methods and types. */
+export const OUR_TYPE = /^outrigger\./;
 
-const OUR_RPC = /^outrigger\./;
-
-function replace(error: ConnectError, by: ConnectError, withDetails: boolean): void {
-  const { details, metadata, message, rawMessage, cause } = by;
-  const code = error.code === Code.Internal ? Code.InvalidArgument : error.code;
-  Object.assign(error, { code, message, rawMessage, cause });
-  if (!withDetails) return;
+/**
+ * Replaces a status that a transport or Connect created (a message that does not parse or is too large, an expired
+ * deadline), in place, because Connect sends the object that it threw. Calls of Outrigger's services get the details of
+ * their contract, others code and message.
+ */
+export function replaceStatus(error: ConnectError, by: ConnectError, rpc: string): void {
+  const { code, details, metadata, message, rawMessage, cause } = by;
+  // Our kinds of errors have no code for a message that is too large.
+  const kept = error.code === Code.ResourceExhausted ? error.code : code;
+  Object.assign(error, { code: kept, message, rawMessage, cause });
+  if (!OUR_TYPE.test(rpc)) return;
   error.details = details;
   for (const [name, value] of metadata) error.metadata.set(name, value);
 }
 
-function toProtocolError(error: ConnectError): SDKError | undefined {
-  const message = protocolMessage(error.rawMessage);
-  switch (error.code) {
+/** Returns our error for a status that a transport created. Undefined if the status says enough. */
+function toProtocolError({ code, rawMessage }: ConnectError): SDKError | undefined {
+  switch (code) {
     case Code.InvalidArgument:
     case Code.ResourceExhausted:
-      return new InvalidRequestError(message);
-    case Code.Internal:
-      // Other errors in a request stay INTERNAL, as in gRPC: a compressed message without a header that announces it,
-      // unknown flags.
-      return isParseFault(error) ? new InvalidRequestError(message) : undefined;
+      return new InvalidRequestError(boundedText(rawMessage, MAX_MESSAGE_BYTES));
     case Code.DeadlineExceeded:
       return new RequestTimeoutError("the caller's deadline ran out");
     default:
+      // Other errors in a request stay INTERNAL, as in gRPC: a compressed message without a header that announces it,
+      // unknown flags.
       return undefined;
   }
 }
+
+const MAX_MESSAGE_BYTES = 384;
 
 function toRetryTrailers(error: SDKError): Record<string, string> {
   if (!error.retryable) return { [RETRY_PUSHBACK_TRAILER]: "-1" };
@@ -140,42 +104,4 @@ function toRetryTrailers(error: SDKError): Record<string, string> {
     [RETRY_PUSHBACK_TRAILER]: String(Math.ceil(delay * 1000)),
     [RETRY_AFTER_HEADER]: String(Math.ceil(delay)),
   };
-}
-
-/**
- * Returns the message for a request that Connect or protobuf-es could not read: their text, at most 384 bytes, without
- * the parts of the request that it quotes, since a text in place of a list of parts usually is the prompt. An unknown
- * enum value is kept, and the known values are added.
- */
-export function protocolMessage(message: string): string {
-  const sizes = tooLargeSizes(message);
-  if (sizes !== undefined) return describeSizes(sizes);
-  return boundedText(withoutQuotes(message), MAX_BYTES) + enumHint(message);
-}
-
-const MAX_BYTES = 384;
-
-function describeSizes({ size, limit }: { size: string | undefined; limit: string }): string {
-  const found = size === undefined ? "more" : `${size} bytes`;
-  return `the message is too large: expected at most ${limit} bytes (limits.max_message_bytes), found ${found}`;
-}
-
-/**
- * Lists the known values for a message about an enum value that does not parse: `; expected one of ROLE_SYSTEM,
- * ROLE_USER`. Empty for any other message. Hand-written JSON often has `"role": "user"`.
- */
-function enumHint(message: string): string {
-  const typeName = enumTypeIn(message) ?? "";
-  const values =
-    enums()
-      .getEnum(typeName)
-      ?.values.filter(({ number }) => number !== 0) ?? [];
-  return values.length === 0 ? "" : `; expected one of ${values.map(({ name }) => name).join(", ")}`;
-}
-
-let registry: Registry | undefined;
-
-function enums(): Registry {
-  registry ??= createRegistry(...withImports([InferenceService.file, CatalogService.file]).values());
-  return registry;
 }

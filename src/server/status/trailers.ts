@@ -3,7 +3,6 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { ConnectError } from "@connectrpc/connect";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
-import { encodeGrpcMessage } from "../status/grpc-message.ts";
 import type { Metadata } from "./metadata.ts";
 
 /**
@@ -49,3 +48,25 @@ function toDetails({ code, rawMessage, details }: ConnectError): string {
   const status = create(StatusSchema, { code, message: rawMessage.toWellFormed(), details: packed });
   return encodeBinary(toBinary(StatusSchema, status));
 }
+
+/**
+ * Encodes a message for the trailer `grpc-message` (PROTOCOL-HTTP2, Percent-Encoded). Escapes spaces and a few other
+ * characters besides the required ones, but none that grpc-js, which decodes with `decodeURI`, would leave escaped.
+ * @param message Well-formed, see `boundedText`.
+ */
+function encodeGrpcMessage(message: string): string {
+  return encodeURI(message);
+}
+
+/**
+ * Returns trailers with a `grpc-message` that all gRPC clients can decode: Connect escapes every `:` and `/` in that
+ * text.
+ */
+export function readableTrailers(trailers: Headers): Record<string, string> {
+  const readable = Object.fromEntries(trailers);
+  const message = readable[GRPC_MESSAGE];
+  if (message !== undefined) readable[GRPC_MESSAGE] = encodeGrpcMessage(decodeURIComponent(message));
+  return readable;
+}
+
+const GRPC_MESSAGE = "grpc-message";

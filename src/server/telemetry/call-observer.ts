@@ -1,7 +1,30 @@
+/** The facts that observers of calls get, such as a log, metrics or traces. */
+
+import { Code } from "@connectrpc/connect";
+import type { Caller } from "../../core/caller.ts";
 import type { SDKError } from "../../core/errors.ts";
+import type { TraceContext } from "../../core/trace-context.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import type { Call } from "./call.ts";
-import type { Outcome } from "./outcome.ts";
+
+/** The facts about a call that are known when it arrives. */
+export interface Call {
+  /** Service and method, for instance `outrigger.v1.InferenceService/Stream`; `unknown` if there is no such method. */
+  readonly rpc: string;
+  /** The client's `x-request-id`, or a generated one. */
+  readonly requestId: string;
+  /** `1.1` or `2.0`. */
+  readonly httpVersion: string;
+  /** `grpc`, `grpc-web`, `connect` or `http`; empty if the request belongs to no protocol. */
+  readonly protocol: string;
+  /** The caller. */
+  readonly caller: Caller;
+  /** The trace that the call is a part of. Undefined if its client sent none. */
+  readonly trace: TraceContext | undefined;
+  /** Whether it only asks for the state of the server. */
+  readonly isProbe: boolean;
+  /** Time of arrival, by `performance.now()`. */
+  readonly startedAt: number;
+}
 
 /** A request to a provider. */
 export interface Attempt {
@@ -35,6 +58,42 @@ export interface FirstOutput {
   readonly elapsedMs: number;
 }
 
+/** The outcome of a call, as its transport knows it. */
+export interface TransportOutcome {
+  /** Status of the call; undefined is OK. */
+  readonly code: Code | undefined;
+  /** Whether the client closed the stream before the response was complete. */
+  readonly disconnected: boolean;
+  /** The thrown value of a bug of this program. For the log, never for the client. */
+  readonly fault?: unknown;
+}
+
+/** The outcome of a call, as its service knows it. */
+export interface ServiceOutcome {
+  /** Provider that answered, bounded; undefined if there is none. */
+  readonly provider?: string | undefined;
+  /** Model that answered or was asked for, bounded; undefined if there is none. */
+  readonly model?: string | undefined;
+  /** Undefined if no usage is known. */
+  readonly usage?: Usage | undefined;
+  /** The error of the service. */
+  readonly error?: SDKError | undefined;
+  /** Whether the server stopped before the call ended. */
+  readonly isCutOff?: boolean | undefined;
+}
+
+/** The outcome of a call. */
+export interface Outcome extends TransportOutcome, ServiceOutcome {
+  /** Name of the status: `OK`, `DEADLINE_EXCEEDED`. */
+  readonly codeName: string;
+  /** Time from the arrival of the call to its last byte, in milliseconds. */
+  readonly durationMs: number;
+  /** Time from the arrival of the call to its first output, in milliseconds; undefined if it streamed none. */
+  readonly firstOutputMs: number | undefined;
+  /** Undefined if the call is not an inference. */
+  readonly inferenceId: string | undefined;
+}
+
 /**
  * Follows all calls of a server, for a log, metrics or traces. `call` is the same object in all methods. No method may
  * throw. For a call that is neither an inference nor a stream, only `begin` and `end` are called.
@@ -50,4 +109,9 @@ export interface CallObserver {
   firstOutput?(call: Call, output: FirstOutput): void;
   /** Called when a call has ended, once for each `begin`. */
   end(call: Call, outcome: Outcome): void;
+}
+
+/** Returns the outcome of a call whose client closed the stream. */
+export function disconnectedOutcome(): TransportOutcome {
+  return { code: Code.Canceled, disconnected: true };
 }

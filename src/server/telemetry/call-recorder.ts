@@ -1,8 +1,23 @@
-import { createContextKey, type HandlerContext } from "@connectrpc/connect";
-import { REQUEST_ID_HEADER } from "../base/id-headers.ts";
-import { type Call, createCall } from "./call.ts";
-import type { Attempt, AttemptOutcome, CallObserver, FirstOutput } from "./call-observer.ts";
-import type { ServiceOutcome, TransportOutcome } from "./outcome.ts";
+import { anyCaller, type Caller } from "../../core/caller.ts";
+import type { TraceContext } from "../../core/trace-context.ts";
+import { codeName } from "../status/status-code.ts";
+import { REQUEST_ID_HEADER } from "./call-ids.ts";
+import type {
+  Attempt,
+  AttemptOutcome,
+  Call,
+  CallObserver,
+  FirstOutput,
+  ServiceOutcome,
+  TransportOutcome,
+} from "./call-observer.ts";
+
+/** The facts with which a call arrives. */
+export interface CallInit extends Pick<Call, "rpc" | "requestId" | "httpVersion" | "protocol"> {
+  /** Default: anybody. */
+  readonly caller?: Caller | undefined;
+  readonly trace?: TraceContext | undefined;
+}
 
 /**
  * Follows one call for the observers. The transport that carries the call creates and ends the recorder; the service
@@ -20,11 +35,24 @@ export class CallRecorder {
   #firstOutputMs: number | undefined;
   #report: ServiceOutcome | undefined;
 
-  constructor(call: Call, observers: readonly CallObserver[]) {
-    this.call = call;
-    this.responseIds = { [REQUEST_ID_HEADER]: call.requestId };
+  constructor(
+    { rpc, requestId, httpVersion, protocol, caller = anyCaller, trace }: CallInit,
+    observers: readonly CallObserver[],
+  ) {
+    const startedAt = performance.now();
+    this.call = {
+      rpc,
+      requestId,
+      httpVersion,
+      protocol,
+      caller,
+      trace,
+      isProbe: PROBES.test(rpc),
+      startedAt,
+    };
+    this.responseIds = { [REQUEST_ID_HEADER]: requestId };
     this.#observers = observers;
-    for (const observer of observers) observer.begin(call);
+    for (const observer of observers) observer.begin(this.call);
   }
 
   /** Reports that a request to a provider begins. */
@@ -46,7 +74,7 @@ export class CallRecorder {
     for (const observer of this.#observers) observer.firstOutput?.(this.call, output);
   }
 
-  /** Takes the service's outcome of the call. Must be called once, before the transport ends the call. */
+  /** Takes the service's outcome of the call. The last one before the transport ends the call counts. */
   report(outcome: ServiceOutcome): void {
     this.#report = outcome;
   }
@@ -57,6 +85,7 @@ export class CallRecorder {
     const report = this.#report;
     const outcome = {
       code,
+      codeName: codeName(code),
       disconnected,
       fault,
       durationMs: performance.now() - this.call.startedAt,
@@ -72,15 +101,5 @@ export class CallRecorder {
   }
 }
 
-/** Key under which a transport puts the CallRecorder into the context values of a call. */
-export const recorderKey = createContextKey<CallRecorder | undefined>(undefined, {
-  description: "the recorder of the call being served",
-});
-
-/** Returns the recorder of a service's call. If the transport has set none, returns a recorder without observers. */
-export function createRecorder({ method, values }: Pick<HandlerContext, "method" | "values">): CallRecorder {
-  const recorder = values.get(recorderKey);
-  if (recorder !== undefined) return recorder;
-  const rpc = `${method.parent.typeName}/${method.name}`;
-  return new CallRecorder(createCall({ rpc, requestId: "", httpVersion: "", protocol: "" }), []);
-}
+// Probes come every second; their lines would bury the others.
+const PROBES = /^grpc\.(health|reflection)\./;

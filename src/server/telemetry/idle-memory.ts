@@ -1,9 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { Call } from "./call.ts";
-import type { CallObserver } from "./call-observer.ts";
-import { isProbe } from "./logging.ts";
+import type { Call, CallObserver } from "./call-observer.ts";
 
 /** Returns memory to the system after a load. Probes are not a load: a sidecar that is only probed is idle. */
 export interface IdleMemory extends CallObserver {
@@ -37,29 +35,52 @@ export const MIN_GROWTH_BYTES = 16 * 1024 * 1024;
 const MAX_QUIET_SHARE = 0.02;
 
 /**
- * Watches a server and collects garbage when it becomes idle. V8 collects garbage when something is allocated, and it returns the emptied pages minutes later, or never: a process
- * that becomes idle, or whose clients all stop reading, keeps the memory of its last load for hours. One collection
- * while it is idle returns that memory at once.
+ * Watches a server and collects garbage when it becomes idle. V8 collects garbage when something is allocated, and it
+ * returns the emptied pages minutes later, or never: a process that becomes idle, or whose clients all stop reading,
+ * keeps the memory of its last load for hours. One collection while it is idle returns that memory at once.
  */
 export function createIdleMemory({
   collect = collectGarbage,
   readResidentBytes = () => process.memoryUsage.rss(),
   readBusyShare = createBusyShare(),
 }: IdleMemoryOptions = {}): IdleMemory {
-  const collections = createCollections(collect, readResidentBytes);
+  let openCalls = 0;
+  /** Calls that arrived or ended since the last collection, and since the last check. */
+  let changes = 0;
+  let recentChanges = 0;
+  /** Resident memory after the last collection, and after the last collection at rest. */
+  let keptBytes = readResidentBytes();
+  let restBytes = keptBytes;
   let isWatching = false;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
+  /** No call is in progress, and none has just ended, whose memory may still be in use. */
+  const isAtRest = () => openCalls === 0 && recentChanges === 0;
+  /** Whether a collection would return much memory. */
+  const isWorthwhile = () => {
+    const residentBytes = readResidentBytes();
+    if (residentBytes < restBytes + MIN_GROWTH_BYTES) return false;
+    // The data of calls that were open at the last collection is garbage when they have ended.
+    return isAtRest() || changes >= MIN_CHANGES || residentBytes >= keptBytes + MIN_GROWTH_BYTES;
+  };
   const look = () => {
     const isQuiet = readBusyShare() <= MAX_QUIET_SHARE;
-    if (isQuiet) collections.collectIfWorthwhile();
+    if (isQuiet && isWorthwhile()) {
+      collect();
+      changes = 0;
+      keptBytes = readResidentBytes();
+      if (isAtRest()) restBytes = keptBytes;
+    }
     // The last check follows a time without changes.
-    isWatching = collections.forgetRecentChanges() > 0 || !isQuiet;
+    isWatching = recentChanges > 0 || !isQuiet;
+    recentChanges = 0;
     if (isWatching) timer?.refresh();
   };
-  const count = ({ rpc }: Call, opened: 1 | -1) => {
-    if (isProbe(rpc)) return;
-    collections.count(opened);
+  const count = ({ isProbe }: Call, opened: 1 | -1) => {
+    if (isProbe) return;
+    openCalls += opened;
+    changes += 1;
+    recentChanges += 1;
     if (isWatching || isStopped) return;
     isWatching = true;
     readBusyShare();
@@ -72,44 +93,6 @@ export function createIdleMemory({
     stop() {
       isStopped = true;
       clearTimeout(timer);
-    },
-  };
-}
-
-/** Follows calls and resident memory, and decides whether a collection would return much memory. */
-function createCollections(collect: () => void, readResidentBytes: () => number) {
-  let openCalls = 0;
-  /** Calls that arrived or ended since the last collection, and since the last check. */
-  let changes = 0;
-  let recentChanges = 0;
-  /** Resident memory after the last collection, and after the last collection at rest. */
-  let keptBytes = readResidentBytes();
-  let restBytes = keptBytes;
-  /** No call is in progress, and none has just ended, whose memory may still be in use. */
-  const isAtRest = () => openCalls === 0 && recentChanges === 0;
-  const isWorthwhile = () => {
-    const residentBytes = readResidentBytes();
-    if (residentBytes < restBytes + MIN_GROWTH_BYTES) return false;
-    // The data of calls that were open at the last collection is garbage when they have ended.
-    return isAtRest() || changes >= MIN_CHANGES || residentBytes >= keptBytes + MIN_GROWTH_BYTES;
-  };
-  return {
-    count(opened: 1 | -1): void {
-      openCalls += opened;
-      changes += 1;
-      recentChanges += 1;
-    },
-    collectIfWorthwhile(): void {
-      if (!isWorthwhile()) return;
-      collect();
-      changes = 0;
-      keptBytes = readResidentBytes();
-      if (isAtRest()) restBytes = keptBytes;
-    },
-    forgetRecentChanges(): number {
-      const forgotten = recentChanges;
-      recentChanges = 0;
-      return forgotten;
     },
   };
 }

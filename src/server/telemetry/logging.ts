@@ -2,10 +2,8 @@
 import { Code } from "@connectrpc/connect";
 import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino } from "pino";
 import { ProviderError } from "../../core/errors.ts";
-import { codeName, kindName } from "../status/status-code.ts";
-import type { Call } from "./call.ts";
-import type { CallObserver } from "./call-observer.ts";
-import type { Outcome } from "./outcome.ts";
+import { kindName } from "../status/status-code.ts";
+import type { Call, CallObserver, Outcome } from "./call-observer.ts";
 
 /** Options of a logger. */
 export interface LoggerOptions {
@@ -33,22 +31,20 @@ export function createLogger({ level = "info", destination }: LoggerOptions): Lo
  * cancelled, warn for calls that a shutdown aborted, error for bugs of this program.
  */
 export function createCallLog(logger: Logger): CallObserver {
-  return { begin() {}, end: (call, outcome) => logCall(logger, call, outcome) };
-}
-
-function logCall(logger: Logger, call: Call, outcome: Outcome): void {
-  const line = toLine(call, outcome);
-  const fault = getFault(outcome);
-  if (fault !== undefined) logger.error({ ...line, fault: describeFault(fault) }, "call failed");
-  else if (outcome.isCutOff) logger.warn(line, "call cut off by shutdown");
-  else if (outcome.disconnected) logger.debug(line, "client disconnected");
-  else if (isProbe(call.rpc)) logger.debug(line, "call");
-  else logger.info(line, "call");
-}
-
-/** Whether an RPC only asks for the state of the server. */
-export function isProbe(rpc: string): boolean {
-  return PROBES.test(rpc);
+  return {
+    begin() {},
+    end(call, outcome) {
+      const line = toLine(call, outcome);
+      const { code, error } = outcome;
+      // INTERNAL is also the status for a client that breaks gRPC, which is no bug of this program.
+      const fault = code === Code.Internal ? (outcome.fault ?? error?.cause ?? error) : undefined;
+      if (fault !== undefined) logger.error({ ...line, fault: describeFault(fault) }, "call failed");
+      else if (outcome.isCutOff) logger.warn(line, "call cut off by shutdown");
+      else if (outcome.disconnected) logger.debug(line, "client disconnected");
+      else if (call.isProbe) logger.debug(line, "call");
+      else logger.info(line, "call");
+    },
+  };
 }
 
 /**
@@ -76,17 +72,17 @@ function redact(object: Record<string, unknown>, depth = MAX_REDACTED_DEPTH): Re
   // Runs for every call: a loop over the entries would create a list of lists.
   for (const name in object) {
     const value = object[name];
-    const clean = SECRET_NAMES.has(name) ? "[redacted]" : redactWithin(value, depth);
+    const isNested = depth > 0 && typeof value === "object" && value !== null;
+    const clean = SECRET_NAMES.has(name)
+      ? "[redacted]"
+      : isNested
+        ? redact(value as Record<string, unknown>, depth - 1)
+        : value;
     if (clean === value) continue;
     if (result === object) result = { ...object };
     result[name] = clean;
   }
   return result;
-}
-
-function redactWithin(value: unknown, depth: number): unknown {
-  const isObject = typeof value === "object" && value !== null;
-  return isObject && depth > 0 ? redact(value as Record<string, unknown>, depth - 1) : value;
 }
 
 const MAX_REDACTED_DEPTH = 2;
@@ -102,19 +98,16 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   "api_key",
 ]);
 
-// Probes come every second; their lines would bury the others.
-const PROBES = /^grpc\.(health|reflection)\./;
-
 const MAX_FRAMES = 12;
 
 /** Fields that are undefined are not written. */
 function toLine(call: Call, outcome: Outcome): Record<string, unknown> {
-  const { firstOutputMs, inferenceId, provider, model, usage } = outcome;
-  return {
+  const { firstOutputMs, inferenceId, provider, model, usage, error } = outcome;
+  const line: Record<string, unknown> = {
     rpc: call.rpc,
     protocol: call.protocol,
     http: call.httpVersion,
-    code: codeName(outcome.code),
+    code: outcome.codeName,
     request_id: call.requestId,
     trace_id: call.trace?.traceId,
     caller: call.caller.name || undefined,
@@ -125,29 +118,16 @@ function toLine(call: Call, outcome: Outcome): Record<string, unknown> {
     model: model || undefined,
     input_tokens: usage?.inputTokens,
     output_tokens: usage?.outputTokens,
-    ...errorFields(outcome),
   };
+  if (error !== undefined) line.error_kind = kindName(error.kind);
+  if (error instanceof ProviderError) {
+    line.http_status = error.httpStatusCode;
+    line.provider_request_id = error.requestId;
+  }
+  return line;
 }
 
 /** Rounds milliseconds to one decimal. */
 function roundedMs(ms: number): number {
   return Math.round(ms * 10) / 10;
-}
-
-function errorFields({ error }: Outcome): Record<string, unknown> {
-  if (error === undefined) return {};
-  const fields: Record<string, unknown> = { error_kind: kindName(error.kind) };
-  if (error instanceof ProviderError) {
-    if (error.httpStatusCode !== undefined) fields.http_status = error.httpStatusCode;
-    if (error.requestId !== undefined) fields.provider_request_id = error.requestId;
-  }
-  return fields;
-}
-
-/**
- * Returns the thrown value of a bug; undefined if there was none, since INTERNAL is also the status for a client that
- * breaks gRPC.
- */
-function getFault({ code, error, fault }: Outcome): unknown {
-  return code === Code.Internal ? (fault ?? error?.cause ?? error) : undefined;
 }

@@ -4,7 +4,6 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CircuitState } from "../../middleware/breaker.ts";
 import type { MiddlewareObserver } from "../../middleware/observer.ts";
 import { boundedText } from "../status/bounded-text.ts";
-import { codeName } from "../status/status-code.ts";
 import type { CallObserver } from "./call-observer.ts";
 import {
   createCounter,
@@ -104,10 +103,10 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
     firstOutput(_call, { provider, model, elapsedMs }) {
       firstOutput.observe(getLabel(provider, model), elapsedMs / 1000);
     },
-    end({ rpc, caller }, { code, durationMs, usage, provider = "", model = "" }) {
+    end({ rpc, caller }, { codeName, durationMs, usage, provider = "", model = "" }) {
       inflight -= 1;
-      requests.add([rpc, codeName(code)]);
-      callers.end(caller.name, codeName(code), usage);
+      requests.add([rpc, codeName]);
+      if (caller.name !== "") callers.end(caller.name, codeName, usage);
       seconds.observe([rpc], durationMs / 1000);
       if (usage === undefined) return;
       const [providerLabel, modelLabel] = getLabel(provider, model);
@@ -122,17 +121,24 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
 // From a health check to a reasoning model that thinks for ten minutes.
 const SECONDS_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
+const OTHER = ["other", "other"] as const;
+
 /** Keeps the number of time series finite: callers choose model names freely. */
 function boundedLabels(
   limit: number,
   isKnownModel: (provider: string, model: string) => boolean = () => false,
 ): (provider: string, model: string) => readonly [string, string] {
-  const known = new Set<string>();
+  const known = new Map<string, Map<string, readonly [string, string]>>();
+  let count = 0;
   return (provider, model) => {
-    const key = JSON.stringify([provider, model]);
-    if (!known.has(key) && known.size >= limit && !isKnownModel(provider, model)) return ["other", "other"];
-    known.add(key);
-    return [provider, model];
+    const models = known.get(provider) ?? new Map<string, readonly [string, string]>();
+    const labels = models.get(model);
+    if (labels !== undefined) return labels;
+    if (count >= limit && !isKnownModel(provider, model)) return OTHER;
+    const added = [provider, model] as const;
+    known.set(provider, models.set(model, added));
+    count += 1;
+    return added;
   };
 }
 
@@ -252,7 +258,7 @@ function statusName(status: RunStatus): string {
 
 /** The usage of callers with access keys, as metrics. */
 interface CallerMetrics {
-  /** Counts a call that has ended. Has no effect if its caller has no name. */
+  /** Counts a call that has ended. */
   end(caller: string, code: string, usage: Usage | undefined): void;
   readonly all: readonly Metric[];
 }
@@ -284,7 +290,6 @@ function createCallerMetrics(): CallerMetrics {
   };
   return {
     end(caller, code, usage) {
-      if (caller === "") return;
       const label = getLabel(caller);
       requests.add([label, code]);
       if (usage === undefined) return;

@@ -82,8 +82,9 @@ export function createHistogram(init: MetricInit, buckets: readonly number[]): H
       series.set(labels, distribution);
       distribution.count += 1;
       distribution.sum += value;
-      const index = buckets.findIndex((bound) => value <= bound);
-      if (index >= 0) distribution.counts[index] = (distribution.counts[index] ?? 0) + 1;
+      let index = 0;
+      while (index < buckets.length && value > (buckets[index] ?? 0)) index += 1;
+      if (index < buckets.length) distribution.counts[index] = (distribution.counts[index] ?? 0) + 1;
     },
     render: () =>
       head(init, "histogram") +

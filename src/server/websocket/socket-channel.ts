@@ -4,11 +4,29 @@ import type { CallMemory } from "../../core/call-memory.ts";
 import { runInTurn, yieldTurn } from "../../core/loop-turns.ts";
 import type { EndpointSocket, SocketMessage } from "../../http/endpoint.ts";
 import type { Limits } from "../base/limits.ts";
-import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
-import { PeerClosedError } from "../http/peer-closed-error.ts";
-import type { UnsentResponses } from "../http/unsent-responses.ts";
-import { closeCodes } from "./close-codes.ts";
+import {
+  FlushedResponse,
+  PeerClosedError,
+  SLICE_BYTES,
+  type UnsentResponses,
+} from "../http/flushed-response.ts";
 import { ReceivedMessage, type ReceivedMessageOptions } from "./received-message.ts";
+
+/** Statuses with which WebSockets are closed (RFC 6455 §7.4.1 and the registry of IANA). */
+export const closeCodes = {
+  /** The server stops, or the connection is too old or was idle for too long. */
+  goingAway: 1001,
+  /** A message is not text. */
+  unsupportedData: 1003,
+  /** The caller sends more than the server accepts, or too slowly. */
+  policyViolation: 1008,
+  /** The server failed. */
+  internalError: 1011,
+  /** The drain timeout expired while a message was being answered. */
+  serviceRestart: 1012,
+  /** A limit on memory or calls is reached at the moment. */
+  tryAgainLater: 1013,
+} as const;
 
 /** Options of a channel. */
 export interface SocketChannelOptions

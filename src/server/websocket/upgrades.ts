@@ -5,13 +5,12 @@ import type { Duplex } from "node:stream";
 import { Code } from "@connectrpc/connect";
 import type { WebSocket, WebSocketServer } from "ws";
 import type { UpgradeHandler } from "../base/http-types.ts";
-import { REQUEST_ID_HEADER } from "../base/id-headers.ts";
 import type { Limits } from "../base/limits.ts";
-import type { UpgradedConnection } from "../http/http-api.ts";
 import type { Rejection } from "../http/rejection.ts";
-import type { FoundRoute, RequestChecks } from "../http/request-handler.ts";
+import type { RequestChecks } from "../http/request-handler.ts";
+import { REQUEST_ID_HEADER } from "../telemetry/call-ids.ts";
+import { disconnectedOutcome } from "../telemetry/call-observer.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
-import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
 /** Options of upgrades. */
@@ -27,7 +26,7 @@ export function createUpgrades({ limits, checks, sockets }: UpgradesOptions): Up
   return {
     takes(request) {
       const isWebSocket = request.headers.upgrade?.toLowerCase() === "websocket";
-      return isWebSocket && !sockets.isDraining && checks.find(request).route.serveSocket !== undefined;
+      return isWebSocket && !sockets.isDraining && checks.find(request).serveSocket !== undefined;
     },
     serve(request, connection, head) {
       connection.on("error", () => {});
@@ -45,21 +44,17 @@ async function serveUpgrade(
   const response = new ServerResponse(request);
   const checked = checks.check(request, response);
   if (checked === "answered") return answerOn(connection, response);
-  const { found, recorder, rejection } = checked;
+  const { route, recorder, rejection } = checked;
   const refusal = rejection ?? (isHandshake(request) ? undefined : NO_HANDSHAKE);
   if (refusal !== undefined) {
     answerOn(connection, response);
-    return recorder.end(found.api.reject(request, response, refusal));
+    return recorder.end(route.reject(request, response, refusal));
   }
   const socket = await handshake.accept(request, connection, head, recorder);
   if (socket === undefined) return recorder.end(disconnectedOutcome());
-  const admit = () => checks.admitAgain(request);
-  recorder.end(await serveSocket(found, { socket, connection, request, recorder, admit }));
-}
-
-async function serveSocket({ route }: FoundRoute, upgraded: UpgradedConnection): Promise<TransportOutcome> {
   if (route.serveSocket === undefined) throw new TypeError(`${route.name} takes no WebSockets`);
-  return route.serveSocket(upgraded);
+  const admit = () => checks.admitAgain(request);
+  recorder.end(await route.serveSocket({ socket, connection, request, recorder, admit }));
 }
 
 /** Sends a response on a connection that is not upgraded after all, and ends it. */

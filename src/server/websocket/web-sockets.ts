@@ -1,7 +1,6 @@
 import type { MemoryAccount } from "../../core/memory-account.ts";
 import type { Limits } from "../base/limits.ts";
-import { closeCodes } from "./close-codes.ts";
-import type { SocketChannel } from "./socket-channel.ts";
+import { closeCodes, type SocketChannel } from "./socket-channel.ts";
 
 /** The open WebSockets of a listener. */
 export class WebSockets {

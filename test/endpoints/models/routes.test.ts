@@ -32,6 +32,25 @@ describe("GET /v1/models", () => {
     expect(data.filter(({ id }) => id.startsWith("claude"))).toEqual([]);
   });
 
+  it("lists them in Anthropic's form for its clients", async () => {
+    const headers = { "anthropic-version": "2023-06-01" };
+    const { body } = await call(routes, "GET /v1/models", { headers });
+    const data = body.data as { id: string }[];
+    expect(body).toMatchObject({ has_more: false, first_id: data[0]?.id, last_id: data.at(-1)?.id });
+    const model = {
+      type: "model",
+      id: "meta-llama/Llama-3",
+      display_name: "meta-llama/Llama-3",
+      created_at: "2024-04-18T00:00:00.000Z",
+    };
+    expect(data).toContainEqual(model);
+    const path = "GET /v1/models/router/meta-llama/Llama-3";
+    expect((await call(routes, path, { headers })).body).toMatchObject({
+      type: "model",
+      display_name: model.id,
+    });
+  });
+
   it("has only the models that the access key may use", async () => {
     const caller = keyHolder("a", ["router"]);
     const { body } = await call(routes, "GET /v1/models", { caller });

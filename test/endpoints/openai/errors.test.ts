@@ -10,12 +10,14 @@ import {
   InvalidRequestError,
   NetworkError,
   NotFoundError,
+  ProviderError,
   QuotaExceededError,
   RateLimitError,
   RequestTimeoutError,
   type SDKError,
   ServerError,
   StreamError,
+  UnsupportedToolChoiceError,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { failedResponse, toResponseError } from "../../../src/endpoints/openai/errors.ts";
@@ -56,6 +58,23 @@ describe("failedResponse()", () => {
     [new AbortError("x"), 499, "server_error", "cancelled"],
     [new ConfigurationError("x"), 500, "server_error", "configuration"],
     [new InternalError("x"), 500, "server_error", "server_error"],
+    [new UnsupportedToolChoiceError("x"), 400, invalid, "unsupported_value"],
+    [new ProviderError("x", { provider: "one" }), 502, "server_error", "server_error"],
+    [new InvalidRequestError("x", { httpStatusCode: 415 }), 415, invalid, null],
+    [new InvalidRequestError("x", { httpStatusCode: 413 }), 400, invalid, null],
+    [new InvalidRequestError("x", { errorCode: "ours" }), 400, invalid, "ours"],
+    [
+      new AccessDeniedError("x", { provider: "one", errorCode: "its_own" }),
+      403,
+      "permission_error",
+      "access_denied",
+    ],
+    [
+      new RateLimitError("x", { provider: "one", httpStatusCode: 503 }),
+      429,
+      "rate_limit_error",
+      "rate_limit_exceeded",
+    ],
   ])("answers %o with %i, %s and %s", (error, status, type, code) => {
     expect(failedResponse(error).status).toBe(status);
     const param = code === "model_not_found" ? "model" : null;
@@ -99,6 +118,11 @@ describe("responseErrorOf()", () => {
     [ErrorKind.RATE_LIMIT, "rate_limit_exceeded"],
     [ErrorKind.PROVIDER, "server_error"],
     [ErrorKind.SERVER, "server_error"],
+    [ErrorKind.INTERNAL, "server_error"],
+    [ErrorKind.CONFIGURATION, "configuration"],
+    [ErrorKind.REQUEST_TIMEOUT, "timeout"],
+    [ErrorKind.ABORT, "cancelled"],
+    [ErrorKind.ACCESS_DENIED, "access_denied"],
   ])("gives a run that failed with kind %i the code %s", (kind, code) => {
     const error = create(InferenceErrorSchema, { kind, message: "x" });
     expect(toResponseError(error)).toEqual({ code, message: "x" });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { INHERITED, pathsIn, replaced } from "../support/changed-bodies.ts";
 import { read } from "./support/reading.ts";
 
 /** A body with every kind of field that is read. */
@@ -67,25 +68,7 @@ const whole = {
   service_tier: "auto",
 };
 
-type Path = readonly (string | number)[];
-
-function pathsIn(value: unknown, path: Path = []): Path[] {
-  if (typeof value !== "object" || value === null) return [path];
-  return [path, ...Object.entries(value).flatMap(([key, member]) => pathsIn(member, [...path, key]))];
-}
-
-/** A copy of the body with another value at a path. */
-function replaced(value: unknown, [key, ...rest]: Path, by: unknown): unknown {
-  if (key === undefined) return by;
-  if (Array.isArray(value)) return value.with(Number(key), replaced(value[Number(key)], rest, by));
-  const members = value as Record<string, unknown>;
-  return { ...members, [key]: replaced(members[key], rest, by) };
-}
-
 const paths = pathsIn(whole);
-
-/** Names that objects inherit. */
-const INHERITED = ["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf"];
 
 describe("a body with the names of inherited properties", () => {
   it.each(["anthropic/m", "openai/m", "gemini/m", "local/m"])(

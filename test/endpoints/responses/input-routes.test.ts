@@ -127,4 +127,12 @@ describe("POST /v1/responses/compact", () => {
     const answer = await call((await open()).routes, "POST /v1/responses/compact", { body: { model: "m" } });
     expect(answer).toMatchObject({ status: 400, body: { error: { param: "input" } } });
   });
+
+  it("refuses a request that names no model, as OpenAI's API does", async () => {
+    const answer = await call((await open()).routes, "POST /v1/responses/compact", {
+      body: { input: "Hi." },
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({ error: { code: "missing_required_parameter", param: "model" } });
+  });
 });

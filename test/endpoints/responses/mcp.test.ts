@@ -4,6 +4,7 @@ import { Client } from "outrigger";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { KeptResponses } from "../../../src/endpoints/responses/latest-response.ts";
+import { RecentAnswers } from "../../../src/endpoints/responses/recent-answers.ts";
 import { ReplayMarks } from "../../../src/endpoints/responses/replay-marks.ts";
 import { responsesRoutes } from "../../../src/endpoints/responses/routes.ts";
 import { createMcpTools } from "../../../src/runs/mcp/mcp-tools.ts";
@@ -37,8 +38,10 @@ async function open(...turns: Turn[]) {
   const models = createDirectory();
   const tool = { type: "mcp", server_label: "desk", server_url: server.url };
   const create = async (body: object) => {
+    const keptResponses = new KeptResponses(new MemoryAccount().kept);
     const routes = responsesRoutes({
-      keptResponses: new KeptResponses(new MemoryAccount().kept),
+      keptResponses,
+      recentAnswers: new RecentAnswers(keptResponses, { keepMs: 0 }),
       marks: new ReplayMarks(),
       engine,
       models,

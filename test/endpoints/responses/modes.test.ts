@@ -1,7 +1,9 @@
-/** Stored and unstored runs give the same response, with the same events. */
+/** A response is the same streamed and whole, stored and not stored, and read again. */
 import { describe, expect, it } from "vitest";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { type ApiServer, startApi } from "../support/api-server.ts";
+import { eventsIn } from "../support/events-in.ts";
+import { expectWholeStream } from "../support/expect-whole-stream.ts";
 
 const servers = useTestServers();
 
@@ -44,6 +46,60 @@ describe("a response that is kept, and one that is not", () => {
         expect(kept.length).toBeGreaterThan(5);
         expect(unkept).toEqual(kept);
       }
+    },
+  );
+});
+
+/** A response without the parts that differ between responses. */
+function withoutIds(response: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(response)
+      .replace(/_[0-9a-f]{32}([0-9a-f]*)"/g, '_ID$1"')
+      .replace(/"(created_at|completed_at)":\d+/g, '"$1":0'),
+  );
+}
+
+describe("a response that is not streamed", () => {
+  it.each(
+    ["openai", "compatible", "anthropic", "gemini"].flatMap((provider) =>
+      [true, false].map((store) => ({ provider, store })),
+    ),
+  )(
+    "is the one that a stream ends with, and that a reader finds ($provider, store: $store)",
+    async (wanted) => {
+      const { provider, store } = wanted;
+      // Each has a separate simulator: the ids that it gives count up.
+      const [streaming, whole] = [await startApi(servers), await startApi(servers)];
+      const tools = [
+        { type: "function", name: "get_weather", parameters: { type: "object", properties: {} } },
+      ];
+      const post = (api: ApiServer, body: object) =>
+        api.fetch("/v1/responses", {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(body),
+        });
+      for (const model of ["sim-text", "sim-tools", "sim-long:tokens=400"]) {
+        const include = ["reasoning.encrypted_content"];
+        const body = { model: `${provider}/${model}`, input: "Weather in Oslo?", tools, include, store };
+        const events = eventsIn(await (await post(streaming, { ...body, stream: true })).text());
+        const answer = (await (await post(whole, body)).json()) as { readonly id: string };
+        expect(withoutIds(answer)).toEqual(withoutIds(events.at(-1)?.response));
+        const path = `/v1/responses/${answer.id}`;
+        if (!store) {
+          expect((await whole.fetch(path)).status).toBe(404);
+          continue;
+        }
+        expect(await (await whole.fetch(`${path}?include=${include[0]}`)).json()).toEqual(answer);
+        const replayed = eventsIn(
+          await (await whole.fetch(`${path}?stream=true&include=${include[0]}`)).text(),
+        );
+        expect(expectWholeStream(replayed)).toEqual(answer);
+      }
+      const { requests } = whole.simulator;
+      expect(requests.length).toBe(3);
+      for (const { path: url, body } of requests)
+        expect(url.includes("stream") || (body as { readonly stream?: boolean }).stream === true).toBe(false);
     },
   );
 });

@@ -237,3 +237,35 @@ describe("the official SDK", () => {
     await expect(openai.conversations.retrieve(conversation.id)).rejects.toMatchObject({ status: 404 });
   });
 });
+
+describe("A tool call that is forced", () => {
+  const tools = ["one", "two"].map((name) => ({
+    type: "function" as const,
+    name,
+    parameters: { type: "object" },
+    strict: false,
+  }));
+  const choices = ["required" as const, { type: "function" as const, name: "two" }];
+
+  it.each(choices)("is left to a model that cannot be forced, with a warning: %j", async (tool_choice) => {
+    const { openai, simulator } = await startApi(servers, { aliases: { "claude-opus-5-5": "sim-tools" } });
+    const model = "anthropic/claude-opus-5-5";
+    const response = await openai.responses.create({ model, input: "Go.", tools, tool_choice });
+    const offered = tool_choice === "required" ? ["one", "two"] : ["two"];
+    expect(simulator.requests.at(-1)?.body).toMatchObject({
+      tool_choice: { type: "auto" },
+      tools: offered.map((name) => ({ name })),
+    });
+    expect(response).toMatchObject({ tool_choice, warnings: [{ code: "adjusted_setting" }] });
+    expect(response.output).toContainEqual(expect.objectContaining({ type: "function_call" }));
+  });
+
+  it.each(choices)("is forced if the model allows that: %j", async (tool_choice) => {
+    const { openai, simulator } = await startApi(servers);
+    const model = "anthropic/sim-tools";
+    const response = await openai.responses.create({ model, input: "Go.", tools, tool_choice });
+    const sent = tool_choice === "required" ? { type: "any" } : { type: "tool", name: "two" };
+    expect(simulator.requests.at(-1)?.body).toMatchObject({ tool_choice: sent });
+    expect((response as { warnings?: unknown }).warnings).toBeUndefined();
+  });
+});

@@ -5,6 +5,8 @@ import { getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { streamResponse } from "../../../src/endpoints/responses/write-stream.ts";
 import type { RunEvent } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { RunEngine } from "../../../src/runs/engine.ts";
+import { openMemory } from "../../runs/store/sqlite/open-store.ts";
+import { wrapStore } from "../../runs/support/wrapped-store.ts";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { type ApiServer, startApi } from "../support/api-server.ts";
 import { eventsIn } from "../support/events-in.ts";
@@ -55,6 +57,27 @@ async function createLong({ fetch }: ApiServer): Promise<{ id: string; body: str
 async function resume({ fetch }: ApiServer, id: string, startingAfter: number): Promise<string> {
   return (await fetch(`/v1/responses/${id}?stream=true&starting_after=${startingAfter}`)).text();
 }
+
+describe("A stored response", () => {
+  it("is read with its steps only if the whole response is returned", async () => {
+    const memory = await openMemory();
+    let reads = 0;
+    const store = wrapStore(memory, {
+      readSteps: (runId) => {
+        reads += 1;
+        return memory.readSteps(runId);
+      },
+    });
+    const { openai, fetch } = await startApi(servers, { store });
+    const { id } = await openai.responses.create({ model: "openai/sim-text", input: "a" });
+    reads = 0;
+    for (const path of ["?stream=true", "/input_items"])
+      expect((await (await fetch(`/v1/responses/${id}${path}`)).text()).length).toBeGreaterThan(0);
+    expect(reads).toBe(0);
+    expect((await openai.responses.retrieve(id)).output).toHaveLength(1);
+    expect(reads).toBe(1);
+  });
+});
 
 describe("A stream of a long response that is resumed", () => {
   it("has the same bytes, and reads only the events near the last one that the caller has", async () => {

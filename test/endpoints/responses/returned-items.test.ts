@@ -32,6 +32,11 @@ const models = ["openai", "anthropic", "gemini", "compatible"].flatMap((provider
 const clients: Readonly<Record<string, (output: Output) => object[]>> = {
   "returns them unchanged": (output) => output,
   "drops their ids": (output) => output.map(withoutId),
+  "drops the state of reasoning": (output) =>
+    output.map(({ ...item }) => {
+      if (item.type === "reasoning") delete item.encrypted_content;
+      return item;
+    }),
   "returns calls and texts without ids": (output) =>
     output.filter(({ type }) => type !== "reasoning").map(withoutId),
   "returns calls alone, and writes the arguments again": (output) =>
@@ -77,6 +82,11 @@ function latestBody({ simulator }: ApiServer): unknown {
 }
 
 const user = { role: "user", content: "Weather in Oslo and Rome?" } as const;
+const hello = { role: "user", content: "Hello." } as const;
+
+function toText(text: string): object {
+  return { type: "output_text", text, annotations: [] };
+}
 
 describe.each(Object.entries(settings))("A client that %s", (_setting, extra) => {
   describe.each(Object.entries(clients))("and %s", (name, change) => {
@@ -100,22 +110,55 @@ describe.each(Object.entries(settings))("A client that %s", (_setting, extra) =>
   });
 });
 
-describe.each(["returns them unchanged", "drops their ids"])(
-  "A client that stores nothing and %s",
-  (name) => {
-    it.each(models.flatMap((model) => [false, true].map((streams) => [model, streams] as const)))(
-      "sends the provider's output back to it: %s, streamed: %s",
-      async (model, streams) => {
-        const api = await startApi(servers);
-        const first = await toAnswer(api, { model, tools, input: [user], store: false }, streams);
-        const input = [user, ...(clients[name]?.(first.output) ?? []), ...getResults(first.output)] as Items;
-        const second = await toAnswer(api, { model, tools, input, store: false }, streams);
-        expect(second.status).toBe("completed");
-        expect((second as { warnings?: unknown }).warnings).toBeUndefined();
-      },
+describe.each(Object.keys(clients))("A client that stores nothing and %s", (name) => {
+  it.each(models.flatMap((model) => [false, true].map((streams) => [model, streams] as const)))(
+    "sends the provider's output back to it: %s, streamed: %s",
+    async (model, streams) => {
+      const api = await startApi(servers);
+      const first = await toAnswer(api, { model, tools, input: [user], store: false }, streams);
+      const input = [user, ...(clients[name]?.(first.output) ?? []), ...getResults(first.output)] as Items;
+      const second = await toAnswer(api, { model, tools, input, store: false }, streams);
+      expect(second.status).toBe("completed");
+      expect((second as { warnings?: unknown }).warnings).toBeUndefined();
+    },
+  );
+});
+
+describe("A client that returns only what it knows of a call", () => {
+  const group = {
+    type: "namespace",
+    name: "weather",
+    description: "Weather",
+    tools: [{ ...tools[0], name: "now" }],
+  };
+  const custom = { type: "custom", name: "sql", description: "Runs a query." };
+  const providers = ["openai", "anthropic", "gemini", "compatible"];
+  const kinds = [
+    ["a tool of a namespace", group, ["type", "call_id", "name", "arguments"]],
+    ["a custom tool", custom, ["type", "call_id", "name", "input"]],
+  ] as const;
+
+  it.each(
+    kinds.flatMap((kind) =>
+      providers.flatMap((name) => [true, false].map((store) => [...kind, name, store] as const)),
+    ),
+  )("sends the reasoning before it back: %s, %j, %j, %s, stored: %s", async (_, tool, known, name, store) => {
+    const api = await startApi(servers);
+    const body = { model: `${name}/sim-reasoning`, tools: [tool], store } as unknown as Body;
+    const { output } = await toAnswer(api, { ...body, input: [user] }, false);
+    const call = output.find(({ type }) => type.endsWith("_call")) as unknown as Record<string, string>;
+    const result = { type: `${call.type}_output`, call_id: call.call_id, output: "Done." };
+    const send = async (...items: readonly object[]) => {
+      await toAnswer(api, { ...body, input: [user, ...items, result] as Items }, false);
+      return latestBody(api);
+    };
+    const expected = await send(...output);
+    const partial = Object.fromEntries(
+      Object.entries(call).filter(([field]) => known.some((each) => each === field)),
     );
-  },
-);
+    expect(await send(partial)).toEqual(expected);
+  });
+});
 
 describe("A client that names the previous response and repeats its items", () => {
   it.each(Object.keys(clients).flatMap((name) => models.map((model) => [name, model] as const)))(
@@ -143,7 +186,6 @@ describe("A client that names the previous response and repeats its items", () =
       const body = { model: "anthropic/sim-reasoning", tools };
       const { id: conversation } = await api.openai.conversations.create({});
       const inConversation = name === "conversation" ? { conversation } : {};
-      const hello = { role: "user", content: "Hello." } as const;
       const question = { ...body, model: "anthropic/sim-text", input: [hello], ...inConversation };
       const zeroth = await toAnswer(api, question, false);
       const continuing = (id: string) =>
@@ -166,6 +208,52 @@ describe("A client that names the previous response and repeats its items", () =
       ]);
     },
   );
+
+  it.each<[string, (said: { readonly text: string; readonly id: string }) => object[]]>([
+    ["of the user and the model", ({ text }) => [hello, { role: "assistant", content: text }]],
+    ["of the model", ({ text }) => [{ role: "assistant", content: text }]],
+    [
+      "of the model, with an id of another API",
+      ({ text }) => [{ type: "message", role: "assistant", id: "msg_1", content: [toText(text)] }],
+    ],
+  ])("sends texts %s once", async (_, repeat) => {
+    const api = await startApi(servers);
+    const model = "anthropic/sim-text";
+    const first = await toAnswer(api, { model, input: [hello] }, false);
+    const continued = { model, previous_response_id: first.id };
+    await toAnswer(api, { ...continued, input: [user] }, false);
+    const expected = latestBody(api);
+    const repeated = repeat({ text: first.output_text, id: first.id }) as Items;
+    await toAnswer(api, { ...continued, input: [...repeated, user] }, false);
+    expect(latestBody(api)).toEqual(expected);
+  });
+
+  it("sends the answer to its calls once, although that has no calls", async () => {
+    const api = await startApi(servers);
+    const body = { model: "anthropic/sim-reasoning", tools };
+    const first = await toAnswer(api, { ...body, input: [user] }, false);
+    const results = getResults(first.output);
+    const second = await toAnswer(api, { ...body, input: results, previous_response_id: first.id }, false);
+    const continued = { ...body, previous_response_id: second.id };
+    await toAnswer(api, { ...continued, input: [hello] }, false);
+    const expected = latestBody(api);
+    const calls = first.output.filter(({ type }) => type === "function_call").map(withoutId);
+    const history = [user, ...calls, ...results, { role: "assistant", content: second.output_text }];
+    await toAnswer(api, { ...continued, input: [...history, hello] as Items }, false);
+    expect(latestBody(api)).toEqual(expected);
+  });
+
+  it("sends what the user says twice, and what the model has not said", async () => {
+    const api = await startApi(servers);
+    const model = "openai/sim-text";
+    const first = await toAnswer(api, { model, input: [hello] }, false);
+    const continued = { model, previous_response_id: first.id };
+    await toAnswer(api, { ...continued, input: [hello] }, false);
+    expect((latestBody(api) as { input: unknown[] }).input).toHaveLength(3);
+    const other = [hello, { role: "assistant", content: "Something else." }, user] as Items;
+    await toAnswer(api, { ...continued, input: other }, false);
+    expect((latestBody(api) as { input: unknown[] }).input).toHaveLength(5);
+  });
 
   it("sends items of a later response, which the named one does not have", async () => {
     const api = await startApi(servers);

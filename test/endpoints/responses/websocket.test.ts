@@ -273,12 +273,41 @@ describe("A WebSocket of the API", () => {
     const connection = new Connection(api);
     const wrong = await connection.create({ model: "openai/sim-echo", input: "x", temperature: 9 });
     expect(wrong).toMatchObject([{ type: "error", status: 400, error: { type: "invalid_request_error" } }]);
-    for (const text of ["{", "[]", '{"type":"response.steer"}', '{"type":"response.create"}']) {
+    for (const text of ["{", "[]", '{"type":"response.stop"}', '{"type":"response.create"}']) {
       expect(await connection.sendRaw(text)).toMatchObject([{ type: "error", status: 400 }]);
     }
     expect(textOf(await connection.create({ model: "openai/sim-echo", input: "still here" }))).toBe(
       "still here",
     );
+  });
+
+  it("gives input for a response in progress back, which no provider takes", async () => {
+    const connection = new Connection(await startApi(servers));
+    const steer = { previous_response_id: "resp_1", input: "Be brief." };
+    connection.socket.sendRaw(JSON.stringify({ type: "response.steer", ...steer }));
+    expect(await connection.waitFor(({ type }) => type === "response.steer.failed")).toMatchObject({
+      error: { code: "steering_not_supported", type: "invalid_request_error" },
+      steer,
+    });
+  });
+
+  it.each([
+    ["input[0]", [{ type: "function_call_output", call_id: "none", output: "" }]],
+    [
+      "input[1].role",
+      [
+        { role: "user", content: "Go on." },
+        { role: "robot", content: "Go on." },
+      ],
+    ],
+  ])("names %s as the client sent it, without the items of the response before", async (param, input) => {
+    const connection = new Connection(await startApi(servers));
+    const model = "openai/sim-text";
+    const { id } = createResponse(await connection.create({ model, input: "One", store: false }));
+    const request = { model, store: false, previous_response_id: id, input: input as ResponseInput };
+    const [failure] = await connection.create(request);
+    expect(failure).toMatchObject({ type: "error", status: 400, error: { param } });
+    expect(failure).toMatchObject({ error: { message: expect.stringContaining(`${param}: `) } });
   });
 
   it("cancels the run of a client that leaves", async () => {

@@ -29,6 +29,9 @@ export interface ApiServer {
 export interface ApiServerOptions extends TestServerOptions {
   readonly keepAliveMs?: number;
   readonly allowsUnstoredContinuation?: boolean;
+  readonly keepUnstoredMs?: number;
+  /** Model strings of the simulator by other names. */
+  readonly aliases?: Readonly<Record<string, string>>;
   /** Address of the providers. The simulator's by default. */
   readonly providerUrl?: string;
   /** Wraps the engine that the API uses. */
@@ -50,13 +53,15 @@ export async function startApi(
   {
     keepAliveMs,
     allowsUnstoredContinuation,
+    keepUnstoredMs,
+    aliases = {},
     providerUrl,
     store: given,
     wrapEngine = (engine) => engine,
     ...options
   }: ApiServerOptions = {},
 ): Promise<ApiServer> {
-  const simulator = await startSimulator();
+  const simulator = await startSimulator({ aliases });
   const adapters = columns.map(({ connect }) => connect(providerUrl ?? simulator.url, { apiKey: "any" }));
   const providers = Object.fromEntries(adapters.map((adapter) => [adapter.name, adapter]));
   const client = new Client({ providers, defaultProvider: "openai", fieldPaths: "contract" });
@@ -69,7 +74,9 @@ export async function startApi(
     models,
     keepAliveMs,
     allowsUnstoredContinuation,
+    keepUnstoredMs,
   });
+  servers.onEnd(() => endpoint.close());
   servers.onEnd(() => simulator.close());
   servers.onEnd(() => client.close());
   servers.onEnd(() => engine.close());
@@ -78,7 +85,7 @@ export async function startApi(
     {
       ...options,
       inference: client,
-      endpoints: [endpoint],
+      apis: [endpoint],
       services: [createRunService(engine, client), createThreadService(engine, client)],
     },
   );

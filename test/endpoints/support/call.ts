@@ -2,11 +2,13 @@ import { anyCaller, type Caller } from "../../../src/core/caller.ts";
 import { failedResponse } from "../../../src/endpoints/openai/errors.ts";
 import type { ModelClient } from "../../../src/generation/loop/model-calls.ts";
 import type { EndpointResponse } from "../../../src/http/endpoint.ts";
-import { createEndpoint, type RouteDefinition } from "../../../src/http/route-table.ts";
+import { createHttpApi, type RouteDefinition } from "../../../src/http/route-table.ts";
 
 /** The parts of a request beside its path. */
 export interface CallOptions {
   readonly body?: object | string;
+  /** With names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly caller?: Caller;
   readonly client?: ModelClient;
 }
@@ -22,18 +24,18 @@ export interface Answer {
 export async function call(
   routes: readonly RouteDefinition[],
   target: string,
-  { body, caller = anyCaller, client }: CallOptions = {},
+  { body, headers: requestHeaders = {}, caller = anyCaller, client }: CallOptions = {},
 ): Promise<Answer> {
   const [method = "", url = ""] = target.split(" ");
   const [path = "", query = ""] = url.split("?");
-  const route = createEndpoint(routes, failedResponse, "/v1/").find(path, method);
+  const route = createHttpApi(routes, failedResponse, "/v1/").find(path, method);
   if (route === undefined) throw new Error(`there is no route ${target}`);
   const text = typeof body === "string" ? body : JSON.stringify(body ?? "");
   const response = await route.serve({
     method,
     path,
     query: new URLSearchParams(query),
-    headers: {},
+    headers: requestHeaders,
     caller,
     signal: new AbortController().signal,
     client: client ?? noClient,

@@ -1,8 +1,8 @@
 import { type Catalog, defaultCatalog } from "../../../src/catalog/catalog.ts";
 import { ProviderModels } from "../../../src/catalog/provider-models.ts";
 import type { ModelAlias } from "../../../src/client/model-names.ts";
-import type { ProviderApi } from "../../../src/client/providers.ts";
-import { getCatalogProvider, ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
+import { getCatalogProvider, type ProviderApi } from "../../../src/client/providers.ts";
+import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 
 /** The parts of which a directory of models is made. */
 export interface DirectoryParts {

@@ -8,8 +8,37 @@ async function evaluate(text: string, steps: readonly StepResult[] = STEPS): Pro
   return (await compileStopCondition(text, "stop_when"))?.(steps);
 }
 
+/** Conditions with values of every type. */
+const TYPED: readonly (readonly [condition: string, result: boolean])[] = [
+  ["1 == 1u && 1 == 1.0 && 1u > 0u && -1 == -1", true],
+  ["b'a' == b'a' && null == null && true == !false", true],
+  ["{1: 'a'}[1] == 'a' && {'a': true}.a", true],
+  ["{'a': 1, 2: 3}.size() == 2", true],
+  ["1 in [1, 2] && !(3 in [1, 2]) && 'a' in {'a': 1}", true],
+  ["steps[0].response.created_at == steps[1].response.created_at", true],
+  ["duration('60s') == duration('1m')", true],
+  ["true ? false : true", false],
+  ["(true ? dyn(1) : 'a') == 'a'", false],
+  ["FinishReason.Reason.REASON_LENGTH == 2", true],
+  ["outrigger.v1.FinishReason.Reason.REASON_LENGTH == 2", true],
+  ["steps.exists(FinishReason, FinishReason.response.id == 'r1')", false],
+  ["has(steps[0].response) && !has(steps[0].response.usage.reasoning_tokens)", true],
+  ["has({'a': 1}.a) && !has({'a': 1}.b)", true],
+  ["(steps + steps).size() == 4 && ([1] + ['a']).size() == 2", true],
+  ["[[1], ['a']][0][0] == 1", true],
+  ["'x'.matches('x{99}') || 'xx'.matches('x{2}')", true],
+  ["steps[dyn(0)].response.id == '' && dyn(steps)[0].response.id == ''", true],
+  ["dyn(steps).all(x, true) && {'a': true}.all(k, k == 'a')", true],
+  ["1 in dyn(steps)", false],
+  ["steps[0].response.message.role == 3", true],
+  ["steps[0].response.usage.cost_nano_usd > 0", false],
+  ["steps[0].response.message.content[0].image.data == b''", true],
+  ["steps.map(s, s.response.id)[0] == ''", true],
+  ["{'a': {'b': true}}.a.b", true],
+];
+
 describe("a stop condition", () => {
-  it.each(STOP_CONDITIONS)("%s gives %s", async (text, expected) => {
+  it.each([...STOP_CONDITIONS, ...TYPED])("%s gives %s", async (text, expected) => {
     expect(await evaluate(text)).toBe(expected);
   });
 
@@ -43,6 +72,82 @@ describe("a stop condition", () => {
     expect(String(failure)).toContain(problem);
   });
 
+  const comparable = "expected two numbers, texts, bools or times";
+
+  it.each([
+    ["'a' == 1", 4, `cannot compare string with int; ${comparable}`],
+    ["[1] == [1]", 4, `cannot compare list(int) with list(int); ${comparable}`],
+    ["steps[0].response == steps[1].response", 19, "cannot compare outrigger.v1.Response"],
+    [
+      "steps[0].response.created_at == duration('1s')",
+      30,
+      "cannot compare google.protobuf.Timestamp with google.protobuf.Duration",
+    ],
+    ["(true ? 1 : 2) == 'a'", 15, "cannot compare int with string"],
+    ["[[1], [2]][0][0] == 'a'", 17, "cannot compare int with string"],
+    ["([1] + [2])[0] == 'a'", 15, "cannot compare int with string"],
+    ["steps.map(s, s.response.id)[0] == 1", 31, "cannot compare string with int"],
+    ["steps[0].response.message.role == 'a'", 32, "cannot compare int with string"],
+    ["steps[0].response.message.content[0].image.data == ''", 49, "cannot compare bytes with string"],
+    ["steps[0].tool_results[0].content[0].text == 1", 42, "cannot compare string with int"],
+    ["{1.5: 'a'}.size() == 1", 1, "a map cannot have keys of type double"],
+    ["{[1]: 1}.size() == 1", 1, "a map cannot have keys of type list(int)"],
+    ["'x' in steps", 4, '"in" does not take (string, list(outrigger.v1.StepResult))'],
+    ["1 in ['a']", 2, '"in" does not take (int, list(string))'],
+    ["1 in 1", 2, '"in" does not take (int, int)'],
+    ["1 ? true : false", 1, "expected a bool, found int"],
+    ["'a' || true", 1, "expected a bool, found string"],
+    ["true && 'a'", 9, "expected a bool, found string"],
+    ["steps.all(s, s.response.id)", 24, "expected a bool, found string"],
+    ["steps.filter(s, s.response.id).size() > 0", 27, "expected a bool, found string"],
+    ["FinishReason.Reason.REASON_NONE == 2", 1, 'there is no variable "FinishReason", expected "steps"'],
+    [
+      "has(steps[0].respons)",
+      1,
+      'outrigger.v1.StepResult has no field "respons", expected one of response, tool_results, repaired_calls',
+    ],
+    ["!1", 1, '"!" does not take (int)'],
+    ["-'a' == 1", 1, '"-" does not take (string)'],
+    ["'a'.contains(1)", 4, '"contains" does not take (string, int)'],
+    ["contains('a', 'b')", 1, '"contains" does not take (string, string)'],
+    ["'a'.size('b') == 1", 4, '"size" does not take (string, string)'],
+    ["size(steps, 1) > 0", 1, '"size" does not take (list(outrigger.v1.StepResult), int)'],
+    ["'x'.matches('x{100}')", 13, "expected no more than 99 repetitions"],
+    ["'x'.matches('x{1,100}')", 13, "expected no more than 99 repetitions"],
+    ["'x'.matches(dyn('x'))", 13, "expected a string literal as the pattern"],
+    [
+      "steps[0u].response.id == 'x'",
+      6,
+      "a value of type list(outrigger.v1.StepResult) cannot be indexed by uint",
+    ],
+    ["'abc'[0] == 'a'", 6, "a value of type string cannot be indexed by int"],
+    ["{'a': 1}['a'].b == 1", 14, 'a value of type int has no field "b"'],
+  ])("that is of a wrong type (%s) is refused at column %i", async (text, column, problem) => {
+    await expect(evaluate(text)).rejects.toThrow(`stop_when: line 1, column ${column}: ${problem}`);
+  });
+
+  it.each(["\n", "\r", "\r\n"])("has lines that end with %j", async (end) => {
+    await expect(evaluate(`true ||${end} steps.sizes() > 1`)).rejects.toThrow("line 2, column 7: ");
+  });
+
+  it("may be nested up to its limit", async () => {
+    const nested = (levels: number) => `${"[".repeat(levels)}1${"]".repeat(levels)}.size() == 1`;
+    expect(await evaluate(nested(61))).toBe(true);
+    await expect(evaluate(nested(62))).rejects.toThrow("expected at most 64 levels of nesting, found more");
+    const key = (operators: number) => `{${"1 + ".repeat(operators)}1: 2}.size() == 1`;
+    expect(await evaluate(key(10))).toBe(true);
+    await expect(evaluate(key(70))).rejects.toThrow("expected at most 64 levels of nesting, found more");
+  });
+
+  it.each([
+    ["1 % 0 == 1", "line 1, column 2: int modulus by zero"],
+    ["9223372036854775807 + 1 > 0", "line 1, column 20: int overflow"],
+    ["[][0] == 1", "line 1, column 1: index 0 out of bounds"],
+    ["true ? 1 : 'a'", "the result is not a bool"],
+  ])("that fails (%s) names its place", async (text, problem) => {
+    await expect(evaluate(text)).rejects.toThrow(`stop_when: failed after step 2: ${problem}`);
+  });
+
   it.each([
     ["steps[9].response.id == ''", "failed after step 2: line 1, column 1: index 9 out of bounds"],
     ["1 / (steps.size() - 2) == 1", "int divide by zero"],
@@ -59,6 +164,11 @@ describe("a stop condition", () => {
     const condition = await compileStopCondition("steps.all(a, steps.all(b, true))", "stop_when");
     const many = Array.from({ length: 100 }, (_step, index) => createStep(index, "x"));
     for (let evaluation = 0; evaluation < 30; evaluation += 1) expect(condition?.(many)).toBe(true);
+  });
+
+  it("may call a function for each of many steps", async () => {
+    const many = Array.from({ length: 500 }, (_step, index) => createStep(index, "x"));
+    expect(await evaluate("steps.all(s, s.response.id.size() == 0)", many)).toBe(true);
   });
 
   it("sees the steps of each evaluation", async () => {

@@ -53,6 +53,14 @@ describe("AccessControl", () => {
     expect(control.admit({ authorization: "BEARER   a-old" }).refusal).toBeUndefined();
   });
 
+  it.each(["x-api-key", "x-goog-api-key"])("reads the key in %s unless authorization is set", (name) => {
+    const { control } = createControl(accessKey("a", ["a-old"]));
+    expect(control.admit({ [name]: "a-old" })).toMatchObject({ caller: { name: "a" }, refusal: undefined });
+    expect(control.admit({ [name]: "wrong" }).refusal).toBeInstanceOf(AuthenticationError);
+    expect(control.admit({ [name]: "x".repeat(65_536) }).refusal).toBeInstanceOf(AuthenticationError);
+    expect(control.admit({ [name]: "a-old", authorization: "Bearer wrong" }).refusal).toBeDefined();
+  });
+
   it("compares with every key in constant time, without leaving the loop early", async () => {
     const source = await readFile(
       new URL("../../../src/server/access/access-control.ts", import.meta.url),

@@ -5,10 +5,8 @@ import { toBatches } from "../../../src/core/batches.ts";
 import { anyCaller } from "../../../src/core/caller.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { InferenceRecord } from "../../../src/server/calls/inference-record.ts";
-import { createRecordedClient } from "../../../src/server/calls/recorded-calls.ts";
-import { createCall } from "../../../src/server/telemetry/call.ts";
+import type { Outcome } from "../../../src/server/telemetry/call-observer.ts";
 import { CallRecorder } from "../../../src/server/telemetry/call-recorder.ts";
-import type { Outcome } from "../../../src/server/telemetry/outcome.ts";
 import { oneByOne, scriptedInference, textEvents, textResponse } from "../support/scripted-inference.ts";
 
 const request = create(RequestSchema, { model: "m-1" });
@@ -21,18 +19,18 @@ describe("an InferenceRecord", () => {
       stream: (call) => oneByOne(textEvents(call, ["a"])),
     });
     const outcomes: Outcome[] = [];
-    const call = createCall({
+    const call = {
       rpc: "socket",
       requestId: "",
       httpVersion: "",
       protocol: "",
       caller: anyCaller,
-    });
+    };
     const recorder = new CallRecorder(call, [
       { begin: () => {}, end: (_call, outcome) => outcomes.push(outcome) },
     ]);
     const record = new InferenceRecord(inference, recorder);
-    const client = createRecordedClient(record, inference);
+    const client = record.toClient();
     const read = async () => {
       for await (const _batch of toBatches(client.stream(request, { signal })));
     };

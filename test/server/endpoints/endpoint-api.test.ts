@@ -7,10 +7,10 @@ import { toSdkError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type {
-  Endpoint,
   EndpointRequest,
   EndpointResponse,
   FailedResponse,
+  HttpApi,
 } from "../../../src/http/endpoint.ts";
 import { textResponse } from "../support/scripted-inference.ts";
 import { type TestServer, useTestServers } from "../support/test-server.ts";
@@ -18,15 +18,14 @@ import { type TestServer, useTestServers } from "../support/test-server.ts";
 const servers = useTestServers();
 
 /** An API whose routes are given by path. */
-function createEndpoint(
+function createHttpApi(
   routes: Readonly<Record<string, (request: EndpointRequest) => Promise<EndpointResponse>>>,
-): Endpoint {
+): HttpApi {
   return {
     find(path) {
       const serve = routes[path];
-      return serve === undefined ? undefined : { name: `POST ${path}`, serve };
+      return serve === undefined ? undefined : { name: `POST ${path}`, serve, fail };
     },
-    fail,
   };
 }
 
@@ -69,7 +68,7 @@ function post(server: TestServer, path: string, body: string | Uint8Array<ArrayB
 
 describe("an HTTP API on the data listener", () => {
   it("gets path, query, headers and the whole body, even if compressed", async () => {
-    const server = await servers.start({}, { endpoints: [createEndpoint({ "/v1/echo": echo })] });
+    const server = await servers.start({}, { apis: [createHttpApi({ "/v1/echo": echo })] });
     const plain = await post(server, "/v1/echo?q=1", '{"a":1}', { "x-a": "b" });
     expect(await plain.json()).toEqual({ body: '{"a":1}', path: "/v1/echo", query: "1", type: "b" });
     expect(plain.headers.get("content-length")).toBe("61");
@@ -80,7 +79,7 @@ describe("an HTTP API on the data listener", () => {
   });
 
   it("takes the names of compressions in any case, and refuses others with the names that it takes", async () => {
-    const server = await servers.start({}, { endpoints: [createEndpoint({ "/v1/echo": echo })] });
+    const server = await servers.start({}, { apis: [createHttpApi({ "/v1/echo": echo })] });
     const gzip = new Uint8Array(gzipSync("{}"));
     const upper = await post(server, "/v1/echo", gzip, { "content-encoding": "GZIP" });
     expect(await upper.json()).toMatchObject({ body: "{}" });
@@ -95,7 +94,7 @@ describe("an HTTP API on the data listener", () => {
 
   it("refuses bodies beyond the limits in its form of error", async () => {
     const limits = { maxMessageBytes: 2000, maxMessageElements: 100 };
-    const server = await servers.start({}, { limits, endpoints: [createEndpoint({ "/v1/echo": echo })] });
+    const server = await servers.start({}, { limits, apis: [createHttpApi({ "/v1/echo": echo })] });
     const large = await post(server, "/v1/echo", "x".repeat(2001));
     expect([large.status, await large.json()]).toEqual([
       418,
@@ -113,8 +112,8 @@ describe("an HTTP API on the data listener", () => {
   });
 
   it("refuses a foreign Host and a call too many in its form", async () => {
-    const endpoints = [createEndpoint({ "/v1/echo": echo })];
-    const server = await servers.start({}, { endpoints, limits: { maxCalls: 0 } });
+    const apis = [createHttpApi({ "/v1/echo": echo })];
+    const server = await servers.start({}, { apis, limits: { maxCalls: 0 } });
     const busy = await post(server, "/v1/echo", "{}");
     expect(await busy.json()).toMatchObject({ kind: ErrorKind.RATE_LIMIT });
     const [host, port] = server.authority.split(":");
@@ -137,7 +136,7 @@ describe("an HTTP API on the data listener", () => {
     };
     const server = await servers.start(
       { complete: async (call) => textResponse(call, "hello") },
-      { endpoints: [createEndpoint({ "/v1/complete": complete })] },
+      { apis: [createHttpApi({ "/v1/complete": complete })] },
     );
     const answer = await post(server, "/v1/complete", "{}");
     expect(await answer.json()).toEqual({ text: "hello" });
@@ -151,14 +150,14 @@ describe("an HTTP API on the data listener", () => {
   });
 
   it("sends each element of a body as it comes, over HTTP/2 too", async () => {
-    const endpoint = createEndpoint({
+    const endpoint = createHttpApi({
       "/v1/stream": async () => ({
         status: 200,
         headers: { "content-type": "text/plain" },
         body: chunks("abc"),
       }),
     });
-    const server = await servers.start({}, { endpoints: [endpoint] });
+    const server = await servers.start({}, { apis: [endpoint] });
     expect(await (await post(server, "/v1/stream", "{}")).text()).toBe("abc");
     const session = connect(server.url);
     servers.onEnd(() => session.close());
@@ -170,7 +169,7 @@ describe("an HTTP API on the data listener", () => {
 
   it("notifies the API that its caller has disconnected, and abandons the body", async () => {
     const left = Promise.withResolvers<unknown>();
-    const endpoint = createEndpoint({
+    const endpoint = createHttpApi({
       "/v1/endless": async ({ signal }) => ({
         status: 200,
         headers: {},
@@ -186,7 +185,7 @@ describe("an HTTP API on the data listener", () => {
         })(),
       }),
     });
-    const server = await servers.start({}, { endpoints: [endpoint] });
+    const server = await servers.start({}, { apis: [endpoint] });
     const controller = new AbortController();
     const { signal } = controller;
     const answer = await fetch(`${server.url}/v1/endless`, { method: "POST", body: "{}", signal });
@@ -201,7 +200,7 @@ describe("an HTTP API on the data listener", () => {
   });
 
   it("cuts a response off if its body fails, and answers a bug before it with its error", async () => {
-    const endpoint = createEndpoint({
+    const endpoint = createHttpApi({
       "/v1/breaks": async () => ({
         status: 200,
         headers: {},
@@ -212,7 +211,7 @@ describe("an HTTP API on the data listener", () => {
       }),
       "/v1/fails": () => Promise.reject(new Error("a bug")),
     });
-    const server = await servers.start({}, { endpoints: [endpoint] });
+    const server = await servers.start({}, { apis: [endpoint] });
     const read = async () => (await post(server, "/v1/breaks", "{}")).text();
     await expect(read()).rejects.toThrow();
     const failed = await post(server, "/v1/fails", "{}");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HttpApi } from "../../../src/server/http/http-api.ts";
+import type { HttpApi } from "../../../src/http/endpoint.ts";
 import { textResponse } from "../support/scripted-inference.ts";
 import { useTestServers } from "../support/test-server.ts";
 
@@ -11,18 +11,17 @@ const echoApi: HttpApi = {
     if (path !== "/echo" || method !== "POST") return undefined;
     return {
       name: "echo",
-      isObserved: true,
-      async serve(request, response) {
-        response.writeHead(200, { "content-type": "text/plain" });
-        response.end(`asked for ${request.url}`);
-        return { code: undefined, disconnected: false };
-      },
+      serve: async ({ query }) => ({
+        status: 200,
+        headers: { "content-type": "text/plain" },
+        body: Buffer.from(`asked for ${query}`),
+      }),
+      fail: ({ message }) => ({
+        status: 403,
+        headers: { "content-type": "application/problem+json" },
+        body: Buffer.from(JSON.stringify({ title: message })),
+      }),
     };
-  },
-  reject(_request, response, { status, code, message }) {
-    response.writeHead(status, { "content-type": "application/problem+json" });
-    response.end(JSON.stringify({ title: message }));
-    return { code, disconnected: false };
   },
 };
 
@@ -33,7 +32,7 @@ describe("an HttpApi", () => {
       { apis: [echoApi] },
     );
     const answer = await fetch(`${server.url}/echo?a=1`, { method: "POST" });
-    expect([answer.status, await answer.text()]).toEqual([200, "asked for /echo?a=1"]);
+    expect([answer.status, await answer.text()]).toEqual([200, "asked for a=1"]);
     expect(answer.headers.get("x-request-id")).not.toBeNull();
     await expect.poll(() => server.log.at(-1)).toMatchObject({ rpc: "echo", code: "OK" });
     expect((await fetch(`${server.url}/echo`)).status).toBe(404);

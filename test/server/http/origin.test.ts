@@ -73,6 +73,7 @@ describe("a request that names its origin", () => {
     const response = await post(server, { origin: "https://any.example" });
     expect(response.status).toBe(200);
     expect(response.headers.get("access-control-allow-origin")).toBe("https://any.example");
+    expect(response.headers.get("access-control-expose-headers")).toContain("outrigger-warnings");
   });
 });
 
@@ -92,6 +93,8 @@ describe("a preflight", () => {
       "x-stainless-lang",
       "x-stainless-retry-count",
       "openai-organization",
+      "x-api-key",
+      "anthropic-version",
     ]) {
       expect(allowed).toContain(name);
     }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
-import { UnsentResponses } from "../../../src/server/http/unsent-responses.ts";
+import { UnsentResponses } from "../../../src/server/http/flushed-response.ts";
 
 const LIMIT = 1_000_000;
 

@@ -7,12 +7,12 @@ import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { DEFAULT_LIMITS } from "../../../src/server/base/limits.ts";
+import { UnsentResponses } from "../../../src/server/http/flushed-response.ts";
 import { createOriginCheck } from "../../../src/server/http/origin.ts";
 import { createRequestHandler, RequestChecks } from "../../../src/server/http/request-handler.ts";
-import { UnsentResponses } from "../../../src/server/http/unsent-responses.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
 import { createIntake } from "../../../src/server/requests/intake.ts";
-import { createConnectApi } from "../../../src/server/rpc/connect/connect-api.ts";
+import { createConnectRoutes } from "../../../src/server/rpc/connect/connect-api.ts";
 import { createGrpcTransport } from "../../../src/server/rpc/grpc/transport.ts";
 import { createInferenceService } from "../../../src/server/services/inference-service.ts";
 import { frame, inferencePath, openStream, readAnswer } from "../support/raw-http2.ts";
@@ -39,14 +39,14 @@ async function open() {
     stream: (call) => oneByOne(textEvents(call, ["a", "b"])),
   });
   const services = [createInferenceService(inference)];
-  const connect = createConnectApi({ services, intake, unsent, compressions: ["gzip", "br"] });
+  const connect = createConnectRoutes({ services, intake, unsent, compressions: ["gzip", "br"] });
   const listener = await openListener({
     field: "listen",
     addresses: ["127.0.0.1:0"],
     intake,
     handler: createRequestHandler(
       new RequestChecks({
-        apis: [connect],
+        routes: [connect],
         checkHost: () => true,
         checkOrigin: createOriginCheck(undefined),
         observers: [],

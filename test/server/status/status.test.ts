@@ -23,7 +23,7 @@ import {
 import { StatusSchema } from "../../../src/gen/google/rpc/status_pb.ts";
 import { ErrorKind, ErrorKindSchema, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { describeProtocolError, toConnectError, toFailure } from "../../../src/server/status/status.ts";
+import { toConnectError, toFailure } from "../../../src/server/status/status.ts";
 import { codeName, getCode, kindName } from "../../../src/server/status/status-code.ts";
 import { MAX_STATUS_BYTES } from "../../../src/server/status/status-details.ts";
 
@@ -250,76 +250,56 @@ describe("toFailure()", () => {
     expect(status).toMatchObject({ code: Code.Internal, rawMessage: "internal error", details: [] });
     expect(fault).toBe(thrown);
   });
-
-  it.each(["serialize binary: invalid int32", "cannot encode field x.y to JSON: expected string"])(
-    "takes an answer that cannot be written for a bug of ours: %s",
-    (message) => {
-      const thrown = new ConnectError(message, Code.Internal);
-      expect(found(thrown)).toMatchObject({ status: { code: Code.Internal }, fault: thrown });
-    },
-  );
-
-  it("does not take a fault of the request for a bug of ours", () => {
-    const failure = found(new ConnectError("parse binary: premature EOF", Code.Internal));
-    expect(failure).toMatchObject({ status: { code: Code.InvalidArgument }, fault: undefined });
-  });
 });
 
-describe("describeProtocolError()", () => {
+describe("the status of a failure that a transport found", () => {
   const OUR_RPC = "outrigger.v1.InferenceService/Complete";
 
-  it("gives mistakes that Connect found in a message the details of an invalid request", () => {
-    const error = new ConnectError(
-      "message size 9 is larger than configured readMaxBytes 5",
-      Code.ResourceExhausted,
-    );
-    describeProtocolError(error, OUR_RPC);
-    expect(error.code).toBe(Code.ResourceExhausted);
-    expect(error.rawMessage).toContain("at most 5 bytes (limits.max_message_bytes)");
-    expect(detail(error, InferenceErrorSchema)?.kind).toBe(ErrorKind.INVALID_REQUEST);
-    expect(error.metadata.get("grpc-retry-pushback-ms")).toBe("-1");
+  it("gives mistakes that a transport found in a message the details of an invalid request", () => {
+    const { status, fault } = toFailure(new ConnectError("too large", Code.ResourceExhausted), OUR_RPC);
+    expect(status).toMatchObject({ code: Code.ResourceExhausted, rawMessage: "too large" });
+    expect(detail(status, InferenceErrorSchema)?.kind).toBe(ErrorKind.INVALID_REQUEST);
+    expect(status.metadata.get("grpc-retry-pushback-ms")).toBe("-1");
+    expect(fault).toBeUndefined();
   });
 
-  it("does not call it our bug that a message does not parse", () => {
-    const error = new ConnectError("parse binary: premature EOF", Code.Internal);
-    describeProtocolError(error, OUR_RPC);
-    expect(error.code).toBe(Code.InvalidArgument);
-    expect(error.message).toBe("[invalid_argument] parse binary: premature EOF");
+  it("changes the error itself, because Connect sends the object that it threw", () => {
+    const error = new ConnectError("the operation timed out", Code.DeadlineExceeded);
+    expect(toFailure(error, OUR_RPC).status).toBe(error);
+    expect(error.rawMessage).toBe("the caller's deadline ran out");
   });
 
-  it.each([
-    ["an answer that cannot be written", "serialize binary: no"],
-    ["a compression that no header names", "received compressed envelope, but do not know how to decompress"],
-  ])("leaves alone as INTERNAL %s", (_case, message) => {
-    const error = new ConnectError(message, Code.Internal);
-    describeProtocolError(error, OUR_RPC);
-    expect(error.code).toBe(Code.Internal);
-    expect(error.details).toEqual([]);
+  it("leaves alone as INTERNAL a compression that no header names", () => {
+    const error = new ConnectError("received compressed envelope, but do not know how", Code.Internal);
+    expect(toFailure(error, OUR_RPC).status).toMatchObject({ code: Code.Internal, details: [] });
   });
 
   it("gives services that do not know our details none", () => {
-    const error = new ConnectError("parse binary: premature EOF", Code.Internal);
-    describeProtocolError(error, "grpc.health.v1.Health/Check");
-    expect(error).toMatchObject({ code: Code.InvalidArgument, details: [] });
-    expect([...error.metadata]).toEqual([]);
+    const error = new ConnectError("cut off", Code.InvalidArgument);
+    const { status } = toFailure(error, "grpc.health.v1.Health/Check");
+    expect(status).toMatchObject({ code: Code.InvalidArgument, details: [] });
+    expect([...status.metadata]).toEqual([]);
   });
 
-  it("bounds a quoted value", () => {
-    const error = new ConnectError(
-      `cannot decode field x from JSON: ${"y".repeat(100_000)}`,
-      Code.InvalidArgument,
-    );
-    describeProtocolError(error, OUR_RPC);
-    expect(Buffer.byteLength(error.message)).toBeLessThan(420);
+  it("bounds a message", () => {
+    const error = new ConnectError(`the header is ${"y".repeat(100_000)}`, Code.InvalidArgument);
+    expect(Buffer.byteLength(toFailure(error, OUR_RPC).status.message)).toBeLessThan(420);
   });
 
   it("does not change errors that have details or do not concern a message", () => {
     const detailed = toConnectError(invalidField("model", "is empty"));
     const details = [...detailed.details];
-    describeProtocolError(detailed, OUR_RPC);
-    expect(detailed.details).toEqual(details);
-    const missing = new ConnectError("not here", Code.NotFound);
-    describeProtocolError(missing, OUR_RPC);
-    expect(missing.details).toEqual([]);
+    expect(toFailure(detailed, OUR_RPC).status.details).toEqual(details);
+    expect(toFailure(new ConnectError("not here", Code.NotFound), OUR_RPC).status.details).toEqual([]);
+  });
+
+  it("is the status of the error if it is one of ours, with details for our services", () => {
+    const error = invalidField("model", "is empty");
+    const { status, fault } = toFailure(error, OUR_RPC);
+    expect([status.code, fault]).toEqual([Code.InvalidArgument, undefined]);
+    expect(detail(status, InferenceErrorSchema)?.kind).toBe(ErrorKind.INVALID_REQUEST);
+    const foreign = toFailure(error, "grpc.health.v1.Health/Watch").status;
+    expect(foreign).toMatchObject({ code: Code.InvalidArgument, rawMessage: status.rawMessage, details: [] });
+    expect([...foreign.metadata]).toEqual([]);
   });
 });

@@ -74,7 +74,11 @@ function stack(): string {
   return text;
 }
 
+/** Sets a timer that stays while the API keeps answers, and that holds no process open. */
+const LASTING = "/src/endpoints/responses/recent-answers.ts";
+
 function getOrigin(text: string): string | undefined {
+  if (text.includes(LASTING)) return undefined;
   return text.match(/\/src\/server\/[^\s)]+/)?.[0];
 }
 

@@ -1,13 +1,22 @@
-import type { Outcome } from "../../../src/server/telemetry/outcome.ts";
+import { codeName } from "../../../src/server/status/status-code.ts";
+import type { Call, Outcome } from "../../../src/server/telemetry/call-observer.ts";
+import { type CallInit, CallRecorder } from "../../../src/server/telemetry/call-recorder.ts";
 
 /** The outcome of a successful call without details, with changes. */
 export function toOutcome(changes: Partial<Outcome> = {}): Outcome {
   return {
     code: undefined,
+    codeName: codeName(changes.code),
     disconnected: false,
     durationMs: 1,
     firstOutputMs: undefined,
     inferenceId: undefined,
     ...changes,
   };
+}
+
+/** A gRPC call that arrives now. */
+export function createCall(init: Partial<CallInit> = {}): Call {
+  const defaults = { rpc: "acme.Service/Do", requestId: "r", httpVersion: "2.0", protocol: "grpc" };
+  return new CallRecorder({ ...defaults, ...init }, []).call;
 }

@@ -11,7 +11,7 @@ import {
   ResponseSchema,
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import type { Inference } from "../../../src/server/calls/inference.ts";
+import type { ModelClient } from "../../../src/generation/loop/model-calls.ts";
 
 type EventInit = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 
@@ -32,8 +32,8 @@ export interface Script {
   readonly stream?: (call: ScriptedCall) => AsyncIterable<readonly StreamEvent[]>;
 }
 
-/** An Inference that follows a script and remembers its calls. */
-export interface ScriptedInference extends Inference {
+/** An ModelClient that follows a script and remembers its calls. */
+export interface ScriptedInference extends ModelClient {
   readonly calls: ScriptedCall[];
 }
 

@@ -1,12 +1,11 @@
 /** A real server for each test, and the proof that nothing is left afterwards. */
 import { type DestinationStream, type Logger, pino } from "pino";
 import { afterEach, beforeEach, expect } from "vitest";
-import type { Endpoint } from "../../../src/http/endpoint.ts";
+import type { ModelClient } from "../../../src/generation/loop/model-calls.ts";
+import type { HttpApi } from "../../../src/http/endpoint.ts";
 import type { AccessControl } from "../../../src/server/access/access-control.ts";
 import type { Limits } from "../../../src/server/base/limits.ts";
-import type { Inference } from "../../../src/server/calls/inference.ts";
 import type { Service } from "../../../src/server/calls/service.ts";
-import type { HttpApi } from "../../../src/server/http/http-api.ts";
 import type { CorsOptions } from "../../../src/server/http/origin.ts";
 import type { RunningServer } from "../../../src/server/options.ts";
 import { type Catalog, createCatalogService } from "../../../src/server/services/catalog-service.ts";
@@ -49,14 +48,13 @@ export interface TestServerOptions {
   readonly access?: AccessControl;
   readonly unixSocketMode?: number;
   /** Replaces the scripted inference. */
-  readonly inference?: Inference;
+  readonly inference?: ModelClient;
   readonly catalog?: Catalog;
   readonly generationLimits?: Partial<GenerationServiceLimits>;
   /** Services besides Outrigger's services. */
   readonly services?: readonly Service[];
-  readonly apis?: readonly HttpApi[];
   /** HTTP APIs over the same inference. */
-  readonly endpoints?: readonly Endpoint[];
+  readonly apis?: readonly HttpApi[];
   /** Besides the log and the metrics. */
   readonly observers?: readonly CallObserver[];
   readonly reflection?: boolean;
@@ -128,8 +126,7 @@ export async function startTestServer(script: Script, options: TestServerOptions
       ...(options.services ?? []),
     ],
     access: options.access,
-    apis: options.apis,
-    endpoints: { endpoints: options.endpoints ?? [], inference: options.inference ?? inference },
+    http: { apis: options.apis ?? [], client: options.inference ?? inference },
     observers: [metrics, createCallLog(logger), ...(options.observers ?? [])],
     metrics,
     shutdown: { timeoutMs: drainTimeoutMs, parts },

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createCall } from "../../../src/server/telemetry/call.ts";
 import {
   createIdleMemory,
   type IdleMemory,
@@ -7,13 +6,13 @@ import {
   MIN_GROWTH_BYTES,
   QUIET_MS,
 } from "../../../src/server/telemetry/idle-memory.ts";
-import { toOutcome } from "../support/outcome.ts";
+import { createCall, toOutcome } from "../support/outcome.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const CALL = createCall({ rpc: "acme.Service/Do", requestId: "r", httpVersion: "2.0", protocol: "grpc" });
-const PROBE = { ...CALL, rpc: "grpc.health.v1.Health/Check" };
+const CALL = createCall();
+const PROBE = createCall({ rpc: "grpc.health.v1.Health/Check" });
 
 const MIB = 1024 * 1024;
 

@@ -1,10 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { InternalError } from "../../../src/core/errors.ts";
-import { createCall } from "../../../src/server/telemetry/call.ts";
+import type { Outcome } from "../../../src/server/telemetry/call-observer.ts";
 import { createCallLog, createLogger, describeFault } from "../../../src/server/telemetry/logging.ts";
-import type { Outcome } from "../../../src/server/telemetry/outcome.ts";
-import { toOutcome } from "../support/outcome.ts";
+import { createCall, toOutcome } from "../support/outcome.ts";
 import { type LogLine, recordingLogger } from "../support/test-server.ts";
 
 const PROBE = "grpc.health.v1.Health/Check";
@@ -13,7 +12,7 @@ const PROBE = "grpc.health.v1.Health/Check";
 function toLines(outcome: Partial<Outcome>, rpc = "acme.Service/Do"): LogLine[] {
   const { logger, lines } = recordingLogger();
   const log = createCallLog(logger);
-  const call = createCall({ rpc, requestId: "r-1", httpVersion: "2.0", protocol: "grpc" });
+  const call = createCall({ rpc, requestId: "r-1" });
   log.begin(call);
   log.end(call, toOutcome(outcome));
   return lines;

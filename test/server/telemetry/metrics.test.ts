@@ -3,11 +3,10 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { ServerError } from "../../../src/core/errors.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { createCall } from "../../../src/server/telemetry/call.ts";
 import { createMetrics, MAX_MODEL_LABELS } from "../../../src/server/telemetry/metrics.ts";
-import { toOutcome } from "../support/outcome.ts";
+import { createCall, toOutcome } from "../support/outcome.ts";
 
-const CALL = createCall({ rpc: "acme.Service/Do", requestId: "r", httpVersion: "2.0", protocol: "grpc" });
+const CALL = createCall();
 
 describe("createMetrics()", () => {
   it("counts calls in flight", () => {

@@ -7,7 +7,7 @@ import { anyCaller } from "../../../src/core/caller.ts";
 import { AccessDeniedError, RateLimitError, type SDKError } from "../../../src/core/errors.ts";
 import type { MemoryShare } from "../../../src/core/memory-pool.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import type { Endpoint, EndpointRequest, EndpointSocket, SocketMessage } from "../../../src/http/endpoint.ts";
+import type { EndpointRequest, EndpointSocket, HttpApi, SocketMessage } from "../../../src/http/endpoint.ts";
 import { AccessControl } from "../../../src/server/access/access-control.ts";
 import { accessKey } from "../support/access-keys.ts";
 import { type Script, textResponse } from "../support/scripted-inference.ts";
@@ -28,22 +28,20 @@ const echo: Serve = async (socket) => {
 };
 
 /** An API with one path that takes WebSockets, and one that does not. */
-function createEndpoint(serve: Serve): Endpoint {
+function createHttpApi(serve: Serve): HttpApi {
   const answer = (status: number, text: string) => ({
     status,
     headers: { "content-type": "text/plain" },
     body: Buffer.from(text),
   });
-  const plain = { name: "GET /plain", serve: async () => answer(200, "plain") };
-  const socket = { name: "GET /socket", serve: async () => answer(405, "no socket"), connect: serve };
-  return {
-    find: (path) => (path === "/socket" ? socket : path === "/plain" ? plain : undefined),
-    fail: (error: SDKError) => answer(error instanceof AccessDeniedError ? 403 : 400, error.message),
-  };
+  const fail = (error: SDKError) => answer(error instanceof AccessDeniedError ? 403 : 400, error.message);
+  const plain = { name: "GET /plain", serve: async () => answer(200, "plain"), fail };
+  const socket = { name: "GET /socket", serve: async () => answer(405, "no socket"), connect: serve, fail };
+  return { find: (path) => (path === "/socket" ? socket : path === "/plain" ? plain : undefined) };
 }
 
 function serverWith(serve: Serve, options: TestServerOptions = {}) {
-  return servers.start({}, { ...options, endpoints: [createEndpoint(serve)] });
+  return servers.start({}, { ...options, apis: [createHttpApi(serve)] });
 }
 
 /** A client, closed at the end of the test. */
@@ -158,7 +156,7 @@ describe("a WebSocket of an HTTP API", () => {
         await socket.send("answered");
       }
     };
-    const server = await servers.start(script, { endpoints: [createEndpoint(serve)] });
+    const server = await servers.start(script, { apis: [createHttpApi(serve)] });
     const socket = await open(server.url);
     for (const text of ["one", "two"]) {
       socket.send(text);

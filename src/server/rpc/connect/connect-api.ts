@@ -5,24 +5,21 @@ import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { withImports } from "../../../core/descriptor-files.ts";
 import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
 import type { Service } from "../../calls/service.ts";
+import { PeerClosedError, type UnsentResponses } from "../../http/flushed-response.ts";
 import { takesTextResponse } from "../../http/grpc-web-text.ts";
-import type { HttpApi, HttpRoute } from "../../http/http-api.ts";
-import { PeerClosedError } from "../../http/peer-closed-error.ts";
 import { sendRejection, toRejection } from "../../http/rejection.ts";
 import { discardBody } from "../../http/request-body.ts";
-import type { UnsentResponses } from "../../http/unsent-responses.ts";
-import { BINARY_OPTIONS } from "../../requests/codec.ts";
+import type { FindRoute, Route } from "../../http/route.ts";
+import { BINARY_OPTIONS, binaryCodec, jsonCodec } from "../../requests/codec.ts";
 import type { Compression } from "../../requests/decompress.ts";
 import type { Intake } from "../../requests/intake.ts";
-import { requestShareKey } from "../../requests/request-memory.ts";
+import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
-import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/outcome.ts";
 import { createStreamServers, type ServeStream } from "../streaming/stream-servers.ts";
 import { ConnectExchange, exchangeKey } from "./exchange.ts";
-import { toTextResponse } from "./grpc-web-text.ts";
 import { toUniversalRequest } from "./request.ts";
 import type { BodyOptions } from "./request-body.ts";
-import { sendResponse } from "./response.ts";
+import { sendResponse, toTextResponse } from "./response.ts";
 
 /** The services that Connect's handlers serve, and the limits on their requests. */
 export interface ConnectApiOptions {
@@ -38,18 +35,15 @@ export interface ConnectApiOptions {
  * take. Calls with a streamed response go to `streaming/`, all others to Connect's handlers. Both are created for the
  * first request: a server whose clients all speak gRPC never needs them.
  */
-export function createConnectApi(options: ConnectApiOptions): HttpApi {
-  let routes: ReadonlyMap<string, HttpRoute> | undefined;
-  return {
-    find(path) {
-      routes ??= createRoutes(options);
-      return routes.get(path);
-    },
-    reject: sendRejection,
+export function createConnectRoutes(options: ConnectApiOptions): FindRoute {
+  let routes: ReadonlyMap<string, Route> | undefined;
+  return (path) => {
+    routes ??= createRoutes(options);
+    return routes.get(path);
   };
 }
 
-function createRoutes(options: ConnectApiOptions): ReadonlyMap<string, HttpRoute> {
+function createRoutes(options: ConnectApiOptions): ReadonlyMap<string, Route> {
   const { services, intake, unsent } = options;
   const { maxMessageBytes, maxHeaderListBytes } = intake.limits;
   // A misspelt field in hand-written JSON is an error that names it.
@@ -68,7 +62,10 @@ function createRoutes(options: ConnectApiOptions): ReadonlyMap<string, HttpRoute
   return new Map(
     router.handlers.map((handler) => [
       handler.requestPath,
-      toRoute(handler, streams.get(handler.requestPath), options),
+      toRoute(handler, streams.get(handler.requestPath), options, {
+        binary: binaryCodec(handler.method.input),
+        json: jsonCodec(handler.method.input, jsonOptions),
+      }),
     ]),
   );
 }
@@ -99,26 +96,30 @@ function toRoute(
   handler: UniversalHandler,
   stream: ServeStream | undefined,
   options: ConnectApiOptions,
-): HttpRoute {
+  codecs: BodyOptions["codecs"],
+): Route {
   return {
     name: handler.requestPath.slice(1),
     isObserved: true,
     isOpen: options.services.some(({ desc, isOpen }) => isOpen && desc.typeName === handler.service.typeName),
     serve: (request, response, recorder) =>
-      stream?.(request, response, recorder) ?? serveByHandler(handler, options, request, response, recorder),
+      stream?.(request, response, recorder) ??
+      serveByHandler(handler, options, codecs, request, response, recorder),
+    reject: sendRejection,
   };
 }
 
 async function serveByHandler(
   handler: UniversalHandler,
   { intake, unsent, compressions }: ConnectApiOptions,
+  codecs: BodyOptions["codecs"],
   request: HttpRequest,
   response: HttpResponse,
   recorder: CallRecorder,
 ): Promise<TransportOutcome> {
   const exchange = new ConnectExchange(recorder, intake.memory);
   try {
-    const body = { exchange, intake, method: handler.method, compressions };
+    const body = { exchange, intake, method: handler.method, codecs, compressions };
     return await serve(handler, body, unsent, request, response);
   } catch (error) {
     return outcomeOfBreak(exchange, error, response);
@@ -165,17 +166,16 @@ function outcomeOfBreak(exchange: ConnectExchange, error: unknown, response: Htt
  * also aborts the context exactly once, with the error if the call failed, before it writes that error. So every
  * failure of every protocol passes here while its details can still be added.
  */
-function watchContext({ method, values, signal }: HandlerContext): void {
+function watchContext({ values, signal }: HandlerContext): void {
   const exchange = values.get(exchangeKey);
   if (exchange === undefined) return;
   exchange.signal = signal;
   const onEnd = () => {
-    if (!isPlainEnd(signal.reason)) exchange.fail(signal.reason, method);
+    if (!isPlainEnd(signal.reason)) exchange.fail(signal.reason);
   };
   if (signal.aborted) onEnd();
   else signal.addEventListener("abort", onEnd, { once: true });
   exchange.begin();
-  values.set(requestShareKey, exchange.share);
 }
 
 /** Connect ends a successful call by an abort without a reason, which creates an AbortError. */
@@ -189,9 +189,12 @@ export function registerServices(router: ConnectRouter, services: readonly Servi
     for (const spec of methods) {
       switch (spec.kind) {
         case "unary":
-          router.rpc(spec.method, (request, context) => {
-            context.values.get(exchangeKey)?.dropJson();
-            return spec.impl(request, context);
+          router.rpc(spec.method, async (request, context) => {
+            const exchange = context.values.get(exchangeKey);
+            if (exchange !== undefined) exchange.unread = undefined;
+            const answer = await spec.impl(request, context);
+            if (exchange !== undefined) exchange.isAnswered = true;
+            return answer;
           });
           break;
         case "client_streaming":

@@ -1,22 +1,32 @@
-import type { DescMethod } from "@bufbuild/protobuf";
-import { createContextKey } from "@connectrpc/connect";
+import { Code, ConnectError, createContextKey } from "@connectrpc/connect";
+import type { ServedCall } from "../../calls/call-context.ts";
+import type { Codec } from "../../requests/codec.ts";
 import type { RequestMemory, RequestShare } from "../../requests/request-memory.ts";
-import { describeJsonFault, type Failure, toFailure } from "../../status/status.ts";
+import { type Failure, replaceStatus, toFailure } from "../../status/status.ts";
+import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
-import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/outcome.ts";
+
+/** A message that a service has not got yet. */
+interface UnreadMessage {
+  readonly codec: Codec;
+  readonly bytes: Uint8Array;
+}
 
 /** The state of one call on its way through Connect's handlers. */
-export class ConnectExchange {
+export class ConnectExchange implements ServedCall {
   readonly recorder: CallRecorder;
   /** Aborted when the call, its deadline or its connection ends. Undefined until Connect has created it. */
   signal: AbortSignal | undefined;
   /** Whether the client closed the stream before the response was complete. */
   disconnected = false;
+  /** The message of the request, until its service is called. */
+  unread: UnreadMessage | undefined;
+  /** Whether the service has returned an answer. */
+  isAnswered = false;
   /** Pays for the request. Undefined until the call has begun. */
   share: RequestShare | undefined;
   readonly #memory: RequestMemory;
   #failure: Failure | undefined;
-  #json: Uint8Array[] = [];
 
   constructor(recorder: CallRecorder, memory: RequestMemory) {
     this.recorder = recorder;
@@ -29,25 +39,19 @@ export class ConnectExchange {
   }
 
   /**
-   * Passes the JSON of a request on and keeps a copy, so that the error of an invalid request can name the wrong field.
+   * Adds the details of our contract to the error of a failed call, before Connect writes it. Connect's errors about a
+   * request have no code, and their texts quote it: what Connect could not read is read again here.
    */
-  async *keepJson(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of body) {
-      this.#json.push(chunk);
-      yield chunk;
-    }
-  }
-
-  /** Drops the JSON of a request that has been read. */
-  dropJson(): void {
-    this.#json = [];
-  }
-
-  /** Adds the details of our contract to the error of a failed call, before Connect writes it. */
-  fail(thrown: unknown, { input }: DescMethod): void {
-    if (this.#json.length > 0) describeJsonFault(thrown, input, Buffer.concat(this.#json));
-    this.dropJson();
-    if (!this.disconnected) this.#failure = toFailure(thrown, this.recorder.call.rpc);
+  fail(thrown: unknown): void {
+    const { rpc } = this.recorder.call;
+    const fault = this.unread === undefined ? undefined : findFault(this.unread);
+    this.unread = undefined;
+    if (fault !== undefined && thrown instanceof ConnectError) replaceStatus(thrown, fault, rpc);
+    if (this.disconnected) return;
+    const failure = toFailure(thrown, rpc);
+    // Connect could not encode the answer of the service.
+    const isBug = this.isAnswered && failure.status.code === Code.Internal;
+    this.#failure = isBug ? { ...failure, fault: thrown } : failure;
   }
 
   /** The outcome of the call. */
@@ -61,3 +65,13 @@ export class ConnectExchange {
 export const exchangeKey = createContextKey<ConnectExchange | undefined>(undefined, {
   description: "the exchange of the call being served",
 });
+
+/** Returns the error of a message that cannot be decoded. Undefined if it can. */
+function findFault({ codec, bytes }: UnreadMessage): ConnectError | undefined {
+  try {
+    codec.decode(bytes);
+    return undefined;
+  } catch (thrown) {
+    return thrown instanceof ConnectError ? thrown : undefined;
+  }
+}

@@ -2,23 +2,22 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { yieldTurn } from "../../../core/loop-turns.ts";
 import type { HttpRequest } from "../../base/http-types.ts";
-import { isTextRequest } from "../../http/grpc-web-text.ts";
-import { readBody } from "../../http/request-body.ts";
-import { readWholeBody } from "../../http/whole-body.ts";
+import { Base64Decoder, isTextRequest } from "../../http/grpc-web-text.ts";
+import { readBody, readWholeBody } from "../../http/request-body.ts";
+import type { Codec } from "../../requests/codec.ts";
 import { type Compression, decompress } from "../../requests/decompress.ts";
-import { countElements } from "../../requests/element-counter.ts";
 import type { Intake } from "../../requests/intake.ts";
-import { countJsonElements } from "../../requests/json-element-counter.ts";
 import type { RequestShare } from "../../requests/request-memory.ts";
 import { COMPRESSED, FRAME_HEADER_BYTES, type Frame, FrameReader, writeFrameHeader } from "../grpc/frames.ts";
 import type { ConnectExchange } from "./exchange.ts";
-import { decodeBody } from "./grpc-web-text.ts";
 
 /** The call of a body and its limits. */
 export interface BodyOptions {
   readonly exchange: ConnectExchange;
   readonly intake: Intake;
   readonly method: DescMethod;
+  /** Decode the messages of the request in its two formats. */
+  readonly codecs: { readonly binary: Codec; readonly json: Codec };
   /** Compressions that are undone here. A body with any other compression is left to Connect, which rejects it. */
   readonly compressions: readonly Compression[];
 }
@@ -54,11 +53,13 @@ class CheckedBody {
   readonly #request: HttpRequest;
   readonly #options: BodyOptions;
   readonly #type: string;
+  readonly #codec: Codec;
 
   constructor(request: HttpRequest, options: BodyOptions) {
     this.#request = request;
     this.#options = options;
     this.#type = request.headers["content-type"] ?? "";
+    this.#codec = JSON_CODEC.test(this.#type) ? options.codecs.json : options.codecs.binary;
   }
 
   async *whole(): AsyncGenerator<Uint8Array> {
@@ -83,7 +84,7 @@ class CheckedBody {
       maxMessageBytes: this.#options.intake.limits.maxMessageBytes,
       // Connect's streams have more flags than gRPC; its handlers check them.
       strictFlags: false,
-      onLength: (bytes) => share.expect(bytes),
+      share,
     });
     const isSingle = isSingleMessage(this.#options.method);
     for await (const chunk of this.#read(() => isSingle || !frames.isEmpty)) {
@@ -148,13 +149,12 @@ class CheckedBody {
   }
 
   /** Takes memory for the elements of a message. Returns the number of bytes. */
-  #takeElements(plain: Uint8Array): number {
-    const { intake, method } = this.#options;
-    const { maxMessageElements: max } = intake.limits;
-    const elements = JSON_CODEC.test(this.#type)
-      ? countJsonElements(plain, max)
-      : countElements(method.input, plain, max);
-    return this.#share.takeElements(elements);
+  #takeElements(bytes: Uint8Array): number {
+    const { exchange, intake } = this.#options;
+    const used = this.#share.takeElements(this.#codec.countElements(bytes, intake.limits.maxMessageElements));
+    // Only now: a message that is refused must not be read again for its error.
+    exchange.unread = { codec: this.#codec, bytes };
+    return used;
   }
 }
 
@@ -168,4 +168,11 @@ function createFrame(flags: number, bytes: Uint8Array): Uint8Array {
 
 function isSingleMessage({ methodKind }: DescMethod): boolean {
   return methodKind === "unary" || methodKind === "server_streaming";
+}
+
+/** Decodes a body in the text form. */
+async function* decodeBody(text: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const decoder = new Base64Decoder();
+  for await (const chunk of text) yield decoder.decode(chunk);
+  decoder.end();
 }

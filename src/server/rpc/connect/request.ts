@@ -1,11 +1,10 @@
 import { createContextValues } from "@connectrpc/connect";
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
-import { isTextRequest } from "../../http/grpc-web-text.ts";
-import { recorderKey } from "../../telemetry/call-recorder.ts";
-import { MAX_TIMER_MS } from "../grpc/deadline.ts";
+import { servedCallKey } from "../../calls/call-context.ts";
+import { isTextRequest, toBinaryType } from "../../http/grpc-web-text.ts";
+import { MAX_TIMER_MS } from "../grpc/request-headers.ts";
 import { type ConnectExchange, exchangeKey } from "./exchange.ts";
-import { setBinaryType } from "./grpc-web-text.ts";
 import { BODY_ENCODING, type BodyOptions, checkedBody, findCompression } from "./request-body.ts";
 
 /** Converts a request to the form of Connect's handlers, with the exchange and its recorder in the context values. */
@@ -16,7 +15,8 @@ export function toUniversalRequest(
 ): UniversalServerRequest {
   const { exchange } = options;
   const header = withoutEndlessDeadline(createHeaders(request, options));
-  if (isTextRequest(request.headers)) setBinaryType(header);
+  if (isTextRequest(request.headers))
+    header.set("content-type", toBinaryType(header.get("content-type") ?? ""));
   const body = { [Symbol.asyncIterator]: () => checkedBody(request, options) };
   return {
     httpVersion: request.httpVersion,
@@ -24,15 +24,10 @@ export function toUniversalRequest(
     // Only path and query are read; the authority is chosen by the client.
     url: new URL(request.url ?? "/", "http://localhost").href,
     header,
-    body: isJson(request) ? exchange.keepJson(body) : body,
+    body,
     signal: createDisconnectSignal(exchange, response),
-    contextValues: createContextValues().set(exchangeKey, exchange).set(recorderKey, exchange.recorder),
+    contextValues: createContextValues().set(exchangeKey, exchange).set(servedCallKey, exchange),
   };
-}
-
-/** Whether the body is one message in JSON. */
-function isJson({ headers }: HttpRequest): boolean {
-  return /^application\/json(?:$|;)/.test(headers["content-type"] ?? "");
 }
 
 function createHeaders({ headers, method }: HttpRequest, { compressions }: BodyOptions): Headers {

@@ -1,10 +1,14 @@
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import type { HttpResponse } from "../../base/http-types.ts";
-import { SLICE_BYTES } from "../../http/flushed-response.ts";
+import {
+  PeerClosedError,
+  SLICE_BYTES,
+  type UnsentResponse,
+  type UnsentResponses,
+} from "../../http/flushed-response.ts";
+import { encodeBase64, toTextType } from "../../http/grpc-web-text.ts";
 import { endPaced, endWithHeadersPaced, writePaced } from "../../http/paced-writer.ts";
-import { PeerClosedError } from "../../http/peer-closed-error.ts";
-import type { UnsentResponse, UnsentResponses } from "../../http/unsent-responses.ts";
-import { readableTrailers } from "../../status/grpc-message.ts";
+import { readableTrailers } from "../../status/trailers.ts";
 
 /** The facts about a call that the sender of its response needs. */
 export interface Flow {
@@ -98,4 +102,17 @@ async function writeAllButLast(
 
 function isGrpcFailure({ "grpc-status": status = "0" }: Readonly<Record<string, string>>): boolean {
   return status !== "0";
+}
+
+/** Converts a gRPC-Web response to the text form. Returns responses of other protocols unchanged. */
+export function toTextResponse(response: UniversalServerResponse): UniversalServerResponse {
+  const { header, body } = response;
+  const type = header?.get("content-type") ?? "";
+  if (!type.startsWith("application/grpc-web")) return response;
+  header?.set("content-type", toTextType(type));
+  return body === undefined ? response : { ...response, body: encodeBody(body) };
+}
+
+async function* encodeBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) yield encodeBase64(chunk);
 }

@@ -1,28 +1,27 @@
 /** Serves one call from its headers to its trailers. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
-import { toBatches } from "../../../core/batches.ts";
 import type { SDKError } from "../../../core/errors.ts";
 import { runInTurn } from "../../../core/loop-turns.ts";
-import { PeerClosedError } from "../../http/peer-closed-error.ts";
-import type { UnsentResponses } from "../../http/unsent-responses.ts";
+import { CallContext, createDisconnect } from "../../calls/call-context.ts";
+import { PeerClosedError, type UnsentResponses } from "../../http/flushed-response.ts";
 import type { Codec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
 import type { RequestShare } from "../../requests/request-memory.ts";
 import { toConnectError, toFailure } from "../../status/status.ts";
+import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
-import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/outcome.ts";
-import { CallContext, DISCONNECTED } from "./context.ts";
-import { parseTimeout } from "./deadline.ts";
 import { FrameReader } from "./frames.ts";
-import { acceptsGzip, getEncoding } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
 import { RequestMessages } from "./request.ts";
+import { acceptsGzip, getCompression, parseTimeout } from "./request-headers.ts";
 import { ResponseWriter } from "./response.ts";
 
 /** A method of a service, prepared for calls. */
 export interface GrpcMethod {
+  /** Service and method: `outrigger.v1.InferenceService/Stream`. */
+  readonly rpc: string;
   readonly spec: MethodImplSpec;
   /** Whether calls need no access key. */
   readonly isOpen: boolean;
@@ -46,32 +45,28 @@ export interface ExchangeOptions {
 
 /** Serves a call. Resolves with its outcome when its stream is closed; never rejects. */
 export async function serveExchange(options: ExchangeOptions): Promise<TransportOutcome> {
-  const { method, recorder, stream, headers } = options;
-  const context = new CallContext(method.spec.method, recorder, {
-    protocolName: "grpc",
-    headers,
-    path: headers[":path"] ?? "/",
-  });
-  const response = new ResponseWriter(stream, recorder, context, {
+  const { method, recorder, stream, headers, refusal, intake, unsent } = options;
+  const path = headers[":path"] ?? "/";
+  const context = new CallContext(method.spec.method, recorder, { protocolName: "grpc", headers, path });
+  const response = new ResponseWriter(stream, context, {
     encode: method.encode,
     contentType: headers["content-type"] ?? "",
-    unsent: options.unsent,
+    unsent,
   });
   const closed = watchPeer(stream, context, response);
   let outcome = OK;
-  let share: RequestShare | undefined;
   try {
-    if (options.refusal !== undefined) throw toConnectError(options.refusal);
-    share = options.intake.memory.begin(recorder.call.caller.name);
-    await run(options, share, context, response);
+    if (refusal !== undefined) throw toConnectError(refusal);
+    context.share = intake.memory.begin(recorder.call.caller.name);
+    await run(options, context.share, context, response);
   } catch (thrown) {
     outcome = sendFailure(thrown, options, response);
   }
   context.finish();
   await closed;
-  response.closed();
+  unsent.remove(response);
   // Not earlier: the data of the call waits for its reader until here.
-  share?.release();
+  context.share?.release();
   return response.disconnected ? disconnectedOutcome() : outcome;
 }
 
@@ -79,87 +74,54 @@ const OK: TransportOutcome = { code: undefined, disconnected: false };
 
 /** Ends the call when its peer closes the stream early. Resolves when the stream is closed. */
 function watchPeer(stream: ServerHttp2Stream, context: CallContext, response: ResponseWriter): Promise<void> {
-  const onClose = () => {
-    if (response.ended) return;
-    response.disconnect();
-    context.abort(DISCONNECTED);
-  };
-  // An error of a stream is followed by `close`, which is handled below.
-  stream.on("error", () => {});
-  stream.once("aborted", () => runInTurn(onClose));
   return new Promise((resolve) => {
+    const leave = () => {
+      if (response.ended) return;
+      response.disconnect();
+      context.abort(createDisconnect());
+    };
     // All streams of a connection close in one turn.
-    stream.once("close", () =>
+    stream.on("aborted", () => runInTurn(leave));
+    stream.on("close", () => {
       runInTurn(() => {
-        onClose();
+        leave();
         resolve();
-      }),
-    );
+      });
+    });
   });
 }
 
 async function run(
-  { method, stream, headers, intake }: ExchangeOptions,
+  { method: { spec, codec }, stream, headers, intake }: ExchangeOptions,
   share: RequestShare,
   context: CallContext,
   response: ResponseWriter,
 ): Promise<void> {
-  context.expireIn(parseTimeout(getSingleValue(headers["grpc-timeout"])));
-  const encoding = getEncoding(getSingleValue(headers["grpc-encoding"]));
+  context.expireIn(parseTimeout(headers["grpc-timeout"]));
+  const compression = getCompression(headers["grpc-encoding"]);
   // Compress only for clients that compress: accepting gzip does not ask for it.
-  response.gzip = encoding === "gzip" && acceptsGzip(headers["grpc-accept-encoding"]);
-  const requests = new RequestMessages(stream, {
-    frames: new FrameReader({
-      maxMessageBytes: intake.limits.maxMessageBytes,
-      strictFlags: true,
-      onLength: (bytes) => share.expect(bytes),
-    }),
-    compression: encoding === "gzip" ? encoding : undefined,
-    codec: method.codec,
-    intake,
-    share,
-    isSingle: method.spec.kind === "unary" || method.spec.kind === "server_streaming",
-  });
-  context.share = share;
+  response.gzip = compression !== undefined && acceptsGzip(headers["grpc-accept-encoding"]);
+  const { maxMessageBytes } = intake.limits;
+  const frames = new FrameReader({ maxMessageBytes, strictFlags: true, share });
+  const isSingle = spec.kind === "unary" || spec.kind === "server_streaming";
+  const requests = new RequestMessages(stream, { frames, compression, codec, intake, share, isSingle });
   context.onAbort = (reason) => requests.fail(reason);
   try {
-    await invoke(method.spec, requests, context, response);
+    const { output } = spec.method;
+    switch (spec.kind) {
+      case "unary":
+        return await response.sendLast(create(output, await spec.impl(await requests.single(), context)));
+      case "client_streaming":
+        return await response.sendLast(create(output, await spec.impl(requests, context)));
+      case "server_streaming":
+        return await response.sendAll(spec.impl(await requests.single(), context), output);
+      case "bidi_streaming":
+        return await response.sendAll(spec.impl(requests, context), output);
+    }
   } finally {
     context.onAbort = undefined;
     requests.drop();
   }
-}
-
-async function invoke(
-  spec: MethodImplSpec,
-  requests: RequestMessages,
-  context: CallContext,
-  response: ResponseWriter,
-): Promise<void> {
-  const { output } = spec.method;
-  const whole = (init: MessageInitShape<typeof output>): Message => create(output, init);
-  switch (spec.kind) {
-    case "unary":
-      return response.sendLast(whole(await spec.impl(await requests.single(), context)));
-    case "client_streaming":
-      return response.sendLast(whole(await spec.impl(requests, context)));
-    case "server_streaming":
-      return sendAll(spec.impl(await requests.single(), context), whole, response);
-    case "bidi_streaming":
-      return sendAll(spec.impl(requests, context), whole, response);
-  }
-}
-
-async function sendAll<Init>(
-  messages: AsyncIterable<Init>,
-  whole: (init: Init) => Message,
-  response: ResponseWriter,
-): Promise<void> {
-  for await (const batch of toBatches(messages)) {
-    const waiting = response.send(batch.map(whole));
-    if (waiting !== undefined) await waiting;
-  }
-  response.end();
 }
 
 /** Sends the status of a call that failed, unless the peer is gone. */
@@ -178,9 +140,4 @@ function sendFailure(
     return { code: Code.Internal, disconnected: false, fault: headerFault };
   }
   return { code: status.code, disconnected: false, fault };
-}
-
-/** Returns the value of a header. Node joins a header that was sent twice into one text, which is not a valid value. */
-function getSingleValue(header: string | readonly string[] | undefined): string | undefined {
-  return header === undefined ? undefined : String(header);
 }

@@ -10,8 +10,8 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import type { ByteSink } from "./byte-sink.ts";
 import {
+  type ByteSink,
   MAX_VARINT_BYTES,
   putVarint,
   type ScalarFormat,

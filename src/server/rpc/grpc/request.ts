@@ -138,16 +138,23 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
     });
   }
 
-  async #decode({ flags, bytes }: Frame): Promise<Message> {
-    const { codec, compression, intake, share } = this.#options;
-    let plain = bytes;
-    if (flags === COMPRESSED) {
-      if (compression === undefined) throw unannounced();
-      plain = await decompress(bytes, compression, share, intake.limits);
-      if (this.#failed) throw this.#failure;
-      share.give(bytes.byteLength);
-    }
-    this.#bufferedBytes -= FRAME_HEADER_BYTES + bytes.byteLength;
+  #decode({ flags, bytes }: Frame): Promise<Message> | Message {
+    return flags === COMPRESSED ? this.#decompress(bytes) : this.#deliver(bytes, bytes.byteLength);
+  }
+
+  async #decompress(bytes: Uint8Array): Promise<Message> {
+    const { compression, intake, share } = this.#options;
+    if (compression === undefined) throw unannounced();
+    const plain = await decompress(bytes, compression, share, intake.limits);
+    if (this.#failed) throw this.#failure;
+    share.give(bytes.byteLength);
+    return this.#deliver(plain, bytes.byteLength);
+  }
+
+  /** Decodes a message that took so many bytes of its frame. */
+  #deliver(plain: Uint8Array, frameBytes: number): Message {
+    const { codec, intake, share } = this.#options;
+    this.#bufferedBytes -= FRAME_HEADER_BYTES + frameBytes;
     this.#deliveredBytes = FRAME_HEADER_BYTES + plain.byteLength;
     const elements = codec.countElements(plain, intake.limits.maxMessageElements);
     this.#deliveredBytes += share.takeElements(elements);

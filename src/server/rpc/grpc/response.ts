@@ -5,18 +5,21 @@ import {
   type ServerHttp2Stream,
   type ServerStreamResponseOptions,
 } from "node:http2";
-import type { Message } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { FlushedResponse, SLICE_BYTES } from "../../http/flushed-response.ts";
-import { PeerClosedError } from "../../http/peer-closed-error.ts";
-import type { UnsentResponses } from "../../http/unsent-responses.ts";
+import { toBatches } from "../../../core/batches.ts";
+import type { CallContext } from "../../calls/call-context.ts";
+import {
+  FlushedResponse,
+  PeerClosedError,
+  SLICE_BYTES,
+  type UnsentResponses,
+} from "../../http/flushed-response.ts";
 import { hasSentLastFrame } from "../../internals/node-http.ts";
 import { toTrailers } from "../../status/trailers.ts";
-import type { CallRecorder } from "../../telemetry/call-recorder.ts";
-import type { CallContext } from "./context.ts";
-import { encodeFrame, encodeFrames } from "./encode-frames.ts";
-import { ACCEPTED_ENCODINGS } from "./gzip.ts";
+import { encodeFrame, encodeFrames } from "./frames.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
+import { ACCEPTED_ENCODINGS } from "./request-headers.ts";
 
 /** Options for writing the messages of a response. */
 export interface ResponseOptions {
@@ -30,71 +33,54 @@ export interface ResponseOptions {
 /** Writes one response. */
 export class ResponseWriter extends FlushedResponse {
   readonly #stream: ServerHttp2Stream;
-  readonly #recorder: CallRecorder;
   readonly #context: CallContext;
   readonly #options: ResponseOptions;
   #trailers: OutgoingHttpHeaders = {};
-  #ended = false;
+
+  /** Whether the response is complete, so that nothing more will be sent. */
+  ended = false;
 
   /** Whether messages are to be compressed. */
   gzip = false;
 
-  constructor(
-    stream: ServerHttp2Stream,
-    recorder: CallRecorder,
-    context: CallContext,
-    options: ResponseOptions,
-  ) {
+  constructor(stream: ServerHttp2Stream, context: CallContext, options: ResponseOptions) {
     super(options.unsent);
     this.#stream = stream;
-    this.#recorder = recorder;
     this.#context = context;
     this.#options = options;
   }
 
-  /** Whether the response is complete, so that nothing more will be sent. */
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  /**
-   * Sends messages in one write, once the previous write is flushed. Returns a promise only if it has to wait.
-   * @throws PeerClosedError, at once or by the promise.
-   */
-  send(messages: readonly Message[]): Promise<void> | undefined {
-    const chunk = this.#encode(messages);
-    if (this.unflushed || chunk instanceof Promise || chunk.byteLength > SLICE_BYTES)
-      return this.#sendLater(chunk);
-    this.#write(chunk);
-    return undefined;
-  }
-
-  async #sendLater(chunk: Buffer | Promise<Buffer>): Promise<void> {
-    const ready = await chunk;
-    if (this.unflushed) await this.flushed();
-    this.#write(await this.#writeAllButLast(ready));
-  }
-
-  /** Returns the last slice, which is the whole chunk if it is small. */
-  async #writeAllButLast(chunk: Uint8Array): Promise<Uint8Array> {
-    if (chunk.byteLength <= SLICE_BYTES) return chunk;
-    this.#begin();
-    return this.writeSlices(chunk, (slice, onFlush) => this.#stream.write(slice, onFlush));
-  }
-
-  #write(chunk: Uint8Array): void {
-    this.#begin();
-    this.beginWrite(chunk.byteLength);
-    this.#stream.write(chunk, this.onFlush);
-  }
-
-  /** Sends the last message and the end in one write. */
+  /** Sends a single message and the end in one write. */
   async sendLast(message: Message): Promise<void> {
-    const chunk = await this.#writeAllButLast(await this.#encode([message]));
+    let chunk = await this.#encode([message]);
+    if (chunk.byteLength > SLICE_BYTES) chunk = await this.#writeAllButLast(chunk);
     this.#begin();
     this.#end(undefined);
     this.beginWrite(chunk.byteLength);
     this.#stream.end(chunk, this.onFlush);
+  }
+
+  /** Sends the messages of a stream, each batch in one write, and the end. @throws PeerClosedError */
+  async sendAll<Desc extends DescMessage>(
+    messages: AsyncIterable<MessageInitShape<Desc>>,
+    desc: Desc,
+  ): Promise<void> {
+    for await (const batch of toBatches(messages)) {
+      const encoded = this.#encode(batch.map((init) => create(desc, init)));
+      let chunk = encoded instanceof Promise ? await encoded : encoded;
+      if (chunk.byteLength > SLICE_BYTES) chunk = await this.#writeAllButLast(chunk);
+      if (this.unflushed) await this.flushed();
+      this.#begin();
+      this.beginWrite(chunk.byteLength);
+      this.#stream.write(chunk, this.onFlush);
+    }
+    this.end();
+  }
+
+  /** Writes all slices of a large chunk except the last, which it returns. */
+  #writeAllButLast(chunk: Uint8Array): Promise<Uint8Array> {
+    this.#begin();
+    return this.writeSlices(chunk, (slice, onFlush) => this.#stream.write(slice, onFlush));
   }
 
   /**
@@ -123,11 +109,6 @@ export class ResponseWriter extends FlushedResponse {
     setTimeout(() => stream.closed || stream.session?.destroy(), MAX_RESET_MS).unref();
   }
 
-  /** Handles the end of the stream: nothing waits to be sent any more. */
-  closed(): void {
-    this.#options.unsent.remove(this);
-  }
-
   /** Whether nothing more can be sent. The state of a stream changes before it emits the event. */
   get #gone(): boolean {
     return this.disconnected || this.#stream.closed || this.#stream.destroyed;
@@ -140,7 +121,7 @@ export class ResponseWriter extends FlushedResponse {
   }
 
   #end(error: ConnectError | undefined): void {
-    this.#ended = true;
+    this.ended = true;
     this.#trailers = toTrailers(this.#context.serviceTrailer, error);
     this.#stream.once("wantTrailers", () => {
       if (this.#gone) return;
@@ -166,12 +147,12 @@ export class ResponseWriter extends FlushedResponse {
     // Headers of the protocol override headers of the service.
     headers["content-type"] = this.#options.contentType;
     headers["grpc-accept-encoding"] = ACCEPTED_ENCODINGS;
-    Object.assign(headers, this.#recorder.responseIds);
+    Object.assign(headers, this.#context.recorder.responseIds);
     if (this.gzip) headers["grpc-encoding"] = "gzip";
     return headers;
   }
 
-  #encode(messages: readonly Message[]): Buffer | Promise<Buffer> {
+  #encode(messages: readonly Message[]): Uint8Array | Promise<Uint8Array> {
     const { encode } = this.#options;
     if (!this.gzip) return encodeFrames(encode, messages);
     return Promise.all(messages.map((message) => encodeFrame(encode, message))).then((frames) =>

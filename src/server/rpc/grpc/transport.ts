@@ -1,15 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http2";
+import { readTraceContext } from "../../../core/trace-context.ts";
 import { type AccessControl, openAdmission } from "../../access/access-control.ts";
 import type { StreamHandler } from "../../base/http-types.ts";
-import { getRequestId, REQUEST_ID_HEADER } from "../../base/id-headers.ts";
 import type { Service } from "../../calls/service.ts";
-import type { UnsentResponses } from "../../http/unsent-responses.ts";
+import type { UnsentResponses } from "../../http/flushed-response.ts";
 import { binaryCodec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
-import { createCall } from "../../telemetry/call.ts";
+import { getRequestId, REQUEST_ID_HEADER } from "../../telemetry/call-ids.ts";
 import type { CallObserver } from "../../telemetry/call-observer.ts";
 import { CallRecorder } from "../../telemetry/call-recorder.ts";
-import { readTraceContext } from "../../telemetry/trace-context.ts";
 import { type GrpcMethod, serveExchange } from "./exchange.ts";
 import { toMessageEncoder } from "./message-encoder.ts";
 
@@ -41,15 +40,17 @@ export function createGrpcTransport({
     if (method === undefined) return false;
     const isChecked = access !== undefined && !method.isOpen;
     const { caller, refusal } = isChecked ? access.admit(headers) : openAdmission;
-    const call = createCall({
-      rpc: getRpc(method),
-      requestId: getRequestId(headers[REQUEST_ID_HEADER]),
-      httpVersion: "2.0",
-      protocol: "grpc",
-      caller,
-      trace: readTraceContext(headers),
-    });
-    const recorder = new CallRecorder(call, observers);
+    const recorder = new CallRecorder(
+      {
+        rpc: method.rpc,
+        requestId: getRequestId(headers[REQUEST_ID_HEADER]),
+        httpVersion: "2.0",
+        protocol: "grpc",
+        caller,
+        trace: readTraceContext(headers),
+      },
+      observers,
+    );
     void serveExchange({ method, recorder, stream, headers, refusal, intake, unsent }).then((outcome) =>
       recorder.end(outcome),
     );
@@ -71,23 +72,12 @@ function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHtt
 
 /** Collects the methods of all services by their paths. */
 function collectMethods(services: readonly Service[]): ReadonlyMap<string, GrpcMethod> {
-  const methods = new Map<string, GrpcMethod>();
-  for (const { spec, isOpen } of services.flatMap(getSpecs)) {
-    const { name, parent, input, output } = spec.method;
-    methods.set(`/${parent.typeName}/${name}`, {
-      spec,
-      isOpen,
-      codec: binaryCodec(input),
-      encode: toMessageEncoder(output),
-    });
-  }
-  return methods;
-}
-
-function getSpecs({ methods, isOpen }: Service) {
-  return methods.map((spec) => ({ spec, isOpen }));
-}
-
-function getRpc({ spec: { method } }: GrpcMethod): string {
-  return `${method.parent.typeName}/${method.name}`;
+  const prepared = services.flatMap(({ methods, isOpen }) =>
+    methods.map((spec): GrpcMethod => {
+      const { name, parent, input, output } = spec.method;
+      const rpc = `${parent.typeName}/${name}`;
+      return { rpc, spec, isOpen, codec: binaryCodec(input), encode: toMessageEncoder(output) };
+    }),
+  );
+  return new Map(prepared.map((method) => [`/${method.rpc}`, method]));
 }

@@ -5,7 +5,7 @@ import {
   endStreamFlag,
   parseTimeout,
 } from "@connectrpc/connect/protocol-connect";
-import { MAX_TIMER_MS } from "../grpc/deadline.ts";
+import { MAX_TIMER_MS } from "../grpc/request-headers.ts";
 import { envelopedProtocol, headerIn } from "./enveloped.ts";
 import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
 

@@ -7,8 +7,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { compressionNegotiate, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { knownCompression } from "../../requests/decompress.ts";
 import type { Metadata } from "../../status/metadata.ts";
-import { encodeFrames } from "../grpc/encode-frames.ts";
-import { FrameReader } from "../grpc/frames.ts";
+import { encodeFrames, FrameReader } from "../grpc/frames.ts";
 import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
 
 /** The differences between protocols with envelopes. */
@@ -48,11 +47,8 @@ export function envelopedProtocol(
     timeoutMs,
     readRequest(share) {
       if (error !== undefined) throw error;
-      const frames = new FrameReader({
-        maxMessageBytes: intake.limits.maxMessageBytes,
-        strictFlags: true,
-        onLength: (bytes) => share.expect(bytes),
-      });
+      const { maxMessageBytes } = intake.limits;
+      const frames = new FrameReader({ maxMessageBytes, strictFlags: true, share });
       return { frames, compression: knownCompression(request?.name), codec };
     },
     encode: (messages) => encodeFrames(codec.encode, messages),

@@ -6,17 +6,20 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 import { toBatches } from "../../../core/batches.ts";
 import { runInTurn } from "../../../core/loop-turns.ts";
 import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
-import { FlushedResponse, SLICE_BYTES } from "../../http/flushed-response.ts";
+import { CallContext, createDisconnect } from "../../calls/call-context.ts";
+import {
+  FlushedResponse,
+  PeerClosedError,
+  SLICE_BYTES,
+  type UnsentResponses,
+} from "../../http/flushed-response.ts";
 import { endPaced } from "../../http/paced-writer.ts";
-import { PeerClosedError } from "../../http/peer-closed-error.ts";
 import { discardBody } from "../../http/request-body.ts";
-import type { UnsentResponses } from "../../http/unsent-responses.ts";
 import type { RequestShare } from "../../requests/request-memory.ts";
 import { Metadata } from "../../status/metadata.ts";
 import { toFailure } from "../../status/status.ts";
+import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
-import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/outcome.ts";
-import { CallContext, DISCONNECTED } from "../grpc/context.ts";
 import { RequestMessages } from "../grpc/request.ts";
 import type { StreamProtocol, StreamSettings, StreamSpec } from "./protocol.ts";
 
@@ -36,22 +39,21 @@ export async function serveStream(options: ExchangeOptions): Promise<TransportOu
   const { headers, url = "/" } = request;
   const context = new CallContext(spec.method, recorder, { protocolName: protocol.name, headers, path: url });
   const { intake, unsent } = options.settings;
-  const writer = new StreamResponse(response, { protocol, recorder, context, unsent });
+  const writer = new StreamResponse(response, { protocol, context, unsent });
   const onClose = () => {
     if (writer.ended) return;
     writer.disconnect();
-    context.abort(DISCONNECTED);
+    context.abort(createDisconnect());
   };
   response.once("close", () => runInTurn(onClose));
   let outcome = OK;
-  let share: RequestShare | undefined;
   try {
-    share = intake.memory.begin(recorder.call.caller.name);
-    await run(options, share, context, writer);
+    context.share = intake.memory.begin(recorder.call.caller.name);
+    await run(options, context.share, context, writer);
   } catch (thrown) {
     outcome = await sendFailure(thrown, options, writer);
   }
-  share?.release();
+  context.share?.release();
   context.finish();
   discardBody(request);
   return writer.disconnected ? disconnectedOutcome() : outcome;
@@ -68,7 +70,6 @@ async function run(
   context.expireIn(protocol.timeoutMs());
   const isSingle = spec.kind !== "bidi_streaming";
   const requests = new RequestMessages(request, { ...protocol.readRequest(share), intake, share, isSingle });
-  context.share = share;
   context.onAbort = (reason) => requests.fail(reason);
   try {
     const messages =
@@ -107,7 +108,6 @@ async function sendFailure(
 /** The call of a response. */
 interface StreamResponseOptions {
   readonly protocol: StreamProtocol;
-  readonly recorder: CallRecorder;
   readonly context: CallContext;
   /** Limits the unsent bytes of all responses together. */
   readonly unsent: UnsentResponses;
@@ -117,21 +117,16 @@ interface StreamResponseOptions {
 class StreamResponse extends FlushedResponse {
   readonly #response: HttpResponse;
   readonly #protocol: StreamProtocol;
-  readonly #recorder: CallRecorder;
   readonly #context: CallContext;
-  #ended = false;
 
-  constructor(response: HttpResponse, { protocol, recorder, context, unsent }: StreamResponseOptions) {
+  /** Whether the response is complete, so that nothing more will be sent. */
+  ended = false;
+
+  constructor(response: HttpResponse, { protocol, context, unsent }: StreamResponseOptions) {
     super(unsent);
     this.#response = response;
     this.#protocol = protocol;
-    this.#recorder = recorder;
     this.#context = context;
-  }
-
-  /** Whether the response is complete, so that nothing more will be sent. */
-  get ended(): boolean {
-    return this.#ended;
   }
 
   /**
@@ -188,11 +183,11 @@ class StreamResponse extends FlushedResponse {
   #begin(status: number, ofProtocol: OutgoingHttpHeaders): void {
     const headers: OutgoingHttpHeaders = {};
     this.#context.serviceHeader?.writeTo(headers);
-    this.#response.writeHead(status, Object.assign(headers, ofProtocol, this.#recorder.responseIds));
+    this.#response.writeHead(status, Object.assign(headers, ofProtocol, this.#context.recorder.responseIds));
   }
 
   #end(last: Uint8Array): Promise<void> {
-    this.#ended = true;
+    this.ended = true;
     return endPaced(this.#response, last);
   }
 }

@@ -11,8 +11,8 @@ import {
 } from "../../http/grpc-web-text.ts";
 import type { Metadata } from "../../status/metadata.ts";
 import { toTrailers } from "../../status/trailers.ts";
-import { parseTimeout } from "../grpc/deadline.ts";
 import type { FrameSource } from "../grpc/request.ts";
+import { parseTimeout } from "../grpc/request-headers.ts";
 import { envelopedProtocol, headerIn } from "./enveloped.ts";
 import type { MessageCodec, RequestFormat, StreamProtocol, StreamSettings } from "./protocol.ts";
 

@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders } from "node:http2";
 import type { JsonReadOptions, JsonWriteOptions, Message } from "@bufbuild/protobuf";
 import type { ConnectError, MethodImplSpec } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
-import type { UnsentResponses } from "../../http/unsent-responses.ts";
+import type { UnsentResponses } from "../../http/flushed-response.ts";
 import type { Codec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
 import type { RequestShare } from "../../requests/request-memory.ts";

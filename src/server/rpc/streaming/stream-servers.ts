@@ -1,16 +1,14 @@
 import { type DescMessage, type JsonWriteOptions, toJsonString } from "@bufbuild/protobuf";
-import { createMethodSerializationLookup, createMethodUrl } from "@connectrpc/connect/protocol";
+import { createMethodUrl } from "@connectrpc/connect/protocol";
 import { parseContentType as parseConnectType } from "@connectrpc/connect/protocol-connect";
 import { parseContentType as parseGrpcWebType } from "@connectrpc/connect/protocol-grpc-web";
 import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
 import type { Service } from "../../calls/service.ts";
-import { binaryCodec } from "../../requests/codec.ts";
-import { countJsonElements } from "../../requests/json-element-counter.ts";
-import { describeJsonFault } from "../../status/status.ts";
+import { binaryCodec, jsonCodec } from "../../requests/codec.ts";
+import type { TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
-import type { TransportOutcome } from "../../telemetry/outcome.ts";
-import type { ByteSink } from "../grpc/byte-sink.ts";
 import { type MessageEncoder, toMessageEncoder } from "../grpc/message-encoder.ts";
+import type { ByteSink } from "../grpc/scalar-formats.ts";
 import { connectProtocol } from "./connect-protocol.ts";
 import { linesProtocol } from "./event-lines.ts";
 import { serveStream } from "./exchange.ts";
@@ -73,11 +71,8 @@ function findStreamProtocol(
 }
 
 /** Prepares a method for calls. */
-function createStreamMethod(spec: StreamSpec, settings: StreamSettings): StreamMethod {
+function createStreamMethod(spec: StreamSpec, { jsonOptions }: StreamSettings): StreamMethod {
   const { input, output } = spec.method;
-  const { jsonOptions, intake } = settings;
-  const limits = { readMaxBytes: intake.limits.maxMessageBytes, writeMaxBytes: Number.MAX_SAFE_INTEGER };
-  const json = createMethodSerializationLookup(spec.method, undefined, jsonOptions, limits).getI(false);
   return {
     spec,
     binary: {
@@ -88,15 +83,7 @@ function createStreamMethod(spec: StreamSpec, settings: StreamSettings): StreamM
     json: {
       isJson: true,
       encode: createJsonEncoder(output, jsonOptions),
-      countElements: countJsonElements,
-      decode(bytes) {
-        try {
-          return json.parse(bytes);
-        } catch (error) {
-          describeJsonFault(error, input, bytes);
-          throw error;
-        }
-      },
+      ...jsonCodec(input, jsonOptions),
     },
     getName: messageNamer(output),
   };

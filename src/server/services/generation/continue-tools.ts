@@ -44,7 +44,7 @@ async function* streamContinuation(
   try {
     yield* new Continuation(call, messages).run(request);
   } catch (thrown) {
-    const failure = call.fail(thrown);
+    const failure = call.toFailure(thrown);
     const last = messages.ofFailure(failure);
     if (last.length > 0) yield last;
     throw failure.status;

@@ -1,8 +1,7 @@
 /** Generations of objects that match a schema. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import { checkEnum } from "../../../client/check-enum.ts";
-import { Violations } from "../../../client/violations.ts";
+import { checkEnum, Violations } from "../../../client/violations.ts";
 import { type Batches, lazyBatches } from "../../../core/batches.ts";
 import { invalidField, SDKError } from "../../../core/errors.ts";
 import {
@@ -41,7 +40,7 @@ export async function generateObject(
     while (item.done !== true) item = await loop.next();
     return { result: item.value.result };
   } catch (thrown) {
-    throw call.fail(thrown).status;
+    throw call.toFailure(thrown).status;
   } finally {
     call.end();
   }
@@ -99,7 +98,7 @@ async function* streamLoop(
     }
     yield [messages.ofResult(item.value.result)];
   } catch (thrown) {
-    const failure = call.fail(thrown);
+    const failure = call.toFailure(thrown);
     const last = messages.ofFailure(failure);
     if (last.length > 0) yield last;
     throw failure.status;

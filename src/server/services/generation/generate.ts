@@ -27,7 +27,7 @@ export async function generate(
   try {
     return { result: await toResult(await openLoop(call, options, { isStreamed: false })) };
   } catch (thrown) {
-    throw call.fail(thrown).status;
+    throw call.toFailure(thrown).status;
   } finally {
     call.end();
   }
@@ -74,7 +74,7 @@ async function* streamLoop(
     for (; item.done !== true; item = await loop.next()) yield messages.ofItem(item.value);
     yield [messages.ofResult(item.value)];
   } catch (thrown) {
-    const failure = call.fail(thrown);
+    const failure = call.toFailure(thrown);
     const last = messages.ofFailure(failure);
     if (last.length > 0) yield last;
     throw failure.status;

@@ -3,23 +3,15 @@ import { type SDKError, toSdkError } from "../../../core/errors.ts";
 import { RepeatLimit } from "../../../core/repeat-limit.ts";
 import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.ts";
 import { type Generation, type GenerationBounds, readOptions } from "../../../generation/contract/options.ts";
-import type { ModelClient, ObjectSupport } from "../../../generation/loop/model-calls.ts";
+import type { ObjectSupport } from "../../../generation/loop/model-calls.ts";
 import type { LoopOptions } from "../../../generation/loop/tool-loop.ts";
-import { type CallSignal, type CallSignals, errorOfCall, getDeadline } from "../../calls/call-signal.ts";
-import type { Inference } from "../../calls/inference.ts";
-import { InferenceRecord } from "../../calls/inference-record.ts";
-import { createRecordedClient } from "../../calls/recorded-calls.ts";
-import { answerMemory, getRequestShare } from "../../requests/request-memory.ts";
+import { errorOfCall } from "../../calls/call-context.ts";
+import { ServiceCall, type ServiceParts } from "../../calls/service-call.ts";
 import { toFailure } from "../../status/status.ts";
-import { createRecorder } from "../../telemetry/call-recorder.ts";
 
 /** The parts that all calls of GenerationService share. */
-export interface GenerationParts {
-  /** Calls the models. */
-  readonly inference: Inference;
+export interface GenerationParts extends ServiceParts {
   readonly bounds: GenerationBounds;
-  /** The signals of the calls in progress. */
-  readonly signals: CallSignals;
 }
 
 /** The failure of a call. */
@@ -30,29 +22,19 @@ export interface CallFailure {
 }
 
 /** One call of GenerationService, from its request to its status. */
-export class GenerationCall {
-  readonly #parts: GenerationParts;
+export class GenerationCall extends ServiceCall {
+  /** The limits of the sidecar, whatever a caller asks for. */
+  readonly bounds: GenerationBounds;
+  /** Tells which kinds of structured output and tool choice the models support. */
+  readonly support: ObjectSupport;
   readonly #context: HandlerContext;
-  readonly #record: InferenceRecord;
-  readonly #call: CallSignal;
   readonly #repeats = new RepeatLimit();
-  #isOver = false;
 
   constructor(parts: GenerationParts, context: HandlerContext) {
-    this.#parts = parts;
+    super(parts, context);
+    this.bounds = parts.bounds;
+    this.support = parts.client;
     this.#context = context;
-    this.#record = new InferenceRecord(parts.inference, createRecorder(context), answerMemory(context));
-    this.#call = parts.signals.open(context.signal);
-  }
-
-  /** Aborted when the caller disconnects, its deadline expires, the server stops, or the call is aborted. */
-  get signal(): AbortSignal {
-    return this.#call.signal;
-  }
-
-  /** Aborts the call: nothing further is sent to providers. */
-  abort(reason: SDKError): void {
-    this.#call.abort(reason);
   }
 
   /**
@@ -61,24 +43,15 @@ export class GenerationCall {
    * @throws InvalidRequestError with all invalid fields.
    */
   read(options: GenerationOptions | undefined, path: string): Promise<Generation> {
-    return readOptions(options, path, this.#parts.bounds);
-  }
-
-  /** The limits of the sidecar, whatever a caller asks for. */
-  get bounds(): GenerationBounds {
-    return this.#parts.bounds;
-  }
-
-  /** Tells which kinds of structured output and tool choice the models support. */
-  get support(): ObjectSupport {
-    return this.#parts.inference;
+    return readOptions(options, path, this.bounds);
   }
 
   /** Returns the options of a loop that this call runs, except its tools. */
   loopOptions(generation: Generation): Omit<LoopOptions, "executor" | "isStreamed"> {
-    const client = this.#getClient(generation);
-    const deadline = getDeadline(this.#context);
-    return { ...generation, client, signal: this.signal, deadline, repeats: this.#repeats };
+    const { signal, deadline } = this;
+    // Errors name the fields of the model's request as the caller knows them.
+    const client = this.record.toClient((thrown) => generation.fields.rename(toSdkError(thrown)));
+    return { ...generation, client, signal, deadline, repeats: this.#repeats };
   }
 
   /**
@@ -86,37 +59,19 @@ export class GenerationCall {
    * @throws ConnectError RESOURCE_EXHAUSTED if there is no memory for it.
    */
   keep(value: unknown): void {
-    getRequestShare(this.#context)?.take(retainedBytes(value));
+    this.served.share?.take(retainedBytes(value));
   }
 
   /** Converts a thrown value to a failure. */
-  fail(thrown: unknown): CallFailure {
+  toFailure(thrown: unknown): CallFailure {
+    if (!(thrown instanceof ConnectError) || this.signal.aborted)
+      return { error: errorOfCall(thrown, this.signal), status: this.fail(thrown) };
     // The errors of limits and of malformed requests are statuses already.
-    if (thrown instanceof ConnectError && !this.signal.aborted) return this.#failWith(thrown);
-    const error = errorOfCall(thrown, this.signal);
-    return { error, status: this.#record.fail(error) };
-  }
-
-  /** Ends the call. Can be called again. */
-  end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#call.release();
-    this.#record.end(this.signal);
-  }
-
-  #failWith(thrown: ConnectError): CallFailure {
     const { method } = this.#context;
     const { status } = toFailure(thrown, `${method.parent.typeName}/${method.name}`);
     const error = toSdkError(status.cause);
-    this.#record.fail(error);
+    this.record.fail(error);
     return { error, status };
-  }
-
-  /** Reports each call of the model, and names the fields of its request as the caller knows them. */
-  #getClient({ fields }: Generation): ModelClient {
-    const onFailure = (thrown: unknown) => fields.rename(toSdkError(thrown));
-    return createRecordedClient(this.#record, this.#parts.inference, onFailure);
   }
 }
 

@@ -94,7 +94,7 @@ class ToolRun implements AsyncIterator<Batch> {
       if (item.done === true) this.#finish([this.#messages.ofResult(item.value)]);
       else this.#take(item.value);
     } catch (thrown) {
-      const failure = this.#fault ?? this.#call.fail(thrown);
+      const failure = this.#fault ?? this.#call.toFailure(thrown);
       this.#finish(this.#messages.ofFailure(failure), failure.status);
     }
     this.#isAdvancing = false;
@@ -147,7 +147,7 @@ class ToolRun implements AsyncIterator<Batch> {
 
   /** Ends the call because of a message of the caller. */
   #giveUp(thrown: unknown): void {
-    this.#fault = this.#call.fail(thrown);
+    this.#fault = this.#call.toFailure(thrown);
     this.#call.abort(this.#fault.error);
   }
 

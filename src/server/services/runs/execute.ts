@@ -5,14 +5,13 @@ import { errorFromProto } from "../../../core/errors.ts";
 import type { Run, RunEvent } from "../../../gen/outrigger/v1/run_pb.ts";
 import type { CreateRunRequest, SubmitToolResultsRequest } from "../../../gen/outrigger/v1/run_service_pb.ts";
 import type { StartedRun } from "../../../runs/engine.ts";
-import { answer, type RunCall, type RunParts } from "./run-call.ts";
-import { requireId } from "./run-id.ts";
+import { answer, type RunCall, type RunParts, requireId } from "./run-call.ts";
 import { streamEvents } from "./stream-events.ts";
 
 /** Serves CreateRun. A failed run is a successful response, since its caller needs its id. */
 export function createRun(parts: RunParts, request: CreateRunRequest, context: HandlerContext): Promise<Run> {
   return answer(parts, context, async (call) =>
-    toResult(await call.engine.createRun({ request }, call.options), call),
+    toResult(await call.engine.createRun({ request }, { ...call.options, isStreamed: false }), call),
   );
 }
 
@@ -24,7 +23,8 @@ export function submitToolResults(
 ): Promise<Run> {
   return answer(parts, context, async (call) => {
     requireId("run_id", request.runId);
-    return toResult(await call.engine.submitToolResults(request, call.options), call);
+    const options = { ...call.options, isStreamed: false };
+    return toResult(await call.engine.submitToolResults(request, options), call);
   });
 }
 
@@ -43,6 +43,6 @@ async function toResult(started: StartedRun, call: RunCall): Promise<Run> {
   const run = await started.result();
   // The run was cancelled because of the signal, whose reason becomes the status.
   if (call.signal.aborted) throw call.signal.reason;
-  if (run.error !== undefined) call.noteFailure(errorFromProto(run.error));
+  if (run.error !== undefined) call.record.fail(errorFromProto(run.error));
   return run;
 }

@@ -11,9 +11,7 @@ import {
   type ListRunsRequest,
   type ListRunsResponse,
 } from "../../../gen/outrigger/v1/run_service_pb.ts";
-import { withPageToken } from "./page-token.ts";
-import { answer, type RunParts } from "./run-call.ts";
-import { requireId } from "./run-id.ts";
+import { answer, type RunParts, requireId, withPageToken } from "./run-call.ts";
 
 /** Serves GetRun. */
 export function getRun(parts: RunParts, { runId }: GetRunRequest, context: HandlerContext): Promise<Run> {

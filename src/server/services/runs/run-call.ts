@@ -1,84 +1,41 @@
 import { ConnectError, type HandlerContext } from "@connectrpc/connect";
-import type { SDKError } from "../../../core/errors.ts";
+import { withFieldPaths } from "../../../client/field-paths.ts";
+import { invalidField, toSdkError } from "../../../core/errors.ts";
 import type { RunEngine, RunOptions } from "../../../runs/engine.ts";
-import { type CallSignal, type CallSignals, errorOfCall, getDeadline } from "../../calls/call-signal.ts";
-import type { Inference } from "../../calls/inference.ts";
-import { InferenceRecord } from "../../calls/inference-record.ts";
-import { createRecordedClient } from "../../calls/recorded-calls.ts";
-import { getRequestShare } from "../../requests/request-memory.ts";
-import { createRecorder } from "../../telemetry/call-recorder.ts";
+import { ServiceCall, type ServiceParts } from "../../calls/service-call.ts";
 
-/** The parts that all calls of RunService share. */
-export interface RunParts {
+/** The parts that all calls of RunService share. Its client calls the models for runs whose callers wait for them. */
+export interface RunParts extends ServiceParts {
   readonly engine: RunEngine;
-  /** Calls the models for runs whose callers wait for them. */
-  readonly inference: Inference;
-  /** The signals of the calls in progress. */
-  readonly signals: CallSignals;
 }
 
 /** One call of RunService, from its request to its status. */
-export class RunCall {
+export class RunCall extends ServiceCall {
+  readonly engine: RunEngine;
   /** Name of the caller's access key. Data of other owners does not exist for this call. */
   readonly owner: string;
-  readonly #parts: RunParts;
-  readonly #context: HandlerContext;
-  readonly #record: InferenceRecord;
-  readonly #call: CallSignal;
 
   constructor(parts: RunParts, context: HandlerContext) {
-    const recorder = createRecorder(context);
-    this.owner = recorder.call.caller.name;
-    this.#parts = parts;
-    this.#context = context;
-    this.#record = new InferenceRecord(
-      parts.inference,
-      recorder,
-      getRequestShare(context)?.memory.runAnswers,
-    );
-    this.#call = parts.signals.open(context.signal);
-  }
-
-  get engine(): RunEngine {
-    return this.#parts.engine;
-  }
-
-  /** Aborted when the caller disconnects, its deadline expires, or the server stops. */
-  get signal(): AbortSignal {
-    return this.#call.signal;
+    super(parts, context, "runAnswers");
+    this.engine = parts.engine;
+    this.owner = this.served.recorder.call.caller.name;
   }
 
   /** Options for the runs that this call starts or continues. */
   get options(): RunOptions {
-    return {
-      owner: this.owner,
-      signal: this.signal,
-      deadline: getDeadline(this.#context),
-      client: createRecordedClient(this.#record, this.#parts.inference),
-    };
+    const { owner, signal, deadline } = this;
+    const { trace } = this.served.recorder.call;
+    return { owner, signal, deadline, trace, client: this.record.toClient() };
   }
 
   /** Reads stored data, within the memory for concurrent reads. */
   readStored<Value>(read: () => Promise<Value>): Promise<Value> {
-    return getRequestShare(this.#context)?.memory.reads.read(read, this.signal) ?? read();
+    return this.served.share?.memory.reads.read(read, this.signal) ?? read();
   }
 
-  /** Returns the status of a failed call. */
-  fail(thrown: unknown): ConnectError {
+  override fail(thrown: unknown): ConnectError {
     // The errors of limits and of malformed requests are statuses already.
-    if (thrown instanceof ConnectError && !this.signal.aborted) return thrown;
-    return this.#record.fail(errorOfCall(thrown, this.signal));
-  }
-
-  /** Records for the log that a run failed although its call succeeds. */
-  noteFailure(error: SDKError): void {
-    this.#record.fail(error);
-  }
-
-  /** Ends the call. Must be called once. */
-  end(): void {
-    this.#call.release();
-    this.#record.end(this.signal);
+    return thrown instanceof ConnectError && !this.signal.aborted ? thrown : super.fail(thrown);
   }
 }
 
@@ -95,5 +52,23 @@ export async function answer<Output>(
     throw call.fail(thrown);
   } finally {
     call.end();
+  }
+}
+
+/** Returns an id that a request must have. @throws InvalidRequestError if it is empty. */
+export function requireId(field: "run_id" | "thread_id" | "message_id", id: string): string {
+  if (id !== "") return id;
+  throw invalidField(field, `is empty, expected the id of a ${field.slice(0, -"_id".length)}`);
+}
+
+/**
+ * Renames a field in errors to the name that callers know: the engine's `after` is `page_token`, the id of the last
+ * element of the previous page.
+ */
+export async function withPageToken<Page>(page: Promise<Page>): Promise<Page> {
+  try {
+    return await page;
+  } catch (thrown) {
+    throw withFieldPaths(toSdkError(thrown), (field) => (field === "after" ? "page_token" : field));
   }
 }

@@ -2,7 +2,19 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { type Batches, lazyBatches } from "../../../core/batches.ts";
 import { errorFromProto, ServerError } from "../../../core/errors.ts";
 import { type RunEvent, RunStatus } from "../../../gen/outrigger/v1/run_pb.ts";
-import { RunCall, type RunParts } from "./run-call.ts";
+import type { StreamRunRequest } from "../../../gen/outrigger/v1/run_service_pb.ts";
+import { RunCall, type RunParts, requireId } from "./run-call.ts";
+
+/** Serves StreamRun. */
+export function streamRun(
+  parts: RunParts,
+  { runId, afterSequence = -1 }: StreamRunRequest,
+  context: HandlerContext,
+): Batches<RunEvent> {
+  const open = ({ engine, owner, signal }: RunCall) =>
+    engine.streamRun(owner, requireId("run_id", runId), afterSequence, signal);
+  return streamEvents(parts, context, open, { failsWithRun: false });
+}
 
 /** Options for the end of a stream of events. */
 export interface StreamEnd {

@@ -25,9 +25,7 @@ import {
   type UpdateThreadRequest,
 } from "../../../gen/outrigger/v1/thread_service_pb.ts";
 import type { NewMessage } from "../../../runs/engine.ts";
-import { withPageToken } from "./page-token.ts";
-import { answer, type RunParts } from "./run-call.ts";
-import { requireId } from "./run-id.ts";
+import { answer, type RunParts, requireId, withPageToken } from "./run-call.ts";
 
 /** Maximum number of messages in one request: a page of ListMessages. */
 const MAX_MESSAGES = 100;

@@ -4,9 +4,9 @@ import { MemoryAccount } from "../../../../src/core/memory-account.ts";
 import { InferenceService } from "../../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { DEFAULT_LIMITS } from "../../../../src/server/base/limits.ts";
 import { createService } from "../../../../src/server/calls/service.ts";
-import { UnsentResponses } from "../../../../src/server/http/unsent-responses.ts";
+import { UnsentResponses } from "../../../../src/server/http/flushed-response.ts";
 import { createIntake } from "../../../../src/server/requests/intake.ts";
-import { createConnectApi } from "../../../../src/server/rpc/connect/connect-api.ts";
+import { createConnectRoutes } from "../../../../src/server/rpc/connect/connect-api.ts";
 import { TRANSPORTS } from "../../support/clients.ts";
 import { textResponse } from "../../support/scripted-inference.ts";
 import { useTestServers } from "../../support/test-server.ts";
@@ -23,7 +23,7 @@ it("makes its handlers when a path is first looked up, and only once", () => {
       return service.methods;
     },
   };
-  const api = createConnectApi({
+  const find = createConnectRoutes({
     services: [watched],
     intake: createIntake(DEFAULT_LIMITS),
     unsent: new UnsentResponses(new MemoryAccount()),
@@ -31,10 +31,10 @@ it("makes its handlers when a path is first looked up, and only once", () => {
   });
   expect(reads).toBe(0);
   const path = "/outrigger.v1.InferenceService/Complete";
-  expect(api.find(path, "POST")).toMatchObject({ name: path.slice(1), isObserved: true });
+  expect(find(path, "POST")).toMatchObject({ name: path.slice(1), isObserved: true });
   const readsToMakeThem = reads;
   expect(readsToMakeThem).toBeGreaterThan(0);
-  expect(api.find("/outrigger.v1.InferenceService/Nothing", "POST")).toBeUndefined();
+  expect(find("/outrigger.v1.InferenceService/Nothing", "POST")).toBeUndefined();
   expect(reads).toBe(readsToMakeThem);
 });
 

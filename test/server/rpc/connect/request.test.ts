@@ -224,10 +224,20 @@ describe("a message that is malformed", () => {
   it("as text that is no JSON is rejected with a message", async () => {
     const server = await startAnswering();
     const { status, body } = await postJson(server, "Complete", `{"model"`);
-    expect([status, body.message]).toEqual([
-      400,
-      expect.stringContaining("cannot decode message outrigger.v1.Request from JSON: "),
-    ]);
+    expect([status, body.message]).toEqual([400, expect.stringContaining("the request is not valid JSON")]);
+  });
+
+  it("as bytes that are no message is the mistake of the caller", async () => {
+    const server = await startAnswering();
+    const response = await fetch(`${server.url}${inferencePath("Complete")}`, {
+      method: "POST",
+      headers: { "content-type": "application/proto" },
+      body: Buffer.from([0x0a, 9, 1]),
+    });
+    const body = (await response.json()) as FailedCall;
+    expect([response.status, body.code]).toEqual([400, "invalid_argument"]);
+    expect(body.message).toContain("not a message in protobuf's binary format");
+    expect(body.details?.map(({ type }) => type)).toContain("outrigger.v1.InferenceError");
   });
 
   it("in JSON does not come back whole", async () => {

@@ -1,12 +1,16 @@
 import http2, { type ClientHttp2Stream } from "node:http2";
 import net from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
+import { Code, createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import { RequestSchema } from "../../../../src/gen/outrigger/v1/request_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { TestService } from "../../../conformance/gen/grpc/testing/test_pb.ts";
 import { frame, inferencePath, openStream, readAnswer } from "../../support/raw-http2.ts";
 import { oneByOne, type ScriptedCall, silence, textEvents } from "../../support/scripted-inference.ts";
 import { useTestServers } from "../../support/test-server.ts";
+import { startTestService } from "../../support/test-service.ts";
 
 const servers = useTestServers();
 
@@ -219,3 +223,14 @@ function cancelOne(session: http2.ClientHttp2Session): Promise<void> {
     stream.once("response", () => stream.close(http2.constants.NGHTTP2_CANCEL));
   });
 }
+
+it("an answer that Connect cannot encode is logged as a bug of the service", async () => {
+  const service = await startTestService({ unaryCall: () => ({ grpclbRouteType: 1.5 as never }) });
+  servers.onEnd(() => service.close());
+  const client = createClient(
+    TestService,
+    createConnectTransport({ baseUrl: service.url, httpVersion: "1.1" }),
+  );
+  await expect(client.unaryCall({})).rejects.toMatchObject({ code: Code.Internal });
+  await expect.poll(() => service.log.at(-1)).toMatchObject({ msg: "call failed", code: "INTERNAL" });
+});

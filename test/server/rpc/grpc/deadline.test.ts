@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { parseTimeout } from "../../../../src/server/rpc/grpc/deadline.ts";
+import { parseTimeout } from "../../../../src/server/rpc/grpc/request-headers.ts";
 
 describe("parseTimeout", () => {
   it.each([

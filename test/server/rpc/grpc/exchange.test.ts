@@ -6,6 +6,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
+import { RequestTimeoutError } from "../../../../src/core/errors.ts";
 import type { Limits } from "../../../../src/server/base/limits.ts";
 import {
   SimpleRequestSchema,
@@ -460,7 +461,7 @@ describe("a client that disconnects", () => {
 });
 
 describe("a deadline", () => {
-  it("aborts the signal of the service with DEADLINE_EXCEEDED", async () => {
+  it("aborts the signal of the service with RequestTimeoutError", async () => {
     let reason: unknown;
     const { session } = await connect({
       unaryCall: (_request, { signal }) =>
@@ -475,7 +476,7 @@ describe("a deadline", () => {
       call(session, "UnaryCall", simpleRequest, { "grpc-timeout": "30m" }),
     );
     expect(trailers["grpc-status"]).toBe("4");
-    expect(reason).toBeInstanceOf(ConnectError);
+    expect(reason).toBeInstanceOf(RequestTimeoutError);
   });
 
   it("ends the wait for a request that does not come", async () => {

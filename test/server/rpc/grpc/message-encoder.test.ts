@@ -13,8 +13,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type InferenceError, InferenceErrorSchema } from "../../../../src/gen/outrigger/v1/error_pb.ts";
 import { StreamEventSchema, TextDeltaSchema } from "../../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ByteSink, SLAB_BYTES } from "../../../../src/server/rpc/grpc/byte-sink.ts";
 import { toMessageEncoder } from "../../../../src/server/rpc/grpc/message-encoder.ts";
+import { ByteSink, SLAB_BYTES } from "../../../../src/server/rpc/grpc/scalar-formats.ts";
 import { arbitraryMessage } from "./support/arbitrary-message.ts";
 import { everyKind, kindsType } from "./support/every-kind.ts";
 

@@ -5,7 +5,7 @@ import {
   RunToolsRequestSchema,
   RunToolsResponseSchema,
 } from "../../../../src/gen/outrigger/v1/generation_service_pb.ts";
-import { MessageOrder } from "../../../../src/server/services/generation/message-order.ts";
+import { MessageOrder } from "./support/message-order.ts";
 
 type Response = NonNullable<
   Exclude<MessageInitShape<typeof RunToolsResponseSchema>, { $typeName: string }>["message"]

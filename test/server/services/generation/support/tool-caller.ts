@@ -12,7 +12,7 @@ import {
   type RunToolsStartSchema,
   type ToolOutputSchema,
 } from "../../../../../src/gen/outrigger/v1/generation_service_pb.ts";
-import { MessageOrder } from "../../../../../src/server/services/generation/message-order.ts";
+import { MessageOrder } from "./message-order.ts";
 
 type Start = MessageInitShape<typeof RunToolsStartSchema>;
 type Output = MessageInitShape<typeof ToolOutputSchema>;

@@ -1,0 +1,246 @@
+/** `messages` of a chat completion -> messages of the contract, one for one. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type ContentPart,
+  type Message,
+  MessageSchema,
+  Role,
+  ToolCallSchema,
+} from "../../gen/outrigger/v1/message_pb.ts";
+import { textIn } from "../../kit/json/json.ts";
+import { isDataUri } from "../../kit/media/data-uri.ts";
+import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
+import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
+import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
+import { createPart, createTextPart } from "../responses/read-content.ts";
+import type { ReadingContext } from "../stateless/reading-context.ts";
+import type { MessagePaths } from "../stateless/request-paths.ts";
+import { readCallExtras, readReasoning, restoreStates } from "./provider-state.ts";
+
+/** The messages of a request, and their paths in the body. */
+interface ReadMessages {
+  readonly messages: readonly Message[];
+  readonly paths: readonly MessagePaths[];
+}
+
+/** A part of a message, and its path in the body. */
+interface ReadPart {
+  readonly part: ContentPart;
+  readonly path: string;
+}
+
+const ROLES = ["developer", "system", "user", "assistant", "tool"] as const;
+
+/** Reads `messages`. */
+export function readMessages(body: Fields, context: ReadingContext): ReadMessages {
+  const elements = body.list("messages", { min: 1 }) ?? body.missing("messages", "a list of messages");
+  const read = elements.map((element) => readMessage(Fields.of(element), context));
+  return {
+    messages: read.map(({ message }) => message),
+    paths: read.map(({ path, parts }) => ({ path, parts: parts.map((part) => part.path) })),
+  };
+}
+
+function readMessage(fields: Fields, context: ReadingContext) {
+  const role = fields.word("role", ROLES) ?? fields.missing("role", joinWords(ROLES));
+  const message = create(MessageSchema, { name: fields.string("name", { max: 512 }) ?? "" });
+  const parts = readParts(fields, role, message, context);
+  message.content = parts.map(({ part }) => part);
+  return { message, path: fields.path, parts };
+}
+
+function readParts(
+  fields: Fields,
+  role: (typeof ROLES)[number],
+  message: Message,
+  context: ReadingContext,
+): readonly ReadPart[] {
+  switch (role) {
+    case "developer":
+    case "system":
+      message.role = role === "system" ? Role.SYSTEM : Role.DEVELOPER;
+      return readContent(fields, context);
+    case "user":
+      message.role = Role.USER;
+      return readContent(fields, context);
+    case "tool":
+      message.role = Role.TOOL;
+      message.toolCallId = fields.requireString("tool_call_id", { min: 1 });
+      return [readResult(fields, message.toolCallId, context)];
+    case "assistant":
+      message.role = Role.ASSISTANT;
+      return readAnswer(fields, context);
+  }
+}
+
+/** Reads `content`: a text, or a list of parts. */
+function readContent(fields: Fields, context: ReadingContext): readonly ReadPart[] {
+  const value = fields.get("content");
+  if (value === undefined) return fields.missing("content", "a text or a list of parts");
+  if (typeof value === "string")
+    return [{ part: createTextPart(fields.requireString("content")), path: fields.at("content") }];
+  return (fields.list("content") ?? []).map((element) => readInputPart(element, context));
+}
+
+function readResult(fields: Fields, toolCallId: string, context: ReadingContext): ReadPart {
+  const content = readContent(fields, context).map(({ part }) => part);
+  const value = { toolCallId, content, failed: false };
+  return { part: createPart({ part: { case: "toolResult", value } }), path: fields.at("content") };
+}
+
+/** An earlier answer of the model: its reasoning first, then its text, its refusal and its calls. */
+function readAnswer(fields: Fields, context: ReadingContext): readonly ReadPart[] {
+  if (fields.has("function_call"))
+    throw mistake(
+      fields.at("function_call"),
+      "unsupported_parameter",
+      "is not supported, expected tool_calls",
+    );
+  const reasoning = readReasoning(fields, context);
+  const parts = [
+    ...reasoning.parts.map((part) => ({ part, path: fields.path })),
+    ...readAnswerContent(fields, context),
+    ...readCalls(fields, context),
+  ];
+  if (fields.has("audio")) noteAudio(fields, context);
+  const rest = restoreStates(
+    parts.map(({ part }) => part),
+    reasoning.carried,
+  );
+  return [...parts, ...rest.map((part) => ({ part, path: fields.path }))];
+}
+
+function readAnswerContent(fields: Fields, context: ReadingContext): readonly ReadPart[] {
+  const content = fields.has("content") ? readContent(fields, context) : [];
+  const written = content.filter(({ part }) => part.part.case !== "text" || part.part.value !== "");
+  const refusal = fields.string("refusal") ?? "";
+  if (refusal === "") return written;
+  return [...written, { part: createRefusal(refusal), path: fields.at("refusal") }];
+}
+
+function createRefusal(text: string): ContentPart {
+  return createPart({ refusal: true, part: { case: "text", value: text } });
+}
+
+function noteAudio(fields: Fields, { notes }: ReadingContext): void {
+  notes.warn(fields.at("audio"), "unsupported_content", "audio cannot be sent back; it was left out");
+}
+
+const CALL_TYPES = ["function", "custom"] as const;
+
+function readCalls(fields: Fields, context: ReadingContext): readonly ReadPart[] {
+  return (fields.list("tool_calls") ?? []).map((element) => {
+    const call = Fields.of(element);
+    const type = call.word("type", CALL_TYPES) ?? "function";
+    const called = call.object(type) ?? call.missing(type, "the name and the input of the call");
+    const input =
+      type === "custom"
+        ? { case: "text" as const, value: called.string("input") ?? "" }
+        : { case: "argumentsJson" as const, value: called.string("arguments") ?? "" };
+    const value = create(ToolCallSchema, {
+      id: call.requireString("id", { min: 1 }),
+      name: called.requireString("name", { min: 1 }),
+      input,
+    });
+    const part = createPart({ part: { case: "toolCall", value } });
+    const state = readCallExtras(call, context);
+    if (state !== undefined) part.providerState = state;
+    return { part, path: call.path };
+  });
+}
+
+/** Types of parts that every model can be given, in one form or another. */
+const PART_TYPES = ["text", "image_url", "input_audio", "file"] satisfies ContentPartParam["type"][];
+
+/** Fields of these parts that the contract has. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set(["type", "text", "refusal", ...PART_TYPES]);
+
+function readInputPart(element: Element, context: ReadingContext): ReadPart {
+  const fields = Fields.of(element);
+  const unknown = Object.keys(fields.value).find((name) => !KNOWN_FIELDS.has(name) && fields.has(name));
+  const isNative = context.served.api === "openai-chat" && unknown !== undefined;
+  if (unknown !== undefined && !isNative && isKnownType(fields.get("type")))
+    context.notes.warn(
+      fields.at(unknown),
+      "unsupported_setting",
+      "the provider of the model has no such field",
+    );
+  return { part: isNative ? createNative(fields, context) : toPart(fields, context), path: fields.path };
+}
+
+function isKnownType(type: unknown): boolean {
+  return type === "refusal" || PART_TYPES.some((known) => known === type);
+}
+
+/** A part in the form of the served provider, which speaks the same API. */
+function createNative(fields: Fields, { served }: ReadingContext): ContentPart {
+  const value = { provider: served.provider, kind: textIn(fields.get("type")), dataJson: fields.text() };
+  return createPart({ part: { case: "native", value } });
+}
+
+function toPart(fields: Fields, context: ReadingContext): ContentPart {
+  switch (fields.get("type")) {
+    case "text":
+      return createTextPart(fields.requireString("text"));
+    case "refusal":
+      return createRefusal(fields.requireString("refusal"));
+    case "image_url":
+      return toImage(fields);
+    case "input_audio":
+      return toAudio(fields);
+    case "file":
+      return toDocument(fields);
+    default: {
+      if (context.served.api === "openai-chat") return createNative(fields, context);
+      const type = fields.string("type") ?? fields.missing("type", joinWords(PART_TYPES));
+      const expected = `expected ${joinWords(PART_TYPES)}, found ${quote(type)}`;
+      throw mistake(fields.at("type"), "invalid_value", expected);
+    }
+  }
+}
+
+/** An image: an object with a URL, or, as some clients send it, the URL alone. */
+function toImage(fields: Fields): ContentPart {
+  const isText = typeof fields.get("image_url") === "string";
+  const image = isText ? undefined : fields.object("image_url");
+  const url = isText ? fields.requireString("image_url") : image?.requireString("url");
+  if (url === undefined) return fields.missing("image_url", "an object with a url");
+  const detail = image?.string("detail", { max: 64 }) ?? "";
+  return createPart({ part: { case: "image", value: { detail, source: { case: "url", value: url } } } });
+}
+
+function toAudio(fields: Fields): ContentPart {
+  const audio =
+    fields.object("input_audio") ?? fields.missing("input_audio", "an object with data and format");
+  const format = audio.requireString("format", { min: 1, max: 32 });
+  const mediaType = `audio/${format === "mp3" ? "mpeg" : format}`;
+  const data = toBytes(audio.requireString("data"), audio.at("data"));
+  return createPart({ part: { case: "audio", value: { mediaType, source: { case: "data", value: data } } } });
+}
+
+function toDocument(fields: Fields): ContentPart {
+  const file = fields.object("file") ?? fields.missing("file", "an object with file_data or file_id");
+  const fileName = file.string("filename", { max: 1024 }) ?? "";
+  const id = file.string("file_id", { min: 1 });
+  if (id !== undefined)
+    return createPart({
+      part: { case: "document", value: { fileName, source: { case: "fileId", value: id } } },
+    });
+  const data = file.requireString("file_data", { min: 1 });
+  if (isDataUri(data))
+    return createPart({
+      part: { case: "document", value: { fileName, source: { case: "url", value: data } } },
+    });
+  const value = { fileName, mediaType: mediaTypeOfPath(fileName) ?? "" };
+  const bytes = toBytes(data, file.at("file_data"));
+  return createPart({
+    part: { case: "document", value: { ...value, source: { case: "data", value: bytes } } },
+  });
+}
+
+function toBytes(base64: string, path: string): Uint8Array {
+  const bytes = bytesOfBase64(base64);
+  if (bytes !== undefined) return bytes;
+  throw mistake(path, "invalid_value", "expected base64, or a data: URI, found other characters");
+}

@@ -1,0 +1,118 @@
+/** The body of `POST /v1/chat/completions` -> a request of the contract. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type Request,
+  RequestSchema,
+  type ResponseFormat,
+  ResponseFormat_Type,
+  ResponseFormatSchema,
+} from "../../gen/outrigger/v1/request_pb.ts";
+import type { ModelDirectory } from "../models/model-directory.ts";
+import { type Fields, parseBody } from "../openai/fields.ts";
+import { RequestNotes } from "../openai/request-notes.ts";
+import type { ReadRequest } from "../stateless/answer-request.ts";
+import { ReadingContext } from "../stateless/reading-context.ts";
+import { toBodyPath } from "../stateless/request-paths.ts";
+import { readProviderSettings } from "./provider-settings.ts";
+import { readMessages } from "./read-messages.ts";
+import { type ReadTools, readTools } from "./read-tools.ts";
+
+/** A request. */
+export interface ReadChatRequest extends ReadRequest {
+  /** Whether the last chunk of a stream has the usage. */
+  readonly includesUsage: boolean;
+}
+
+/**
+ * Reads a request.
+ * @throws InvalidRequestError that names the first invalid field.
+ */
+export function readRequest(body: Uint8Array, models: Pick<ModelDirectory, "resolve">): ReadChatRequest {
+  const fields = parseBody(body);
+  const target = models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
+  const notes = new RequestNotes();
+  const context = new ReadingContext(target, notes);
+  const { messages, paths } = readMessages(fields, context);
+  const tools = readTools(fields, context);
+  const request = create(RequestSchema, {
+    model: target.model,
+    provider: target.provider,
+    messages: [...messages],
+    tools: [...tools.tools],
+    stopSequences: [...readStop(fields)],
+    reasoningEffort: fields.string("reasoning_effort", { max: 64 }) ?? "",
+    providerOptionsJson: { ...readProviderSettings(fields, context) },
+  });
+  setOptional(request, fields, tools);
+  const options = fields.object("stream_options");
+  const names = [...FIELDS, ["max_tokens", getLimitField(fields)] as const];
+  return {
+    request,
+    isStreamed: fields.boolean("stream") ?? false,
+    includesUsage: options?.boolean("include_usage") ?? false,
+    warnings: notes.warnings,
+    toBodyPath: (field) => toBodyPath(field, { messages: paths, tools: tools.paths, fields: names }),
+  };
+}
+
+/** Sets what differs from its default if it is absent. */
+function setOptional(request: Request, fields: Fields, { choice }: ReadTools): void {
+  const format = readFormat(fields.object("response_format"));
+  const temperature = fields.number("temperature", { min: 0, max: 2 });
+  const topP = fields.number("top_p", { min: 0, max: 1 });
+  const maxTokens = fields.integer(getLimitField(fields), { min: 1 });
+  if (choice !== undefined) request.toolChoice = choice;
+  if (format !== undefined) request.responseFormat = format;
+  if (temperature !== undefined) request.temperature = temperature;
+  if (topP !== undefined) request.topP = topP;
+  if (maxTokens !== undefined) request.maxTokens = maxTokens;
+}
+
+/** `max_tokens` is the older name, which most clients still use. */
+function getLimitField(fields: Fields): "max_completion_tokens" | "max_tokens" {
+  return fields.has("max_completion_tokens") ? "max_completion_tokens" : "max_tokens";
+}
+
+/** Maximum number of stop sequences. Providers allow fewer, which their adapters check. */
+const MAX_STOPS = 64;
+
+function readStop(fields: Fields): readonly string[] {
+  if (typeof fields.get("stop") === "string") return [fields.requireString("stop", { min: 1 })];
+  return fields.strings("stop", { max: MAX_STOPS }) ?? [];
+}
+
+const FORMATS = ["text", "json_object", "json_schema"] as const;
+
+function readFormat(format: Fields | undefined): ResponseFormat | undefined {
+  switch (format?.word("type", FORMATS)) {
+    case "json_object":
+      return create(ResponseFormatSchema, { type: ResponseFormat_Type.JSON });
+    case "json_schema":
+      return readSchemaFormat(format);
+    default:
+      return undefined;
+  }
+}
+
+function readSchemaFormat(format: Fields | undefined): ResponseFormat | undefined {
+  const named =
+    format?.object("json_schema") ?? format?.missing("json_schema", "an object with name and schema");
+  if (named === undefined) return undefined;
+  const schema = named.object("schema") ?? named.missing("schema", "a JSON Schema");
+  return create(ResponseFormatSchema, {
+    type: ResponseFormat_Type.JSON_SCHEMA,
+    name: named.requireString("name", { min: 1, max: 64 }),
+    schemaJson: schema.text(),
+    strict: named.boolean("strict") ?? false,
+  });
+}
+
+/** Fields of the contract that have another name here. */
+const FIELDS: readonly (readonly [string, string])[] = [
+  ["stop_sequences", "stop"],
+  ["response_format.schema_json", "response_format.json_schema.schema"],
+  ["response_format.name", "response_format.json_schema.name"],
+  ["tool_choice.parallel", "parallel_tool_calls"],
+  ["tool_choice", "tool_choice"],
+  ["provider", "model"],
+];

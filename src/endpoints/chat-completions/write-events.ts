@@ -1,0 +1,183 @@
+/** Events of a stream -> chunks of a chat completion ("The chat completion chunk object"). */
+import type { SDKError } from "../../core/errors.ts";
+import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
+import {
+  type Finish,
+  type StreamEvent,
+  type ToolCallStart,
+  ToolCallStart_InputKind,
+} from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { EventWriter } from "../../http/event-body.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
+import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
+import { toErrorObject } from "../openai/errors.ts";
+import { encodeOtherParts } from "../responses/provider-state.ts";
+import { createPart } from "../responses/read-content.ts";
+import { createDetail, encodeReasoningState, writeCallExtras } from "./provider-state.ts";
+import {
+  readLogprobs,
+  writeFinish,
+  writeHead,
+  writeImage,
+  writeTextAnnotations,
+  writeUsage,
+} from "./write-response.ts";
+
+const CHUNK = "chat.completion.chunk";
+
+/** Writes the chunks of one stream. Synchronous: what a batch of events yields leaves in one write. */
+export class ChunkWriter implements EventWriter {
+  readonly #includesUsage: boolean;
+  /** The fields before the choices of every chunk, as JSON text without the closing brace. */
+  #head = "";
+  #text = "";
+  /** Numbers of the calls, by the indices of their parts. */
+  readonly #calls = new Map<number, number>();
+  /** Indices of the parts that are calls of custom tools. */
+  readonly #customCalls = new Set<number>();
+  /** Indices of the parts that are refusals. */
+  readonly #refusals = new Set<number>();
+  #details = 0;
+  #hasReasoning = false;
+
+  constructor(includesUsage: boolean) {
+    this.#includesUsage = includesUsage;
+  }
+
+  /** Returns the chunks of a batch as the text of server-sent events. @throws ServerError if the answer ended with an error. */
+  write(batch: readonly StreamEvent[]): string {
+    for (const event of batch) this.#push(event);
+    const text = this.#text;
+    this.#text = "";
+    return text;
+  }
+
+  /** Returns the event by which a stream ends that failed. The official SDKs throw it. */
+  fail(error: SDKError): string {
+    return `data: ${JSON.stringify({ error: toErrorObject(error) })}\n\n`;
+  }
+
+  #push({ event }: StreamEvent): void {
+    switch (event.case) {
+      case "streamStart": {
+        const { inferenceId, model, startedAt } = event.value;
+        const created = Number(startedAt?.seconds ?? 0);
+        this.#head = JSON.stringify(writeHead(CHUNK, { inferenceId, model, created })).slice(0, -1);
+        return this.#delta({ role: "assistant", content: "" });
+      }
+      case "textStart":
+        if (event.value.refusal) this.#refusals.add(event.value.partIndex);
+        return;
+      case "textDelta":
+        return this.#writeText(event.value.partIndex, event.value.delta);
+      case "textEnd":
+        return this.#endText(event.value);
+      case "reasoningStart":
+        // As in a whole answer, a blank line separates the texts of several reasoning parts.
+        if (this.#hasReasoning) this.#delta({ reasoning_content: "\n\n" });
+        return;
+      case "reasoningDelta":
+        this.#hasReasoning = true;
+        return this.#writeDelta(`"reasoning_content":${JSON.stringify(event.value.delta)}`);
+      case "reasoningEnd": {
+        const { text, redacted, providerState } = event.value;
+        const part = createPart({ part: { case: "reasoning", value: { text, redacted } } });
+        if (providerState !== undefined) part.providerState = providerState;
+        return this.#writeState(encodeReasoningState(part));
+      }
+      case "toolCallStart":
+        return this.#startCall(event.value);
+      case "toolCallDelta":
+        return this.#writeCallDelta(event.value.partIndex, event.value.delta);
+      case "toolCallEnd":
+        return this.#endCall(event.value.partIndex, event.value.providerState);
+      case "partAdded": {
+        const part = event.value.part?.part;
+        if (part?.case === "image") this.#delta({ images: [writeImage(part.value)] });
+        return;
+      }
+      case "finish":
+        return this.#finish(event.value);
+      default:
+        // An error event is followed by the failure of the stream, which `fail` writes.
+        return;
+    }
+  }
+
+  #writeText(partIndex: number, delta: string): void {
+    const field = this.#refusals.has(partIndex) ? "refusal" : "content";
+    this.#writeDelta(`"${field}":${JSON.stringify(delta)}`);
+  }
+
+  #endText({
+    text,
+    citations,
+    providerState,
+  }: { text: string } & Pick<ContentPart, "citations" | "providerState">): void {
+    const logprobs = readLogprobs(dataOfState(providerState));
+    const part = createPart({ part: { case: "text", value: text }, citations });
+    const annotations = writeTextAnnotations(part);
+    if (logprobs.length > 0) this.#choice({ delta: {}, logprobs: { content: logprobs, refusal: null } });
+    if (annotations.length > 0) this.#delta({ annotations });
+  }
+
+  #startCall({ partIndex, id, name, inputKind }: ToolCallStart): void {
+    const index = this.#calls.size;
+    this.#calls.set(partIndex, index);
+    const called =
+      inputKind === ToolCallStart_InputKind.TEXT
+        ? { type: "custom", custom: { name, input: "" } }
+        : { type: "function", function: { name, arguments: "" } };
+    if (inputKind === ToolCallStart_InputKind.TEXT) this.#customCalls.add(partIndex);
+    this.#delta({ tool_calls: [{ index, id, ...called }] });
+  }
+
+  #writeCallDelta(partIndex: number, delta: string): void {
+    const index = this.#calls.get(partIndex) ?? 0;
+    const [kind, field] = this.#customCalls.has(partIndex) ? ["custom", "input"] : ["function", "arguments"];
+    const called = `"${kind}":{"${field}":${JSON.stringify(delta)}}`;
+    this.#writeDelta(`"tool_calls":[{"index":${index},${called}}]`);
+  }
+
+  #endCall(partIndex: number, providerState: ContentPart["providerState"]): void {
+    const extras = writeCallExtras(providerState);
+    if (Object.keys(extras).length === 0) return;
+    this.#delta({ tool_calls: [{ index: this.#calls.get(partIndex) ?? 0, ...extras }] });
+  }
+
+  #finish({ response, usage }: Finish): void {
+    if (response === undefined) return;
+    this.#writeState(encodeOtherParts(response.message?.content ?? []));
+    this.#choice({ delta: {}, logprobs: null, ...writeFinish(response) });
+    if (this.#includesUsage) {
+      const counts = usage === undefined ? null : writeUsage(usage);
+      this.#text += `data: ${this.#head},"choices":[],"usage":${JSON.stringify(counts)}}\n\n`;
+    }
+    this.#text += `data: ${END_OF_STREAM}\n\n`;
+  }
+
+  #writeState(data: string | null): void {
+    if (data === null) return;
+    this.#delta({ reasoning_details: [createDetail(data, this.#details)] });
+    this.#details += 1;
+  }
+
+  #delta(delta: JsonObject): void {
+    this.#choice({ delta });
+  }
+
+  #choice(rest: JsonObject): void {
+    this.#emit(`"index":0,${JSON.stringify({ finish_reason: null, ...rest }).slice(1, -1)}`);
+  }
+
+  /** Writes a delta that has one field. @param field Its JSON text: nothing but the new text is serialized. */
+  #writeDelta(field: string): void {
+    this.#emit(`"index":0,"finish_reason":null,"delta":{${field}}`);
+  }
+
+  #emit(choice: string): void {
+    const usage = this.#includesUsage ? ',"usage":null' : "";
+    this.#text += `data: ${this.#head},"choices":[{${choice}}]${usage}}\n\n`;
+  }
+}

@@ -1,0 +1,161 @@
+/** A response of the contract -> a chat completion ("The chat completion object"). */
+import { ServerError } from "../../core/errors.ts";
+import type { ContentPart, Image } from "../../gen/outrigger/v1/message_pb.ts";
+import { type FinishReason, FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
+import { asObject, type JsonObject, objectsIn } from "../../kit/json/json.ts";
+import { formatDataUri } from "../../kit/media/media.ts";
+import { isUnfinished } from "../../runs/status.ts";
+import { toAnnotations } from "../responses/write-annotations.ts";
+import { writeCallExtras, writeReasoning } from "./provider-state.ts";
+
+/** The facts at the beginning of every chunk, and of a whole answer. */
+export interface CompletionHead {
+  /** `inference_id` of the call. */
+  readonly inferenceId: string;
+  readonly model: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+}
+
+/**
+ * Converts a whole answer.
+ * @throws ServerError if the provider ended the answer with an error.
+ */
+export function writeCompletion(response: Response): JsonObject {
+  const { inferenceId, model, createdAt, usage } = response;
+  const created = Number(createdAt?.seconds ?? Math.floor(Date.now() / 1000));
+  const content = response.message?.content ?? [];
+  const choice = {
+    index: 0,
+    message: writeMessage(content),
+    logprobs: writeLogprobs(content),
+    ...writeFinish(response),
+  };
+  return {
+    ...writeHead("chat.completion", { inferenceId, model, created }),
+    choices: [choice],
+    ...(usage === undefined ? {} : { usage: writeUsage(usage) }),
+  };
+}
+
+/** Returns the fields before the choices. */
+export function writeHead(object: string, { inferenceId, model, created }: CompletionHead): JsonObject {
+  return { id: `chatcmpl-${inferenceId}`, object, created, model };
+}
+
+/** Converts the parts of a message. Texts are joined, since the message has one. */
+function writeMessage(content: readonly ContentPart[]): JsonObject {
+  const texts = content.filter(({ part, refusal }) => part.case === "text" && !refusal);
+  const refusals = content.filter(({ part, refusal }) => part.case === "text" && refusal);
+  const calls = content.map(writeCall).filter((call) => call !== undefined);
+  const images = content.flatMap(({ part }) => (part.case === "image" ? [writeImage(part.value)] : []));
+  const annotations = writeAnnotations(texts);
+  return {
+    role: "assistant",
+    content: texts.length === 0 ? null : joinTexts(texts),
+    refusal: refusals.length === 0 ? null : joinTexts(refusals),
+    ...(annotations.length === 0 ? {} : { annotations }),
+    ...writeReasoning(content),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(images.length === 0 ? {} : { images }),
+  };
+}
+
+function joinTexts(parts: readonly ContentPart[]): string {
+  return parts.map(({ part }) => (part.case === "text" ? part.value : "")).join("");
+}
+
+/** Converts a call; undefined for other parts. */
+function writeCall(part: ContentPart): JsonObject | undefined {
+  if (part.part.case !== "toolCall") return undefined;
+  const { id, name, input } = part.part.value;
+  const called =
+    input.case === "text"
+      ? { type: "custom", custom: { name, input: input.value } }
+      : { type: "function", function: { name, arguments: input.value ?? "" } };
+  return { id, ...called, ...writeCallExtras(part.providerState) };
+}
+
+/** Converts an image that the model made, into the form of OpenRouter, since OpenAI has none. */
+export function writeImage({ mediaType, source }: Image): JsonObject {
+  const url =
+    source.case === "data"
+      ? formatDataUri(mediaType || "image/png", Buffer.from(source.value).toString("base64"))
+      : (source.value ?? "");
+  return { type: "image_url", image_url: { url } };
+}
+
+/** Returns the citations of texts that are joined: OpenAI counts from the beginning of the message. */
+function writeAnnotations(texts: readonly ContentPart[]): readonly JsonObject[] {
+  return texts.flatMap((part) => writeTextAnnotations(part));
+}
+
+/** Returns the citations of one text, in the nested form of this API. */
+export function writeTextAnnotations(part: ContentPart): readonly JsonObject[] {
+  const text = part.part.case === "text" ? part.part.value : "";
+  return toAnnotations(part, text).map((annotation) => {
+    const { type, ...facts } = asObject(annotation) ?? {};
+    return typeof type === "string" ? { type, [type]: facts } : {};
+  });
+}
+
+/** Returns the log probabilities that a provider of the same API sent; null if there are none. */
+function writeLogprobs(content: readonly ContentPart[]): JsonObject | null {
+  const tokens = content.flatMap(({ providerState }) => readLogprobs(dataOfState(providerState)));
+  return tokens.length === 0 ? null : { content: tokens, refusal: null };
+}
+
+/** Returns the log probabilities in the state of a text. */
+export function readLogprobs({ logprobs }: JsonObject): readonly JsonObject[] {
+  return objectsIn<JsonObject>(logprobs).map((token) => asObject(token) ?? {});
+}
+
+/**
+ * Returns why an answer ended. `native_finish_reason` has the provider's word, as OpenRouter has it.
+ * @throws ServerError if the provider ended the answer with an error.
+ */
+export function writeFinish({ finishReason, provider, usage }: Response): JsonObject {
+  const raw = finishReason?.raw ?? "";
+  if (finishReason?.reason === FinishReason_Reason.ERROR) {
+    const message = `the provider ended the answer with the finish reason ${JSON.stringify(raw)}`;
+    throw new ServerError(message, { provider, outputStarted: true, usage });
+  }
+  return { finish_reason: toFinishReason(finishReason), native_finish_reason: raw };
+}
+
+/** An answer that is not finished, for whatever reason, must not look finished: OpenAI's word for that is `length`. */
+function toFinishReason(finishReason: FinishReason | undefined): string {
+  switch (finishReason?.reason) {
+    case FinishReason_Reason.LENGTH:
+      return "length";
+    case FinishReason_Reason.TOOL_CALLS:
+      return "tool_calls";
+    case FinishReason_Reason.CONTENT_FILTER:
+      return "content_filter";
+    case FinishReason_Reason.OTHER:
+      return isUnfinished(finishReason) ? "length" : "stop";
+    default:
+      return "stop";
+  }
+}
+
+/** Converts token counts. Details that the provider did not report stay absent. */
+export function writeUsage(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens, totalTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } =
+    usage;
+  const prompt = {
+    ...(cacheReadTokens === undefined ? {} : { cached_tokens: cacheReadTokens }),
+    ...(cacheWriteTokens === undefined ? {} : { cache_write_tokens: cacheWriteTokens }),
+  };
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: totalTokens,
+    ...(Object.keys(prompt).length === 0 ? {} : { prompt_tokens_details: prompt }),
+    ...(reasoningTokens === undefined
+      ? {}
+      : { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),
+  };
+}

@@ -1,0 +1,267 @@
+/** `system` and `messages` of the Messages API -> messages of the contract. Results of tools become separate messages. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type ContentPart,
+  type Message,
+  MessageSchema,
+  Role,
+  ToolCallSchema,
+} from "../../gen/outrigger/v1/message_pb.ts";
+import { textIn } from "../../kit/json/json.ts";
+import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import { Fields, joinWords, mistake, quote } from "../openai/fields.ts";
+import { type CarriedState, createEmptyPart, StateAttacher } from "../responses/provider-state.ts";
+import { createPart, createTextPart } from "../responses/read-content.ts";
+import type { ReadingContext } from "../stateless/reading-context.ts";
+import type { MessagePaths } from "../stateless/request-paths.ts";
+import { createBlockState, isAnthropic, readThinking } from "./provider-state.ts";
+
+/** A message, and its origin in the body. */
+export interface ReadMessage extends MessagePaths {
+  readonly message: Message;
+}
+
+/** A part of a message, and its path in the body. */
+interface ReadPart {
+  readonly part: ContentPart;
+  readonly path: string;
+}
+
+/** Fields of blocks that have an effect with Anthropic only, and need no warning elsewhere. */
+const HINTS: readonly string[] = ["cache_control"];
+
+/** Claude Code begins its instructions with a line that differs in each run, so that no prompt cache would find them. */
+const BILLING_HEADER = "x-anthropic-billing-header:";
+
+/** Reads `system` and `messages`. */
+export function readMessages(body: Fields, context: ReadingContext): readonly ReadMessage[] {
+  const elements = body.list("messages", { min: 1 }) ?? body.missing("messages", "a list of messages");
+  const system = body.has("system") ? readTexts(body, "system", context) : [];
+  const instructions = system.length === 0 ? [] : [toMessage(Role.SYSTEM, "system", system)];
+  return [...instructions, ...elements.flatMap((element) => readMessage(Fields.of(element), context))];
+}
+
+function toMessage(role: Role, path: string, parts: readonly ReadPart[]): ReadMessage {
+  const message = create(MessageSchema, { role, content: parts.map(({ part }) => part) });
+  return { message, path, parts: parts.map((part) => part.path) };
+}
+
+const ROLES = ["user", "assistant", "system"] as const;
+
+function readMessage(fields: Fields, context: ReadingContext): ReadMessage[] {
+  const role = fields.word("role", ROLES) ?? fields.missing("role", joinWords(ROLES));
+  switch (role) {
+    case "system":
+      return [toMessage(Role.SYSTEM, fields.path, readTexts(fields, "content", context))];
+    case "assistant":
+      return [toMessage(Role.ASSISTANT, fields.path, readAnswer(fields, context))];
+    case "user":
+      return readUser(fields, context);
+  }
+}
+
+/** Reads instructions: a text, or a list of text blocks. */
+function readTexts(fields: Fields, name: string, context: ReadingContext): ReadPart[] {
+  if (typeof fields.get(name) === "string")
+    return [{ part: createTextPart(fields.requireString(name)), path: fields.at(name) }];
+  const blocks = fields.list(name) ?? fields.missing(name, "a text or a list of text blocks");
+  const texts = blocks.map((element) => {
+    const block = Fields.of(element);
+    const type = block.word("type", ["text"]) ?? block.missing("type", '"text"');
+    return { part: createTextPart(block.requireString(type)), path: block.path };
+  });
+  return texts.filter(
+    ({ part }) => isAnthropic(context) || !textIn(part.part.value).startsWith(BILLING_HEADER),
+  );
+}
+
+/** Returns the blocks of a message. A text stands for one text block. */
+function readBlocks(
+  fields: Fields,
+  readBlock: (block: Fields) => ReadPart | undefined,
+): (ReadPart | undefined)[] {
+  if (typeof fields.get("content") === "string")
+    return [{ part: createTextPart(fields.requireString("content")), path: fields.at("content") }];
+  const blocks = fields.list("content") ?? fields.missing("content", "a text or a list of blocks");
+  return blocks.map((element) => readBlock(Fields.of(element)));
+}
+
+/** The results of tools come before the rest of a user's message, as the API requires. */
+function readUser(fields: Fields, context: ReadingContext): ReadMessage[] {
+  const results: ReadMessage[] = [];
+  const parts = readBlocks(fields, (block) => {
+    if (block.get("type") !== "tool_result") return readInput(block, context);
+    results.push(readResult(block, context));
+    return undefined;
+  }).filter((part) => part !== undefined);
+  return parts.length === 0 && results.length > 0
+    ? results
+    : [...results, toMessage(Role.USER, fields.path, parts)];
+}
+
+function readResult(block: Fields, context: ReadingContext): ReadMessage {
+  const toolCallId = block.requireString("tool_use_id", { min: 1 });
+  const read = block.has("content") ? readBlocks(block, (inner) => readInput(inner, context)) : [];
+  const content = read.flatMap((part) => part?.part ?? []);
+  const value = { toolCallId, content, failed: block.boolean("is_error") ?? false };
+  const part = createPart({ part: { case: "toolResult", value } });
+  const message = create(MessageSchema, { role: Role.TOOL, toolCallId, content: [part] });
+  return { message, path: block.path, parts: [block.path] };
+}
+
+const INPUT_TYPES = ["text", "image", "document", "tool_result"] as const;
+
+function readInput(block: Fields, context: ReadingContext): ReadPart {
+  const { path } = block;
+  const type = block.requireString("type", { min: 1 });
+  switch (type) {
+    case "text":
+      return { part: createTextPart(block.requireString("text")), path };
+    case "image":
+      noteFields(block, ["source"], context);
+      return { part: readImage(block), path };
+    case "document":
+      noteFields(block, ["source", "title"], context);
+      return { part: readDocument(block, context), path };
+    default:
+      return { part: readNative(block, type, INPUT_TYPES, context), path };
+  }
+}
+
+/** A block that only Anthropic's API knows goes to Anthropic unchanged, and is refused elsewhere. */
+function readNative(
+  block: Fields,
+  type: string,
+  expected: readonly string[],
+  context: ReadingContext,
+): ContentPart {
+  if (!isAnthropic(context)) {
+    const found = `expected ${joinWords(expected)} for this model, found ${quote(type)}`;
+    throw mistake(block.at("type"), "invalid_value", found);
+  }
+  const value = { provider: context.served.provider, kind: type, dataJson: block.text() };
+  return createPart({ part: { case: "native", value } });
+}
+
+function noteFields(block: Fields, known: readonly string[], context: ReadingContext): void {
+  if (isAnthropic(context)) return;
+  for (const name of Object.keys(block.value)) {
+    if (name === "type" || known.includes(name) || HINTS.includes(name) || !block.has(name)) continue;
+    context.notes.warn(block.at(name), "unsupported_setting", "the provider of the model has no such field");
+  }
+}
+
+const IMAGE_SOURCES = ["base64", "url", "file"] as const;
+
+function readImage(block: Fields): ContentPart {
+  const source = block.object("source") ?? block.missing("source", "an object with a type");
+  const mediaType = source.string("media_type", { max: 256 }) ?? "";
+  switch (source.word("type", IMAGE_SOURCES)) {
+    case "base64":
+      return createPart({ part: { case: "image", value: { mediaType, source: toData(source) } } });
+    case "url":
+      return createPart({ part: { case: "image", value: { source: toUrl(source) } } });
+    case "file":
+      return createPart({ part: { case: "image", value: { source: toFileId(source) } } });
+    default:
+      return source.missing("type", joinWords(IMAGE_SOURCES));
+  }
+}
+
+const DOCUMENT_SOURCES = ["base64", "url", "file", "text", "content"] as const;
+
+function readDocument(block: Fields, context: ReadingContext): ContentPart {
+  const source = block.object("source") ?? block.missing("source", "an object with a type");
+  const head = {
+    mediaType: source.string("media_type", { max: 256 }) ?? "",
+    fileName: block.string("title") ?? "",
+  };
+  switch (source.word("type", DOCUMENT_SOURCES)) {
+    case "base64":
+      return createPart({ part: { case: "document", value: { ...head, source: toData(source) } } });
+    case "url":
+      return createPart({ part: { case: "document", value: { ...head, source: toUrl(source) } } });
+    case "file":
+      return createPart({ part: { case: "document", value: { ...head, source: toFileId(source) } } });
+    case "text": {
+      const data = { case: "data" as const, value: Buffer.from(source.requireString("data")) };
+      return createPart({
+        part: { case: "document", value: { ...head, mediaType: "text/plain", source: data } },
+      });
+    }
+    case "content":
+      return readNative(block, "document", ["base64", "url", "file", "text"], context);
+    default:
+      return source.missing("type", joinWords(DOCUMENT_SOURCES));
+  }
+}
+
+function toData(source: Fields) {
+  const value = bytesOfBase64(source.requireString("data"));
+  if (value !== undefined) return { case: "data" as const, value };
+  throw mistake(source.at("data"), "invalid_value", "expected base64, found other characters");
+}
+
+function toUrl(source: Fields) {
+  return { case: "url" as const, value: source.requireString("url", { min: 1 }) };
+}
+
+function toFileId(source: Fields) {
+  return { case: "fileId" as const, value: source.requireString("file_id", { min: 1 }) };
+}
+
+/** An earlier answer of the model. State that its blocks carried for other blocks is given back to these. */
+function readAnswer(fields: Fields, context: ReadingContext): ReadPart[] {
+  const carried: CarriedState[] = [];
+  const parts = readBlocks(fields, (block) => readOutput(block, carried, context)).filter(
+    (part) => part !== undefined,
+  );
+  const rest = new StateAttacher().attach(
+    parts.map(({ part }) => part),
+    carried,
+  );
+  const hidden = rest.map(createEmptyPart).filter((part) => part !== undefined);
+  return [...parts, ...hidden.map((part) => ({ part, path: fields.path }))];
+}
+
+const OUTPUT_TYPES = ["text", "thinking", "redacted_thinking", "tool_use"] as const;
+
+function readOutput(block: Fields, carried: CarriedState[], context: ReadingContext): ReadPart | undefined {
+  const { path } = block;
+  const type = block.requireString("type", { min: 1 });
+  switch (type) {
+    case "text":
+      return { part: createTextPart(block.requireString("text")), path };
+    case "thinking":
+    case "redacted_thinking": {
+      const read = readThinking(block, context);
+      carried.push(...read.carried);
+      return read.part && { part: read.part, path };
+    }
+    case "tool_use":
+      return { part: readCall(block, context), path };
+    default:
+      return readForeignOutput(block, type, context);
+  }
+}
+
+/** Blocks of Anthropic's hosted tools are left out for other models, which did not make them. */
+function readForeignOutput(block: Fields, type: string, context: ReadingContext): ReadPart | undefined {
+  if (isAnthropic(context)) return { part: readNative(block, type, OUTPUT_TYPES, context), path: block.path };
+  const message = `a block of the type ${quote(type)} has no form for this model; it was left out`;
+  context.notes.warn(block.path, "unsupported_content", message);
+  return undefined;
+}
+
+function readCall(block: Fields, context: ReadingContext): ContentPart {
+  const input = block.object("input") ?? block.missing("input", "an object");
+  const value = create(ToolCallSchema, {
+    id: block.requireString("id", { min: 1 }),
+    name: block.requireString("name", { min: 1 }),
+    input: { case: "argumentsJson", value: input.text() },
+  });
+  const part = createPart({ part: { case: "toolCall", value } });
+  const { type: _type, id: _id, name: _name, input: _input, cache_control: _hint, ...extras } = block.value;
+  if (Object.keys(extras).length > 0) part.providerState = createBlockState(extras, context);
+  return part;
+}

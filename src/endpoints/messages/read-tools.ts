@@ -1,0 +1,64 @@
+/** `tools` and `tool_choice` of the Messages API -> the contract's tools and choice. */
+import { create } from "@bufbuild/protobuf";
+import {
+  ToolChoice_Mode as Mode,
+  type ToolChoice,
+  ToolChoiceSchema,
+} from "../../gen/outrigger/v1/request_pb.ts";
+import { type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
+import { Fields, joinWords } from "../openai/fields.ts";
+import type { ReadingContext } from "../stateless/reading-context.ts";
+import { isAnthropic } from "./provider-state.ts";
+
+/** The tools of a request, and how the model may use them. */
+export interface ReadTools {
+  readonly tools: readonly Tool[];
+  /** Paths of these tools in the body. */
+  readonly paths: readonly string[];
+  /** Undefined if the request does not set it. */
+  readonly choice: ToolChoice | undefined;
+}
+
+/** Reads the tools and the choice. */
+export function readTools(fields: Fields, context: ReadingContext): ReadTools {
+  const elements = (fields.list("tools") ?? []).map((element) => Fields.of(element));
+  return {
+    tools: elements.map((tool) => readTool(tool, context)),
+    paths: elements.map(({ path }) => path),
+    choice: readChoice(fields.object("tool_choice"), elements.length > 0),
+  };
+}
+
+function readTool(tool: Fields, context: ReadingContext): Tool {
+  const type = tool.string("type") ?? "custom";
+  if (type !== "custom") return readHosted(tool, context);
+  const schema = tool.object("input_schema") ?? tool.missing("input_schema", "a JSON Schema");
+  const value = {
+    name: tool.requireString("name", { min: 1 }),
+    description: tool.string("description") ?? "",
+    parametersJson: schema.text(),
+    strict: tool.boolean("strict") ?? false,
+  };
+  return create(ToolSchema, { tool: { case: "function", value } });
+}
+
+/** A tool of Anthropic. The adapter of another provider leaves it out with a warning. */
+function readHosted(tool: Fields, context: ReadingContext): Tool {
+  const provider = isAnthropic(context) ? context.served.provider : "anthropic";
+  return create(ToolSchema, { tool: { case: "hosted", value: { provider, configJson: tool.text() } } });
+}
+
+const CHOICES = ["auto", "any", "tool", "none"] as const;
+const MODES = { auto: Mode.AUTO, any: Mode.REQUIRED, tool: Mode.NAMED, none: Mode.NONE } as const;
+
+/** Servers refuse tool settings without tools. */
+function readChoice(choice: Fields | undefined, hasTools: boolean): ToolChoice | undefined {
+  if (choice === undefined) return undefined;
+  const type = choice.word("type", CHOICES) ?? choice.missing("type", joinWords(CHOICES));
+  const isSerial = choice.boolean("disable_parallel_tool_use");
+  if (!hasTools && (type === "auto" || type === "none")) return undefined;
+  const toolName = type === "tool" ? choice.requireString("name", { min: 1 }) : "";
+  const read = create(ToolChoiceSchema, { mode: MODES[type], toolName });
+  if (isSerial !== undefined) read.parallel = !isSerial;
+  return read;
+}

@@ -1,0 +1,142 @@
+/** A response of the contract -> a message of Anthropic's API ("Create a message", response). */
+import { ServerError } from "../../core/errors.ts";
+import type { ContentPart, Image, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { asObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
+import { isUnfinished } from "../../runs/status.ts";
+import { encodeOtherParts } from "../responses/provider-state.ts";
+import { getCallExtras, readNativeBlock, writeCarried, writeThinking } from "./provider-state.ts";
+
+/**
+ * Converts a whole answer.
+ * @param anthropic Name of the provider whose native parts are blocks of this API; empty if it speaks another one.
+ * @throws ServerError if the provider ended the answer with an error.
+ */
+export function writeMessage(response: Response, anthropic: string): JsonObject {
+  const content = response.message?.content ?? [];
+  const blocks = content.map((part) => writeBlock(part, anthropic)).filter((block) => block !== undefined);
+  const carried = encodeStates(content);
+  return {
+    ...writeHead(response.inferenceId, response.model),
+    content: carried === null ? blocks : [...blocks, writeCarried(carried)],
+    ...writeStop(response),
+    usage: writeUsage(response.usage),
+  };
+}
+
+/** Returns the fields before the content. */
+export function writeHead(inferenceId: string, model: string): JsonObject {
+  return { id: `msg_${inferenceId.replace(/^inf_/, "")}`, type: "message", role: "assistant", model };
+}
+
+/** Returns the state of the parts whose blocks do not hold it; null if there is none. */
+function encodeStates(content: readonly ContentPart[]): string | null {
+  return encodeOtherParts(
+    content.filter((part) => Object.keys(getCallExtras(part.providerState)).length === 0),
+  );
+}
+
+/** Converts a part; undefined if the API has no block for it. @param anthropic As for `writeMessage`. */
+export function writeBlock(part: ContentPart, anthropic: string): JsonObject | undefined {
+  const { case: kind, value } = part.part;
+  switch (kind) {
+    case "text":
+      return { type: "text", text: value, ...writeCitations(part) };
+    case "reasoning":
+      return writeThinking(part);
+    case "toolCall":
+      return {
+        type: "tool_use",
+        id: value.id,
+        name: value.name,
+        input: toInput(value.input),
+        ...getCallExtras(part.providerState),
+      };
+    case "image":
+      return { type: "image", source: toSource(value) };
+    case "native":
+      return readNativeBlock(part, anthropic);
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the citations that a model of Anthropic wrote. */
+export function writeCitations({ citations }: Pick<ContentPart, "citations">): JsonObject {
+  const written = citations
+    .map(({ rawJson }) => asObject(tryParseJson(rawJson)))
+    .filter((each) => each !== undefined);
+  return written.length === 0 ? {} : { citations: written };
+}
+
+/** The API has objects as inputs. Another one is wrapped, since clients execute tools with what they get. */
+function toInput({ case: kind, value }: ToolCall["input"]): JsonObject {
+  if (kind === "text") return { input: value ?? "" };
+  return (
+    asObject(tryParseJson(value ?? "")) ??
+    (value === undefined || value === "" ? {} : { invalid_arguments: value })
+  );
+}
+
+function toSource({ mediaType, source }: Image): JsonObject {
+  if (source.case !== "data") return { type: "url", url: source.value ?? "" };
+  return {
+    type: "base64",
+    media_type: mediaType || "image/png",
+    data: Buffer.from(source.value).toString("base64"),
+  };
+}
+
+/** Reasons that the API has itself, which are repeated as the provider wrote them. */
+const KNOWN_REASONS: ReadonlySet<string> = new Set([
+  "pause_turn",
+  "refusal",
+  "model_context_window_exceeded",
+  "compaction",
+]);
+
+/**
+ * Returns why an answer ended.
+ * @throws ServerError if the provider ended the answer with an error.
+ */
+export function writeStop({
+  finishReason,
+  provider,
+  usage,
+}: Pick<Response, "finishReason" | "provider" | "usage">): JsonObject {
+  const { raw = "", stopSequence = "" } = finishReason ?? {};
+  if (finishReason?.reason === FinishReason_Reason.ERROR) {
+    const message = `the provider ended the answer with the finish reason ${JSON.stringify(raw)}`;
+    throw new ServerError(message, { provider, outputStarted: true, usage });
+  }
+  return { stop_reason: toStopReason(finishReason, raw, stopSequence), stop_sequence: stopSequence || null };
+}
+
+/** An answer that is not finished must not look finished. */
+function toStopReason(finishReason: Response["finishReason"], raw: string, stopSequence: string): string {
+  if (KNOWN_REASONS.has(raw)) return raw;
+  switch (finishReason?.reason) {
+    case FinishReason_Reason.LENGTH:
+      return "max_tokens";
+    case FinishReason_Reason.TOOL_CALLS:
+      return "tool_use";
+    case FinishReason_Reason.CONTENT_FILTER:
+      return "refusal";
+    case FinishReason_Reason.OTHER:
+      return isUnfinished(finishReason) ? "max_tokens" : "end_turn";
+    default:
+      return stopSequence === "" ? "end_turn" : "stop_sequence";
+  }
+}
+
+/** Converts token counts: in this API cached tokens are no input tokens. */
+export function writeUsage(usage: Usage | undefined): JsonObject {
+  const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage ?? {};
+  return {
+    input_tokens: Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens),
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cacheReadTokens,
+    output_tokens: outputTokens,
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * Answers with tool calls that are not stored. Models of Anthropic refuse to continue a tool loop without their
+ * reasoning, and other models do worse, but some clients send `store: false` and return calls without the reasoning
+ * items (LlamaIndex, Strands Agents). So these answers are kept in memory for some time, and found by the `call_id`.
+ */
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { NotFoundError } from "../../core/errors.ts";
+import { type Message, MessageSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import type { RunOptions } from "../../runs/engine.ts";
+import type { MessageSource, MessageWithId } from "./kept-messages.ts";
+import type { Kept, KeptResponses } from "./latest-response.ts";
+
+/** How long an answer is kept after its last use, in milliseconds. A tool may wait for a person's approval. */
+export const DEFAULT_KEEP_MS = 3_600_000;
+
+/** Largest answer that is kept, in bytes. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** Memory of an answer besides its content: its object, its ids, and their places in maps. Estimated. */
+const OVERHEAD_BYTES = 1024;
+
+/** Options for keeping answers. */
+export interface RecentAnswersOptions {
+  /** How long an answer is kept after its last use, in milliseconds. 0: nothing is kept. */
+  readonly keepMs: number;
+  /** Clock, in milliseconds. Default: the monotonic clock of the process. */
+  readonly now?: () => number;
+}
+
+/** The recent answers that are not stored, each for the access key that it was created with. */
+export class RecentAnswers {
+  readonly #memory: KeptResponses;
+  readonly #keepMs: number;
+  readonly #now: () => number;
+  /** By owner and message id, the answer that was used longest ago first. */
+  readonly #byId = new Map<string, RecentAnswer>();
+  /** The latest answer by owner and the id of its first call. */
+  readonly #byCall = new Map<string, RecentAnswer>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(memory: KeptResponses, { keepMs, now = () => performance.now() }: RecentAnswersOptions) {
+    this.#memory = memory;
+    this.#keepMs = keepMs;
+    this.#now = now;
+  }
+
+  /** Returns a function that keeps the answers among the messages of a run. Undefined if nothing is kept. */
+  createListener(owner: string): RunOptions["onMessages"] {
+    if (this.#keepMs === 0) return undefined;
+    return (messages) => {
+      for (const { id, message } of messages) if (message !== undefined) this.add(owner, id, message);
+    };
+  }
+
+  /** Keeps an answer if it has a tool call, and data that its provider needs back. */
+  add(owner: string, id: string, message: Message): void {
+    const callId = getFirstCall(message);
+    if (callId === undefined || !message.content.some((part) => part.providerState !== undefined)) return;
+    const content = toBinary(MessageSchema, message);
+    if (content.byteLength > MAX_ANSWER_BYTES) return;
+    const [idKey, callKey] = [createKey(owner, id), createKey(owner, callId)];
+    const answer: RecentAnswer = {
+      owner,
+      id,
+      content,
+      lastUse: this.#now(),
+      forget: () => {
+        this.#memory.forget(answer);
+        this.#byId.delete(idKey);
+        if (this.#byCall.get(callKey) === answer) this.#byCall.delete(callKey);
+      },
+    };
+    this.#byId.get(idKey)?.forget();
+    if (!this.#memory.keep(answer, content.byteLength + OVERHEAD_BYTES)) return;
+    this.#byId.set(idKey, answer);
+    this.#byCall.set(callKey, answer);
+    this.#timer ??= setTimeout(() => this.#expire(), this.#keepMs).unref();
+  }
+
+  /** Returns a source of the answers of an access key. */
+  createSource(owner: string): MessageSource {
+    return {
+      getMessage: async (id) => {
+        const answer = this.#use(this.#byId.get(createKey(owner, id)));
+        if (answer === undefined) throw new NotFoundError(`there is no recent answer ${id}`);
+        return answer;
+      },
+      findCall: async (toolCallId) => this.#use(this.#byCall.get(createKey(owner, toolCallId))),
+    };
+  }
+
+  #use(answer: RecentAnswer | undefined): MessageWithId | undefined {
+    if (answer === undefined) return undefined;
+    const now = this.#now();
+    if (now - answer.lastUse >= this.#keepMs) {
+      answer.forget();
+      return undefined;
+    }
+    answer.lastUse = now;
+    const idKey = createKey(answer.owner, answer.id);
+    this.#byId.delete(idKey);
+    this.#byId.set(idKey, answer);
+    this.#memory.refresh(answer);
+    return { id: answer.id, message: fromBinary(MessageSchema, answer.content) };
+  }
+
+  /** Drops all answers. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const answer of this.#byId.values()) answer.forget();
+  }
+
+  /** Drops the answers whose time is over, so that none stays when no further requests come. */
+  #expire(): void {
+    this.#timer = undefined;
+    const now = this.#now();
+    for (const answer of this.#byId.values()) {
+      const rest = answer.lastUse + this.#keepMs - now;
+      if (rest > 0) {
+        this.#timer = setTimeout(() => this.#expire(), rest).unref();
+        return;
+      }
+      answer.forget();
+    }
+  }
+}
+
+interface RecentAnswer extends Kept {
+  readonly id: string;
+  /** The message in binary form, so that its size is exactly the counted bytes. */
+  readonly content: Uint8Array;
+  /** Time of the clock. */
+  lastUse: number;
+}
+
+function getFirstCall({ content }: Message): string | undefined {
+  for (const { part } of content) if (part.case === "toolCall") return part.value.id;
+  return undefined;
+}
+
+/** Names of access keys have no NUL. */
+function createKey(owner: string, id: string): string {
+  return `${owner}\0${id}`;
+}

@@ -1,0 +1,75 @@
+/** Answers a request of an API that stores nothing: one call of a model, whole or as a stream. */
+import { withFieldPaths } from "../../client/field-paths.ts";
+import { toSdkError } from "../../core/errors.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { type EventWriter, streamEvents } from "../../http/event-body.ts";
+import { jsonResponse } from "../../http/json-response.ts";
+import type { ModelDirectory } from "../models/model-directory.ts";
+import type { RequestWarning } from "../openai/request-notes.ts";
+import { toWarningsHeader } from "../openai/warnings-header.ts";
+import type { RecentAnswers } from "../responses/recent-answers.ts";
+import { restoreAnswers } from "./restore-answers.ts";
+
+/** The parts that these APIs share. */
+export interface StatelessParts {
+  readonly models: Pick<ModelDirectory, "resolve">;
+  /** Recent answers with tool calls, whose state clients do not return. */
+  readonly recentAnswers: RecentAnswers;
+  /** Longest silence of a stream in milliseconds. Default 15 seconds. */
+  readonly keepAliveMs?: number | undefined;
+}
+
+/** A request that was read from a body. */
+export interface ReadRequest {
+  readonly request: Request;
+  readonly isStreamed: boolean;
+  /** Parts of the request that have no effect. */
+  readonly warnings: readonly RequestWarning[];
+  /** Returns the path in the body of a field of the contract. @param field For instance `messages[2].content[0].image`. */
+  toBodyPath(field: string): string;
+}
+
+/** The form in which an API answers. */
+export interface AnswerFormat {
+  /** Converts a whole answer. */
+  writeAnswer(response: Response): object;
+  /** Creates the writer of a stream. */
+  createWriter(): EventWriter;
+}
+
+/**
+ * Calls the model and returns its answer in the form of the API.
+ * @throws SDKError with the paths of the body.
+ */
+export async function answerRequest(
+  read: ReadRequest,
+  format: AnswerFormat,
+  request: EndpointRequest,
+  { recentAnswers, keepAliveMs }: StatelessParts,
+): Promise<EndpointResponse> {
+  const { client, signal, caller } = request;
+  const onAnswer = ({ inferenceId, message }: Response) => {
+    if (message !== undefined) recentAnswers.add(caller.name, inferenceId, message);
+  };
+  try {
+    await restoreAnswers(read.request.messages, recentAnswers.createSource(caller.name));
+    if (read.isStreamed) {
+      const getHeaders = (warnings: readonly Warning[]) => writeWarnings(read, warnings);
+      const options = { writer: format.createWriter(), getHeaders, onAnswer, keepAliveMs };
+      return await streamEvents(read.request, request, options);
+    }
+    const response = await client.complete(read.request, { signal });
+    const answer = jsonResponse(format.writeAnswer(response));
+    onAnswer(response);
+    return { ...answer, headers: { ...answer.headers, ...writeWarnings(read, response.warnings) } };
+  } catch (thrown) {
+    throw withFieldPaths(toSdkError(thrown), (field) => read.toBodyPath(field));
+  }
+}
+
+function writeWarnings(read: ReadRequest, warnings: readonly Warning[]): Readonly<Record<string, string>> {
+  const told = warnings.map(({ code, field, message }) => ({ code, param: read.toBodyPath(field), message }));
+  return toWarningsHeader([...read.warnings, ...told]);
+}

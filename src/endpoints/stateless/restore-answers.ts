@@ -1,0 +1,72 @@
+/**
+ * Restores what clients lose of earlier answers with tool calls. Most return the text and the calls of a message, but
+ * neither its reasoning nor its signatures; the ids of calls are what all of them return.
+ */
+import { type ContentPart, type Message, Role, type ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import type { MessageSource } from "../responses/kept-messages.ts";
+
+/** Maximum number of answers that are looked up for one request, the latest first: they matter most. */
+const MAX_ANSWERS = 256;
+
+/** Gives the assistant's messages what recent answers with the same calls have beside it. */
+export async function restoreAnswers(messages: readonly Message[], recent: MessageSource): Promise<void> {
+  const answers = messages.filter(({ role, content }) => role === Role.ASSISTANT && content.some(lacksState));
+  for (const answer of answers.slice(-MAX_ANSWERS)) {
+    const [call] = getCalls(answer.content);
+    const kept = call && (await recent.findCall(call.id));
+    if (kept?.message !== undefined && hasSameCalls(kept.message, answer))
+      restoreAnswer(answer, kept.message);
+  }
+}
+
+function lacksState({ part, providerState }: ContentPart): boolean {
+  return part.case === "toolCall" && providerState === undefined;
+}
+
+function getCalls(content: readonly ContentPart[]): readonly ToolCall[] {
+  return content.flatMap(({ part }) => (part.case === "toolCall" ? [part.value] : []));
+}
+
+/** Some servers number the calls of each conversation anew, so that the id alone proves nothing. */
+function hasSameCalls(kept: Message, answer: Message): boolean {
+  const [left, right] = [getCalls(kept.content), getCalls(answer.content)];
+  const isSame = (call: ToolCall, index: number) => {
+    const other = right[index];
+    return call.id === other?.id && call.name === other.name && isSameInput(call, other);
+  };
+  return left.length === right.length && left.every(isSame);
+}
+
+/** Clients parse arguments and write them anew, with other white space. */
+function isSameInput({ input: left }: ToolCall, { input: right }: ToolCall): boolean {
+  return left.value === right.value || normalize(left.value) === normalize(right.value);
+}
+
+function normalize(json: string | undefined): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(json ?? ""));
+  } catch {
+    return json;
+  }
+}
+
+/** Puts the reasoning back unless the client returned it, and gives the calls their state. */
+function restoreAnswer(answer: Message, kept: Message): void {
+  const states = new Map(
+    kept.content.flatMap(({ part, providerState }) =>
+      part.case === "toolCall" && providerState !== undefined
+        ? [[part.value.id, providerState] as const]
+        : [],
+    ),
+  );
+  for (const part of answer.content) {
+    const state = part.part.case === "toolCall" ? states.get(part.part.value.id) : undefined;
+    if (state !== undefined) part.providerState ??= state;
+  }
+  const isReturned = answer.content.some(
+    ({ part, providerState }) => part.case === "reasoning" && providerState !== undefined,
+  );
+  if (isReturned) return;
+  const reasoning = kept.content.filter(({ part }) => part.case === "reasoning");
+  answer.content = [...reasoning, ...answer.content.filter(({ part }) => part.case !== "reasoning")];
+}

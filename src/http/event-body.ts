@@ -1,0 +1,198 @@
+/**
+ * The body of a streamed answer: the events of one model call in the form of an API, as server-sent events, with comments
+ * during long silences.
+ */
+import { type SDKError, toSdkError } from "../core/errors.ts";
+import { yieldTurn } from "../core/loop-turns.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response, Warning } from "../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import type { EndpointRequest, EndpointResponse } from "./endpoint.ts";
+
+/** Longest silence of a stream, in milliseconds. Proxies close connections that are silent for a minute. */
+const KEEP_ALIVE_MS = 15_000;
+
+/** A comment, which readers of event streams skip. */
+const COMMENT = Buffer.from(": keep-alive\n\n");
+
+const HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  // Without this header, nginx would buffer the events.
+  "x-accel-buffering": "no",
+};
+
+/** Writes the events of one call in the form of an API. Synchronous. */
+export interface EventWriter {
+  /** Returns the text for a batch of events; empty if the API has none for them. May throw SDKError, which ends the stream. */
+  write(batch: readonly StreamEvent[]): string;
+  /** Returns the text by which a stream ends that failed. It must not look like the end of a complete stream. */
+  fail(error: SDKError): string;
+}
+
+/** Options of a streamed answer. */
+export interface StreamOptions {
+  readonly writer: EventWriter;
+  /** Returns further headers. @param warnings The warnings that are known when the provider has accepted the request. */
+  readonly getHeaders: (warnings: readonly Warning[]) => Readonly<Record<string, string>>;
+  /** Receives the answer when it is complete. */
+  readonly onAnswer?: (response: Response) => void;
+  /** Longest silence in milliseconds. Default 15 seconds. */
+  readonly keepAliveMs?: number | undefined;
+}
+
+/**
+ * Calls the model of a request and returns its events as a response, once the provider has accepted the request. An
+ * earlier failure is thrown, so that it gets the HTTP status of its error, by which clients decide about retries.
+ */
+export async function streamEvents(
+  request: Request,
+  { client, signal, noteFailure }: EndpointRequest,
+  { writer, getHeaders, onAnswer, keepAliveMs = KEEP_ALIVE_MS }: StreamOptions,
+): Promise<EndpointResponse> {
+  const events = client.stream(request, { signal }).batches()[Symbol.asyncIterator]();
+  const { done, value } = await events.next();
+  const first = done === true ? [] : value;
+  const start = first[0]?.event;
+  const warnings = start?.case === "streamStart" ? start.value.warnings : [];
+  const source = new EventSource({ first, events, writer, onAnswer, signal, noteFailure });
+  return {
+    status: 200,
+    headers: { ...HEADERS, ...getHeaders(warnings) },
+    body: new EventBody(source, keepAliveMs),
+  };
+}
+
+type Result = IteratorResult<Uint8Array>;
+
+interface EventSourceOptions extends Pick<EndpointRequest, "signal" | "noteFailure"> {
+  /** The first batch, which has been read already. */
+  readonly first: readonly StreamEvent[];
+  readonly events: AsyncIterator<readonly StreamEvent[]>;
+  readonly writer: EventWriter;
+  readonly onAnswer: StreamOptions["onAnswer"] | undefined;
+}
+
+/** The chunks of a body. The events of one batch are one write. */
+class EventSource {
+  readonly #options: EventSourceOptions;
+  #first: readonly StreamEvent[];
+  #isOver = false;
+
+  constructor(options: EventSourceOptions) {
+    this.#options = options;
+    this.#first = options.first;
+  }
+
+  /** Returns the next chunk, or the end. Is not called again before it has settled. */
+  async next(): Promise<Result> {
+    const { writer } = this.#options;
+    try {
+      for (let text = writer.write(this.#takeFirst()); ; text = writer.write(await this.#read())) {
+        if (text !== "") return { done: false, value: Buffer.from(text) };
+        if (this.#isOver) return { done: true, value: undefined };
+        const turn = yieldTurn();
+        if (turn !== undefined) await turn;
+      }
+    } catch (thrown) {
+      return { done: false, value: await this.#fail(thrown) };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#options.events.return?.();
+  }
+
+  #takeFirst(): readonly StreamEvent[] {
+    const first = this.#first;
+    this.#first = [];
+    return first;
+  }
+
+  async #read(): Promise<readonly StreamEvent[]> {
+    if (this.#isOver) return [];
+    const { done, value } = await this.#options.events.next();
+    this.#isOver = done === true;
+    if (done === true) return [];
+    const last = value.at(-1)?.event;
+    if (last?.case === "finish" && last.value.response !== undefined)
+      this.#options.onAnswer?.(last.value.response);
+    return value;
+  }
+
+  async #fail(thrown: unknown): Promise<Uint8Array> {
+    const { signal, noteFailure, writer } = this.#options;
+    if (signal.aborted) throw thrown;
+    this.#isOver = true;
+    const error = toSdkError(thrown);
+    noteFailure(error);
+    await this.close();
+    return Buffer.from(writer.fail(error));
+  }
+}
+
+/** Yields the chunks of a source, and comments while it is silent. One timer for the whole stream. */
+class EventBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #source: EventSource;
+  readonly #keepAliveMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #isSilent = false;
+  #hasEnded = false;
+  /** Whether a read of the source is in progress. It outlasts the comments that are written meanwhile. */
+  #isReading = false;
+  #reader: PromiseWithResolvers<Result> | undefined;
+
+  constructor(source: EventSource, keepAliveMs: number) {
+    this.#source = source;
+    this.#keepAliveMs = keepAliveMs;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Result> {
+    if (this.#hasEnded) return Promise.resolve({ done: true, value: undefined });
+    this.#timer ??= setInterval(this.#onSilence, this.#keepAliveMs).unref();
+    const reader = Promise.withResolvers<Result>();
+    this.#reader = reader;
+    if (!this.#isReading) {
+      this.#isReading = true;
+      this.#source.next().then(this.#onRead, this.#onFailure);
+    }
+    return reader.promise;
+  }
+
+  async return(): Promise<Result> {
+    const isLeft = !this.#hasEnded;
+    this.#end();
+    if (isLeft) await this.#source.close();
+    return { done: true, value: undefined };
+  }
+
+  readonly #onRead = (result: Result): void => {
+    this.#isReading = false;
+    this.#isSilent = false;
+    if (result.done === true) this.#end();
+    this.#reader?.resolve(result);
+    this.#reader = undefined;
+  };
+
+  readonly #onFailure = (thrown: unknown): void => {
+    this.#end();
+    this.#reader?.reject(thrown);
+  };
+
+  readonly #onSilence = (): void => {
+    if (this.#isSilent) {
+      this.#reader?.resolve({ done: false, value: COMMENT });
+      this.#reader = undefined;
+    }
+    this.#isSilent = true;
+  };
+
+  #end(): void {
+    this.#hasEnded = true;
+    clearInterval(this.#timer);
+  }
+}

@@ -1,0 +1,264 @@
+/** The call that a service serves: its recorder, its memory, and the signal that ends its work early. */
+import type { IncomingHttpHeaders } from "node:http2";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from "@connectrpc/connect";
+import {
+  AbortError,
+  RequestTimeoutError,
+  type SDKError,
+  ServerError,
+  toSdkError,
+} from "../../core/errors.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
+import { Metadata } from "../status/metadata.ts";
+import { CallRecorder } from "../telemetry/call-recorder.ts";
+
+/** The facts about a call that its transport knows and its service uses. */
+export interface ServedCall {
+  readonly recorder: CallRecorder;
+  /** Accounts for the memory of the call. Undefined if its transport limits no memory. */
+  readonly share: RequestShare | undefined;
+}
+
+/** Key under which a transport puts the call into the context values. */
+export const servedCallKey = createContextKey<ServedCall | undefined>(undefined, {
+  description: "the call being served",
+});
+
+/** Returns the call of a context. If the transport has set none, returns one that is not observed. */
+export function getServedCall({ method, values }: Pick<HandlerContext, "method" | "values">): ServedCall {
+  const call = values.get(servedCallKey);
+  if (call !== undefined) return call;
+  const rpc = `${method.parent.typeName}/${method.name}`;
+  return {
+    recorder: new CallRecorder({ rpc, requestId: "", httpVersion: "", protocol: "" }, []),
+    share: undefined,
+  };
+}
+
+/** The work for one call. */
+export interface CallWork {
+  /** Aborted with one of our errors. */
+  readonly signal: AbortSignal;
+  abort(reason: SDKError): void;
+}
+
+/** The work for the calls of a service that are in progress. */
+export class CallsInProgress {
+  readonly #works = new Set<CallWork>();
+
+  /**
+   * Begins the work for a call. Its signal has the form that adapters take: a deadline aborts it with
+   * RequestTimeoutError, a disconnect with AbortError, so that the call gets the right status. Must be ended.
+   * @param context Undefined if nothing but `abort` ends the work early.
+   */
+  begin(context?: Pick<HandlerContext, "signal">): CallWork {
+    const work = context instanceof CallContext ? context : new ForwardedWork(context?.signal);
+    this.#works.add(work);
+    return work;
+  }
+
+  /** Ends the work for a call. Can be called again. */
+  end(work: CallWork): void {
+    this.#works.delete(work);
+    if (work instanceof ForwardedWork) work.release();
+  }
+
+  /** Aborts the work for all calls when the server stops. */
+  cutOff(): void {
+    for (const work of this.#works) work.abort(new CutOffError());
+  }
+}
+
+/** The sidecar stopped before the call had ended. Retryable: another instance may serve it. */
+export class CutOffError extends ServerError {
+  constructor() {
+    super("the sidecar is stopping and did not wait for the call any longer");
+  }
+}
+
+/** Work for a call whose signal somebody else aborts, with a reason of another form. */
+class ForwardedWork implements CallWork {
+  readonly #controller = new AbortController();
+  readonly #call: AbortSignal | undefined;
+
+  constructor(call: AbortSignal | undefined) {
+    this.#call = call;
+    if (call?.aborted) this.#onAbort();
+    else call?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  abort(reason: SDKError): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Stops listening to the call. */
+  release(): void {
+    this.#call?.removeEventListener("abort", this.#onAbort);
+  }
+
+  readonly #onAbort = (): void => {
+    const reason: unknown = this.#call?.reason;
+    const timedOut = reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
+    this.abort(timedOut ? createTimeout(reason) : createDisconnect(reason));
+  };
+}
+
+/** Returns the error of a call whose deadline has passed. */
+function createTimeout(cause?: unknown): SDKError {
+  return new RequestTimeoutError("the caller's deadline ran out", { cause });
+}
+
+/** Returns the error of a call whose client closed the stream. */
+export function createDisconnect(cause?: unknown): SDKError {
+  return new AbortError("the caller disconnected", { cause });
+}
+
+/** Returns the time of a call's deadline, in milliseconds of `performance.now()`; undefined if it has none. */
+export function getDeadline({ timeoutMs }: Pick<HandlerContext, "timeoutMs">): number | undefined {
+  const left = timeoutMs();
+  return left === undefined ? undefined : performance.now() + left;
+}
+
+/**
+ * Returns the error of a failed call. If its signal was aborted, other errors are consequences: the reason of the
+ * signal is returned, unless the thrown error has the same kind and more detail.
+ */
+export function errorOfCall(thrown: unknown, signal: AbortSignal): SDKError {
+  const error = toSdkError(thrown);
+  if (!signal.aborted) return error;
+  const reason = toSdkError(signal.reason);
+  return error.kind === reason.kind ? error : reason;
+}
+
+/** The request of a call, as read by its protocol. */
+export interface ContextOptions {
+  /** Connect's name of the protocol: `grpc`, `grpc-web` or `connect`. */
+  readonly protocolName: string;
+  readonly headers: IncomingHttpHeaders;
+  /** With the query. */
+  readonly path: string;
+}
+
+/**
+ * The HandlerContext of a call, as a service gets it from Connect, and the work for the call. Its parts are created on
+ * first use. Its signal is aborted with one of our errors, and only if the call ends early.
+ */
+export class CallContext implements HandlerContext, ServedCall, CallWork {
+  readonly method: DescMethod;
+  readonly requestMethod = "POST";
+  readonly recorder: CallRecorder;
+  /** Must be set before the service is called. */
+  share: RequestShare | undefined;
+  readonly #options: ContextOptions;
+  #deadline: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #onAbort: ((reason: SDKError) => void) | undefined;
+  #controller: AbortController | undefined;
+  #reason: SDKError | undefined;
+  #hasEnded = false;
+  #requestHeader: Metadata | undefined;
+  #responseHeader: Metadata | undefined;
+  #responseTrailer: Metadata | undefined;
+  #values: ContextValues | undefined;
+
+  constructor(method: DescMethod, recorder: CallRecorder, options: ContextOptions) {
+    this.method = method;
+    this.recorder = recorder;
+    this.#options = options;
+  }
+
+  get protocolName(): string {
+    return this.#options.protocolName;
+  }
+
+  get service(): DescService {
+    return this.method.parent;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get requestHeader(): Headers {
+    this.#requestHeader ??= Metadata.from(this.#options.headers);
+    return this.#requestHeader;
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new Metadata();
+    return this.#responseHeader;
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Metadata();
+    return this.#responseTrailer;
+  }
+
+  get values(): ContextValues {
+    this.#values ??= createContextValues().set(servedCallKey, this);
+    return this.#values;
+  }
+
+  get url(): string {
+    const { headers, path } = this.#options;
+    const { ":scheme": scheme = "http", ":authority": authority, host } = headers;
+    return `${scheme}://${authority ?? host ?? "localhost"}${path}`;
+  }
+
+  readonly timeoutMs = (): number | undefined =>
+    this.#deadline === undefined ? undefined : this.#deadline - Date.now();
+
+  /** Sets the call's deadline, in milliseconds from now; undefined for none. */
+  expireIn(timeoutMs: number | undefined): void {
+    if (timeoutMs === undefined || this.#hasEnded) return;
+    this.#deadline = Date.now() + timeoutMs;
+    this.#timer = setTimeout(() => this.abort(createTimeout()), timeoutMs);
+  }
+
+  /** The headers that the service has set; undefined if there are none. */
+  get serviceHeader(): Metadata | undefined {
+    return this.#responseHeader;
+  }
+
+  /** The trailers that the service has set; undefined if there are none. */
+  get serviceTrailer(): Metadata | undefined {
+    return this.#responseTrailer;
+  }
+
+  /** Called when the call is aborted before its end. One listener at a time; undefined for none. */
+  set onAbort(listener: ((reason: SDKError) => void) | undefined) {
+    this.#onAbort = listener;
+    if (this.#reason !== undefined) listener?.(this.#reason);
+  }
+
+  /** Ends the call early: aborts its signal. Has no effect on a call that has ended. */
+  abort(reason: SDKError): void {
+    if (this.#hasEnded) return;
+    this.finish();
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    this.#onAbort?.(reason);
+  }
+
+  /** Ends the call. Its signal is not aborted any more: all work for it is over. */
+  finish(): void {
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+  }
+}

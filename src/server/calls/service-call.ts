@@ -1,0 +1,68 @@
+import type { ConnectError, HandlerContext } from "@connectrpc/connect";
+import type { SDKError } from "../../core/errors.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
+import {
+  type CallsInProgress,
+  type CallWork,
+  errorOfCall,
+  getDeadline,
+  getServedCall,
+  type ServedCall,
+} from "./call-context.ts";
+import { InferenceRecord } from "./inference-record.ts";
+
+/** The parts that all calls of a service share. */
+export interface ServiceParts {
+  /** Calls the models. */
+  readonly client: ModelClient;
+  readonly calls: CallsInProgress;
+}
+
+/** One call of a service that may call models, from its request to its status. */
+export class ServiceCall {
+  /** Calls the models, and reports the calls to the log and the metrics of this one. */
+  readonly record: InferenceRecord;
+  readonly served: ServedCall;
+  readonly #calls: CallsInProgress;
+  readonly #context: HandlerContext;
+  readonly #work: CallWork;
+
+  /** @param use Kind of the answers that the call keeps in memory. */
+  constructor(
+    { client, calls }: ServiceParts,
+    context: HandlerContext,
+    use: "answers" | "runAnswers" = "answers",
+  ) {
+    this.served = getServedCall(context);
+    this.record = new InferenceRecord(client, this.served.recorder, this.served.share?.memory[use]);
+    this.#calls = calls;
+    this.#context = context;
+    this.#work = calls.begin(context);
+  }
+
+  /** Aborted when the caller disconnects, its deadline expires, the server stops, or the call is aborted. */
+  get signal(): AbortSignal {
+    return this.#work.signal;
+  }
+
+  /** The time of the deadline, in milliseconds of `performance.now()`; undefined if there is none. */
+  get deadline(): number | undefined {
+    return getDeadline(this.#context);
+  }
+
+  /** Aborts the call: nothing further is sent to providers. */
+  abort(reason: SDKError): void {
+    this.#work.abort(reason);
+  }
+
+  /** Returns the status of the call after a failure. */
+  fail(thrown: unknown): ConnectError {
+    return this.record.fail(errorOfCall(thrown, this.signal));
+  }
+
+  /** Ends the call. Can be called again. */
+  end(): void {
+    this.#calls.end(this.#work);
+    this.record.end(this.signal);
+  }
+}

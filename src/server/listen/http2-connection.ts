@@ -1,0 +1,171 @@
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Limits } from "../base/limits.ts";
+import { readOnInNextTurn } from "../internals/node-http.ts";
+
+/** Limits of the lifetime of an HTTP/2 connection; see Limits. */
+export type ConnectionLimits = Pick<
+  Limits,
+  "maxConnectionIdleMs" | "maxConnectionAgeMs" | "maxConnectionAgeGraceMs"
+>;
+
+/** Serves a stream. The last two arguments come from Node's event. Must not throw. */
+export type ServeStream = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  flags: number,
+  rawHeaders: readonly string[],
+) => void;
+
+/** Streams that a connection may open in one turn of the event loop before the others have their turn. */
+const MAX_READ_PER_TURN = 100;
+
+/** Streams of a connection that are served in one turn. The beginning of a call takes about a millisecond. */
+const MAX_SERVED_PER_TURN = 20;
+
+// The longest timer, 24.8 days. Longer limits count as none.
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Time for a peer to act on the first GOAWAY, before new streams are refused. Peers are on the same machine or near it.
+ * Some (such as Node's client) no longer answer pings after a GOAWAY.
+ */
+const GRACE_MS = 200;
+
+// No stream id is larger: all streams so far, and those still on their way, are served.
+const MAX_STREAM_ID = 2 ** 31 - 1;
+
+/**
+ * An HTTP/2 connection. It cannot delay the others by opening streams as fast as it can: in each turn of the event loop
+ * a part of its bytes is read and a part of its streams is served, in their order, since a single read can hold a
+ * thousand streams. It is closed when it has had no stream for too long or is too old, the two rules of gRPC's proposal
+ * A9; peers reconnect without losing a call.
+ */
+export class Http2Connection {
+  readonly #session: ServerHttp2Session;
+  readonly #limits: ConnectionLimits;
+  readonly #serve: ServeStream;
+  #waiting: Parameters<ServeStream>[] = [];
+  #openStreams = 0;
+  #readInTurn = 0;
+  #servedInTurn = 0;
+  #isTurnScheduled = false;
+  #isPingPending = false;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #ageTimer: NodeJS.Timeout | undefined;
+
+  constructor(session: ServerHttp2Session, limits: ConnectionLimits, serve: ServeStream) {
+    this.#session = session;
+    this.#limits = limits;
+    this.#serve = serve;
+    session.on("stream", this.#take);
+    this.#startTimers();
+  }
+
+  /**
+   * Closes the connection once its streams have finished, in the two steps of a graceful shutdown (RFC 9113 §6.8): a
+   * first GOAWAY announces the end, and after a round trip a second one names the last stream, so that no stream on its
+   * way is lost.
+   */
+  closeGracefully(): void {
+    const session = this.#session;
+    if (session.destroyed || session.closed) return;
+    session.goaway(0, MAX_STREAM_ID);
+    const finish = () => {
+      clearTimeout(timer);
+      if (!session.destroyed) session.close();
+    };
+    const timer = setTimeout(finish, GRACE_MS);
+    // Also called, with an error, when the session is destroyed first.
+    session.ping(finish);
+  }
+
+  /** Aborts the connection. */
+  destroy(): void {
+    this.#session.destroy();
+  }
+
+  /** Sends a ping. Destroys the connection if its peer has not answered the previous one: the peer has vanished. */
+  checkPeer(): void {
+    if (this.#isPingPending) return this.destroy();
+    if (this.#session.destroyed) return;
+    this.#isPingPending = true;
+    this.#session.ping((error) => {
+      if (error === null) this.#isPingPending = false;
+    });
+  }
+
+  readonly #take: ServeStream = (stream, headers, flags, rawHeaders) => {
+    // Without a listener, the error of a stream would end the process. `close` follows it.
+    stream.on("error", ignore);
+    stream.on("close", this.#onStreamClose);
+    this.#openStreams += 1;
+    this.#readInTurn += 1;
+    if (this.#readInTurn === MAX_READ_PER_TURN) readOnInNextTurn(this.#session);
+    this.#scheduleTurn();
+    if (this.#waiting.length > 0 || this.#servedInTurn >= MAX_SERVED_PER_TURN) {
+      this.#waiting.push([stream, headers, flags, rawHeaders]);
+      return;
+    }
+    this.#servedInTurn += 1;
+    this.#serve(stream, headers, flags, rawHeaders);
+  };
+
+  #scheduleTurn(): void {
+    if (this.#isTurnScheduled) return;
+    this.#isTurnScheduled = true;
+    setImmediate(this.#beginTurn);
+  }
+
+  readonly #beginTurn = (): void => {
+    this.#isTurnScheduled = false;
+    this.#readInTurn = 0;
+    this.#servedInTurn = 0;
+    if (this.#waiting.length > 0) this.#serveWaiting();
+  };
+
+  /** Streams that were reset before their turn are not served, so that opening and resetting streams costs little. */
+  #serveWaiting(): void {
+    let next = 0;
+    for (; next < this.#waiting.length && this.#servedInTurn < MAX_SERVED_PER_TURN; next += 1) {
+      const event = this.#waiting[next];
+      if (event === undefined || event[0].closed) continue;
+      this.#servedInTurn += 1;
+      this.#serve(...event);
+    }
+    this.#waiting = this.#waiting.slice(next);
+    if (this.#servedInTurn > 0) this.#scheduleTurn();
+  }
+
+  readonly #onStreamClose = (): void => {
+    this.#openStreams -= 1;
+    // Restarts the timer even if it has fired meanwhile.
+    if (this.#openStreams === 0 && !this.#session.destroyed) this.#idleTimer?.refresh();
+  };
+
+  #startTimers(): void {
+    const { maxConnectionIdleMs: idleMs, maxConnectionAgeMs: ageMs, maxConnectionAgeGraceMs } = this.#limits;
+    if (idleMs <= MAX_TIMER_MS)
+      this.#idleTimer = setTimeout(() => {
+        if (this.#openStreams === 0) this.closeGracefully();
+      }, idleMs);
+    if (ageMs <= MAX_TIMER_MS)
+      this.#ageTimer = setTimeout(() => {
+        this.closeGracefully();
+        if (maxConnectionAgeGraceMs <= MAX_TIMER_MS)
+          this.#ageTimer = setTimeout(() => this.destroy(), maxConnectionAgeGraceMs);
+      }, spread(ageMs));
+    this.#session.once("close", () => {
+      clearTimeout(this.#idleTimer);
+      clearTimeout(this.#ageTimer);
+    });
+  }
+}
+
+/** Varies a time by up to a tenth, so that connections that were opened together are not all closed together. */
+function spread(ms: number): number {
+  return ms * (0.9 + 0.2 * Math.random());
+}
+
+function ignore(): void {
+  // Empty: see the comment at the use.
+}

@@ -1,0 +1,172 @@
+/** Bodies of `POST /v1/messages` -> requests of the contract. */
+import { describe, expect, it } from "vitest";
+import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { readRequest } from "../../../src/endpoints/messages/read-request.ts";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ToolChoice_Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { expectReadOrRefused } from "../support/changed-bodies.ts";
+import { createDirectory } from "../support/directory.ts";
+
+const models = createDirectory({
+  providers: new Map([
+    ["openai", "openai-responses"],
+    ["anthropic", "anthropic-messages"],
+    ["gemini", "gemini"],
+    ["local", "openai-chat"],
+  ]),
+});
+
+function read(body: object | string, betas?: string) {
+  const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  return readRequest(bytes, { models, betas });
+}
+
+function readViolations(body: object): unknown {
+  try {
+    read(body);
+  } catch (thrown) {
+    if (thrown instanceof InvalidRequestError) return thrown.violations;
+    throw thrown;
+  }
+  return [];
+}
+
+const base = { model: "openai/m", max_tokens: 10, messages: [{ role: "user", content: "Hi" }] };
+
+/** A body with every kind of field that is read, as Claude Code sends them. */
+const whole = {
+  model: "openai/m",
+  max_tokens: 100,
+  system: [
+    { type: "text", text: "x-anthropic-billing-header: 1" },
+    { type: "text", text: "a", cache_control: { type: "ephemeral" } },
+  ],
+  messages: [
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "a" },
+        { type: "image", source: { type: "url", url: "https://a/b.png" } },
+        { type: "document", source: { type: "text", media_type: "text/plain", data: "a" }, title: "b" },
+      ],
+    },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "a", signature: "b" },
+        { type: "redacted_thinking", data: "or1.W10" },
+        { type: "text", text: "a" },
+        { type: "tool_use", id: "t1", name: "f", input: { b: 1, a: 2 }, caller: { type: "direct" } },
+      ],
+    },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "b" },
+        { type: "tool_result", tool_use_id: "t1", content: [{ type: "text", text: "a" }], is_error: true },
+      ],
+    },
+    { role: "system", content: "c" },
+  ],
+  tools: [{ name: "f", description: "a", input_schema: { type: "object" } }],
+  tool_choice: { type: "tool", name: "f", disable_parallel_tool_use: true },
+  thinking: { type: "enabled", budget_tokens: 3000 },
+  output_config: { format: { type: "json_schema", schema: {} } },
+  metadata: { user_id: "a" },
+  stop_sequences: ["a"],
+  temperature: 1,
+  top_k: 3,
+};
+
+describe("readRequest", () => {
+  it("reads results of tools as messages before the rest of the user's message", () => {
+    const { request, toBodyPath } = read(whole);
+    expect(request.messages.map(({ role }) => role)).toEqual([
+      Role.SYSTEM,
+      Role.USER,
+      Role.ASSISTANT,
+      Role.TOOL,
+      Role.USER,
+      Role.SYSTEM,
+    ]);
+    expect(request.messages[3]?.content[0]?.part.value).toMatchObject({ toolCallId: "t1", failed: true });
+    expect(toBodyPath("messages[3].content[0].tool_result")).toBe("messages[2].content[1]");
+    expect(toBodyPath("messages[4].content[0].text")).toBe("messages[2].content[0]");
+    expect(toBodyPath("messages[0].content[0].text")).toBe("system[1]");
+  });
+
+  it("keeps the order of the keys of an input, and reads the settings", () => {
+    const { request } = read(whole);
+    const calls = request.messages[2]?.content.flatMap(({ part }) =>
+      part.case === "toolCall" ? [part.value] : [],
+    );
+    expect(calls?.[0]?.input.value).toBe('{"b":1,"a":2}');
+    expect(request).toMatchObject({ maxTokens: 100, reasoningEffort: "medium", stopSequences: ["a"] });
+    expect(request.toolChoice).toMatchObject({ mode: ToolChoice_Mode.NAMED, toolName: "f", parallel: false });
+  });
+
+  it("leaves out what differs in each run of Claude Code, for other providers only", () => {
+    const system = (model: string) => read({ ...whole, model }).request.messages[0]?.content.length;
+    expect([system("openai/m"), system("anthropic/m")]).toEqual([1, 2]);
+  });
+
+  it("passes settings, betas and hosted tools to Anthropic", () => {
+    const tools = [{ type: "web_search_20250305", name: "web_search" }];
+    const { request, warnings } = read(
+      { ...whole, model: "anthropic/m", tools, tool_choice: null },
+      "a-1,b-2",
+    );
+    expect(JSON.parse(request.providerOptionsJson.anthropic ?? "")).toEqual({
+      thinking: { type: "enabled", budget_tokens: 3000 },
+      top_k: 3,
+      beta_headers: "a-1,b-2",
+    });
+    expect(request.metadata).toEqual({ user_id: "a" });
+    expect(request.tools[0]?.tool).toMatchObject({ case: "hosted", value: { provider: "anthropic" } });
+    expect(warnings).toEqual([]);
+  });
+
+  it.each([
+    [{ thinking: { type: "disabled" } }, "none"],
+    [{ thinking: { type: "enabled", budget_tokens: 1024 } }, "low"],
+    [{ thinking: { type: "enabled", budget_tokens: 30_000 } }, "high"],
+    [{ thinking: { type: "adaptive" }, output_config: { effort: "max" } }, "max"],
+    [{ thinking: { type: "adaptive" } }, ""],
+  ])("reads the effort of %j as %j", (fields, effort) => {
+    expect(read({ ...base, ...fields }).request.reasoningEffort).toBe(effort);
+  });
+
+  it("warns of settings that the provider has not, but not of hints", () => {
+    const fields = { top_k: 3, container: "c", service_tier: "auto", cache_control: { type: "ephemeral" } };
+    const params = (model: string) => read({ ...base, ...fields, model }).warnings.map(({ param }) => param);
+    expect(params("local/m")).toEqual(["top_k", "container"]);
+    expect(params("gemini/m")).toEqual(["container"]);
+  });
+
+  it.each<[string, object]>([
+    ["max_tokens", { max_tokens: undefined }],
+    ["messages", { messages: [] }],
+    ["messages[0].role", { messages: [{ role: "tool", content: "a" }] }],
+    ["messages[0].content[0].type", { messages: [{ role: "user", content: [{ type: "search_result" }] }] }],
+    [
+      "messages[0].content[0].source.type",
+      { messages: [{ role: "user", content: [{ type: "image", source: {} }] }] },
+    ],
+    ["messages[0].content[0].input", { messages: [{ role: "assistant", content: [{ type: "tool_use" }] }] }],
+    ["tools[0].input_schema", { tools: [{ name: "f" }] }],
+    ["tool_choice.type", { tool_choice: {} }],
+    ["temperature", { temperature: 2 }],
+    [
+      "messages[0].content[0].signature",
+      {
+        messages: [
+          { role: "assistant", content: [{ type: "thinking", thinking: "a", signature: "or1.AAAA" }] },
+        ],
+      },
+    ],
+  ])("refuses a mistake with its path: %s", (field, change) => {
+    expect(readViolations({ ...base, ...change })).toMatchObject([{ field }]);
+  });
+
+  it("reads or refuses anything at any place, and nothing else", () => expectReadOrRefused(whole, read));
+});
