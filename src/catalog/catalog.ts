@@ -15,7 +15,8 @@ import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts"
 export class Catalog {
   readonly #data: CatalogData;
   readonly #added: readonly CatalogEntry[];
-  readonly #traits = new Map<string, ModelTraits>();
+  /** By provider and id. */
+  readonly #found = new Map<string, FoundModel>();
   #index: ModelNames | undefined;
 
   /**
@@ -74,17 +75,7 @@ export class Catalog {
    * Works for every id.
    */
   traitsOf(provider: string, model: string): ModelTraits {
-    if (model.length > maxIdLength) return defaultTraits;
-    const key = `${provider}\n${model}`;
-    const known = this.#traits.get(key);
-    if (known !== undefined) return known;
-    const names = this.#names();
-    const entry = names.find(model, provider);
-    const traits = mergeTraits(names.findFamily(entry?.id ?? model, provider)?.traits, entry?.traits);
-    // Ids come from callers: without a limit, invented ones would fill the memory.
-    if (this.#traits.size >= maxCachedTraits) this.#traits.clear();
-    this.#traits.set(key, traits);
-    return traits;
+    return this.#find(model, provider).traits;
   }
 
   /**
@@ -103,7 +94,7 @@ export class Catalog {
    * Prefer the `model` that the provider reports: providers answer some ids with another model, at its price.
    */
   costOf(usage: Usage, model: string, provider: string, options: CostOptions = {}): bigint | undefined {
-    const entry = this.#names().find(model, provider);
+    const { entry } = this.#find(model, provider);
     if (entry === undefined) return undefined;
     const prices = pricesAt(entry, options.at ?? new Date());
     return costWith(prices, usage, options.longCacheWriteTokens);
@@ -112,9 +103,25 @@ export class Catalog {
   /** Returns the entry that was added for a model of a provider; undefined if none was added. */
   addedEntry(model: string, provider: string): CatalogEntry | undefined {
     if (this.#added.length === 0) return undefined;
-    const entry = this.#names().find(model, provider);
+    const { entry } = this.#find(model, provider);
     if (entry === undefined) return undefined;
     return this.#added.find(({ id, provider: owner }) => owner === provider && id === entry.id);
+  }
+
+  /** Searches once for each id: an unknown one is compared with many patterns, and each call asks several times. */
+  #find(model: string, provider: string): FoundModel {
+    if (model.length > maxIdLength) return NOT_FOUND;
+    const key = `${provider}\n${model}`;
+    const known = this.#found.get(key);
+    if (known !== undefined) return known;
+    const names = this.#names();
+    const entry = names.find(model, provider);
+    const traits = mergeTraits(names.findFamily(entry?.id ?? model, provider)?.traits, entry?.traits);
+    const found = { entry, traits };
+    // Ids come from callers: without a limit, invented ones would fill the memory.
+    if (this.#found.size >= MAX_FOUND) this.#found.clear();
+    this.#found.set(key, found);
+    return found;
   }
 
   #names(): ModelNames {
@@ -132,6 +139,15 @@ export class Catalog {
     return this.#names().entries.filter(fits).sort(compareEntries);
   }
 }
+
+/** A model as far as the catalog knows it. */
+interface FoundModel {
+  readonly entry: CatalogEntry | undefined;
+  /** Of the entry, else of the family, else the defaults. */
+  readonly traits: ModelTraits;
+}
+
+const NOT_FOUND: FoundModel = { entry: undefined, traits: defaultTraits };
 
 /** Options of a catalog. */
 export interface CatalogOptions {
@@ -182,7 +198,8 @@ export function costOf(
   return defaultCatalog.costOf(usage, model, provider, options);
 }
 
-const maxCachedTraits = 1000;
+/** Number of ids whose models are remembered. */
+const MAX_FOUND = 1000;
 
 function isServed(entry: CatalogEntry, day: string): boolean {
   return (entry.release_date ?? "") <= day && !isRetired(entry, day);

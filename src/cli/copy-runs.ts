@@ -1,4 +1,4 @@
-import { copySqliteFile } from "../runs/store/copy-sqlite.ts";
+import { copySqliteFile } from "../runs/store/sqlite-file.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags, UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";

@@ -3,10 +3,13 @@ export interface DemoAddresses {
   readonly addresses: readonly string[];
   readonly adminAddress: string | undefined;
   readonly simulatorUrl: string;
+  /** Names of the providers, the default first. */
+  readonly providers: readonly string[];
 }
 
 /** Returns the text that a demo prints: its addresses, and calls to copy. */
-export function demoText({ addresses, adminAddress, simulatorUrl }: DemoAddresses): string {
+export function demoText({ addresses, adminAddress, simulatorUrl, providers }: DemoAddresses): string {
+  const [first, ...others] = providers;
   const tools = toolsFor(addresses[0] ?? "");
   return `Outrigger demo: a sidecar with a simulated provider behind it. No key, no cost.
 
@@ -37,8 +40,8 @@ Try in another terminal:
   # Token by token, over gRPC
   ${tools.grpcurl("InferenceService/Stream", askText("sim-long:tokens=60,rate=20"))}
 
-The simulator speaks four protocols: add "provider":"anthropic", "gemini" or "compatible" to a
-request, and the same call uses that protocol. Without it, the demo uses OpenAI's Responses API.
+The simulator speaks the protocol of each provider: add "provider": with "${others.join('", "')}"
+to a request, and the same call uses that protocol. Without it, the demo uses "${first}".
 
 The model string chooses the answer: sim-text, sim-tools, sim-reasoning, sim-refusal,
 sim-long:tokens=2000,rate=50, and failures such as sim-text:status=429,retry_after=2. Names of

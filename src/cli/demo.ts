@@ -1,7 +1,12 @@
-import { type Simulator, startSimulator } from "../../simulator/index.ts";
+import { startSimulator } from "../../simulator/index.ts";
 import { defaultCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
-import { createAdapter, type ProviderSettings } from "../client/providers.ts";
+import {
+  createAdapter,
+  getSimulatorUrl,
+  type ProviderSettings,
+  wireDefinitions,
+} from "../client/providers.ts";
 import { loadConfig } from "../config/index.ts";
 import { Capability } from "../gen/outrigger/v1/catalog_service_pb.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
@@ -28,8 +33,8 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   // The simulator is on loopback, so the proxy of this machine must not be used.
   process.env.no_proxy = "*";
   const simulator = await startSimulator({ aliases: createAliases() });
-  const providers = createProviders(simulator);
-  const defaultProvider = "openai";
+  const providers = createProviders(simulator.url);
+  const [defaultProvider = ""] = providers.keys();
   const config = { ...loaded, client: { ...loaded.client, providers, defaultProvider } };
   const client = new Client({
     providers: Object.fromEntries([...providers].map(([name, each]) => [name, createAdapter(name, each)])),
@@ -45,19 +50,18 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   });
   // The terminal of the program was closed.
   const stopped = stopSignal(["SIGHUP"]);
-  stdout.write(demoText({ ...sidecar, simulatorUrl: simulator.url }));
+  stdout.write(demoText({ ...sidecar, simulatorUrl: simulator.url, providers: [...providers.keys()] }));
   await stopped;
   await sidecar.drain();
   await sidecar.close();
   return exitCodes.ok;
 }
 
-/** Providers of the demo whose models the catalog knows. */
-const CATALOG_PROVIDERS = ["openai", "anthropic", "gemini"];
-
 /** The models of the catalog as models of the simulator, so that requests without a model or with a real one work. */
 function createAliases(): Readonly<Record<string, string>> {
-  const models = CATALOG_PROVIDERS.flatMap((provider) => defaultCatalog.listModels(provider));
+  const models = wireDefinitions.flatMap(({ catalogProvider }) =>
+    catalogProvider === undefined ? [] : defaultCatalog.listModels(catalogProvider),
+  );
   const names = models.flatMap(({ id, aliases, capabilities }) => {
     const script = capabilities.includes(Capability.REASONING) ? "sim-reasoning" : "sim-tools";
     return [id, ...aliases].map((name) => [name, script] as const);
@@ -65,24 +69,18 @@ function createAliases(): Readonly<Record<string, string>> {
   return Object.fromEntries(names);
 }
 
-/** Registers the simulator under each of its wire formats. Its models are the same in each format. */
-function createProviders(simulator: Simulator): ReadonlyMap<string, ProviderSettings> {
-  const apiKey = "demo-key";
-  return new Map<string, ProviderSettings>([
-    ["openai", { api: "openai-responses", apiKey, baseUrl: simulator.openaiBaseUrl }],
-    ["anthropic", { api: "anthropic-messages", apiKey, baseUrl: simulator.anthropicBaseUrl }],
-    ["gemini", { api: "gemini", apiKey, baseUrl: simulator.geminiBaseUrl }],
-    [
-      "compatible",
-      {
-        api: "openai-chat",
-        apiKey,
-        baseUrl: simulator.openaiBaseUrl,
-        // The simulator has OpenAI's rules for schemas.
-        profile: { strictSchemas: "openai" },
-      },
-    ],
-  ]);
+/**
+ * Registers the simulator under each wire API, with the names that the environment would give the providers. Its models
+ * are the same in each.
+ */
+function createProviders(origin: string): ReadonlyMap<string, ProviderSettings> {
+  return new Map(
+    wireDefinitions.map((definition) => {
+      const { api, environment, simulatorOptions } = definition;
+      const baseUrl = getSimulatorUrl(definition, origin);
+      return [environment.provider, { ...simulatorOptions, api, apiKey: "demo-key", baseUrl }];
+    }),
+  );
 }
 
 /** Returns the variables that a demo reads. Its admin port is not open to the network. */

@@ -1,5 +1,7 @@
 /** The texts of `outrigger --help` and `outrigger <command> --help`. */
 
+import { providerApis, wireDefinitions } from "../client/providers.ts";
+
 /** The commands, in the order of the help. */
 export const commandNames = ["serve", "demo", "simulate", "copy-runs", "healthcheck"] as const;
 
@@ -35,6 +37,24 @@ Exit codes:
   A second of these signals ends the process at once, with 143, 130 or 131.
 `;
 
+/** Describes the variables of a provider: what registers it, and what else is read. */
+function describeVariables({ environment, baseUrl }: (typeof wireDefinitions)[number]): string {
+  const { provider, registeredBy, key, baseUrl: urls, texts = {} } = environment;
+  const listed = registeredBy.join(" or ");
+  const left = `  ${listed}`;
+  const address = baseUrl.default === undefined ? "" : ` (${baseUrl.default})`;
+  const others = [...key, ...urls, ...Object.keys(texts)].filter((each) => !registeredBy.includes(each));
+  return [
+    `${left.length < COLUMN ? left.padEnd(COLUMN) : `${left}\n${INDENT}`}registers the provider "${provider}"${address}`,
+    `${INDENT}its settings: ${others.join(", ")}`,
+    "",
+  ].join("\n");
+}
+
+/** Column of the descriptions. */
+const COLUMN = 30;
+const INDENT = " ".repeat(COLUMN);
+
 const HELP: Readonly<Record<CommandName, string>> = {
   serve: `Runs the sidecar: gRPC, gRPC-Web, Connect and JSON on one port, health and metrics on another.
 
@@ -51,16 +71,7 @@ An ADDRESS is 127.0.0.1:6190, [::1]:6190, :6190 (all interfaces) or unix:///run/
 Port 0 takes a free one. Flags override variables, variables override the file.
 
 Environment:
-  OPENAI_API_KEY              registers the provider "openai"
-  OPENAI_BASE_URL             its base URL (https://api.openai.com/v1)
-  OPENAI_ORG_ID, OPENAI_PROJECT_ID
-  ANTHROPIC_API_KEY           registers the provider "anthropic"; ANTHROPIC_BASE_URL
-  GEMINI_API_KEY              registers the provider "gemini", as GOOGLE_API_KEY does;
-                              GEMINI_BASE_URL, else GOOGLE_GEMINI_BASE_URL
-  OUTRIGGER_COMPATIBLE_BASE_URL
-                              registers an OpenAI-compatible server as "compatible";
-                              OUTRIGGER_COMPATIBLE_API_KEY if it needs a key
-  OUTRIGGER_CONFIG            like --config
+${wireDefinitions.map(describeVariables).join("")}  OUTRIGGER_CONFIG            like --config
   OUTRIGGER_LISTEN            like --listen; several with commas between them
   OUTRIGGER_ADMIN_LISTEN      like --admin-listen
   OUTRIGGER_ALLOWED_HOSTS     names by which the sidecar may be called over HTTP/1.1, with commas
@@ -85,7 +96,8 @@ A configuration file also has settings without a variable:
       base_url: https://eu.api.openai.com/v1
       timeouts: { connect: 5s, request: 20m, between_bytes: 5m }
     local:
-      api: openai-chat                 # or anthropic-messages, gemini
+      # One of ${providerApis.join(", ")}
+      api: openai-chat
       base_url: http://localhost:8000/v1
       profile: vllm                    # the server's quirks; guessed from a known host
   limits: { max_message_bytes: 64MiB }

@@ -5,7 +5,7 @@ import type { MemoryAccount } from "../core/memory-account.ts";
 import type { RunEngine } from "../runs/engine.ts";
 import { createLazyRunEngine, openWhenReachable } from "../runs/lazy-engine.ts";
 import { createBackgroundClient } from "../server/calls/background-calls.ts";
-import type { AccessControl, Inference } from "../server/index.ts";
+import type { AccessControl, ModelClient } from "../server/index.ts";
 import type { CallObserver } from "../server/telemetry/call-observer.ts";
 import { describeFault } from "../server/telemetry/logging.ts";
 import type { Metrics } from "../server/telemetry/metrics.ts";
@@ -14,7 +14,7 @@ import type { Metrics } from "../server/telemetry/metrics.ts";
 export interface RunsOptions {
   readonly config: Pick<Config, "runs" | "mcp" | "listeners">;
   /** Calls the models. */
-  readonly client: Inference;
+  readonly client: ModelClient;
   /** Follow the provider calls of runs in the background. */
   readonly observers: readonly CallObserver[];
   readonly metrics: Pick<Metrics, "runs">;
@@ -23,6 +23,13 @@ export interface RunsOptions {
   /** The memory of the process. */
   readonly account: MemoryAccount;
   readonly logger: Logger;
+}
+
+/** Says which host the database of runs has and what sets it, without the name and the password of its user. */
+function describeHost(store: Config["runs"]["store"]): string {
+  // Addresses with several hosts or a Unix socket are no URLs.
+  const host = store.kind === "postgres" ? URL.parse(store.url)?.host : undefined;
+  return host === undefined ? "" : ` at ${host}, which runs.store names`;
 }
 
 /**
@@ -51,7 +58,7 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       import("../runs/run-engine.ts"),
       import("../runs/mcp/mcp-tools.ts"),
     ]);
-    const failed = (error: Error) => report("reach the database of runs", error);
+    const failed = (error: Error) => report(`reach the database of runs${describeHost(runs.store)}`, error);
     const store = await openWhenReachable(() => openRunStore(runs, warn), failed);
     const observer = { ...metrics.runs, failed: report };
     return createRunEngine({

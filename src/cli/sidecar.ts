@@ -43,6 +43,13 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
   const { limits } = config.listeners;
   const account = new MemoryAccount({ limits, isShared: access && (() => access.keyCount > 1) });
   const runs = await openRuns({ ...options, observers, account });
+  const v1 = createV1Api({
+    engine: runs,
+    models: createDirectory(config, client),
+    account,
+    allowsUnstoredContinuation: config.runs.allowsUnstoredContinuation ?? false,
+    keepUnstoredMs: config.runs.keepUnstoredMs,
+  });
   return startServer({
     listeners: config.listeners,
     reflection: config.reflection,
@@ -55,16 +62,9 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       createThreadService(runs, client),
       createCatalogService(client.catalog),
     ],
-    endpoints: {
-      endpoints: [
-        createV1Api({
-          engine: runs,
-          models: createDirectory(config, client),
-          account,
-          allowsUnstoredContinuation: config.runs.allowsUnstoredContinuation ?? false,
-        }),
-      ],
-      inference: client,
+    http: {
+      apis: [v1],
+      client,
     },
     observers,
     metrics,
@@ -72,6 +72,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       timeoutMs: config.shutdown.timeoutMs,
       parts: [
         { name: "idle memory", close: () => idleMemory.stop() },
+        { name: "HTTP APIs", close: () => v1.close() },
         { name: "runs", drain: () => runs.drain(), close: () => runs.close() },
         { name: "client", close: () => client.close() },
         ...parts,

@@ -4,6 +4,7 @@ import {
   type SimulatorOptions,
   startSimulator,
 } from "../../simulator/index.ts";
+import { getSimulatorUrl, wireDefinitions } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isAddressFailure } from "./describe-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -37,20 +38,13 @@ export async function simulate(args: readonly string[], { stdout }: Terminal): P
   return exitCodes.ok;
 }
 
-/**
- * Returns the address of the simulator, and the variables that point Outrigger and the providers' SDKs to it. Google's
- * SDKs know only the longer name of the address.
- */
-function announce({ url, openaiBaseUrl, anthropicBaseUrl, geminiBaseUrl }: Simulator): string {
-  const lines = [
-    `Simulated provider at ${url}`,
-    `OPENAI_BASE_URL=${openaiBaseUrl} OPENAI_API_KEY=any`,
-    `ANTHROPIC_BASE_URL=${anthropicBaseUrl} ANTHROPIC_API_KEY=any`,
-    `GEMINI_BASE_URL=${geminiBaseUrl} GEMINI_API_KEY=any`,
-    `GOOGLE_GEMINI_BASE_URL=${geminiBaseUrl} GEMINI_API_KEY=any`,
-    `OUTRIGGER_COMPATIBLE_BASE_URL=${openaiBaseUrl} OUTRIGGER_COMPATIBLE_API_KEY=any`,
-  ];
-  return `${lines.join("\n")}\n`;
+/** Returns the address of the simulator, and the variables that point Outrigger and the providers' SDKs to it. */
+function announce({ url }: Simulator): string {
+  const lines = wireDefinitions.flatMap((definition) => {
+    const { baseUrl, key } = definition.environment;
+    return baseUrl.map((variable) => `${variable}=${getSimulatorUrl(definition, url)} ${key[0]}=any\n`);
+  });
+  return `Simulated provider at ${url}\n${lines.join("")}`;
 }
 
 async function start(options: SimulatorOptions): Promise<Simulator> {

@@ -33,7 +33,7 @@ export function checkInput(
   for (const [name, entry] of Object.entries(value)) {
     const member = members.get(name);
     const path = field === "" ? (member?.name ?? name) : `${field}.${member?.name ?? name}`;
-    if (entry === undefined || name === "$typeName" || name === "$unknown") continue;
+    if (entry === undefined || name === "$unknown") continue;
     if (member === undefined)
       violations.add(path, `is not a field of ${desc.name}; ${expectedNames(name, names)}`);
     else if (member.kind === "oneof") checkOneof(member.fields, entry, field, path, violations);

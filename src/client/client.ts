@@ -4,7 +4,7 @@ import { type Batches, lazyBatches, mapBatches } from "../core/batches.ts";
 import { CallScope } from "../core/call-scope.ts";
 import { ConfigurationError, SDKError, toSdkError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
-import { getInferenceId } from "../core/inference-id.ts";
+import { getInferenceId } from "../core/ids.ts";
 import { type CompleteResponse, completeResponse } from "../core/response.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
 import { FinalResponse, type Request, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
@@ -133,8 +133,8 @@ export class Client {
     if (reading.problems.length > 0) throw new ConfigurationError(reading.problems.join("; "));
     const files = allowFilesUnder === undefined ? {} : { allowFilesUnder };
     const providers = [...reading.providers].map(([name, settings]) => {
-      const origin = settings.api === "command" ? {} : { keyOrigin: reading.keyVariables.get(name) };
-      return [name, createAdapter(name, { ...settings, ...files, ...origin })];
+      const adapterOptions = { ...settings, ...files, keyOrigin: reading.keyVariables.get(name) };
+      return [name, createAdapter(name, adapterOptions)];
     });
     const { defaultProvider = reading.defaultProvider } = options;
     return new Client(

@@ -34,8 +34,8 @@ export const wireApis: readonly WireApi[] = WIRE_DEFINITIONS.map(({ api }) => ap
 /** All that an entry of a configuration may name as its API. */
 export const providerApis: readonly ProviderApi[] = DEFINITIONS.map(({ api }) => api);
 
-/** Definitions of the wire APIs, of which the options of adapters are left out. */
-export const wireDefinitions: readonly Omit<WireApiDefinition<WireApi, never>, "createAdapter">[] =
+/** Definitions of the wire APIs, without the functions that create adapters: their options differ. */
+export const wireDefinitions: readonly Omit<WireApiDefinition<WireApi, object>, "createAdapter">[] =
   WIRE_DEFINITIONS;
 
 /** Fields of an entry that every wire API has. */
@@ -60,6 +60,11 @@ export function needsNoKey(api: unknown): boolean {
   return findDefinition(api)?.needsNoKey ?? false;
 }
 
+/** Name of an API's provider in the shipped catalog. Undefined if the catalog has none of its models. */
+export function getCatalogProvider(api: ProviderApi): string | undefined {
+  return findDefinition(api)?.catalogProvider;
+}
+
 /** A provider entry of a configuration: its API and the options of that API's adapter. */
 export type ProviderSettings = {
   [Api in ProviderApi]: { readonly api: Api } & Omit<AdapterOptions[Api], "name">;
@@ -71,6 +76,14 @@ export type WireSettings = Extract<ProviderSettings, { readonly api: WireApi }>;
 /** The address of a provider with a wire API: the base URL of its entry, or the provider's address. */
 export function getBaseUrl({ api, baseUrl }: WireSettings): string {
   return baseUrl ?? wireDefinitions.find((each) => each.api === api)?.baseUrl.default ?? "";
+}
+
+/** Base URL of the simulator for an API. @param origin `http://HOST:PORT` of the simulator. */
+export function getSimulatorUrl(
+  { baseUrl: { version = "" } }: Pick<WireApiDefinition<WireApi, never>, "baseUrl">,
+  origin: string,
+): string {
+  return `${origin}${version}`;
 }
 
 /** Creates the adapter of a provider. @throws ConfigurationError if its settings are invalid. */

@@ -9,9 +9,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from "../gen/outrigger/v1/message_pb.ts";
-import { listNames } from "./check-enum.ts";
-import { checkJson } from "./check-json.ts";
-import { quote, type Violations } from "./violations.ts";
+import { checkJson, listNames, quote, type Violations } from "./violations.ts";
 
 /** The parts that a message of each role accepts (see `Role` in the contract). */
 const LIMITS: ReadonlyMap<Role, PartLimits> = new Map([

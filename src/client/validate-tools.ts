@@ -9,9 +9,7 @@ import {
   type Tool,
 } from "../gen/outrigger/v1/tool_pb.ts";
 import type { JsonObject } from "../kit/json/json.ts";
-import { checkEnum } from "./check-enum.ts";
-import { checkJsonObject } from "./check-json.ts";
-import { quote, type Violations } from "./violations.ts";
+import { checkEnum, checkJsonObject, quote, type Violations } from "./violations.ts";
 
 /** Checks the tools. Returns the names that a tool choice may use. */
 export function checkTools(tools: readonly Tool[], violations: Violations): ReadonlySet<string> {

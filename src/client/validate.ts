@@ -8,12 +8,9 @@ import {
   StatePolicySchema,
   type Timeouts,
 } from "../gen/outrigger/v1/request_pb.ts";
-import { checkDuration } from "./check-duration.ts";
-import { checkEnum } from "./check-enum.ts";
-import { checkJsonObject } from "./check-json.ts";
 import { checkMessages } from "./validate-messages.ts";
 import { checkToolChoice, checkTools } from "./validate-tools.ts";
-import { quote, Violations } from "./violations.ts";
+import { checkDuration, checkEnum, checkJsonObject, quote, Violations } from "./violations.ts";
 
 const SCHEMA_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 

@@ -1,6 +1,6 @@
 /** The fields of a configuration about MCP servers. */
 import * as z from "zod/mini";
-import { parseAddressPattern } from "../runs/mcp/address-pattern.ts";
+import { parseAddressPattern } from "../runs/mcp/settings.ts";
 import { compact, fields, list } from "./fields.ts";
 import { baseUrl, count, headers, leaf, positiveDuration, size, text } from "./leaves.ts";
 

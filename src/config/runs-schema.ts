@@ -47,6 +47,7 @@ export const runs = fields({
   postgres: z.optional(postgres),
   retention: z.optional(age),
   allow_unstored_continuation: z.optional(flag),
+  keep_unstored_reasoning: z.optional(duration),
   limits: z.optional(
     z.pipe(
       fields({

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import { ConfigurationError } from "../core/errors.ts";
 import type { RunLimits } from "../runs/limits.ts";
-import { type EncryptionKey, parseEncryptionKey } from "../runs/store/encryption-key.ts";
+import { type EncryptionKey, parseEncryptionKey } from "../runs/store/body-codec.ts";
 import { compact } from "./fields.ts";
 import { readKeyFile } from "./key-files.ts";
 import type { Locate } from "./problems.ts";
@@ -20,6 +20,8 @@ export interface RunsConfig {
   readonly keys: readonly EncryptionKey[];
   /** Whether a `/v1` response that is not stored may continue stored ones. Default false. */
   readonly allowsUnstoredContinuation?: boolean;
+  /** How long `/v1` keeps answers with tool calls that are not stored, in milliseconds. Default: one hour. */
+  readonly keepUnstoredMs?: number;
   /** Changes to the limits of the engine. */
   readonly limits: Partial<RunLimits>;
 }
@@ -112,6 +114,7 @@ function toRuns(
   const { max_file_size: maxFileBytes, durability } = section;
   const { max_body_bytes: maxBodyBytes = DEFAULT_MAX_BODY_BYTES, postgres = {} } = section;
   const { allow_unstored_continuation: allowsUnstoredContinuation } = section;
+  const { keep_unstored_reasoning: keepUnstoredMs } = section;
   const { schema, pool_size: poolSize } = postgres;
   return {
     store: toStoreConfig(place, {
@@ -125,7 +128,7 @@ function toRuns(
     maxBodyBytes:
       place.kind === "memory" ? Math.min(maxBodyBytes, maxBytes * MAX_MEMORY_SHARE) : maxBodyBytes,
     keys,
-    ...compact({ allowsUnstoredContinuation }),
+    ...compact({ allowsUnstoredContinuation, keepUnstoredMs }),
     limits: { ...limits, ...compact({ retentionMs: retention }) },
   };
 }

@@ -4,6 +4,7 @@ import type { Caller } from "./caller.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { MemoryShare } from "./memory-pool.ts";
 import type { RepeatLimit } from "./repeat-limit.ts";
+import type { TraceContext } from "./trace-context.ts";
 
 /** Options of a call that are not part of its request. */
 export interface CallOptions {
@@ -18,6 +19,8 @@ export interface CallOptions {
   readonly inferenceId?: string | undefined;
   /** The caller. Default: an anonymous caller, who may use every model. */
   readonly caller?: Caller | undefined;
+  /** The trace that the call is a part of, for observers. */
+  readonly trace?: TraceContext | undefined;
   /** Limits the retries and fallbacks of the whole call. Created by the first middleware that repeats calls. */
   readonly repeats?: RepeatLimit | undefined;
   /** Memory that the answer draws on until the caller has it. Default: the process does not count its memory. */

@@ -5,7 +5,10 @@ import type { MemoryShare } from "./memory-pool.ts";
 export class CallMemory {
   readonly #account: MemoryAccount;
   readonly #owner: string;
-  #shares: Partial<Record<"answers" | "runAnswers" | "reads", MemoryShare>> = {};
+  /** Opened on first use. */
+  #answers: MemoryShare | undefined;
+  #runAnswers: MemoryShare | undefined;
+  #reads: MemoryShare | undefined;
   #hasEnded = false;
 
   /** @param owner Name of the caller's access key; empty if there is none. */
@@ -16,33 +19,39 @@ export class CallMemory {
 
   /** The answers of the providers that the call reaches. */
   get answers(): MemoryShare {
-    return this.#open("answers", () => this.#account.openAnswers(this.#owner, false));
+    this.#answers ??= this.#open(this.#account.openAnswers(this.#owner, false));
+    return this.#answers;
   }
 
   /** The same for a call that starts a run. */
   get runAnswers(): MemoryShare {
-    return this.#open("runAnswers", () => this.#account.openAnswers(this.#owner, true));
+    this.#runAnswers ??= this.#open(this.#account.openAnswers(this.#owner, true));
+    return this.#runAnswers;
   }
 
   /** The data that the call reads from the store of runs. */
   get reads(): MemoryShare {
-    return this.#open("reads", () => this.#account.openReads(this.#owner));
+    this.#reads ??= this.#open(this.#account.openReads(this.#owner));
+    return this.#reads;
   }
 
   /** Keeps only the bytes of the encoded response: nothing else of the call is left in memory. */
   shrink(bytes: number): void {
-    for (const share of Object.values(this.#shares)) share.shrink(bytes);
+    this.#answers?.shrink(bytes);
+    this.#runAnswers?.shrink(bytes);
+    this.#reads?.shrink(bytes);
   }
 
   /** Gives everything back after the response of the call was sent. */
   end(): void {
     this.#hasEnded = true;
-    for (const share of Object.values(this.#shares)) share.end();
+    this.#answers?.end();
+    this.#runAnswers?.end();
+    this.#reads?.end();
   }
 
-  #open(use: "answers" | "runAnswers" | "reads", open: () => MemoryShare): MemoryShare {
-    const share = this.#shares[use] ?? open();
-    this.#shares[use] = share;
+  /** A share that is opened after the end takes nothing. */
+  #open(share: MemoryShare): MemoryShare {
     if (this.#hasEnded) share.end();
     return share;
   }

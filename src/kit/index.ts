@@ -6,11 +6,10 @@
 
 export { ProviderModels } from "../catalog/provider-models.ts";
 export { type Batched, type Batches, BatchStream, lazyBatches } from "../core/batches.ts";
-export { getInferenceId } from "../core/inference-id.ts";
+export { getInferenceId } from "../core/ids.ts";
 export { LawChecker } from "../core/laws.ts";
 export { withTerminalEvent } from "../core/terminal-event.ts";
 export { kindOfStatus, type ProviderMessage, readMessage, repeatableMessage } from "./adapter/classify.ts";
-export { createUsage, type UsageCounts } from "./adapter/create-usage.ts";
 export { checkOptionalKey, requireCredential } from "./adapter/credentials.ts";
 export { effortFor } from "./adapter/effort.ts";
 export { type FailureBody, readFailureBody } from "./adapter/failure-body.ts";
@@ -19,6 +18,7 @@ export { replaceForeignPart } from "./adapter/foreign-state.ts";
 export {
   type AdapterCallOptions,
   HttpAdapter,
+  type HttpAdapterOptions,
   type HttpAdapterParts,
   type Protocol,
   type WireFailure,
@@ -29,6 +29,7 @@ export { createProviderError, type FailureSource, type ReportedFailure } from ".
 export { type AskedModel, getOrigin, type Origin } from "./adapter/state-origin.ts";
 export { ToolCallIdMapper, type ToolCallIdRule } from "./adapter/tool-call-id-mapper.ts";
 export { type ToolCallNameRule, wireToolCallName } from "./adapter/tool-call-names.ts";
+export { createUsage, type UsageCounts } from "./adapter/usage.ts";
 export { type Answer, type CallFacts, createResponse } from "./call/call-facts.ts";
 export { LossReport, type WarningCode, warning } from "./call/loss-report.ts";
 export { ToolCallIdAllocator } from "./call/tool-call-id-allocator.ts";

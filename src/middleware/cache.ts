@@ -6,7 +6,7 @@ import type { CallOptions } from "../core/adapter.ts";
 import { type Batches, lazyBatches } from "../core/batches.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
-import { getInferenceId } from "../core/inference-id.ts";
+import { getInferenceId } from "../core/ids.ts";
 import { FinalResponse, type Request, RequestSchema } from "../gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { startProvider, WHOLE_EVENTS } from "./support/provider.ts";
+import { startProvider, WHOLE_ANSWER } from "./support/provider.ts";
 import { type AttackedSidecar, expectWithstood, useSidecars } from "./support/sidecar.ts";
 import { SIZES } from "./support/sizes.ts";
 
@@ -13,8 +13,8 @@ const MIB = 1024 * 1024;
 function startSlowProvider() {
   return startProvider((response) => {
     setTimeout(() => {
-      response.writeHead(200, { "content-type": "text/event-stream" });
-      response.end(WHOLE_EVENTS);
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(WHOLE_ANSWER);
     }, 1000);
   });
 }

@@ -120,10 +120,13 @@ describe("demoText()", () => {
       addresses: ["[::]:7000"],
       adminAddress: "0.0.0.0:7001",
       simulatorUrl: "http://x",
+      providers: ["one", "two", "three"],
     });
     expect(text).toContain("curl -sS http://127.0.0.1:7000/outrigger.v1.InferenceService/Complete");
     expect(text).toContain('grpc.NewClient("127.0.0.1:7000"');
     expect(text).toContain("http://127.0.0.1:7001/readyz");
+    expect(text).toContain('add "provider": with "two", "three"\nto a request');
+    expect(text).toContain('the demo uses "one"');
   });
 
   it("speaks of a Unix socket in the words of each tool", () => {
@@ -131,6 +134,7 @@ describe("demoText()", () => {
       addresses: ["unix:///run/o.sock"],
       adminAddress: undefined,
       simulatorUrl: "http://x",
+      providers: ["one", "two", "three"],
     });
     expect(text).toContain("curl -sS --unix-socket /run/o.sock http://localhost/outrigger.v1.");
     expect(text).toContain("grpcurl -plaintext -unix /run/o.sock list");

@@ -3,6 +3,7 @@ import { ConfigurationError, NetworkError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { describeFailure } from "../../src/cli/describe-failure.ts";
 import { nodeProblem } from "../../src/cli/version.ts";
+import { providerApis, wireDefinitions } from "../../src/client/providers.ts";
 import { killLeftovers, runHere, runOutrigger } from "./support/spawn-outrigger.ts";
 
 const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -47,6 +48,18 @@ describe("outrigger", () => {
     expect([asked.code, asked.stderr]).toEqual([0, ""]);
     for (const text of texts) expect(asked.stdout).toContain(text);
     expect(await runHere(["help", command])).toEqual(asked);
+  });
+
+  it("lists the APIs and the variables of all providers in the help of serve", async () => {
+    const { stdout } = await runHere(["serve", "--help"]);
+    expect(stdout).toContain(`# One of ${providerApis.join(", ")}\n`);
+    for (const { environment, baseUrl } of wireDefinitions) {
+      const { provider, registeredBy, key, baseUrl: urls, texts = {} } = environment;
+      for (const variable of [...registeredBy, ...key, ...urls, ...Object.keys(texts)])
+        expect(stdout).toMatch(new RegExp(`\\b${variable}\\b`));
+      expect(stdout).toContain(`registers the provider "${provider}"`);
+      expect(stdout).toContain(baseUrl.default ?? "");
+    }
   });
 
   it("prints the help on stderr without a command", async () => {

@@ -64,6 +64,16 @@ describe("outrigger serve", () => {
     );
   });
 
+  it("says at which address the database of runs does not answer, and which setting names it", async () => {
+    const config = join(folder, "database.yaml");
+    await writeFile(config, 'runs: { store: "postgres://user:very-secret@127.0.0.1:1/runs" }\n');
+    const outrigger = spawnOutrigger(["serve", "--config", config, ...anyPort], provider());
+    const [line] = await outrigger.printed(/[^\n]*could not reach the database of runs[^\n]*/);
+    expect(line).toContain("could not reach the database of runs at 127.0.0.1:1, which runs.store names");
+    expect(line).toContain("ECONNREFUSED");
+    expect(line).not.toContain("very-secret");
+  });
+
   it("reports all mistakes of its configuration and exits with 3", async () => {
     const config = join(folder, "wrong.yaml");
     await writeFile(config, "lisen: :1\nlog_level: loud\n");

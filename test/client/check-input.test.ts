@@ -26,6 +26,7 @@ describe("toRequest()", () => {
       "plain messages",
       { model: "m", messages: [{ role: 2, content: [{ part: { case: "text", value: "hi" } }] }] },
     ],
+    ["a copy without its type", { model: "m", messages: [{ role: 2, content: [], $unknown: [] }] }],
     ["an unset oneof", { messages: [{ content: [{ part: { case: undefined } }] }] }],
     [
       "maps, bytes, enums and durations",
@@ -95,9 +96,51 @@ describe("toRequest()", () => {
       /^messages\[0\]\.content\[0\]\.part: expected \{ case, value \} with one of the cases text, image/,
     ],
     [
+      "null in place of a part",
+      { messages: [{ content: [{ part: null }] }] },
+      /^messages\[0\]\.content\[0\]\.part: expected \{ case, value \} .*, found null$/,
+    ],
+    [
       "a text part without text",
       { messages: [{ content: [{ part: { case: "text", value: 7 } }] }] },
       "messages[0].content[0].text: expected a string, found 7",
+    ],
+    [
+      "an unknown field of a message",
+      { messages: [{ role: 2, content: [], text: "hi" }] },
+      "messages[0].text: is not a field of Message; expected one of role, content, name, toolCallId",
+    ],
+    [
+      "a word in place of an enum",
+      { toolChoice: { mode: "auto" } },
+      "tool_choice.mode: expected a whole number, found a string",
+    ],
+    [
+      "a list with another value",
+      { stopSequences: ["end", 7] },
+      "stop_sequences[1]: expected a string, found 7",
+    ],
+    [
+      "a list with a gap",
+      { messages: [undefined] },
+      "messages[0]: expected an object (Message), found nothing",
+    ],
+    [
+      "bytes in place of a text",
+      { messages: [{ content: [{ part: { case: "text", value: new Uint8Array(1) } }] }] },
+      "messages[0].content[0].text: expected a string, found bytes",
+    ],
+    [
+      "a list in place of an object",
+      { toolChoice: ["auto"] },
+      "tool_choice: expected an object (ToolChoice), found a list",
+    ],
+    ["a list in place of a map", { metadata: ["blue"] }, "metadata: expected an object, found a list"],
+    ["bytes in place of a map", { metadata: new Uint8Array(1) }, "metadata: expected an object, found bytes"],
+    [
+      "a map with a long key",
+      { metadata: { ["k".repeat(60)]: 7 } },
+      `metadata["${"k".repeat(48)}"]: expected a string, found 7`,
     ],
     ["a map of other values", { metadata: { team: 7 } }, 'metadata["team"]: expected a string, found 7'],
     ["no object at all", null, ": expected an object (Request), found null"],
@@ -108,9 +151,14 @@ describe("toRequest()", () => {
     else expect(found).toMatch(violation);
   });
 
+  it("suggests the field that was probably meant", () => {
+    expect(violationsIn({ max_tokens: 5 })[0]).toMatch(/; did you mean maxTokens\?$/);
+    expect(violationsIn({ budget: 5 })[0]).not.toContain("did you mean");
+  });
+
   it("names the known fields if one is misspelt", () => {
     expect(violationsIn({ max_tokens: 5 })[0]).toMatch(
-      /^max_tokens: is not a field of Request; expected one of model, messages/,
+      /^max_tokens: is not a field of Request; expected one of model, messages, .*, providerOptions; /,
     );
   });
 });

@@ -6,6 +6,8 @@ import {
   type EventStream,
   InvalidRequestError,
   NetworkError,
+  type Request,
+  type Response,
   ServerError,
   type StreamEvent,
   ToolChoice_Mode,
@@ -16,6 +18,8 @@ import { LawChecker } from "outrigger/kit";
 import { create, RequestSchema } from "outrigger/proto";
 import { describe, expect, it } from "vitest";
 import { ScriptedAdapter } from "./support/scripted-adapter.ts";
+
+type Next = (request: Request) => Promise<Response>;
 
 const request = { model: "m1", messages: [userMessage("hi")] };
 
@@ -119,6 +123,65 @@ describe("Client", () => {
       );
       await expect(getEvents(client.stream(request))).rejects.toThrow(ConfigurationError);
       expect(() => client.supportsToolChoice(ToolChoice_Mode.NONE, "m1")).toThrow(ConfigurationError);
+    });
+
+    it("refuses a provider without a name, and a default among none", () => {
+      expect(() => new Client().register(" ", new ScriptedAdapter(" "))).toThrow("a provider needs a name");
+      expect(() => new Client({ defaultProvider: "one" })).toThrow(
+        'the default provider "one" is not registered; the registered providers are none',
+      );
+    });
+
+    it("does not end the process if an asynchronous initialize fails and nobody calls", async () => {
+      const one = Object.assign(new ScriptedAdapter("one"), {
+        initialize: () => Promise.reject(new Error("no such host")),
+      });
+      const client = new Client({ providers: { one } });
+      await new Promise(setImmediate);
+      await expect(client.complete(request)).rejects.toThrow('"one" could not be initialized');
+    });
+
+    it("knows a provider that is registered between two calls", async () => {
+      const one = new ScriptedAdapter("one");
+      const client = new Client({ providers: { one }, defaultProvider: "one" });
+      expect(textOf(await client.complete({ ...request, model: "two/m1" }))).toBe("one two/m1");
+      client.register("two", new ScriptedAdapter("two"));
+      expect(textOf(await client.complete({ ...request, model: "two/m1" }))).toBe("two m1");
+    });
+
+    it("tells middleware and the adapter by which alias the model was named", async () => {
+      const one = new ScriptedAdapter("one");
+      const client = new Client({
+        providers: { one },
+        modelAliases: { fast: { provider: "one", model: "m1" } },
+      });
+      await client.complete({ ...request, model: "fast" });
+      await client.complete(request);
+      expect(one.requests.map(({ model }) => model)).toEqual(["m1", "m1"]);
+      expect(one.options.map(({ modelAlias }) => modelAlias)).toEqual(["fast", undefined]);
+      expect(one.options.map((options) => "modelAlias" in options)).toEqual([true, false]);
+    });
+
+    it("reports the target of a call, also if a middleware leaves the provider open", async () => {
+      const middleware = [{ complete: (passed: Request, next: Next) => next({ ...passed, provider: "" }) }];
+      const [one, two] = [new ScriptedAdapter("one"), new ScriptedAdapter("two")];
+      const targets: unknown[] = [];
+      const options = { onTarget: (target: unknown) => targets.push(target) };
+      await new Client({ providers: { one } }).complete(request, options);
+      await new Client({ providers: { one }, middleware }).complete(request, options);
+      const undecided = new Client({ providers: { one, two }, middleware });
+      const call = undecided.complete({ ...request, provider: "two" }, options);
+      await expect(call).rejects.toThrow("the request names no provider, and there are several");
+      expect(targets).toEqual([
+        { provider: "one", model: "m1" },
+        { provider: "one", model: "m1" },
+        { provider: "", model: "m1" },
+      ]);
+    });
+
+    it("tells models the errors of tools unless it is asked not to", () => {
+      expect(new Client().hideToolErrors).toBe(false);
+      expect(new Client({ hideToolErrors: true }).hideToolErrors).toBe(true);
     });
 
     it("registers providers later, each name once", async () => {

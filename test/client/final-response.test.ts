@@ -65,6 +65,14 @@ describe("withoutContent()", () => {
     expect(accumulated(REDUCED)).toEqual(accumulated(WHOLE));
   });
 
+  it.each([
+    ["no response", {}],
+    ["a response without a message", { response: { model: "m" } }],
+  ])("passes on an end with %s", (_what, value) => {
+    const end = create(StreamEventSchema, { event: { case: "finish", value } });
+    expect(withoutContent(end)).toEqual(end);
+  });
+
   it("leaves the events that it is given unchanged", () => {
     const start = create(StreamEventSchema, { event: { case: "streamStart", value: {} } });
     withoutContent(start);

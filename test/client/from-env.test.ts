@@ -46,7 +46,7 @@ describe("Client.fromEnv()", () => {
       "allowFileUnder is no option of Client.fromEnv; expected one of defaultProvider, ",
     );
     expect(() => new Client({ provider: {} } as object)).toThrow(
-      "expected one of providers, defaultProvider, modelAliases, middleware, catalog, fieldPaths, hideToolErrors; did you mean providers?",
+      "provider is no option of Client; expected one of providers, defaultProvider, modelAliases, middleware, catalog, fieldPaths, hideToolErrors; did you mean providers?",
     );
   });
 
@@ -83,6 +83,18 @@ describe("Client.fromEnv()", () => {
   });
 
   it.each([
+    [{ OPENAI_API_KEY: "k" }, "OPENAI_BASE_URL", () => simulator.openaiBaseUrl, "OPENAI_API_KEY"],
+    [{ GOOGLE_API_KEY: "k" }, "GEMINI_BASE_URL", () => simulator.geminiBaseUrl, "GOOGLE_API_KEY"],
+  ])(
+    "names the variable of a key that the provider rejects: %j",
+    async (environment, name, getUrl, variable) => {
+      await using client = Client.fromEnv({ ...environment, [name]: getUrl() });
+      const call = client.complete({ ...request, model: "sim-text:status=401" });
+      await expect(call).rejects.toThrow(variable);
+    },
+  );
+
+  it.each([
     ["Google's variable where ours is not set", "", "/google"],
     ["ours where both are set", "/ours", "/ours"],
   ])("takes the address of gemini from %s", async (_, ours, taken) => {
@@ -100,6 +112,15 @@ describe("Client.fromEnv()", () => {
     expect(() => Client.fromEnv({ GEMINI_API_KEY: "k", GOOGLE_GEMINI_BASE_URL: "no url" })).toThrow(
       /GOOGLE_GEMINI_BASE_URL: /,
     );
+  });
+
+  it.each([
+    ["OPENAI_API_KEY", '"sk-test"', "expected a key, found one in quotes"],
+    ["OPENAI_BASE_URL", "https://a.test/v1/responses", 'expected a base URL, to which "/responses" is added'],
+  ])("refuses a wrong %s by its name", (variable, value, problem) => {
+    const environment = { OPENAI_API_KEY: "sk-test", [variable]: value };
+    expect(() => Client.fromEnv(environment)).toThrow(`${variable}: ${problem}`);
+    expect(readProviders(environment).problems).toHaveLength(1);
   });
 
   it("passes middleware on", async () => {
@@ -202,4 +223,19 @@ it("reads the key of a compatible server, if it has one", () => {
     readProviders(environment).providers.get("compatible");
   expect(settings(url)).toStrictEqual({ api: "openai-chat", baseUrl: "http://127.0.0.1:8000/v1" });
   expect(settings({ ...url, OUTRIGGER_COMPATIBLE_API_KEY: "a-key" })).toMatchObject({ apiKey: "a-key" });
+});
+
+it("lists the variables of each provider that are set, its key first", () => {
+  const { variables } = readProviders({
+    OPENAI_ORG_ID: "org-1",
+    OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
+    OPENAI_API_KEY: "k",
+    OPENAI_PROJECT_ID: " ",
+    GOOGLE_API_KEY: "k",
+    GEMINI_API_KEY: "",
+  });
+  expect([...variables]).toEqual([
+    ["openai", ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID"]],
+    ["gemini", ["GOOGLE_API_KEY"]],
+  ]);
 });

@@ -1,9 +1,10 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   AbortError,
   accumulate,
   Client,
   ConfigurationError,
-  type EventStream,
+  EventStream,
   InvalidRequestError,
   type Middleware,
   NetworkError,
@@ -16,8 +17,16 @@ import {
   userMessage,
 } from "outrigger";
 import { LawChecker } from "outrigger/kit";
-import { create, RequestSchema, StreamEventSchema, UsageSchema } from "outrigger/proto";
+import {
+  create,
+  FinishReason_Reason,
+  FinishReasonSchema,
+  RequestSchema,
+  StreamEventSchema,
+  UsageSchema,
+} from "outrigger/proto";
 import { describe, expect, it, vi } from "vitest";
+import { lazyBatches } from "../../src/core/batches.ts";
 import { type Script, ScriptedAdapter } from "./support/scripted-adapter.ts";
 
 const request = { model: "m1", messages: [userMessage("hi")] };
@@ -42,6 +51,13 @@ async function read(stream: EventStream): Promise<{ events: StreamEvent[]; error
   } catch (error) {
     return { events, error };
   }
+}
+
+const START = create(StreamEventSchema, { event: { case: "streamStart", value: {} } });
+
+async function* failAfter(batch: readonly StreamEvent[], error: Error) {
+  yield batch;
+  throw error;
 }
 
 function getCases(events: readonly StreamEvent[]): (string | undefined)[] {
@@ -211,12 +227,17 @@ describe("middleware as a function", () => {
     const priced: Middleware = async (passed, next) => {
       const response = await next(passed);
       const usage = create(UsageSchema, { totalTokens: 5, costNanoUsd: 7n });
-      return { ...response, usage, message: userMessage("something else") as never };
+      const finishReason = create(FinishReasonSchema, { reason: FinishReason_Reason.LENGTH, raw: "cut" });
+      return { ...response, usage, finishReason, message: userMessage("something else") as never };
     };
     const { client } = clientWith([priced]);
     const { events } = await read(client.stream(request));
     const finish = events.at(-1)?.event;
-    expect(finish).toMatchObject({ case: "finish", value: { usage: { costNanoUsd: 7n } } });
+    expect(finish).toMatchObject({
+      case: "finish",
+      value: { usage: { costNanoUsd: 7n }, finishReason: { raw: "cut" } },
+    });
+    expect(events.map(({ sequence }) => sequence)).toEqual([...events.keys()]);
     expect(textOf(finish?.case === "finish" ? finish.value.response : undefined)).toBe("one m1");
   });
 
@@ -229,6 +250,9 @@ describe("middleware as a function", () => {
     expect(getCases(events)).toEqual(["streamStart", "textStart", "textDelta", "textEnd", "finish"]);
     expect(textOf(await accumulate(cached.stream(request)))).toBe("one m1");
     expect(await cached.complete(request)).toBe(known);
+    const response = { ...known, createdAt: timestampFromMs(86_400_000) };
+    const [start] = (await read(clientWith([async () => response]).client.stream(request))).events;
+    expect(start?.event.value).toMatchObject({ startedAt: { seconds: 86_400n } });
     expect(one.requests).toEqual([]);
   });
 
@@ -317,6 +341,62 @@ describe("middleware as a function", () => {
     expect(error).toEqual(
       new ConfigurationError("a middleware called next while its previous call was running"),
     );
+  });
+
+  it.each([
+    ["may try again after a batch without events", [], undefined],
+    ["cannot try again after a single event", [START], new NetworkError("cut")],
+  ])("%s", async (_what, batch, error) => {
+    let isBroken = true;
+    const broken: Middleware = {
+      stream: (passed, next) => {
+        if (!isBroken) return next(passed);
+        isBroken = false;
+        return new EventStream(failAfter(batch, new NetworkError("cut")));
+      },
+    };
+    const again: Middleware = async (passed, next) => next(passed).catch(() => next(passed));
+    const { client } = clientWith([again, broken]);
+    expect((await read(client.stream(request))).error).toEqual(error);
+  });
+
+  it("leaves a provider that says nothing when the caller does", async () => {
+    const cancelled = Promise.withResolvers<string>();
+    const silent: Middleware = {
+      stream: () =>
+        new EventStream(
+          lazyBatches(() => new Promise<never>(() => {})),
+          () => cancelled.resolve("cancelled"),
+        ),
+    };
+    const stream = clientWith([(passed, next) => next(passed), silent]).client.stream(request);
+    const reading = read(stream);
+    await new Promise(setImmediate);
+    stream.cancel();
+    expect(await cancelled.promise).toBe("cancelled");
+    expect((await reading).error).toBeInstanceOf(AbortError);
+  });
+
+  it("gets an error if the finish event has no response", async () => {
+    const empty: Middleware = {
+      async *stream() {
+        yield START;
+        yield create(StreamEventSchema, { sequence: 1, event: { case: "finish", value: {} } });
+      },
+    };
+    const { error } = await read(clientWith([(passed, next) => next(passed), empty]).client.stream(request));
+    expect(error).toEqual(new StreamError("the finish event holds no response"));
+  });
+
+  it("need not wait for an answer that fails", async () => {
+    const impatient: Middleware = async (passed, next) => {
+      void next(passed);
+      throw new StreamError("no answer is wanted");
+    };
+    const failures = [new NetworkError("refused")];
+    const { error } = await read(clientWith([impatient], { failures }).client.stream(request));
+    expect(error).toEqual(new StreamError("no answer is wanted"));
+    await new Promise(setImmediate);
   });
 
   it("gets an error if the stream beneath it ends without finish", async () => {

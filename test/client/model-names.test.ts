@@ -159,7 +159,7 @@ async function startEveryApi(client: Client): Promise<TestServer> {
     {
       inference: client,
       services: [createRunService(engine, client)],
-      endpoints: [createV1Api({ engine, models })],
+      apis: [createV1Api({ engine, models })],
     },
   );
 }

@@ -1,11 +1,13 @@
 import { AnthropicAdapter, GeminiAdapter, OpenAIAdapter, OpenAIChatAdapter } from "outrigger";
 import { describe, expect, it } from "vitest";
 import {
+  apisOfField,
   createAdapter,
   getBaseUrl,
   needsNoKey,
   providerApis,
   type WireSettings,
+  wireApis,
 } from "../../src/client/providers.ts";
 
 const apiKey = "test-key";
@@ -24,6 +26,16 @@ describe("baseUrlOf()", () => {
   it("gives the address of a server that speaks OpenAI's Chat Completions API", () => {
     const settings: WireSettings = { api: "openai-chat", baseUrl: BASE_URL };
     expect(getBaseUrl(settings)).toBe(BASE_URL);
+  });
+});
+
+describe("apisOfField", () => {
+  it.each(["api_key", "api_key_file", "base_url", "headers"])("has %s for all wire APIs", (field) => {
+    expect(apisOfField[field]).toEqual(wireApis);
+  });
+
+  it("has the fields of some APIs alone", () => {
+    expect(apisOfField.profile).toEqual(["openai-chat"]);
   });
 });
 

@@ -35,6 +35,14 @@ describe("timeouts", () => {
     expect(timeouts?.betweenBytes).toBeUndefined();
   });
 
+  it("may be 0 or left out, each by itself", () => {
+    const limits = { betweenBytesMs: 0, connectMs: undefined } as { betweenBytesMs: number };
+    const { timeouts } = toRequest({ ...base, timeouts: limits });
+    expect(timeouts?.betweenBytes && durationMs(timeouts.betweenBytes)).toBe(0);
+    expect([timeouts?.connect, timeouts?.request]).toEqual([undefined, undefined]);
+    expect(toRequest({ ...base, timeouts: undefined }).timeouts).toBeUndefined();
+  });
+
   it("may be durations, as a stored request has them", () => {
     const first = toRequest({ ...base, timeouts: { requestMs: 5 } });
     expect(toRequest(first)).toBe(first);
@@ -45,6 +53,8 @@ describe("timeouts", () => {
   it.each([
     ["a negative number", { requestMs: -1 }, "timeouts.requestMs: expected milliseconds from 0, found -1"],
     ["NaN", { connectMs: Number.NaN }, "timeouts.connectMs: expected milliseconds from 0, found NaN"],
+    ["no end", { requestMs: Infinity }, "timeouts.requestMs: expected milliseconds from 0, found Infinity"],
+    ["a text for all", "5s", "timeouts: expected an object (Timeouts), found a string"],
     ["a text", { requestMs: "5s" }, "timeouts.requestMs: expected milliseconds from 0, found a string"],
     [
       "a number alone",
@@ -75,6 +85,11 @@ describe("providerOptions", () => {
       "no object for a provider",
       { providerOptions: { a: 1 } },
       ['providerOptions["a"]: expected an object, found a number'],
+    ],
+    [
+      "no object for a provider with a long name",
+      { providerOptions: { ["p".repeat(60)]: 1 } },
+      [`providerOptions["${"p".repeat(48)}"]: expected an object, found a number`],
     ],
     [
       "the same provider twice",
@@ -116,6 +131,15 @@ describe("the fields that errors name", () => {
     expect(violations.map(({ field }) => field)).toEqual(["tool_choice.mode"]);
   });
 
+  it("are named as TypeScript does, but the provider's message is repeated", async () => {
+    const violations = [{ field: "top_p", description: "is too high" }];
+    const error = new InvalidRequestError("top_p: is too high", { provider: "one", violations });
+    const one = new ScriptedAdapter("one", { failures: [error] });
+    const thrown = await failure(new Client({ providers: { one } }).complete(base));
+    expect(thrown.violations[0]?.field).toBe("topP");
+    expect(thrown.message).toBe("top_p: is too high");
+  });
+
   it("leave errors without fields and errors of others as they are", async () => {
     const [ours, theirs] = [new RateLimitError("slow"), new TypeError("theirs")];
     for (const error of [ours, theirs]) {
@@ -125,6 +149,11 @@ describe("the fields that errors name", () => {
       });
       await expect(client.complete(base)).rejects.toBe(error);
     }
+    const stream = (): never => {
+      throw theirs;
+    };
+    const client = new Client({ providers, middleware: [{ stream }] });
+    await expect(client.stream(base).final()).rejects.toBe(theirs);
   });
 });
 

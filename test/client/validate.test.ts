@@ -170,6 +170,19 @@ describe("validateRequest()", () => {
       "messages[0].content[0].image: has no source, expected url, data or file_id",
     ],
     [
+      "an image without the id of its file",
+      {
+        role: Role.USER,
+        content: [{ part: { case: "image", value: { source: { case: "fileId", value: "" } } } }],
+      },
+      "messages[0].content[0].image.file_id: is empty",
+    ],
+    [
+      "a native part that is not JSON",
+      { role: Role.USER, content: [{ part: { case: "native", value: { provider: "p", kind: "k" } } }] },
+      "messages[0].content[0].native.data_json: expected JSON text, found nothing",
+    ],
+    [
       "a document without bytes",
       {
         role: Role.USER,
@@ -303,6 +316,8 @@ describe("validateRequest()", () => {
       const result = toolResult("call_9", "sunny");
       const providerOptionsJson = { openai: '{"previous_response_id":"resp_1"}' };
       expect(wrongIn({ messages: [result], providerOptionsJson })).toEqual([]);
+      const conversation = { openai: '{"conversation":"conv_1"}' };
+      expect(wrongIn({ messages: [result], providerOptionsJson: conversation })).toEqual([]);
       expect(wrongIn({ messages: [result, result], providerOptionsJson })).toEqual([
         'messages[1].content[0].tool_result.tool_call_id: "call_9" has a result already, expected one for each tool call',
       ]);
@@ -322,6 +337,29 @@ describe("validateRequest()", () => {
       const result = toolResult("call_1", [call("call_3")]);
       expect(wrongIn({ messages: [...asked, result, toolResult("call_2", "x")] })).toEqual([
         "messages[2].content[0].tool_result.content[0].tool_call: does not belong in a tool result, which takes text, image, document, native",
+      ]);
+    });
+
+    it("accepts a native part as the result of a call", () => {
+      const native: PartInput = {
+        part: { case: "native", value: { provider: "p", kind: "k", dataJson: "{}" } },
+      };
+      const result = create(MessageSchema, { role: Role.TOOL, toolCallId: "call_1", content: [native] });
+      expect(wrongIn({ messages: [...asked, result, toolResult("call_2", "x")] })).toEqual([]);
+    });
+
+    it("refuses each result of a call that nobody made", () => {
+      const result = toolResult("call_9", "x");
+      const found = (index: number) =>
+        `messages[${index}].content[0].tool_result.tool_call_id: "call_9" is not the id of an earlier tool call`;
+      expect(wrongIn({ messages: [result, result] })).toEqual([found(0), found(1)]);
+    });
+
+    it("refuses an id twice in a turn of several messages", () => {
+      const one = toMessage(Role.ASSISTANT, call("call_1"));
+      const result = toolResult("call_1", "x");
+      expect(wrongIn({ messages: [one, one, result, result] })).toEqual([
+        'messages[1].content[0].tool_call.id: "call_1" is the id of an earlier call of the same turn',
       ]);
     });
 
@@ -362,6 +400,61 @@ describe("validateRequest()", () => {
       "a schema without a type",
       { tools: [{ tool: { case: "function", value: { name: "f", parametersJson: "{}" } } }] },
       'tools[0].function.parameters_json: expected a JSON Schema whose root has "type": "object", found no type',
+    ],
+    [
+      "a grammar without a syntax",
+      { tools: [{ tool: { case: "custom", value: { name: "c", grammar: { definition: "a" } } } }] },
+      "tools[0].custom.grammar.syntax: is not set, expected SYNTAX_LARK or SYNTAX_REGEX",
+    ],
+    [
+      "a grammar without a definition",
+      { tools: [{ tool: { case: "custom", value: { name: "c", grammar: { syntax: 1 } } } }] },
+      "tools[0].custom.grammar.definition: is empty, expected a grammar",
+    ],
+    [
+      "a hosted tool without a provider",
+      { tools: [{ tool: { case: "hosted", value: { configJson: "{}" } } }] },
+      "tools[0].hosted.provider: is empty, expected the name of a provider",
+    ],
+    [
+      "a named tool without any",
+      { toolChoice: { mode: ToolChoice_Mode.NAMED, toolName: "f" } },
+      "tool_choice.mode: MODE_NAMED needs tools, and the request has none",
+    ],
+    [
+      "an unknown type of format",
+      { responseFormat: { type: 9 as ResponseFormat_Type } },
+      "response_format.type: expected TYPE_TEXT, TYPE_JSON or TYPE_JSON_SCHEMA, found 9",
+    ],
+    [
+      "a negative time limit of the connection",
+      { timeouts: { connect: { seconds: -1n } } },
+      "timeouts.connect: is negative, expected 0 or more",
+    ],
+    [
+      "a negative time limit of the whole request",
+      { timeouts: { request: { nanos: -1 } } },
+      "timeouts.request: is negative, expected 0 or more",
+    ],
+    [
+      "a long name with a space",
+      { tools: [{ tool: { case: "function", value: { name: ` ${"n".repeat(48)}` } } }] },
+      `tools[0].function.name: expected 1 to 128 letters, digits, "_" or "-", found " ${"n".repeat(47)}…"`,
+    ],
+    [
+      "a name of 48 characters with a space",
+      { tools: [{ tool: { case: "function", value: { name: ` ${"n".repeat(47)}` } } }] },
+      `tools[0].function.name: expected 1 to 128 letters, digits, "_" or "-", found " ${"n".repeat(47)}"`,
+    ],
+    [
+      "parameters that are null",
+      { tools: [{ tool: { case: "function", value: { name: "f", parametersJson: "null" } } }] },
+      "tools[0].function.parameters_json: expected the text of a JSON object, found null",
+    ],
+    [
+      "parameters that end early",
+      { tools: [{ tool: { case: "function", value: { name: "f", parametersJson: "[" } } }] },
+      "tools[0].function.parameters_json: expected the text of a JSON object, found 1 characters that are not JSON",
     ],
     [
       "a hosted tool without its definition",

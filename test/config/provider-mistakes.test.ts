@@ -22,6 +22,11 @@ const keys: readonly [what: string, key: string, problem: string][] = [
   ["an en dash", "sk–very-secret", "found U+2013 as its character 3, which keys do not have"],
   ["quotes", '"sk-very-secret"', "found one in quotes; write it without them"],
   ["Bearer in front", "Bearer sk-very-secret", 'found "Bearer" in front of it; write the key alone'],
+  [
+    "a name in front",
+    "GEMINI_API_KEY=very-secret",
+    "found the name of a variable in front of it; write the key alone",
+  ],
   ["a space", "sk very-secret", "found spaces or line breaks in it"],
 ];
 
@@ -31,6 +36,12 @@ describe("a key that cannot be one", () => {
     await expect(refusal).rejects.toThrow(/^the configuration is wrong: ANTHROPIC_API_KEY: expected/);
     await expect(refusal).rejects.toThrow(problem);
     await expect(refusal).rejects.not.toThrow("very-secret");
+  });
+
+  it.each(["$MY_KEY", `\${MY_KEY}`])("is refused in a variable that names another one, %s", async (key) => {
+    await expect(loadConfig({ environment: { ANTHROPIC_API_KEY: key } })).rejects.toThrow(
+      "ANTHROPIC_API_KEY: expected a key, found the name of a variable, which nothing replaced",
+    );
   });
 
   it.each(keys)("is refused in the file, because of %s", async (_, key, problem) => {

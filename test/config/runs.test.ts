@@ -34,6 +34,12 @@ describe("the section runs of a configuration", () => {
     expect(await problem("runs: { allow_unstored_continuation: 1 }")).toContain("true or false");
   });
 
+  it("says how long reasoning is kept of responses that are not stored", async () => {
+    expect((await load("runs: { keep_unstored_reasoning: 10m }")).keepUnstoredMs).toBe(600_000);
+    expect((await load("runs: { keep_unstored_reasoning: 0 }")).keepUnstoredMs).toBe(0);
+    expect(await problem("runs: { keep_unstored_reasoning: soon }")).toContain("a duration");
+  });
+
   it("keeps runs in memory if it is left out", async () => {
     const expected = {
       store: { kind: "memory", maxBytes: 67_108_864 },

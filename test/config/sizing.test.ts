@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { getDefaultMemorySize } from "../../src/config/runs.ts";
 import { getMaxAnswerBytes, getMemoryLimits, MemoryAccount } from "../../src/core/memory-account.ts";
-import { getHeapLimits } from "../../src/server/base/memory-limits.ts";
+import { getHeapLimits } from "../../src/server/base/limits.ts";
 
 const MIB = 1024 * 1024;
 

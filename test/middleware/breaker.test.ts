@@ -109,6 +109,23 @@ describe("Breaker", () => {
     expect(breaker.waitMs).toBe(5000);
   });
 
+  it("is decided by each call once, and only while it is half open", () => {
+    const { clock, states, breaker, make } = halfOpened();
+    const [late, probe] = [breaker.admit(), breaker.admit()];
+    expect(states).toEqual(["open", "half_open"]);
+    probe.end("failure");
+    late.begin();
+    expect(states).toEqual(["open", "half_open", "open"]);
+    clock.now += 5000;
+    const next = breaker.admit();
+    next.begin();
+    make("failure", "failure", "failure", "failure");
+    clock.now += 5000;
+    breaker.admit();
+    next.begin();
+    expect(states.slice(3)).toEqual(["half_open", "closed", "open", "half_open"]);
+  });
+
   it("does not count the failures of calls that began before it opened", () => {
     const { clock, breaker, make } = breakerAt();
     const early = breaker.admit();

@@ -237,5 +237,8 @@ describe("requestKey()", () => {
     const toKey = (metadata: Record<string, string>) => requestKey(create(RequestSchema, { metadata }));
     expect(toKey({ a: "1", b: "2" })).toBe(toKey({ b: "2", a: "1" }));
     expect(toKey({ a: "1", b: "2" })).not.toBe(toKey({ a: "2", b: "1" }));
+    const orders = ["abc", "acb", "bac", "bca", "cab", "cba"];
+    const keys = orders.map((order) => toKey(Object.fromEntries([...order].map((name) => [name, name]))));
+    expect(new Set(keys).size).toBe(1);
   });
 });

@@ -178,10 +178,32 @@ describe("createCircuitBreaker() around a stream", () => {
   });
 });
 
+describe("the observer of createCircuitBreaker()", () => {
+  it("learns when a circuit opens, and of the calls that it refuses", async () => {
+    const seen: unknown[] = [];
+    const observer = {
+      circuit: (target: unknown, state: unknown) => seen.push([target, state]),
+      refused: (target: unknown, reason: unknown) => seen.push([target, reason]),
+    };
+    const one = new ScriptedAdapter("one", { failures: [new ServerError("down", { provider: "one" })] });
+    const middleware = [createCircuitBreaker({ minCalls: 1, observer })];
+    const client = new Client({ providers: { one }, middleware });
+    await toFailure(client.complete(requestFor("m")));
+    await toFailure(client.complete(requestFor("m")));
+    const target = { provider: "one", model: "m" };
+    expect(seen).toEqual([
+      [target, "open"],
+      [target, "circuit_breaker"],
+    ]);
+  });
+});
+
 describe("the options of createCircuitBreaker()", () => {
   it.each([
     [{ failureRatio: 2 }, "the circuit breaker's failureRatio is 2; expected a number above 0 and at most 1"],
     [{ window: 0 }, "the circuit breaker's window is 0; expected a number above 0"],
+    [{ minCalls: 0 }, "the circuit breaker's minCalls is 0; expected a number above 0"],
+    [{ openFor: -1 }, "the circuit breaker's openFor is -1; expected a number above 0"],
   ])("are refused with their range: %o", (options, problem) => {
     expect(() => createCircuitBreaker(options)).toThrow(new ConfigurationError(problem));
   });

@@ -21,6 +21,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { MiddlewareMethods } from "../../src/client/middleware.ts";
 import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
 import { MAX_ATTEMPTS, withAttempts } from "../../src/middleware/attempts.ts";
+import { DEFAULT_FALLBACK_KINDS, fallbackKinds } from "../../src/middleware/fallback.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
@@ -346,5 +347,27 @@ describe("a target that is not registered", () => {
     expect(error).toBeInstanceOf(InvalidRequestError);
     expect(error.cause).toMatchObject({ kindName: "SERVER" });
     await client.close();
+  });
+});
+
+describe("the kinds of errors", () => {
+  it("after which another target may be tried are all but those that no target changes", () => {
+    const excluded = ["UNSPECIFIED", "ABORT", "INTERNAL"];
+    const kinds = Object.keys(ErrorKind).filter((name) => Number.isNaN(Number(name)));
+    expect([...fallbackKinds].sort()).toEqual(kinds.filter((kind) => !excluded.includes(kind)).sort());
+  });
+
+  it("after which one is tried by default say something about the provider", () => {
+    expect(DEFAULT_FALLBACK_KINDS).toEqual([
+      "PROVIDER",
+      "AUTHENTICATION",
+      "ACCESS_DENIED",
+      "NOT_FOUND",
+      "RATE_LIMIT",
+      "SERVER",
+      "QUOTA_EXCEEDED",
+      "NETWORK",
+      "STREAM",
+    ]);
   });
 });

@@ -122,7 +122,7 @@ describe.each(calls)("createRateLimit() around %s", (_kind, call) => {
   });
 
   it("does not let a call wait beyond its caller's deadline", async () => {
-    const { client } = scripted([createRateLimit({ requestsPerMinute: 1 })]);
+    const { client } = scripted([createRateLimit({ requestsPerMinute: 1, maxWait: 3600 })]);
     await call(client, request(1));
     const error = await toFailure(call(client, request(1), { deadline: performance.now() + 5000 }));
     expect(error).toBeInstanceOf(RateLimitError);
@@ -204,6 +204,30 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
     expect(one.requests).toHaveLength(3);
   });
 
+  it("prefers the prices of the provider to those of the model's owner", async () => {
+    const resold = createCatalog({
+      models: [
+        { id: "m", provider: "maker", prices: { input: 100, output: 200 } },
+        { id: "m", provider: "one", prices: { input: 1, output: 2 } },
+      ],
+    });
+    expect(resold.getModelInfo("m")?.provider).toBe("maker");
+    const budget = createBudget({ window: "month", usd: 0.000028, catalog: resold });
+    const client = new Client({ providers: { one: new ScriptedAdapter("one") }, middleware: [budget] });
+    for (let count = 0; count < 3; count += 1) await call(client, request(2));
+    expect(await toFailure(call(client, request(3)))).toBeInstanceOf(QuotaExceededError);
+  });
+
+  it("does not count the request of a call that was not sent", async () => {
+    const inner = createRateLimit({ tokensPerMinute: 100, maxWait: 0 });
+    const { client, one } = scripted([createBudget({ window: "month", requests: 2 }), inner]);
+    await call(client, request(10));
+    expect(await toFailure(call(client, request(900)))).toBeInstanceOf(RateLimitError);
+    await call(client, request(10));
+    expect(await toFailure(call(client, request(10)))).toBeInstanceOf(QuotaExceededError);
+    expect(one.requests).toHaveLength(2);
+  });
+
   it("refuses a model without a price, unless configured to allow that", async () => {
     const { client } = scripted([createBudget({ window: "day", usd: 1, catalog })]);
     const error = await toFailure(call(client, { ...request(1), model: "unknown" }));
@@ -225,6 +249,61 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
     const { client } = scripted([createBudget({ window: "month", tokens: 50 })], { failures });
     for (let count = 0; count < 5; count += 1) await toFailure(call(client, request(40)));
     await call(client, request(40));
+  });
+});
+
+describe("an observer", () => {
+  it("learns of each refused call, and by what", async () => {
+    const refused: unknown[] = [];
+    const observer = { refused: (target: unknown, reason: unknown) => refused.push([target, reason]) };
+    const target = { provider: "one", model: "m" };
+    const limit = scripted([createRateLimit({ requestsPerMinute: 1, maxWait: 0, observer })]);
+    await limit.client.complete(request(1));
+    expect((await toFailure(limit.client.complete(request(1)))).message).toContain(
+      "the limit of 1 request per",
+    );
+    const budget = scripted([createBudget({ window: "day", requests: 1, observer })]);
+    await budget.client.complete(request(1));
+    expect((await toFailure(budget.client.complete(request(1)))).message).toContain(
+      "the budget of 1 request per",
+    );
+    expect(refused).toEqual([
+      [target, "rate_limit"],
+      [target, "budget"],
+    ]);
+  });
+});
+
+describe("the message of a refusal", () => {
+  it("names a model of any length by 128 characters", async () => {
+    const { client } = scripted([createBudget({ window: "day", usd: 1, catalog })]);
+    const { message } = await toFailure(client.complete({ ...request(1), model: "x".repeat(500) }));
+    expect(message).toContain(`the price of one, ${"x".repeat(123)} is unknown;`);
+  });
+
+  it.each([
+    [{ requestsPerMinute: 0 }, "the rate limit's requestsPerMinute is 0; expected at least 1"],
+    [{ tokensPerMinute: Infinity }, "the rate limit's tokensPerMinute is Infinity; expected at least 1"],
+    [{}, "a rate limit needs requestsPerMinute, tokensPerMinute or both"],
+    [{ requestsPerMinute: 1, maxWait: 3601 }, "the rate limit's maxWait is 3601; expected 0 to 3600 seconds"],
+    [{ requestsPerMinute: 1, maxWait: -1 }, "the rate limit's maxWait is -1; expected 0 to 3600 seconds"],
+    [{ requestsPerMinute: 1, maxQueue: -1 }, "the rate limit's maxQueue is -1; expected 0 or more"],
+  ])("of the options %j of a rate limit is %j", (options, message) => {
+    expect(() => createRateLimit(options)).toThrow(new ConfigurationError(message));
+  });
+
+  it.each([
+    [{ usd: 1_000_001 }, "the budget's usd is 1000001; expected above 0 and at most 1000000"],
+    [{ tokens: 0 }, `the budget's tokens is 0; expected above 0 and at most ${Number.MAX_SAFE_INTEGER}`],
+    [{}, "a budget needs requests, tokens, usd or several of them"],
+  ])("of the options %j of a budget is %j", (limits, message) => {
+    expect(() => createBudget({ window: "day", ...limits })).toThrow(new ConfigurationError(message));
+  });
+
+  it("is none at the bounds", () => {
+    createRateLimit({ requestsPerMinute: 1, tokensPerMinute: 1, maxWait: 3600, maxQueue: 0 });
+    createRateLimit({ requestsPerMinute: 1, maxWait: 0 });
+    createBudget({ window: "day", usd: 1_000_000, tokens: Number.MAX_SAFE_INTEGER, requests: 1 });
   });
 });
 

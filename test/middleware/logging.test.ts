@@ -7,12 +7,15 @@ import {
   createRetry,
   imagePart,
   type LoggingOptions,
+  type Middleware,
   reasoningPart,
+  ServerError,
   systemMessage,
   toolResult,
   userMessage,
 } from "outrigger";
-import { afterEach, describe, expect, it } from "vitest";
+import { create, UsageSchema } from "outrigger/proto";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, getEvents, requestFor, toFailure } from "./support/providers.ts";
@@ -114,6 +117,54 @@ describe.each(calls)("createLogging() around %s", (kind, call) => {
       { role: "user", text: "my ######" },
     ]);
     await client.close();
+  });
+
+  it("logs a duration with one decimal, the cost, and the usage of a failure", async () => {
+    const { entries, logging } = logged();
+    let now = 1000;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
+    const usage = create(UsageSchema, {
+      inputTokens: 7,
+      outputTokens: 8,
+      totalTokens: 15,
+      costNanoUsd: 1_500_000_000n,
+    });
+    const failures = [new ServerError("down", { provider: "one", usage, httpStatusCode: 500 })];
+    const one = new ScriptedAdapter("one", { failures });
+    const priced: Middleware = async (request, next) => {
+      now += 12.34;
+      return { ...(await next(request)), usage };
+    };
+    const client = new Client({ providers: { one }, middleware: [logging, priced] });
+    await toFailure(call(client, requestFor("m")));
+    await call(client, requestFor("m"));
+    const facts = { inputTokens: 7, outputTokens: 8, costUsd: 1.5, durationMs: 12.3 };
+    expect(entries).toMatchObject([
+      { ...facts, errorKind: "SERVER", httpStatus: 500 },
+      { ...facts, finishReason: "STOP" },
+    ]);
+    for (const entry of entries) expect(entry).not.toHaveProperty("providerRequestId");
+  });
+
+  it("logs 2,000 characters by default, and no key that the limit cuts", async () => {
+    const { entries, logging } = logged({ include: ["messages"] });
+    const client = new Client({ providers: { one: new ScriptedAdapter("one") }, middleware: [logging] });
+    const cut = `${"a".repeat(1990)} ${SECRET}${"x".repeat(1000)}`;
+    await call(client, requestFor("m", { messages: [userMessage("first"), userMessage(cut)] }));
+    expect(entries[0]?.messages).toEqual([{ role: "user", text: `${"a".repeat(1990)} [redacted` }]);
+    await call(client, requestFor("m", { messages: [userMessage("b".repeat(1999)), userMessage("c")] }));
+    expect(entries[1]?.messages?.map(({ text }) => text.length)).toEqual([1999, 1]);
+    await call(client, requestFor("m", { messages: [userMessage("b".repeat(2001))] }));
+    expect(entries[2]?.messages?.map(({ text }) => text.length)).toEqual([2000]);
+  });
+
+  it("counts messages without a text, so that their number is bounded", async () => {
+    const { entries, logging } = logged({ include: ["messages"], maxTextLength: 2 });
+    const client = new Client({ providers: { one: new ScriptedAdapter("one") }, middleware: [logging] });
+    const messages = [userMessage("a"), assistantMessage(""), assistantMessage(""), userMessage("")];
+    await call(client, requestFor("m", { messages }));
+    expect(entries[0]?.messages).toHaveLength(2);
   });
 
   it("does not let a log that throws fail the call", async () => {

@@ -3,6 +3,7 @@ import { accumulate, attemptsOf, Client, ConfigurationError, createFallback, cre
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { MiddlewareMethods } from "../../src/client/middleware.ts";
 import { InternalError, InvalidRequestError, ServerError } from "../../src/core/errors.ts";
+import type { MiddlewareObserver } from "../../src/middleware/observer.ts";
 import { refusal } from "../../src/middleware/refusals.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
@@ -66,6 +67,23 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     expect(getEventListeners(controller.signal, "abort")).toEqual([]);
     expect(listAsked(simulator())).toHaveLength(1);
     await client.close();
+  });
+
+  it("sends a call again only after its wait, of which the observer learns before", async () => {
+    const retries: unknown[] = [];
+    const observer: MiddlewareObserver = {
+      retry: ({ model }, { kindName }, delay) => void retries.push([model, kindName, delay]),
+    };
+    const one = new ScriptedAdapter("one", { failures: [new ServerError("down", { provider: "one" })] });
+    const middleware = [createRetry({ baseDelay: 60, jitter: false, observer })];
+    const client = new Client({ providers: { one }, middleware });
+    const controller = new AbortController();
+    const failure = toFailure(call(client, requestFor("m"), { signal: controller.signal }));
+    await vi.waitFor(() => expect(retries).toEqual([["m", "SERVER", 60]]), { timeout: 10_000 });
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+    expect(one.requests).toHaveLength(1);
+    controller.abort();
+    expect((await failure).kindName).toBe("ABORT");
   });
 
   it("retries up to its budget when many calls fail", async () => {

@@ -22,10 +22,7 @@ import { root } from "../clients/runner/client.ts";
 import { build, run } from "../clients/runner/process.ts";
 import { programFiles, runPrograms } from "./programs.ts";
 
-interface Manifest {
-  readonly version: string;
-  readonly devDependencies: Readonly<Record<string, string>>;
-}
+type Versions = Readonly<Record<string, string>>;
 
 /** The steps that must work, in this order. Each step needs the steps before. */
 const STEPS: readonly (readonly [name: string, step: (folder: string) => Promise<void>])[] = [
@@ -45,9 +42,17 @@ const STEPS: readonly (readonly [name: string, step: (folder: string) => Promise
   ["describe the contract", describeContract],
 ];
 
-const { version, devDependencies }: Manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+const { version, devDependencies }: { readonly version: string; readonly devDependencies: Versions } =
+  JSON.parse(readFileSync(`${root}package.json`, "utf8"));
 
-const client: { readonly dependencies: Readonly<Record<string, string>> } = JSON.parse(
+const checks: { readonly peerDependencies: Versions } = JSON.parse(
+  readFileSync(`${root}tools/checks/package.json`, "utf8"),
+);
+
+/** The packages with which the project is developed. */
+const development = { ...devDependencies, ...checks.peerDependencies };
+
+const client: { readonly dependencies: Versions } = JSON.parse(
   readFileSync(`${root}clients/typescript/package.json`, "utf8"),
 );
 
@@ -104,13 +109,13 @@ async function install(folder: string): Promise<void> {
   const tarballs = (await readdir(folder)).filter((name) => name.endsWith(".tgz"));
   const packages = [
     ...tarballs.map((name) => `./${name}`),
-    ...TOOLS.map((name) => `${name}@${devDependencies[name]}`),
-    `${LIBRARY}@${devDependencies[LIBRARY]}`,
+    ...TOOLS.map((name) => `${name}@${development[name]}`),
+    `${LIBRARY}@${development[LIBRARY]}`,
   ];
   await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   await build({ file: "npm", args: ["install", ...INSTALL_FLAGS, ...packages], cwd: folder });
   const wanted = [...TOOLS, LIBRARY, ...Object.keys(client.dependencies)];
-  const others = Object.keys(devDependencies).filter((name) => !wanted.includes(name));
+  const others = Object.keys(development).filter((name) => !wanted.includes(name));
   const installed = others.filter((name) => existsSync(join(folder, "node_modules", name)));
   if (installed.length > 0) throw new Error(`a user would not have ${installed.join(", ")}`);
 }

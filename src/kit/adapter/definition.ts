@@ -36,6 +36,8 @@ export interface ProviderDefinition<Api extends string, Options> {
   readonly fields: readonly string[];
   /** Fields that an entry must have, with what they hold. */
   readonly requiredFields?: Readonly<Record<string, string>>;
+  /** Name of the provider in the shipped catalog. Absent: the catalog has none of its models. */
+  readonly catalogProvider?: string;
   /** Whether an entry works without a key: the user's servers and programs. Default false. */
   readonly needsNoKey?: boolean;
 }
@@ -44,4 +46,6 @@ export interface ProviderDefinition<Api extends string, Options> {
 export interface WireApiDefinition<Api extends string, Options> extends ProviderDefinition<Api, Options> {
   readonly baseUrl: BaseUrlForm;
   readonly environment: ProviderVariables;
+  /** Further options of an adapter that calls the simulator. */
+  readonly simulatorOptions?: Partial<Options>;
 }

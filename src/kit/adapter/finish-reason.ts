@@ -3,6 +3,7 @@ import {
   type FinishReason,
   type FinishReason_Reason,
   FinishReasonSchema,
+  FinishReason_Reason as Reason,
 } from "../../gen/outrigger/v1/response_pb.ts";
 
 /**
@@ -21,4 +22,9 @@ export function finishWordIn(value: unknown): string {
  */
 export function finishReason(reason: FinishReason_Reason, raw: string, stopSequence = ""): FinishReason {
   return create(FinishReasonSchema, { reason, raw, stopSequence });
+}
+
+/** Whether a finish reason means that the answer was cut before the model had finished it. */
+export function isStopped(reason: Reason): boolean {
+  return reason === Reason.LENGTH || reason === Reason.CONTENT_FILTER || reason === Reason.ERROR;
 }

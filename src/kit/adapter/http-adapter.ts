@@ -17,20 +17,23 @@ import {
   withTexts,
 } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
-import { getInferenceId } from "../../core/inference-id.ts";
+import { getInferenceId } from "../../core/ids.ts";
 import { yieldTurn } from "../../core/loop-turns.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
 import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../call/answer-limits.ts";
-import type { CallFacts } from "../call/call-facts.ts";
-import { boundedId } from "../call/call-facts.ts";
+import {
+  type AnswerLimits,
+  AnswerMemory,
+  answerTooLarge,
+  DEFAULT_ANSWER_LIMITS,
+} from "../call/answer-limits.ts";
+import { boundedId, type CallFacts } from "../call/call-facts.ts";
 import { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
-import { toTimeouts } from "../http/request-timeouts.ts";
-import type { HttpAnswer, HttpHeaders, HttpTransport } from "../http/transport.ts";
+import { toTimeouts } from "../http/timeouts.ts";
+import type { HttpAnswer, HttpHeaders, HttpTimeouts, HttpTransport } from "../http/transport.ts";
 import { countJsonValues } from "../json/count-values.ts";
-import { AnswerMemory } from "../stream/answer-memory.ts";
 import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { replayResponse } from "../stream/replay-response.ts";
 import { StreamWriter } from "../stream/stream-writer.ts";
@@ -85,23 +88,41 @@ export const MAX_ERROR_BYTES = 64 * 1024;
 /** Time limit for the body of a failed answer, in milliseconds: its status is already known. */
 const ERROR_BODY_TIMEOUT_MS = 5_000;
 
+/** The options that the adapters of all wire APIs have. */
+export interface HttpAdapterOptions {
+  /** Name under which the adapter is registered. Default: the name that the environment would give it. */
+  readonly name?: string | undefined;
+  /** Origin of the key, for the error if the provider refuses it: `OPENAI_API_KEY`, a field, a file. */
+  readonly keyOrigin?: string | undefined;
+  /** Base of all paths. Default: the address of the API's maker. */
+  readonly baseUrl?: string | undefined;
+  /** Further headers of every request. They replace the adapter's headers of the same name. */
+  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Time limits; those left out keep their defaults. */
+  readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Connects only to this machine and to private networks, and to no proxy. Default false. */
+  readonly localOnly?: boolean | undefined;
+  /** Folders whose files a caller may name in a `url`. Default none. */
+  readonly allowFilesUnder?: readonly string[] | undefined;
+  /** Maximum bytes of all files of a request. Default 32 MiB. */
+  readonly maxMediaBytes?: number | undefined;
+  /** Limits of each answer; those left out keep their defaults. */
+  readonly answerLimits?: Partial<AnswerLimits> | undefined;
+  /** Catalog for models and prices. Default: the Client's catalog, else the shipped one. */
+  readonly catalog?: Catalog | undefined;
+}
+
 /** Parts of an HttpAdapter. */
-export interface HttpAdapterParts {
+export interface HttpAdapterParts extends Pick<HttpAdapterOptions, "keyOrigin" | "answerLimits" | "catalog"> {
   readonly name: string;
   readonly protocol: Protocol;
   readonly transport: HttpTransport;
   /** Headers of every request, including the key. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Origin of the key, for the error if the provider refuses it. */
-  readonly keyOrigin?: string | undefined;
   /** Name of the provider in the shipped catalog. Absent: only models that a catalog adds are known. */
   readonly catalogProvider?: string | undefined;
-  /** The catalog of this adapter's calls. Default: the Client's catalog, else the shipped one. */
-  readonly catalog?: Catalog | undefined;
   /** Whether `toResponse` and the decoder price their answers themselves. Default false. */
   readonly pricesAnswers?: boolean | undefined;
-  /** Limits of each answer; those left out keep their defaults. */
-  readonly answerLimits?: Partial<AnswerLimits> | undefined;
 }
 
 /** Options of a call, with the Client's additions. */
@@ -191,7 +212,9 @@ export class HttpAdapter implements ProviderAdapter {
     const facts = this.#getFacts(request, wire, answer, options);
     const writer = new StreamWriter(facts, getToolCallIds(facts));
     const memory = new AnswerMemory(options);
-    if (!isStream(answer)) return this.#replay(answer, facts, writer, memory);
+    // Any content type that is not JSON counts as a stream of events.
+    if (answer.headers.get("content-type")?.includes("json"))
+      return this.#replay(answer, facts, writer, memory);
     const decoder = this.#protocol.createDecoder(facts, writer);
     return decodeStream(answer.body, decoder, writer, {
       release: () => answer.release(),
@@ -307,9 +330,4 @@ async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined):
 
 function getToolCallIds({ inferenceId, request }: CallFacts): ToolCallIdAllocator {
   return new ToolCallIdAllocator(inferenceId, request.messages);
-}
-
-/** Whether the answer is an event stream. Any content type that is not JSON counts as one. */
-function isStream({ headers }: HttpAnswer): boolean {
-  return !(headers.get("content-type") ?? "").includes("json");
 }

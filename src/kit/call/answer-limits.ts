@@ -1,4 +1,6 @@
 /** Limits on the size of an answer: a provider that never stops, or is not one, must not exhaust the process. */
+
+import type { CallOptions } from "../../core/adapter.ts";
 import { StreamError } from "../../core/errors.ts";
 import { getMaxAnswerBytes } from "../../core/memory-account.ts";
 
@@ -42,4 +44,40 @@ export function answerTooLarge(limit: keyof AnswerLimits, max: number): StreamEr
   return new StreamError(`the provider's answer has more than ${max} ${unit}, the limit ${setting}`, {
     retryable: false,
   });
+}
+
+/**
+ * The memory of one answer, which grows with the answer. It belongs to the call, and is given back early if the answer
+ * fails.
+ */
+export class AnswerMemory {
+  readonly #options: Pick<CallOptions, "memory" | "signal">;
+  #bytes = 0;
+
+  constructor(options: Pick<CallOptions, "memory" | "signal">) {
+    this.#options = options;
+  }
+
+  /**
+   * Takes memory so that the answer has that many bytes. Returns a promise only if it has to wait.
+   * @throws RateLimitError, at once or by the promise.
+   */
+  grow(bytes: number): Promise<void> | undefined {
+    const { memory, signal } = this.#options;
+    const more = bytes - this.#bytes;
+    if (memory === undefined || more <= 0) return undefined;
+    const waiting = memory.reserve(more, signal);
+    if (waiting !== undefined) return waiting.then(() => this.#note(bytes));
+    return this.#note(bytes);
+  }
+
+  /** Gives the memory back, for an answer that nobody gets. */
+  release(): void {
+    this.#options.memory?.give(this.#bytes);
+    this.#bytes = 0;
+  }
+
+  #note(bytes: number): undefined {
+    this.#bytes = bytes;
+  }
 }

@@ -1,4 +1,7 @@
-import { InternalError, type SDKError } from "../../core/errors.ts";
+import { Readable, type Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { AbortError, InternalError, SDKError, StreamError } from "../../core/errors.ts";
+import { closeAtOnce } from "../../core/item-iterator.ts";
 import { inMicrotask } from "./microtask.ts";
 
 /** Number of unread bytes at which the provider's socket is paused. */
@@ -117,5 +120,57 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
       this.#source.resume();
     }
     return whole;
+  }
+}
+
+/** Content encodings that are decoded although no request asks for them: some servers and proxies ignore that. */
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
+  ["gzip", createGunzip],
+  ["x-gzip", createGunzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
+]);
+
+/** Returns the content encoding of an answer, normalised: `identity` if the header is absent or empty. */
+export function getContentEncoding(header: string | undefined): string {
+  return header?.trim().toLowerCase() || "identity";
+}
+
+/** Whether bodies of an encoding can be read. */
+export function isDecodable(encoding: string): boolean {
+  return encoding === "identity" || DECODERS.has(encoding);
+}
+
+/**
+ * Returns a body without its encoding. The reader pulls the decompression, so that a small body that expands to a large
+ * one takes no more memory than the reader allows. An unknown encoding gives an empty body.
+ * @throws StreamError if the bytes do not match the encoding, and the errors of reading the body.
+ */
+export function decodedBody(body: AsyncIterable<Uint8Array>, encoding: string): AsyncIterable<Uint8Array> {
+  if (encoding === "identity") return body;
+  const decoder = DECODERS.get(encoding)?.();
+  if (decoder === undefined) return emptyBody();
+  return decompressed(body, decoder);
+}
+
+async function* emptyBody(): AsyncGenerator<Uint8Array> {}
+
+function decompressed(body: AsyncIterable<Uint8Array>, decoder: Transform): AsyncIterable<Uint8Array> {
+  const source = Readable.from(body, { objectMode: false });
+  // The error ends a pending read, and closes the body.
+  const abort = () => source.destroy(new AbortError("the reader stopped before the end of the answer"));
+  return closeAtOnce(pipedThrough(source, decoder), () => void abort());
+}
+
+async function* pipedThrough(source: Readable, decoder: Transform): AsyncGenerator<Uint8Array> {
+  source.on("error", (error) => decoder.emit("error", error));
+  try {
+    for await (const chunk of source.pipe(decoder)) yield chunk as Uint8Array;
+  } catch (error) {
+    throw error instanceof SDKError
+      ? error
+      : new StreamError("the answer's content encoding is invalid", { cause: error });
+  } finally {
+    source.destroy();
   }
 }

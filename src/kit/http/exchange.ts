@@ -1,11 +1,10 @@
 import type { Dispatcher } from "undici";
 import { AbortError, NetworkError, type SDKError, StreamError } from "../../core/errors.ts";
 import { toAbortError } from "./abort.ts";
-import { HttpBody } from "./body.ts";
+import { type BodySource, decodedBody, getContentEncoding, HttpBody, isDecodable } from "./body.ts";
 import type { Connector } from "./connector.ts";
-import { decodedBody, getContentEncoding, isDecodable } from "./content-encoding.ts";
 import { type ExchangePhase, toHttpError, toRequestTimeout, toSilenceTimeout } from "./error.ts";
-import { createHeaders, type HeaderRecord, type HttpHeaders } from "./headers.ts";
+import { type HeaderRecord, type HttpHeaders, ReceivedHeaders } from "./headers.ts";
 import type { HttpTimeouts } from "./timeouts.ts";
 
 /** The answer to one request, once its head has arrived. Read its body, or destroy it. */
@@ -33,6 +32,8 @@ export interface HttpAnswer {
   release(): void;
 }
 
+const NO_HEADERS: HttpHeaders = new ReceivedHeaders({});
+
 /** How long a released answer may take to end, in milliseconds: a round trip and a margin. */
 const LINGER_MS = 500;
 
@@ -51,10 +52,13 @@ export interface ExchangeOptions {
  * One request and its answer: the handler that undici calls. It ends exactly once (by the last byte, a failure, a time
  * limit, the caller's signal or a reader that stops) and then holds no timer, no listener and no socket.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySource {
+  status = 0;
+  headers = NO_HEADERS;
   readonly #options: ExchangeOptions;
   readonly #head = Promise.withResolvers<HttpAnswer>();
-  readonly #body: HttpBody;
+  readonly #bytes = new HttpBody(this);
+  body: AsyncIterable<Uint8Array> = this.#bytes;
   #phase: ExchangePhase = "connecting";
   #ended = false;
   #released = false;
@@ -63,16 +67,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #requestTimer: NodeJS.Timeout | undefined;
   #silenceTimer: NodeJS.Timeout | undefined;
   #request: Dispatcher.DispatchOptions | undefined;
+  /** Approximate length of the request's body, in bytes. */
   #bodyLength = 0;
   /** Whether the server may have answered without reading the request. */
   #isRefused = false;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.#body = new HttpBody({
-      resume: () => this.#resume(),
-      leave: () => this.#leave(),
-    });
   }
 
   /** Whether the exchange has ended. */
@@ -92,7 +93,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     signal?.addEventListener("abort", this.#onAbort);
     if (timeouts.requestMs > 0) this.#requestTimer = setTimeout(this.#onTimeout, timeouts.requestMs);
     this.#request = request;
-    this.#bodyLength = getLength(request.body);
+    const { body } = request;
+    this.#bodyLength = typeof body === "string" || body instanceof Uint8Array ? body.length : 0;
     dispatcher.dispatch(request, this);
     return this.#head.promise;
   }
@@ -117,20 +119,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#isRefused = status >= 300 && this.#bodyLength > READ_BY_SERVERS;
     // These are views on the first read, and would keep its 64 KiB for as long as the answer lasts.
     controller.rawHeaders = null;
-    const headers = createHeaders(fields);
-    const encoding = getContentEncoding(headers.get("content-encoding"));
+    this.status = status;
+    this.headers = new ReceivedHeaders(fields);
+    const encoding = getContentEncoding(this.headers.get("content-encoding"));
     // The status of a failed answer says enough, even if its body cannot be read.
     if (status < 300 && !isDecodable(encoding)) return this.#cancel(this.#encodedError(encoding));
+    this.body = decodedBody(this.#bytes, encoding);
     this.#phase = "reading";
     const { betweenBytesMs } = this.#options.timeouts;
     if (betweenBytesMs > 0) this.#silenceTimer = setTimeout(this.#onSilence, betweenBytesMs);
-    this.#head.resolve(this.#toAnswer(status, headers));
+    this.#head.resolve(this);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return;
     this.#silenceTimer?.refresh();
-    if (this.#released || !this.#body.push(chunk)) return;
+    if (this.#released || !this.#bytes.push(chunk)) return;
     controller.pause();
     this.#connector?.hold();
   }
@@ -140,7 +144,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // A server that answered before it had read the request may never read it, and the next request would wait behind it.
     if (this.#isRefused || this.#connector?.hasUnsent === true) this.#connector?.retire();
     this.#end();
-    this.#body.end();
+    this.#bytes.end();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
@@ -160,22 +164,26 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!this.#controller?.paused) this.#fail(toSilenceTimeout(this.#options));
   };
 
-  #leave(): void {
+  destroy(): void {
+    this.#cancel(new AbortError("the answer was destroyed"));
+  }
+
+  leave(): void {
     if (!this.#released && !this.#ended)
       this.#cancel(new AbortError("the reader stopped before the end of the answer"));
   }
 
-  #release(): void {
+  release(): void {
     if (this.#ended) return;
     this.#released = true;
     this.#stopWatching();
     this.#requestTimer = setTimeout(this.#onTimeout, LINGER_MS).unref();
-    this.#body.drop();
+    this.#bytes.drop();
     this.#connector?.go();
     if (this.#controller?.paused) this.#controller.resume();
   }
 
-  #resume(): void {
+  resume(): void {
     this.#silenceTimer?.refresh();
     this.#controller?.resume();
     // Earlier bytes come first and may pause the answer again; otherwise they would all be joined with the new ones.
@@ -185,14 +193,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Ends the exchange. The reader sees no more of the answer. */
   #cancel(error: SDKError): void {
     if (this.#ended) return;
-    this.#body.drop();
+    this.#bytes.drop();
     this.#fail(error);
   }
 
   #fail(error: SDKError): void {
     const controller = this.#controller;
     this.#end();
-    this.#body.fail(error);
+    this.#bytes.fail(error);
     this.#head.reject(error);
     if (controller !== undefined) controller.abort(error);
     else this.#connector?.giveUp(error);
@@ -216,16 +224,32 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
   }
 
-  #toAnswer(status: number, headers: HttpHeaders): HttpAnswer {
-    const body = decodedBody(this.#body, getContentEncoding(headers.get("content-encoding")));
-    return {
-      status,
-      headers,
-      body,
-      text: (maxBytes, reserve) => readText({ body, headers, maxBytes, reserve, peer: this.#options.peer }),
-      destroy: () => this.#cancel(new AbortError("the answer was destroyed")),
-      release: () => this.#release(),
-    };
+  /** Without the byte order mark; invalid bytes become U+FFFD. */
+  async text(maxBytes: number, reserve?: (bytes: number) => Promise<void> | undefined): Promise<string> {
+    // The length of an encoded body says nothing about its text.
+    const announced = this.body === this.#bytes ? Number(this.headers.get("content-length") ?? 0) : 0;
+    let utf8: InstanceType<typeof TextDecoder> | undefined;
+    let text = "";
+    let bytes = 0;
+    for await (const chunk of this.body) {
+      bytes += chunk.byteLength;
+      if (Math.max(bytes, announced) > maxBytes) throw this.#tooLarge(maxBytes);
+      const waiting = reserve?.(Math.max(bytes, announced));
+      if (waiting !== undefined) await waiting;
+      // Decoded piece by piece, so that the bytes and their text are never both whole in memory.
+      if (bytes === announced && utf8 === undefined) text = WHOLE_TEXT.decode(chunk);
+      else {
+        utf8 ??= new TextDecoder();
+        text += utf8.decode(chunk, { stream: true });
+      }
+    }
+    return utf8 === undefined ? text : text + utf8.decode();
+  }
+
+  #tooLarge(maxBytes: number): StreamError {
+    const { peer } = this.#options;
+    const message = `the answer of ${peer} is larger than ${maxBytes} bytes, the limit max_answer_bytes`;
+    return new StreamError(message, { retryable: false });
   }
 
   #encodedError(encoding: string): NetworkError {
@@ -237,54 +261,5 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Returns the approximate length of a body in bytes. */
-function getLength(body: Dispatcher.DispatchOptions["body"]): number {
-  return typeof body === "string" || body instanceof Uint8Array ? body.length : 0;
-}
-
 /** Decodes whole texts, so it keeps no state between them. */
 const WHOLE_TEXT = new TextDecoder();
-
-/** A body that is to be read whole. */
-interface WholeBody {
-  readonly body: AsyncIterable<Uint8Array>;
-  readonly headers: HttpHeaders;
-  readonly maxBytes: number;
-  /** Takes memory until the body has that many bytes, before they are held. */
-  readonly reserve?: ((bytes: number) => Promise<void> | undefined) | undefined;
-  /** Host and port, for the error. */
-  readonly peer: string;
-}
-
-/**
- * Reads a whole body as UTF-8, without its byte order mark; invalid bytes become U+FFFD. Throws StreamError, not
- * retryable, if it is larger than `maxBytes`: by its content-length with the first bytes, else by the bytes so far.
- */
-async function readText({ body, headers, maxBytes, peer, reserve }: WholeBody): Promise<string> {
-  // The length of an encoded body says nothing about its text.
-  const isEncoded = getContentEncoding(headers.get("content-encoding")) !== "identity";
-  const announced = isEncoded ? 0 : Number(headers.get("content-length") ?? 0);
-  let utf8: InstanceType<typeof TextDecoder> | undefined;
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.byteLength;
-    if (Math.max(bytes, announced) > maxBytes) throw tooLarge(peer, maxBytes);
-    const waiting = reserve?.(Math.max(bytes, announced));
-    if (waiting !== undefined) await waiting;
-    // Decoded piece by piece, so that the bytes and their text are never both whole in memory.
-    if (bytes === announced && utf8 === undefined) text = WHOLE_TEXT.decode(chunk);
-    else {
-      utf8 ??= new TextDecoder();
-      text += utf8.decode(chunk, { stream: true });
-    }
-  }
-  return utf8 === undefined ? text : text + utf8.decode();
-}
-
-function tooLarge(peer: string, maxBytes: number): StreamError {
-  return new StreamError(
-    `the answer of ${peer} is larger than ${maxBytes} bytes, the limit max_answer_bytes`,
-    { retryable: false },
-  );
-}

@@ -7,29 +7,32 @@ export interface HttpHeaders extends Iterable<[name: string, value: string]> {
 /** Headers by name, each with its value or values, in the form of undici. */
 export type HeaderRecord = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Creates headers from a record. The record is not copied: only a few of the many headers of an answer are read. */
+/** Creates headers from a record. */
 export function createHeaders(record: HeaderRecord): HttpHeaders {
-  const values = Object.keys(record).every(isLowerCase) ? record : withLowerCaseNames(record);
-  const get = (name: string) => {
+  return new ReceivedHeaders(
+    Object.fromEntries(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value])),
+  );
+}
+
+/** Headers over a record that is not copied: only a few of the many headers of an answer are read. */
+export class ReceivedHeaders implements HttpHeaders {
+  readonly #values: HeaderRecord;
+
+  /** @param values By names in lower case, as undici gives them. */
+  constructor(values: HeaderRecord) {
+    this.#values = values;
+  }
+
+  get(name: string): string | undefined {
     const key = name.toLowerCase();
-    return Object.hasOwn(values, key) ? joinValues(values[key]) : undefined;
-  };
-  return { get, [Symbol.iterator]: () => listEntries(values) };
-}
+    return Object.hasOwn(this.#values, key) ? joinValues(this.#values[key]) : undefined;
+  }
 
-/** Whether a name is in lower case, as names from undici are. */
-function isLowerCase(name: string): boolean {
-  return name === name.toLowerCase();
-}
-
-function withLowerCaseNames(record: HeaderRecord): HeaderRecord {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-function* listEntries(record: HeaderRecord): Generator<[name: string, value: string]> {
-  for (const [name, values] of Object.entries(record)) {
-    const value = joinValues(values);
-    if (value !== undefined) yield [name, value];
+  *[Symbol.iterator](): Generator<[name: string, value: string]> {
+    for (const [name, values] of Object.entries(this.#values)) {
+      const value = joinValues(values);
+      if (value !== undefined) yield [name, value];
+    }
   }
 }
 

@@ -1,4 +1,6 @@
+import type { Duration } from "@bufbuild/protobuf/wkt";
 import { ConfigurationError } from "../../core/errors.ts";
+import type { Timeouts } from "../../gen/outrigger/v1/request_pb.ts";
 
 /** Time limits of one exchange over HTTP, in milliseconds. 0 switches a limit off. */
 export interface HttpTimeouts {
@@ -47,4 +49,23 @@ export function layTimeouts(limits: Partial<HttpTimeouts> | undefined, base: Htt
 function checkLimit(name: keyof HttpTimeouts, limit: number): number {
   if (limit >= 0) return Math.min(limit, LONGEST_TIMER_MS);
   throw new ConfigurationError(`the time limit ${name} is ${limit}; expected 0 (off) or more milliseconds`);
+}
+
+/** Returns the limits that a request sets, in milliseconds; undefined if it sets none. */
+export function toTimeouts(timeouts: Timeouts | undefined): Partial<HttpTimeouts> | undefined {
+  if (timeouts === undefined) return undefined;
+  const { connect, request, betweenBytes } = timeouts;
+  return {
+    ...(connect === undefined ? {} : { connectMs: toMilliseconds(connect) }),
+    ...(request === undefined ? {} : { requestMs: toMilliseconds(request) }),
+    ...(betweenBytes === undefined ? {} : { betweenBytesMs: toMilliseconds(betweenBytes) }),
+  };
+}
+
+/**
+ * Converts a duration to milliseconds. Rounds up, since a limit of less than a millisecond is still a limit; 0 stays 0,
+ * which means none.
+ */
+export function toMilliseconds({ seconds, nanos }: Duration): number {
+  return Math.ceil(Number(seconds) * 1000 + nanos / 1e6);
 }

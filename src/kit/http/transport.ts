@@ -80,20 +80,19 @@ const DEFAULT_KEEP_ALIVE_MS = 4_000;
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const base = parseBaseUrl(options.baseUrl);
   const peer = getPeer(base);
+  const { origin } = base;
+  const join = createUrlJoiner(base);
   const timeouts = layTimeouts(options.timeouts, DEFAULT_HTTP_TIMEOUTS);
-  const defaults = { "user-agent": options.userAgent ?? "outrigger", "accept-encoding": "identity" };
+  const userAgent = options.userAgent ?? "outrigger";
   const dispatcher = openDispatcher(base, timeouts, options);
 
   const send = (method: "GET" | "POST" | "DELETE", path: string, request: HttpGetOptions, body: Body) => {
     const limits = layTimeouts(request.timeouts, timeouts);
+    const headers: Record<string, string> = { "user-agent": userAgent, "accept-encoding": "identity" };
+    // In lower case, so that a caller's `User-Agent` replaces the default.
+    for (const name in request.headers) headers[name.toLowerCase()] = request.headers[name] ?? "";
     const exchange = new Exchange({ peer, timeouts: limits, signal: request.signal });
-    return exchange.run(dispatcher, {
-      origin: base.origin,
-      path: joinUrl(base, path),
-      method,
-      headers: mergeHeaders(defaults, request.headers),
-      body,
-    });
+    return exchange.run(dispatcher, { origin, path: join(path), method, headers, body });
   };
 
   return {
@@ -127,16 +126,6 @@ function atLeastOne(name: string, value: number): number {
   throw new ConfigurationError(`the transport's ${name} is ${value}; expected at least 1`);
 }
 
-/** Merges headers under lower-case names, so that a caller's `User-Agent` replaces the default. */
-function mergeHeaders(
-  defaults: Readonly<Record<string, string>>,
-  overrides: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const merged: Record<string, string> = { ...defaults };
-  for (const [name, value] of Object.entries(overrides)) merged[name.toLowerCase()] = value;
-  return merged;
-}
-
 const EXPECTED = "expected an http: or https: URL, for instance https://api.example.com/v1";
 
 /**
@@ -158,14 +147,18 @@ export function parseBaseUrl(baseUrl: string): URL {
 }
 
 /**
- * Returns the target of a request: path and query below the base URL. A slash at the end of the base or at the start of
- * `path` makes no difference. A query of the base comes before the query of `path`.
+ * Returns a function that gives the target of a request: path and query below the base URL. A slash at the end of the
+ * base or at the start of the path makes no difference. A query of the base comes before the query of the path.
  */
-export function joinUrl(base: URL, path: string): string {
-  const [pathname, search] = splitOnce(path, "?");
-  const joined = `${withoutEndingSlashes(base.pathname)}/${pathname.replace(/^\/+/, "")}`;
-  const query = [base.search.slice(1), search].filter((part) => part !== "").join("&");
-  return query === "" ? joined : `${joined}?${query}`;
+export function createUrlJoiner({ pathname, search }: URL): (path: string) => string {
+  const prefix = `${pathname.replace(/(?<!\/)\/+$/, "")}/`;
+  const query = search.slice(1);
+  return (path) => {
+    const joined = prefix + path.replace(/^\/+/, "");
+    if (query === "") return joined;
+    const at = joined.indexOf("?");
+    return at < 0 ? `${joined}?${query}` : `${joined.slice(0, at)}?${query}&${joined.slice(at + 1)}`;
+  };
 }
 
 /** Returns host and port, also if the port is the scheme's default, for instance `api.example.com:443`. */
@@ -183,17 +176,6 @@ function nameText(text: string): string {
   const hostLike = /^[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{0,5})?(\/[\w./-]*)?$/i;
   const shown = text.length <= 80 && hostLike.test(text) && /[.:/]/.test(text);
   return shown ? `"${text}"` : `a text of ${text.length} characters that is no URL`;
-}
-
-function withoutEndingSlashes(text: string): string {
-  let end = text.length;
-  while (end > 0 && text[end - 1] === "/") end -= 1;
-  return text.slice(0, end);
-}
-
-function splitOnce(text: string, separator: string): [string, string] {
-  const index = text.indexOf(separator);
-  return index < 0 ? [text, ""] : [text.slice(0, index), text.slice(index + separator.length)];
 }
 
 /** Options of the connections to one provider. */

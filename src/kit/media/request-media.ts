@@ -17,6 +17,15 @@ export function createRequestMedia(
   reader: MediaReader,
   maxBytes: number = DEFAULT_MAX_REQUEST_MEDIA_BYTES,
 ): RequestMedia {
+  // Created for the first source: most requests have none.
+  let readOnce: MediaReader | undefined;
+  return (media, fieldPath) => {
+    readOnce ??= createSharedReader(reader, maxBytes);
+    return resolveMedia(media, { reader: readOnce }, fieldPath);
+  };
+}
+
+function createSharedReader(reader: MediaReader, maxBytes: number): MediaReader {
   let remaining = maxBytes;
   const files = new Map<string, Promise<Buffer>>();
   const reserve = (bytes: number, fieldPath: string) => {
@@ -27,7 +36,7 @@ export function createRequestMedia(
       `is a file of ${bytes} bytes; all files of a request may have ${maxBytes} bytes together, limits.max_request_media_bytes`,
     );
   };
-  const readOnce: MediaReader = {
+  return {
     async read(path, fieldPath) {
       const known = files.get(path);
       if (known === undefined) {
@@ -40,5 +49,4 @@ export function createRequestMedia(
       return bytes;
     },
   };
-  return (media, fieldPath) => resolveMedia(media, { reader: readOnce }, fieldPath);
 }

@@ -2,9 +2,13 @@ import type { Batches } from "../../core/batches.ts";
 import { NetworkError, type SDKError, StreamError, toSdkError, withProgress } from "../../core/errors.ts";
 import { yieldTurn } from "../../core/loop-turns.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../call/answer-limits.ts";
+import {
+  type AnswerLimits,
+  type AnswerMemory,
+  answerTooLarge,
+  DEFAULT_ANSWER_LIMITS,
+} from "../call/answer-limits.ts";
 import { countJsonValues } from "../json/count-values.ts";
-import type { AnswerMemory } from "./answer-memory.ts";
 import { SseDecoder, type SseEvent } from "./sse.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
@@ -140,12 +144,18 @@ class DecodedStream implements AsyncIterator<Batch> {
           const turn = yieldTurn();
           if (turn !== undefined) await turn;
           if (this.#isOver) break;
-          this.#push(chunk);
+          this.#bytes += chunk.byteLength;
+          const { maxBytes } = this.#limits;
+          if (this.#bytes > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
+          this.#parser.push(chunk);
         }
       } catch (thrown) {
         return this.#isOver ? DONE : this.#fail(brokenStream(thrown));
       }
-      if (this.#writer.ended) await this.#finish();
+      if (this.#writer.ended) {
+        this.#release();
+        await this.#close();
+      }
       const batch = this.#writer.take();
       if (batch.length > 0) return { done: false, value: batch };
     }
@@ -156,13 +166,6 @@ class DecodedStream implements AsyncIterator<Batch> {
     this.#error = undefined;
     await this.#close();
     return DONE;
-  }
-
-  #push(chunk: Uint8Array): void {
-    const { maxBytes } = this.#limits;
-    this.#bytes += chunk.byteLength;
-    if (this.#bytes > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
-    this.#parser.push(chunk);
   }
 
   #countEvent({ data }: SseEvent): void {
@@ -180,11 +183,6 @@ class DecodedStream implements AsyncIterator<Batch> {
     this.#parser.end();
     if (!this.#writer.ended) this.#decoder.end(this.#parser.stray);
     if (!this.#writer.ended) throw new StreamError("the provider's stream ended before its end marker");
-  }
-
-  #finish(): Promise<void> {
-    this.#release();
-    return this.#close();
   }
 
   /** Passes on the events that were written before the failure; the next read throws the failure. */

@@ -1,12 +1,15 @@
 /** Wires up the Anthropic adapter: address, headers, and the translation in this folder. */
 
-import type { Catalog } from "../../catalog/catalog.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
-import { type AdapterCallOptions, HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
-import type { AnswerLimits } from "../../kit/call/answer-limits.ts";
-import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
+import {
+  type AdapterCallOptions,
+  HttpAdapter,
+  type HttpAdapterOptions,
+  type Protocol,
+} from "../../kit/adapter/http-adapter.ts";
+import { createHttpTransport } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
@@ -19,33 +22,17 @@ import { MessagesDecoder } from "./stream.ts";
 import { canForceTools } from "./tools.ts";
 
 /** Options of an account at Anthropic, or at a server with the same Messages API. */
-export interface AnthropicAdapterOptions {
+export interface AnthropicAdapterOptions extends HttpAdapterOptions {
   /** The key, sent as `x-api-key`. A server under another `baseUrl` may need none. */
   readonly apiKey?: string | undefined;
-  /** Origin of the key, for the error if the provider refuses it: `OPENAI_API_KEY`, a field, a file. */
-  readonly keyOrigin?: string | undefined;
   /** A token, sent as `Authorization: Bearer`. If both are set, the API uses the key. */
   readonly authToken?: string | undefined;
   /** Base of all paths, without a version; a trailing `/v1` is removed. Default `https://api.anthropic.com`. */
   readonly baseUrl?: string | undefined;
-  /** Name under which the adapter is registered. Default `anthropic`. */
-  readonly name?: string | undefined;
   /** Sent as `anthropic-version`. Versions from `2026-10-21` on accept no sampling settings. Default `2023-06-01`. */
   readonly apiVersion?: string | undefined;
   /** Headers of every request, which override the adapter's; `anthropic-beta` is joined with the request's betas. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Timeouts; those left out keep their default. */
-  readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Connects only to this machine and to private networks, and to no proxy. Default false. */
-  readonly localOnly?: boolean | undefined;
-  /** Folders whose files a `url` may name. Default none. */
-  readonly allowFilesUnder?: readonly string[] | undefined;
-  /** Maximum bytes of all files of a request. Default 32 MiB. */
-  readonly maxMediaBytes?: number | undefined;
-  /** Limits of each answer; those left out keep their defaults. */
-  readonly answerLimits?: Partial<AnswerLimits> | undefined;
-  /** Catalog for models and prices. Default: the Client's catalog, else the shipped one. */
-  readonly catalog?: Catalog | undefined;
 }
 
 /** Anthropic's Messages API. */
@@ -53,20 +40,15 @@ export class AnthropicAdapter extends HttpAdapter {
   constructor(options: AnthropicAdapterOptions) {
     const name = options.name ?? PROVIDER_NAME;
     checkCredentials(name, options);
+    const { baseUrl = DEFAULT_BASE_URL, timeouts, localOnly } = options;
     super({
+      ...options,
       name,
-      catalog: options.catalog,
-      keyOrigin: options.keyOrigin,
+      protocol: createProtocol(name, options),
+      transport: createHttpTransport({ baseUrl: baseUrl.replace(/\/v1\/?$/, ""), timeouts, localOnly }),
+      headers: createHeaders(options),
       catalogProvider: PROVIDER_NAME,
       pricesAnswers: true,
-      protocol: createProtocol(name, options),
-      answerLimits: options.answerLimits,
-      transport: createHttpTransport({
-        baseUrl: withoutVersion(options.baseUrl ?? DEFAULT_BASE_URL),
-        timeouts: options.timeouts,
-        localOnly: options.localOnly,
-      }),
-      headers: createHeaders(options),
     });
   }
 
@@ -90,10 +72,6 @@ function checkCredentials(name: string, options: AnthropicAdapterOptions): void 
   if (apiKey !== undefined || authToken !== undefined) return;
   if ("apiKey" in options || "authToken" in options || baseUrl === undefined)
     throw new ConfigurationError(`provider "${name}": expected an API key or a token, found neither`);
-}
-
-function withoutVersion(baseUrl: string): string {
-  return baseUrl.replace(/\/v1\/?$/, "");
 }
 
 function createHeaders({

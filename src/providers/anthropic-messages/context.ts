@@ -1,8 +1,5 @@
-import type { ModelTraits } from "../../catalog/model-traits.ts";
-import type { ProviderModels } from "../../catalog/provider-models.ts";
 import type { Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { LossReport } from "../../kit/call/loss-report.ts";
+import type { ProviderSettings, TranslationContext } from "../../kit/adapter/request-context.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { SchemaBudget } from "../../kit/json-schema/limits.ts";
 import type { ResolvedMedia } from "../../kit/media/media.ts";
@@ -19,14 +16,10 @@ export type MediaSource = (media: Image | Document, field: string) => Promise<Re
 export type RequestBlock = Untrusted<ContentBlockParam>;
 
 /** The settings of the provider entry that the translation of a request needs. */
-export interface RequestSettings {
-  /** Name under which the provider is registered. */
-  readonly provider: string;
+export interface RequestSettings extends ProviderSettings {
   /** Version of the API, a date: the accepted fields differ. */
   readonly apiVersion: string;
   readonly media: MediaSource;
-  /** The catalog as seen by the provider. */
-  readonly models: ProviderModels;
 }
 
 /** The provider options of one request. */
@@ -39,19 +32,13 @@ export interface ProviderOptions {
   readonly autoCache: boolean;
   /** `document_citations`: whether the model cites the documents of the request. Default false. */
   readonly documentCitations: boolean;
-  /**
-   * `unsupported_tool_choice`: what to do with a forced tool choice that the model does not accept. `error` (default)
-   * refuses the request; `auto` lets the model choose, with a named tool as the only one offered.
-   */
-  readonly relaxToolChoice: boolean;
+  /** Whether an unsupported tool choice is relaxed, see `readToolChoicePolicy`. */
+  readonly relaxesToolChoice: boolean;
 }
 
 /** The context for translating one request. */
-export interface RequestContext extends RequestSettings {
-  readonly request: Request;
-  readonly traits: ModelTraits;
+export interface RequestContext extends RequestSettings, TranslationContext {
   readonly options: ProviderOptions;
-  readonly loss: LossReport;
   /** Sizes that the enforced schemas of the request have used. */
   readonly budget: SchemaBudget;
 }

@@ -1,5 +1,6 @@
 import type { WireApiDefinition } from "../../kit/adapter/definition.ts";
 import { AnthropicAdapter, type AnthropicAdapterOptions, DEFAULT_BASE_URL } from "./adapter.ts";
+import { PROVIDER_NAME } from "./context.ts";
 
 /** Anthropic's Messages API. */
 export const anthropicMessages: WireApiDefinition<"anthropic-messages", AnthropicAdapterOptions> = {
@@ -7,6 +8,7 @@ export const anthropicMessages: WireApiDefinition<"anthropic-messages", Anthropi
   createAdapter: (options) => new AnthropicAdapter(options),
   fields: ["api_version"],
   // The adapter removes "/v1" at the end.
+  catalogProvider: PROVIDER_NAME,
   baseUrl: { default: DEFAULT_BASE_URL, added: ["/v1/messages", "/messages", "/v1/models"] },
   environment: {
     provider: "anthropic",

@@ -2,11 +2,10 @@
  * Our messages -> `system` and `messages` (provider documentation: "Create a message"). The
  * same history gives the same blocks in every turn: no counters, dates or random ids.
  */
-
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
+import { ToolCallIdMapper, type ToolCallIdRule } from "../../kit/adapter/tool-call-id-mapper.ts";
 import type { LossReport } from "../../kit/call/loss-report.ts";
 import { textIn } from "../../kit/json/json.ts";
 import { getSourceText } from "../../kit/json/json-source.ts";
@@ -14,7 +13,6 @@ import type { MessageRole, TextBlockParam } from "../../wire/anthropic-messages/
 import { toAssistantContent } from "./assistant.ts";
 import type { UsedContainer } from "./container.ts";
 import type { RequestBlock, RequestContext } from "./context.ts";
-import { TOOL_CALL_ID_RULE } from "./tool-call-ids.ts";
 import { toToolResults } from "./tool-results.ts";
 import { arrangeTurns, type Turn, toTurn } from "./turns.ts";
 import { toSystemContent, toUserContent } from "./user-content.ts";
@@ -145,3 +143,10 @@ function withoutTrailingSpace(content: readonly RequestBlock[]): readonly Reques
   if (last?.type !== "text") return content;
   return [...content.slice(0, -1), { ...last, text: textIn(last.text).trimEnd() }];
 }
+
+/** Ids of tool calls that the API accepts (provider documentation: "Create a message", `tool_use`, `id`). */
+const TOOL_CALL_ID_RULE: ToolCallIdRule = {
+  pattern: /^[a-zA-Z0-9_-]+$/,
+  prefix: "toolu_",
+  length: 24,
+};

@@ -5,7 +5,8 @@
 
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { type JsonValue, parseObjectField, without } from "../../kit/json/json.ts";
+import { readBodyOptions, readToolChoicePolicy } from "../../kit/adapter/request-context.ts";
+import { type JsonValue, without } from "../../kit/json/json.ts";
 import { PROVIDER_NAME, type ProviderOptions } from "./context.ts";
 
 /** The beta that prompt caching needed before it became part of the API; a no-op since. */
@@ -25,14 +26,9 @@ const OWN_OPTIONS = [
  * name of its API.
  * @throws InvalidRequestError naming the option that is wrong.
  */
-export function readOptions({ providerOptionsJson }: Request, provider: string): ProviderOptions {
-  const name = providerOptionsJson[provider] === undefined ? PROVIDER_NAME : provider;
-  const field = `provider_options_json["${name}"]`;
-  const text = providerOptionsJson[name];
-  const options = text === undefined ? {} : parseObjectField(text, field);
-  // The called method decides whether the answer is streamed.
-  if (options.stream !== undefined)
-    throw invalidField(`${field}.stream`, "expected no `stream` here: call Stream or Complete instead");
+export function readOptions(request: Request, provider: string): ProviderOptions {
+  const found = readBodyOptions(request, provider, PROVIDER_NAME);
+  const { options, field } = found;
   const flag = (key: string, defaultValue: boolean) =>
     readFlag(options[key], defaultValue, `${field}.${key}`);
   const betas = ["beta_headers", "beta_features"].flatMap((key) =>
@@ -44,10 +40,7 @@ export function readOptions({ providerOptionsJson }: Request, provider: string):
     betas: [...new Set(betas)],
     autoCache: flag("auto_cache", true),
     documentCitations: flag("document_citations", false),
-    relaxToolChoice: readToolChoicePolicy(
-      options.unsupported_tool_choice,
-      `${field}.unsupported_tool_choice`,
-    ),
+    relaxesToolChoice: readToolChoicePolicy(found),
   };
 }
 
@@ -71,9 +64,3 @@ function readBetas(value: JsonValue | undefined, field: string): string[] {
 }
 
 const BETA_NAME = /^[\w.:-]+$/;
-
-function readToolChoicePolicy(value: JsonValue | undefined, field: string): boolean {
-  if (value === undefined || value === null || value === "error") return false;
-  if (value === "auto") return true;
-  throw invalidField(field, 'expected "error" or "auto"');
-}

@@ -3,7 +3,7 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import type { RequestBody } from "../../kit/adapter/request-context.ts";
 import { LossReport } from "../../kit/call/loss-report.ts";
 import { asJson, asObject, type JsonObject, mergeObjects, objectsIn, without } from "../../kit/json/json.ts";
 import { SchemaBudget } from "../../kit/json-schema/limits.ts";
@@ -26,13 +26,9 @@ import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
 
 /** A request in the form that is sent. */
-export interface RequestBody {
-  /** For `stringifyJson`: some members keep their exact source text. */
-  readonly body: Untrusted<MessageCreateParams>;
+export interface BetaRequestBody extends RequestBody {
   /** Names for the header `anthropic-beta`. */
   readonly betas: readonly string[];
-  /** Notes about parts of the request that were changed or left out. */
-  readonly warnings: Warning[];
 }
 
 /**
@@ -45,7 +41,7 @@ export async function toRequestBody(
   request: Request,
   streaming: boolean,
   settings: RequestSettings,
-): Promise<RequestBody> {
+): Promise<BetaRequestBody> {
   const loss = new LossReport();
   const traits = settings.models.traitsOf(request.model);
   const options = readOptions(request, settings.provider);
@@ -62,7 +58,7 @@ export async function toRequestBody(
   const body = options.autoCache ? withBreakpoints(bound) : bound;
   const { messages } = body;
   return {
-    body: { ...without(body, "messages"), messages },
+    body: asJson({ ...without(body, "messages"), messages }),
     betas: [...options.betas, ...getBindingBetas(body)],
     warnings: loss.warnings,
   };

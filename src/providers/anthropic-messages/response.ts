@@ -2,8 +2,8 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
-import { isStopped } from "../../kit/adapter/stopped-call.ts";
+import { isStopped } from "../../kit/adapter/finish-reason.ts";
+import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";

@@ -5,8 +5,8 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
-import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
-import { isStopped } from "../../kit/adapter/stopped-call.ts";
+import { isStopped } from "../../kit/adapter/finish-reason.ts";
+import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import { asInt32, asObject, asString, objectIn, textIn, tryParseJson, without } from "../../kit/json/json.ts";
 import { stringifyJson, toMembers } from "../../kit/json/json-source.ts";

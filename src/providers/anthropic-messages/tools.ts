@@ -94,7 +94,7 @@ export function toolSettings(context: RequestContext, hasBudget: boolean): ToolP
   const isForced = choice.mode === Mode.REQUIRED || choice.mode === Mode.NAMED;
   const refusal = isForced ? forcedChoiceRefusal(context.traits, hasBudget) : undefined;
   if (refusal === undefined) return toolParams(tools, toToolChoice(choice));
-  if (!options.relaxToolChoice) throw new UnsupportedToolChoiceError(`tool_choice: ${refusal}`);
+  if (!options.relaxesToolChoice) throw new UnsupportedToolChoiceError(`tool_choice: ${refusal}`);
   loss.lose("tool_choice.mode", "adjusted_setting", `${refusal}; it was left to the model`);
   const named = tools.filter(({ name }) => name === choice.toolName);
   const offered = choice.mode === Mode.NAMED ? named : tools;

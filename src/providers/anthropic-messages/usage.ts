@@ -1,6 +1,6 @@
-import { create } from "@bufbuild/protobuf";
 import type { ProviderModels } from "../../catalog/provider-models.ts";
-import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { createUsage } from "../../kit/adapter/usage.ts";
 import { asCount, asObject, type JsonObject, objectIn } from "../../kit/json/json.ts";
 import type {
   CacheCreation,
@@ -32,15 +32,8 @@ export function toUsage(
   );
   const inputTokens = (asCount(counts.input_tokens) ?? 0) + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0);
   const outputTokens = asCount(counts.output_tokens) ?? 0;
-  const result = create(UsageSchema, {
-    inputTokens,
-    outputTokens,
-    totalTokens: inputTokens + outputTokens,
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
-    ...(cacheReadTokens === undefined ? {} : { cacheReadTokens }),
-    ...(cacheWriteTokens === undefined ? {} : { cacheWriteTokens }),
-    rawJson: includeRaw ? JSON.stringify(counts) : "",
-  });
+  const converted = { inputTokens, outputTokens, reasoningTokens, cacheReadTokens, cacheWriteTokens };
+  const result = createUsage(converted, includeRaw ? counts : undefined);
   const longCacheWriteTokens =
     asCount(objectIn<CacheCreation>(counts.cache_creation).ephemeral_1h_input_tokens) ?? 0;
   const cost = models?.costOf(result, model, { longCacheWriteTokens });

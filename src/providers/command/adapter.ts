@@ -7,19 +7,22 @@ import { type Batches, lazyBatches } from "../../core/batches.ts";
 import { CallScope } from "../../core/call-scope.ts";
 import { AbortError, ConfigurationError, type SDKError, toSdkError, withTexts } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
-import { getInferenceId } from "../../core/inference-id.ts";
+import { getInferenceId } from "../../core/ids.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
 import { type Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { AdapterCallOptions } from "../../kit/adapter/http-adapter.ts";
 import { KeyMask } from "../../kit/adapter/key-mask.ts";
-import { type AnswerLimits, DEFAULT_ANSWER_LIMITS } from "../../kit/call/answer-limits.ts";
+import { type AnswerLimits, AnswerMemory, DEFAULT_ANSWER_LIMITS } from "../../kit/call/answer-limits.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
-import { toTimeouts } from "../../kit/http/request-timeouts.ts";
-import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "../../kit/http/timeouts.ts";
-import { AnswerMemory } from "../../kit/stream/answer-memory.ts";
+import {
+  DEFAULT_HTTP_TIMEOUTS,
+  type HttpTimeouts,
+  layTimeouts,
+  toTimeouts,
+} from "../../kit/http/timeouts.ts";
 import { decodeStream } from "../../kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import { exitError, tooManyProcesses } from "./error.ts";

@@ -1,11 +1,14 @@
 /** Wiring of the Gemini adapter: URL, headers, and the translation in this folder. */
 
-import type { Catalog } from "../../catalog/catalog.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
-import { type AdapterCallOptions, HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
-import type { AnswerLimits } from "../../kit/call/answer-limits.ts";
-import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
+import {
+  type AdapterCallOptions,
+  HttpAdapter,
+  type HttpAdapterOptions,
+  type Protocol,
+} from "../../kit/adapter/http-adapter.ts";
+import { createHttpTransport } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
@@ -17,31 +20,13 @@ import { GeminiDecoder } from "./stream.ts";
 import { takesToolChoice } from "./tools.ts";
 
 /** Settings of a provider: Google's Gemini API, or a server with the same API. */
-export interface GeminiAdapterOptions {
+export interface GeminiAdapterOptions extends HttpAdapterOptions {
   /** The key, sent as `x-goog-api-key` and never in a URL. Required. */
   readonly apiKey: string;
-  /** Origin of the key, for the error if the provider refuses it: `OPENAI_API_KEY`, a field, a file. */
-  readonly keyOrigin?: string | undefined;
   /** Base of all paths, without a version. Default `https://generativelanguage.googleapis.com`. */
   readonly baseUrl?: string | undefined;
-  /** Name under which the adapter is registered. Default `gemini`. */
-  readonly name?: string | undefined;
   /** Version of the API, the first segment of all paths. Default `v1beta`, which has every field. */
   readonly apiVersion?: string | undefined;
-  /** Additional headers of every request. They replace the adapter's headers. */
-  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Time limits; those left out keep their defaults. */
-  readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Connects only to this machine and to private networks, and to no proxy. Default false. */
-  readonly localOnly?: boolean | undefined;
-  /** Folders whose files a caller may name in a `url`. Default none. */
-  readonly allowFilesUnder?: readonly string[] | undefined;
-  /** Maximum bytes of all files of a request. Default 32 MiB. */
-  readonly maxMediaBytes?: number | undefined;
-  /** Limits of each answer; those left out keep their defaults. */
-  readonly answerLimits?: Partial<AnswerLimits> | undefined;
-  /** Catalog for models and prices. Default: the Client's catalog, else the shipped one. */
-  readonly catalog?: Catalog | undefined;
 }
 
 /** Gemini's generateContent and streamGenerateContent. */
@@ -49,17 +34,12 @@ export class GeminiAdapter extends HttpAdapter {
   constructor(options: GeminiAdapterOptions) {
     const name = options.name ?? PROVIDER_NAME;
     requireCredential(name, options.apiKey, "an API key");
+    const { baseUrl = DEFAULT_BASE_URL, timeouts, localOnly } = options;
     super({
+      ...options,
       name,
-      catalog: options.catalog,
-      keyOrigin: options.keyOrigin,
       protocol: createProtocol(name, options),
-      answerLimits: options.answerLimits,
-      transport: createHttpTransport({
-        baseUrl: options.baseUrl ?? DEFAULT_BASE_URL,
-        timeouts: options.timeouts ?? {},
-        localOnly: options.localOnly,
-      }),
+      transport: createHttpTransport({ baseUrl, timeouts, localOnly }),
       headers: { "x-goog-api-key": options.apiKey, ...options.defaultHeaders },
       catalogProvider: PROVIDER_NAME,
     });

@@ -21,8 +21,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 import { type MediaContext, type MediaPart, toMediaPart } from "./media.ts";
 import { getOrigin, getStatePart, isAnswerData } from "./state.ts";
-import { getNativeId } from "./tool-call-ids.ts";
-import type { ExpectedCall } from "./tool-results.ts";
+import { type ExpectedCall, getNativeId } from "./tool-results.ts";
 
 /** An assistant message in the provider's terms. */
 export interface AssistantContent {

@@ -1,7 +1,4 @@
-import type { ModelTraits } from "../../catalog/model-traits.ts";
-import type { ProviderModels } from "../../catalog/provider-models.ts";
-import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { LossReport } from "../../kit/call/loss-report.ts";
+import type { TranslationContext } from "../../kit/adapter/request-context.ts";
 import type { MediaSource } from "./media.ts";
 
 /**
@@ -10,16 +7,7 @@ import type { MediaSource } from "./media.ts";
 export const PROVIDER_NAME = "gemini";
 
 /** The context for translating a request. */
-export interface RequestContext {
-  /** Name under which the provider is registered. */
-  readonly provider: string;
-  readonly request: Request;
-  /** Collects the parts of the request that the API cannot honour. */
-  readonly loss: LossReport;
-  /** Traits of the requested model. */
-  readonly traits: ModelTraits;
+export interface RequestContext extends TranslationContext {
   /** Turns the source of an image, audio clip or document into a URL, bytes or a file id. */
   readonly media: MediaSource;
-  /** The catalog as seen by the provider. */
-  readonly models: ProviderModels;
 }

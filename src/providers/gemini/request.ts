@@ -3,13 +3,12 @@
 import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { type RequestBody, readProviderOptions } from "../../kit/adapter/request-context.ts";
 import { LossReport } from "../../kit/call/loss-report.ts";
 import { asJson, isEmpty, type JsonObject, mergeObjects, without } from "../../kit/json/json.ts";
 import type { GenerateContentRequest, GenerationConfig } from "../../wire/gemini/request.ts";
-import type { RequestContext } from "./context.ts";
+import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 import { toConversation } from "./input.ts";
-import { readOptions } from "./options.ts";
 import { reasoningSettings } from "./reasoning.ts";
 import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
@@ -17,16 +16,8 @@ import { toolSettings } from "./tools.ts";
 /** The settings of the provider's configuration for the translation of a request. */
 export type RequestSettings = Pick<RequestContext, "provider" | "media" | "models">;
 
-/** A request in the provider's terms. */
-export interface RequestBody {
-  /** For `stringifyJson`. The same for a whole answer and a stream. */
-  readonly body: JsonObject;
-  /** Notes about parts of the request that were changed or left out. */
-  readonly warnings: Warning[];
-}
-
 /**
- * Translates a request.
+ * Translates a request. The body is the same for a whole answer and a stream.
  * @throws InvalidRequestError naming the part that the API has no form for; under LOSS_POLICY_REFUSE also parts that
  *   would otherwise be changed or left out.
  */
@@ -34,7 +25,7 @@ export async function toRequestBody(request: Request, settings: RequestSettings)
   const loss = new LossReport();
   const traits = settings.models.traitsOf(request.model);
   const context: RequestContext = { ...settings, request, traits, loss };
-  const options = readOptions(request, settings.provider);
+  const { options } = readProviderOptions(request, settings.provider, PROVIDER_NAME);
   const { system, contents } = await toConversation(context);
   const format = responseFormatSettings(request, traits, loss);
   const generationConfig: GenerationConfig = {

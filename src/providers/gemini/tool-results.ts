@@ -2,15 +2,14 @@
  * The results of tool calls -> `functionResponse` parts. All results of one assistant message are in one `user` content
  * directly after it, in the order of its calls.
  */
-
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Message, NativePart } from "../../gen/outrigger/v1/message_pb.ts";
-import { isJson, type JsonObject } from "../../kit/json/json.ts";
+import { asString, isJson, type JsonObject } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import type { Content, Part } from "../../wire/gemini/request.ts";
+import type { Content, FunctionCall, Part } from "../../wire/gemini/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import type { RequestContext } from "./context.ts";
 import type { MediaContext } from "./media.ts";
-import { WaitingCalls } from "./tool-call-ids.ts";
 import { sameNativePart, toMediaOrNativePart } from "./user-content.ts";
 
 /** A call that waits for its result. */
@@ -184,4 +183,30 @@ function responsePart({ name, nativeId }: ExpectedCall, output: ToolOutput, medi
   const response = { [output.isError ? "error" : "output"]: toStructured(output.text) };
   const id = nativeId === undefined ? {} : { id: nativeId };
   return { functionResponse: { ...id, name, response, ...(media.length === 0 ? {} : { parts: media }) } };
+}
+
+/**
+ * Returns the API's id of a call. Undefined for models before Gemini 3, which give none: the ids that callers see for
+ * these were generated here, and are not sent.
+ */
+export function getNativeId(call: Untrusted<FunctionCall>): string | undefined {
+  return asString(call.id);
+}
+
+/** Finds the calls of a conversation that wait for their results, by the ids that the caller uses. */
+class WaitingCalls<Call> {
+  /** Ids are unique within one assistant message; of two messages with the same id the later one is found first. */
+  readonly #byId = new Map<string, Call[]>();
+
+  /** Adds a call. */
+  add(id: string, call: Call): void {
+    const calls = this.#byId.get(id);
+    if (calls === undefined) this.#byId.set(id, [call]);
+    else calls.push(call);
+  }
+
+  /** Takes the call that a result belongs to; undefined if no call with that id waits. */
+  take(id: string): Call | undefined {
+    return this.#byId.get(id)?.pop();
+  }
 }

@@ -1,5 +1,5 @@
-import { create } from "@bufbuild/protobuf";
-import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { createUsage } from "../../kit/adapter/usage.ts";
 import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type { UsageMetadata } from "../../wire/gemini/response.ts";
 
@@ -20,16 +20,13 @@ const COUNTS = [
 export function toUsage(metadata: unknown, includeRaw: boolean): Usage | undefined {
   const counts = asObject<UsageMetadata>(metadata);
   if (counts === undefined || COUNTS.every((name) => asCount(counts[name]) === undefined)) return undefined;
-  const thoughts = asCount(counts.thoughtsTokenCount);
-  const cached = asCount(counts.cachedContentTokenCount);
+  const reasoningTokens = asCount(counts.thoughtsTokenCount);
+  const cacheReadTokens = asCount(counts.cachedContentTokenCount);
   const inputTokens =
     (asCount(counts.promptTokenCount) ?? 0) + (asCount(counts.toolUsePromptTokenCount) ?? 0);
-  const outputTokens = (asCount(counts.candidatesTokenCount) ?? 0) + (thoughts ?? 0);
-  const usage = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
-  if (thoughts !== undefined) usage.reasoningTokens = thoughts;
-  if (cached !== undefined) usage.cacheReadTokens = cached;
-  if (includeRaw) usage.rawJson = JSON.stringify(counts);
-  return usage;
+  const outputTokens = (asCount(counts.candidatesTokenCount) ?? 0) + (reasoningTokens ?? 0);
+  const converted = { inputTokens, outputTokens, reasoningTokens, cacheReadTokens };
+  return createUsage(converted, includeRaw ? counts : undefined);
 }
 
 /**

@@ -1,12 +1,15 @@
 /** The adapter for OpenAI-compatible servers: wires the address, the headers and the translations of this folder. */
 
-import type { Catalog } from "../../catalog/catalog.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import { checkOptionalKey } from "../../kit/adapter/credentials.ts";
-import { type AdapterCallOptions, HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
-import type { AnswerLimits } from "../../kit/call/answer-limits.ts";
+import {
+  type AdapterCallOptions,
+  HttpAdapter,
+  type HttpAdapterOptions,
+  type Protocol,
+} from "../../kit/adapter/http-adapter.ts";
 import { getRateLimit } from "../../kit/http/rate-limit.ts";
-import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
+import { createHttpTransport } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
@@ -20,36 +23,18 @@ import { ChatDecoder } from "./stream.ts";
 import { takesToolChoice } from "./tools.ts";
 
 /** Options of a server that speaks the Chat Completions API. */
-export interface OpenAIChatAdapterOptions {
+export interface OpenAIChatAdapterOptions extends HttpAdapterOptions {
   /** Base of all paths, with its version: `https://api.groq.com/openai/v1`, `http://localhost:8000/v1`. Required. */
   readonly baseUrl: string;
   /** The key, if the server requires one. Leave it out if none is needed: undefined is an unset variable. */
   readonly apiKey?: string;
-  /** Origin of the key, for the error if the provider refuses it: `OPENAI_API_KEY`, a field, a file. */
-  readonly keyOrigin?: string | undefined;
-  /** Name under which the adapter is registered. Default `compatible`. */
-  readonly name?: string | undefined;
   /**
    * Differences of the server from others: the name of a known profile, or changes to the profile for the host of
    * `baseUrl`. Default: that profile, and the plain one for an unknown host.
    */
   readonly profile?: string | Partial<ServerProfile> | undefined;
-  /** Further headers of every request (OpenRouter: `HTTP-Referer`, `X-Title`). They override the adapter's headers. */
-  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Query of every request (Azure: `api-version`). Not for keys: URLs end up in logs. */
   readonly query?: Readonly<Record<string, string>> | undefined;
-  /** Time limits; those left out keep their defaults. */
-  readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Connects only to this machine and to private networks, and to no proxy. Default false. */
-  readonly localOnly?: boolean | undefined;
-  /** Folders whose files a caller may name in a `url`. Default none. */
-  readonly allowFilesUnder?: readonly string[] | undefined;
-  /** Maximum bytes of all files of a request. Default 32 MiB. */
-  readonly maxMediaBytes?: number | undefined;
-  /** Limits of each answer; those left out keep their defaults. */
-  readonly answerLimits?: Partial<AnswerLimits> | undefined;
-  /** Catalog for models and prices. Default: the Client's catalog, else the shipped one. */
-  readonly catalog?: Catalog | undefined;
 }
 
 /** The Chat Completions API, as OpenAI-compatible servers speak it. */
@@ -60,18 +45,13 @@ export class OpenAIChatAdapter extends HttpAdapter {
   constructor(options: OpenAIChatAdapterOptions) {
     const name = options.name ?? "compatible";
     checkOptionalKey(name, options);
-    const profile = getProfile(options.profile, options.baseUrl);
+    const { baseUrl, timeouts, localOnly } = options;
+    const profile = getProfile(options.profile, baseUrl);
     super({
+      ...options,
       name,
-      catalog: options.catalog,
-      keyOrigin: options.keyOrigin,
       protocol: createProtocol(name, profile, options),
-      answerLimits: options.answerLimits,
-      transport: createHttpTransport({
-        baseUrl: options.baseUrl,
-        timeouts: options.timeouts ?? {},
-        localOnly: options.localOnly,
-      }),
+      transport: createHttpTransport({ baseUrl, timeouts, localOnly }),
       headers: createHeaders(profile, options),
       catalogProvider: profile.catalog,
     });

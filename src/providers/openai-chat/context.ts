@@ -1,8 +1,7 @@
-import type { ModelTraits } from "../../catalog/model-traits.ts";
-import type { ProviderModels } from "../../catalog/provider-models.ts";
-import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { ProviderSettings, TranslationContext } from "../../kit/adapter/request-context.ts";
 import type { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
-import type { LossReport } from "../../kit/call/loss-report.ts";
+import type { ChatRequest } from "../../wire/openai-chat/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import type { MediaSource } from "./media.ts";
 import type { ServerProfile } from "./profile.ts";
 
@@ -10,22 +9,23 @@ import type { ServerProfile } from "./profile.ts";
 export const PROVIDER_NAME = "openai-chat";
 
 /** The settings of the provider for the translation of every request. */
-export interface RequestSettings {
-  /** Name under which the provider is registered. */
-  readonly provider: string;
+export interface RequestSettings extends ProviderSettings {
   /** Differences of the server's API from others. */
   readonly profile: ServerProfile;
   /** Turns the source of an image, audio clip or document into a URL, bytes or a file id. */
   readonly media: MediaSource;
-  /** The catalog as seen by the provider. */
-  readonly models: ProviderModels;
 }
 
 /** The context for translating one request. */
-export interface RequestContext extends RequestSettings {
-  readonly request: Request;
-  readonly traits: ModelTraits;
-  readonly loss: LossReport;
+export interface RequestContext extends RequestSettings, TranslationContext {
   /** Ids of tool calls in the form that the server takes. */
   readonly callIds: ToolCallIdMapper;
+}
+
+/** The provider options of one request. */
+export interface ProviderOptions {
+  /** Fields that are merged into the body, last. */
+  readonly body: Untrusted<ChatRequest>;
+  /** Whether an unsupported tool choice is relaxed, see `readToolChoicePolicy`. */
+  readonly relaxesToolChoice: boolean;
 }

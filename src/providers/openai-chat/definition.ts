@@ -19,4 +19,6 @@ export const openaiChat: WireApiDefinition<"openai-chat", OpenAIChatAdapterOptio
     key: ["OUTRIGGER_COMPATIBLE_API_KEY"],
     baseUrl: ["OUTRIGGER_COMPATIBLE_BASE_URL"],
   },
+  // The simulator has OpenAI's rules for schemas.
+  simulatorOptions: { profile: { strictSchemas: "openai" } },
 };

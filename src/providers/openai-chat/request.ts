@@ -1,28 +1,23 @@
 /** Our Request -> the body of theirs (provider documentation: "Create chat completion"). */
-
 import { takesSampling } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
+import {
+  type RequestBody,
+  readBodyOptions,
+  readToolChoicePolicy,
+} from "../../kit/adapter/request-context.ts";
+import { ToolCallIdMapper, type ToolCallIdRule } from "../../kit/adapter/tool-call-id-mapper.ts";
 import { LossReport } from "../../kit/call/loss-report.ts";
-import { asJson, type JsonObject, mergeObjects } from "../../kit/json/json.ts";
+import { asJson, mergeObjects, without } from "../../kit/json/json.ts";
 import type { ChatRequest } from "../../wire/openai-chat/request.ts";
-import type { RequestContext, RequestSettings } from "./context.ts";
+import { PROVIDER_NAME, type ProviderOptions, type RequestContext, type RequestSettings } from "./context.ts";
 import { toConversation } from "./input.ts";
 import { withInstruction } from "./instructions.ts";
-import { type ProviderOptions, readOptions } from "./options.ts";
+import type { ServerProfile } from "./profile.ts";
 import { reasoningSettings } from "./reasoning.ts";
 import { responseFormatSettings } from "./response-format.ts";
-import { CALL_ID_RULES } from "./tool-call-ids.ts";
 import { toolSettings } from "./tools.ts";
-
-/** A request in the form that the server takes. */
-export interface RequestBody {
-  readonly body: JsonObject;
-  /** Notes about parts of the request that were changed or left out. */
-  readonly warnings: Warning[];
-}
 
 /**
  * Translates a request.
@@ -56,6 +51,13 @@ export async function toRequestBody(
   loss.enforce(request.lossPolicy);
   const merged = mergeObjects(asJson(body), asJson(options.body), APPENDED_OPTIONS);
   return { body: merged, warnings: loss.warnings };
+}
+
+/** @throws InvalidRequestError naming the option that is wrong. */
+function readOptions(request: Request, provider: string): ProviderOptions {
+  const found = readBodyOptions(request, provider, PROVIDER_NAME);
+  const body = without(found.options, "unsupported_tool_choice");
+  return { body, relaxesToolChoice: readToolChoicePolicy(found) };
 }
 
 /** Lists that provider options add to instead of replacing. */
@@ -140,3 +142,10 @@ function metadata(pairs: [string, string][], isLimited: boolean, loss: LossRepor
   }
   return Object.fromEntries(kept);
 }
+
+/** Rules for tool call ids, by the value in the profile. */
+const CALL_ID_RULES: Readonly<Record<ServerProfile["toolCallIdPattern"], ToolCallIdRule>> = {
+  any: { pattern: /./s, prefix: "call_", length: 24 },
+  forty_characters: { pattern: /^.{1,40}$/s, prefix: "call_", length: 24 },
+  nine_alphanumerics: { pattern: /^[a-zA-Z0-9]{9}$/, prefix: "", length: 9 },
+};

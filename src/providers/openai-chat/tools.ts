@@ -21,8 +21,7 @@ import type {
   Tool as WireTool,
   ToolChoice as WireToolChoice,
 } from "../../wire/openai-chat/request.ts";
-import { PROVIDER_NAME, type RequestContext } from "./context.ts";
-import type { ProviderOptions } from "./options.ts";
+import { PROVIDER_NAME, type ProviderOptions, type RequestContext } from "./context.ts";
 import type { ForcedToolChoice, ServerProfile } from "./profile.ts";
 import { toSchema } from "./schemas.ts";
 import { verbatim } from "./verbatim.ts";

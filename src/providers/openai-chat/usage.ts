@@ -2,11 +2,9 @@
  * Converts token counts with the names that servers use (provider documentation: "The chat completion object",
  * `usage`).
  */
-import { create } from "@bufbuild/protobuf";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
-import { reportedCostIn } from "../../kit/adapter/reported-cost.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { createUsage, negativeCountsIn, reportedCostIn } from "../../kit/adapter/usage.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type {
@@ -48,19 +46,17 @@ export function toUsage(counts: Counts | undefined, includeRaw: boolean): Usage 
   const input = asCount(counts.prompt_tokens) ?? asCount(counts.input_tokens);
   const written = asCount(counts.completion_tokens) ?? asCount(counts.output_tokens);
   if (input === undefined && written === undefined) return undefined;
-  const reasoning = reasoningIn(counts);
+  const reasoningTokens = reasoningIn(counts);
   const inputTokens = input ?? 0;
-  const outputTokens = (written ?? 0) + separateReasoning(counts, inputTokens, written ?? 0, reasoning);
-  const usage = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
-  const cacheRead = cacheReadIn(counts);
-  const cacheWrite = cacheWriteIn(counts);
-  const cost = reportedCostIn(counts);
-  if (reasoning !== undefined) usage.reasoningTokens = reasoning;
-  if (cacheRead !== undefined) usage.cacheReadTokens = cacheRead;
-  if (cacheWrite !== undefined) usage.cacheWriteTokens = cacheWrite;
-  if (cost !== undefined) usage.costNanoUsd = cost;
-  if (includeRaw) usage.rawJson = JSON.stringify(counts);
-  return usage;
+  const converted = {
+    inputTokens,
+    outputTokens: (written ?? 0) + separateReasoning(counts, inputTokens, written ?? 0, reasoningTokens),
+    reasoningTokens,
+    cacheReadTokens: cacheReadIn(counts),
+    cacheWriteTokens: cacheWriteIn(counts),
+    costNanoUsd: reportedCostIn(counts),
+  };
+  return createUsage(converted, includeRaw ? counts : undefined);
 }
 
 /**

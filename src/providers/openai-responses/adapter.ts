@@ -1,11 +1,9 @@
 /** Wiring of the OpenAI adapter: URL, headers, and the translation in this folder. */
 
-import type { Catalog } from "../../catalog/catalog.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
-import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
-import type { AnswerLimits } from "../../kit/call/answer-limits.ts";
+import { HttpAdapter, type HttpAdapterOptions, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { getRateLimit } from "../../kit/http/rate-limit.ts";
-import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
+import { createHttpTransport } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
@@ -16,35 +14,17 @@ import { toResponse } from "./response.ts";
 import { ResponsesDecoder } from "./stream.ts";
 
 /** Options of an account at OpenAI, or at a server that speaks its Responses API. */
-export interface OpenAIAdapterOptions {
+export interface OpenAIAdapterOptions extends HttpAdapterOptions {
   /** The key, sent as `Authorization: Bearer`. Required. */
   readonly apiKey: string;
-  /** Origin of the key, for the error if the provider refuses it: `OPENAI_API_KEY`, a field, a file. */
-  readonly keyOrigin?: string | undefined;
   /** Base of all paths, with its version. Default `https://api.openai.com/v1`. */
   readonly baseUrl?: string | undefined;
-  /** Name under which the adapter is registered. Default `openai`. */
-  readonly name?: string | undefined;
   /** Sent as `OpenAI-Organization`. */
   readonly organization?: string | undefined;
   /** Sent as `OpenAI-Project`. */
   readonly project?: string | undefined;
-  /** Further headers of every request. They replace headers of the same name. */
-  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Time limits; those left out keep their defaults. */
-  readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Connects only to this machine and to private networks, and to no proxy. Default false. */
-  readonly localOnly?: boolean | undefined;
-  /** Folders whose files a caller may name in a `url`. Default none. */
-  readonly allowFilesUnder?: readonly string[] | undefined;
-  /** Maximum bytes of all files of a request. Default 32 MiB. */
-  readonly maxMediaBytes?: number | undefined;
-  /** Limits of each answer; those left out keep their defaults. */
-  readonly answerLimits?: Partial<AnswerLimits> | undefined;
   /** Whether OpenAI keeps the responses. Default false. */
   readonly store?: boolean | undefined;
-  /** Catalog for models and prices. Default: the Client's catalog, else the shipped one. */
-  readonly catalog?: Catalog | undefined;
 }
 
 /** OpenAI's Responses API. */
@@ -52,17 +32,12 @@ export class OpenAIAdapter extends HttpAdapter {
   constructor(options: OpenAIAdapterOptions) {
     const name = options.name ?? PROVIDER_NAME;
     requireCredential(name, options.apiKey, "an API key");
+    const { baseUrl = DEFAULT_BASE_URL, timeouts, localOnly } = options;
     super({
+      ...options,
       name,
-      catalog: options.catalog,
-      keyOrigin: options.keyOrigin,
       protocol: createProtocol(name, options),
-      answerLimits: options.answerLimits,
-      transport: createHttpTransport({
-        baseUrl: options.baseUrl ?? DEFAULT_BASE_URL,
-        timeouts: options.timeouts ?? {},
-        localOnly: options.localOnly,
-      }),
+      transport: createHttpTransport({ baseUrl, timeouts, localOnly }),
       headers: createHeaders(options),
       catalogProvider: PROVIDER_NAME,
     });

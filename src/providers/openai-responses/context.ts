@@ -1,10 +1,10 @@
-import type { ModelTraits } from "../../catalog/model-traits.ts";
-import type { ProviderModels } from "../../catalog/provider-models.ts";
-import type { Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Document, Image, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import type { ProviderSettings, TranslationContext } from "../../kit/adapter/request-context.ts";
+import { ToolCallIdMapper, type ToolCallIdRule } from "../../kit/adapter/tool-call-id-mapper.ts";
 import type { LossReport } from "../../kit/call/loss-report.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
 import type { ResolvedMedia } from "../../kit/media/media.ts";
-import type { ToolCallIds } from "./tool-call-ids.ts";
+import type { CustomToolCallOutput, FunctionCallOutput } from "../../wire/openai-responses/request.ts";
 
 /** Name of OpenAI in state, hosted tools and options, whatever name the provider is registered under. */
 export const PROVIDER_NAME = "openai";
@@ -18,21 +18,14 @@ export type MediaPart =
 export type MediaSource = (part: MediaPart, field: string) => Promise<ResolvedMedia>;
 
 /** The settings of the provider entry that the translation of a request needs. */
-export interface RequestSettings {
-  /** Name under which the provider is registered. */
-  readonly provider: string;
+export interface RequestSettings extends ProviderSettings {
   /** Whether the provider stores the response, so that an item can be referred to by its id alone. */
   readonly store: boolean;
   readonly media: MediaSource;
-  /** The catalog as seen by the provider. */
-  readonly models: ProviderModels;
 }
 
 /** The context for translating one request. */
-export interface RequestContext extends RequestSettings {
-  readonly request: Request;
-  readonly traits: ModelTraits;
-  readonly loss: LossReport;
+export interface RequestContext extends RequestSettings, TranslationContext {
   /** The tool calls of the conversation and their ids in the form that the API takes. */
   readonly toolCallIds: ToolCallIds;
 }
@@ -41,3 +34,45 @@ export interface RequestContext extends RequestSettings {
 export type Settings<T> = {
   readonly [Field in keyof T]: object extends Pick<T, Field> ? T[Field] | undefined : T[Field];
 };
+
+/** The provider options of one request. */
+export interface ProviderOptions {
+  /** Fields that are merged into the body, last. */
+  readonly body: JsonObject;
+  /** `store`: whether the provider stores the response; undefined if the options do not set it. */
+  readonly store: boolean | undefined;
+  /** `tools`: tools that are added to the request's tools. Not checked. */
+  readonly tools: unknown;
+}
+
+/** Longer ids are refused, including ids from other providers and from some servers of this API. */
+const CALL_IDS: ToolCallIdRule = { pattern: /^.{1,64}$/s, prefix: "call_", length: 32 };
+
+/** Type and call id of the item that holds the result of a call. */
+export interface ResultHead {
+  readonly type: (FunctionCallOutput | CustomToolCallOutput)["type"];
+  readonly call_id: string;
+}
+
+/** The tool calls of a conversation: their ids in the form that the API takes, and which calls are of custom tools. */
+export class ToolCallIds {
+  readonly #ids: ToolCallIdMapper;
+  readonly #custom = new Set<string>();
+
+  constructor(loss: LossReport) {
+    this.#ids = new ToolCallIdMapper(CALL_IDS, loss);
+  }
+
+  /** Records a call and returns its id on the wire. @param field Path of the call, for the warning. */
+  ofCall({ id, input }: ToolCall, field: string): string {
+    if (input.case === "text") this.#custom.add(id);
+    else this.#custom.delete(id);
+    return this.#ids.ofCall(id, `${field}.id`);
+  }
+
+  /** Returns type and id of the item that holds the result of the call with that id. */
+  ofResult(id: string): ResultHead {
+    const type = this.#custom.has(id) ? "custom_tool_call_output" : "function_call_output";
+    return { type, call_id: this.#ids.ofResult(id) };
+  }
+}

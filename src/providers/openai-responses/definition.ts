@@ -1,11 +1,13 @@
 import type { WireApiDefinition } from "../../kit/adapter/definition.ts";
 import { DEFAULT_BASE_URL, OpenAIAdapter, type OpenAIAdapterOptions } from "./adapter.ts";
+import { PROVIDER_NAME } from "./context.ts";
 
 /** OpenAI's Responses API. */
 export const openaiResponses: WireApiDefinition<"openai-responses", OpenAIAdapterOptions> = {
   api: "openai-responses",
   createAdapter: (options) => new OpenAIAdapter(options),
   fields: ["organization", "project", "store"],
+  catalogProvider: PROVIDER_NAME,
   baseUrl: {
     default: DEFAULT_BASE_URL,
     added: ["/chat/completions", "/completions", "/responses", "/embeddings", "/models"],

@@ -2,26 +2,24 @@
 
 import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { type RequestBody, readBodyOptions } from "../../kit/adapter/request-context.ts";
 import { LossReport } from "../../kit/call/loss-report.ts";
-import type { JsonObject } from "../../kit/json/json.ts";
+import { type JsonObject, mergeObjects } from "../../kit/json/json.ts";
 import type { CreateRequest } from "../../wire/openai-responses/request.ts";
-import type { RequestContext, RequestSettings, Settings } from "./context.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import {
+  PROVIDER_NAME,
+  type ProviderOptions,
+  type RequestContext,
+  type RequestSettings,
+  type Settings,
+  ToolCallIds,
+} from "./context.ts";
 import { toConversation } from "./input.ts";
-import { readOptions, withOptions } from "./options.ts";
 import { reasoningSettings } from "./reasoning.ts";
 import { type ResponseFormatSettings, responseFormatSettings } from "./response-format.ts";
-import { ToolCallIds } from "./tool-call-ids.ts";
 import { toolSettings } from "./tools.ts";
 import { inputMessage, inputText } from "./user-content.ts";
-
-/** A request in the provider's format. */
-export interface RequestBody {
-  /** For `stringifyJson`: some members keep their source text. */
-  readonly body: JsonObject;
-  /** Notes about parts of the request that were changed or left out. */
-  readonly warnings: Warning[];
-}
 
 /**
  * Translates a request.
@@ -55,6 +53,24 @@ export async function toRequestBody(
   reportStopSequences(context);
   loss.enforce(request.lossPolicy);
   return { body: withOptions(body, options), warnings: loss.warnings };
+}
+
+/** @throws InvalidRequestError naming the option that is wrong. */
+function readOptions(request: Request, provider: string): ProviderOptions {
+  const { options: body } = readBodyOptions(request, provider, PROVIDER_NAME);
+  const { store, tools }: Untrusted<CreateRequest> = body;
+  return { body, store: typeof store === "boolean" ? store : undefined, tools };
+}
+
+/** Lists that the options add to instead of replacing. */
+const APPENDED: readonly (keyof CreateRequest)[] = ["tools", "include"];
+
+function withOptions(body: JsonObject, { body: options }: ProviderOptions): JsonObject {
+  if (Object.keys(options).length === 0) return body;
+  const merged = mergeObjects(body, options, APPENDED);
+  const { include }: Untrusted<CreateRequest> = merged;
+  // The caller may list entries that the adapter also adds.
+  return Array.isArray(include) ? { ...merged, include: [...new Set(include)] } : merged;
 }
 
 /** Turned off: random padding against traffic analysis costs bandwidth and is useless behind a sidecar. */

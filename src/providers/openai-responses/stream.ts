@@ -5,7 +5,7 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
-import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
+import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import {
   asInt32,
@@ -32,13 +32,13 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
-import { ItemTable } from "./item-table.ts";
 import {
   announceText,
   appendReasoning,
   completeReasoning,
   type DonePart,
   getContent,
+  ItemTable,
   nameCall,
   type OpenItem,
   type OpenMessage,

@@ -16,8 +16,7 @@ import { sourceObject } from "../../kit/json/json-source.ts";
 import type { SentSchema } from "../../kit/json-schema/enforce-schema.ts";
 import type * as Wire from "../../wire/openai-responses/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { PROVIDER_NAME, type RequestContext, type Settings } from "./context.ts";
-import type { ProviderOptions } from "./options.ts";
+import { PROVIDER_NAME, type ProviderOptions, type RequestContext, type Settings } from "./context.ts";
 import { parametersSchema } from "./schemas.ts";
 
 /** A tool in the form that is sent. */

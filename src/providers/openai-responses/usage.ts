@@ -1,6 +1,5 @@
-import { create } from "@bufbuild/protobuf";
-import { type Usage as UsageMessage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { reportedCostIn } from "../../kit/adapter/reported-cost.ts";
+import type { Usage as UsageMessage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { createUsage, reportedCostIn } from "../../kit/adapter/usage.ts";
 import { asCount, asObject } from "../../kit/json/json.ts";
 import type { InputTokensDetails, OutputTokensDetails, Usage } from "../../wire/openai-responses/response.ts";
 
@@ -15,28 +14,19 @@ export function toUsage(usage: unknown, includeRaw: boolean): UsageMessage | und
   const input = asCount(counts.input_tokens) ?? asCount(counts.prompt_tokens);
   const output = asCount(counts.output_tokens) ?? asCount(counts.completion_tokens);
   if (input === undefined && output === undefined) return undefined;
-  const [inputTokens, outputTokens] = [input ?? 0, output ?? 0];
-  const result = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
   const inputDetails =
     asObject<InputTokensDetails>(counts.input_tokens_details) ??
     asObject<InputTokensDetails>(counts.prompt_tokens_details);
   const outputDetails =
     asObject<OutputTokensDetails>(counts.output_tokens_details) ??
     asObject<OutputTokensDetails>(counts.completion_tokens_details);
-  setCount(result, "reasoningTokens", outputDetails?.reasoning_tokens);
-  setCount(result, "cacheReadTokens", inputDetails?.cached_tokens);
-  setCount(result, "cacheWriteTokens", inputDetails?.cache_write_tokens);
-  const cost = reportedCostIn(counts);
-  if (cost !== undefined) result.costNanoUsd = cost;
-  if (includeRaw) result.rawJson = JSON.stringify(counts);
-  return result;
-}
-
-function setCount(
-  usage: UsageMessage,
-  field: "reasoningTokens" | "cacheReadTokens" | "cacheWriteTokens",
-  value: unknown,
-): void {
-  const count = asCount(value);
-  if (count !== undefined) usage[field] = count;
+  const converted = {
+    inputTokens: input ?? 0,
+    outputTokens: output ?? 0,
+    reasoningTokens: asCount(outputDetails?.reasoning_tokens),
+    cacheReadTokens: asCount(inputDetails?.cached_tokens),
+    cacheWriteTokens: asCount(inputDetails?.cache_write_tokens),
+    costNanoUsd: reportedCostIn(counts),
+  };
+  return createUsage(converted, includeRaw ? counts : undefined);
 }

@@ -16,15 +16,6 @@ export const WHOLE_ANSWER = JSON.stringify({
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });
 
-/** A whole answer, as events. */
-export const WHOLE_EVENTS = `data: ${JSON.stringify({
-  id: "chatcmpl-1",
-  object: "chat.completion.chunk",
-  created: 1,
-  model: "m",
-  choices: [{ index: 0, delta: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
-})}\n\ndata: [DONE]\n\n`;
-
 /**
  * Starts a provider that reads every request to its end and then answers.
  * @param answer Writes the answer, with its headers.

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from "node:fs";
 import { buildOnce } from "./build-cache.ts";
-import { root, type TestClient } from "./client.ts";
+import { protos, root, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
 const folder = `${root}clients/java`;
@@ -20,7 +20,7 @@ export const javaPackage: TestClient = {
   },
   async build() {
     const inputs = {
-      paths: [`${folder}/pom.xml`, `${folder}/src`],
+      paths: [protos, `${folder}/pom.xml`, `${folder}/src`],
       facts: [probe("mvn", "-version") ?? ""],
     };
     await buildOnce(`${folder}/target/stamp`, inputs, async () => {

@@ -15,7 +15,7 @@ export interface Sidecar {
 /** The program that is tested, from the root of the repository. */
 export const mainFile = process.env.OUTRIGGER_MAIN || "src/cli/main.ts";
 
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 120_000;
 const stopTimeoutMs = 15_000;
 
 /** Starts `outrigger demo`, the sidecar with the simulator behind it, and waits until it is ready. */

@@ -54,9 +54,10 @@ async def stream(target: Target) -> None:
 
 
 async def structured_output(target: Target) -> None:
-    describer = create_agent(chat(target.model), response_format=City)
-    result = await describer.ainvoke({"messages": [("user", "Describe Paris.")]})
-    assert isinstance(result["structured_response"], City), result
+    for model in {target.model, target.bound}:
+        describer = create_agent(chat(model), response_format=City)
+        result = await describer.ainvoke({"messages": [("user", "Describe Paris.")]})
+        assert isinstance(result["structured_response"], City), result
     city = await chat(target.model).with_structured_output(City).ainvoke("Describe Paris.")
     assert isinstance(city, City), city
 

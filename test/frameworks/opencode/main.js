@@ -1,4 +1,5 @@
 /** opencode, with the AI SDK's provider for the Responses API. */
+import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,27 +29,36 @@ function writeConfiguration(home, model) {
   return path;
 }
 
-async function run({ home, work }, { agent }, input, ...flags) {
+async function run({ home, work }, model, { input, flags = [], exitCode = 0 }) {
   const env = {
-    OPENCODE_CONFIG: writeConfiguration(home, agent),
+    OPENCODE_CONFIG: writeConfiguration(home, model),
     OPENCODE_DISABLE_AUTOUPDATE: "1",
     OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
     OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
     OPENCODE_DISABLE_MODELS_FETCH: "1",
   };
-  return await runAgent({ file, args: ["run", ...flags], env, home, work, input });
+  return await runAgent({ file, args: ["run", ...flags], env, home, work, input, exitCode });
 }
 
 async function tools(target) {
   const workspace = openWorkspace(target);
-  const output = await run(workspace, target, writeTask("bash", "first"));
+  const output = await run(workspace, target.agent, { input: writeTask("bash", "first") });
   checkTask({ ...workspace, output }, "first");
 }
 
 async function secondTurn(target) {
   const workspace = openWorkspace(target);
-  const output = await run(workspace, target, writeTask("bash", "second"), "--continue");
+  const input = writeTask("bash", "second");
+  const output = await run(workspace, target.agent, { input, flags: ["--continue"] });
   checkTask({ ...workspace, output }, "second");
 }
 
-await main({ tools, second_turn: secondTurn }, { inTurn: true });
+/** opencode repeats the call for some time, since a failure of the provider may pass. */
+async function streamFailure(target) {
+  const workspace = openWorkspace(target);
+  const output = await run(workspace, target.failing, { input: "Write a sentence.", exitCode: 1 });
+  assert.match(output, /reported a failure/);
+}
+
+const checks = { tools, second_turn: secondTurn, stream_failure: streamFailure };
+await main(checks, { inTurn: true });

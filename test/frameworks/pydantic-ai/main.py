@@ -50,9 +50,10 @@ async def stream(target: Target) -> None:
 
 
 async def structured_output(target: Target) -> None:
-    describer = Agent(OpenAIResponsesModel(target.model, provider=PROVIDER), output_type=City)
-    result = await describer.run("Describe Paris.")
-    assert isinstance(result.output, City), result.output
+    for model in {target.model, target.bound}:
+        describer = Agent(OpenAIResponsesModel(model, provider=PROVIDER), output_type=City)
+        result = await describer.run("Describe Paris.")
+        assert isinstance(result.output, City), result.output
 
 
 async def second_turn(target: Target) -> None:

@@ -75,7 +75,8 @@ export interface Backend {
 
 /** Starts a simulator, and the sidecar with each of its wire APIs as a provider. */
 export async function startBackend(): Promise<Backend> {
-  const reasoning = Object.values(MODELS).map((name) => [name, "sim-reasoning"]);
+  const names = [...Object.values(MODELS), ...Object.values(BOUND_MODELS)];
+  const reasoning = names.map((name) => [name, "sim-reasoning"]);
   const aliases = { ...Object.fromEntries(reasoning), ...OTHER_MODELS };
   const simulator = await startSimulator({ aliases });
   const folder = await mkdtemp(join(tmpdir(), "outrigger-frameworks-"));

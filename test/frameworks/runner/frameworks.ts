@@ -21,15 +21,6 @@ export const frameworks: readonly Framework[] = [
     language: "python",
     package: "llama-index-llms-openai-like",
     checks: [...frameworkChecks, "stored_second_turn"],
-    limitations: [
-      {
-        api: "anthropic",
-        checks: ["tools", "stream", "second_turn"],
-        error: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
-        reason:
-          "it sends store: false and leaves out the reasoning that the model needs back; store=True helps",
-      },
-    ],
   },
   { name: "agno", folder: "agno", language: "python", package: "agno" },
   { name: "haystack", folder: "haystack", language: "python", package: "haystack-ai" },
@@ -39,15 +30,6 @@ export const frameworks: readonly Framework[] = [
     language: "python",
     package: "strands-agents",
     checks: [...frameworkChecks, "stateful_second_turn"],
-    limitations: [
-      {
-        api: "anthropic",
-        checks: ["tools", "stream", "second_turn"],
-        error: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
-        reason:
-          "it sends store: false and leaves out the reasoning that the model needs back; stateful=True helps",
-      },
-    ],
   },
   {
     name: "instructor",
@@ -75,7 +57,7 @@ export const frameworks: readonly Framework[] = [
     language: "node",
     package: "opencode-linux-x64",
     platform: "linux-x64",
-    checks: ["tools", "second_turn"],
+    checks: ["tools", "second_turn", "stream_failure"],
   },
   {
     name: "copilot-cli",

@@ -5,7 +5,7 @@ import { type Command, type Outcome, run } from "../../clients/runner/process.ts
 import { type Framework, frameworksFolder } from "./framework.ts";
 
 /** Longest time for the program of a framework, in milliseconds: longer than all of its own time limits. */
-const PROGRAM_TIMEOUT = 900_000;
+const PROGRAM_TIMEOUT = 1_800_000;
 
 /** Telemetry, and downloads when a package is loaded. */
 const SWITCHED_OFF = {

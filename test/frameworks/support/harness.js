@@ -16,7 +16,7 @@ const result = "11 degrees and rain";
 const CHECK_TIMEOUT = 60_000;
 
 /** The same for a check that starts programs. */
-const PROGRAM_CHECK_TIMEOUT = 100_000;
+const PROGRAM_CHECK_TIMEOUT = 210_000;
 
 /** The function of a tool. It counts its calls. */
 export function createWeather() {

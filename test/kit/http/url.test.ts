@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
-import { getPeer, joinUrl, parseBaseUrl } from "../../../src/kit/http/transport.ts";
+import { createUrlJoiner, getPeer, parseBaseUrl } from "../../../src/kit/http/transport.ts";
 
-describe("joinUrl()", () => {
+describe("createUrlJoiner()", () => {
   it.each([
     ["https://a.example", "responses", "/responses"],
     ["https://a.example/", "/responses", "/responses"],
@@ -13,9 +13,10 @@ describe("joinUrl()", () => {
     ["https://a.example/v1?api-version=3", "responses", "/v1/responses?api-version=3"],
     ["https://a.example/?api-version=3", "m?alt=sse", "/m?api-version=3&alt=sse"],
     ["https://a.example/v1", "m?a=b?c", "/v1/m?a=b?c"],
+    ["https://a.example/v1?x=1", "m?a=b?c", "/v1/m?x=1&a=b?c"],
     ["https://a.example/v1", "models/a%2Fb", "/v1/models/a%2Fb"],
   ])("joins %s and %s", (base, path, want) => {
-    expect(joinUrl(parseBaseUrl(base), path)).toBe(want);
+    expect(createUrlJoiner(parseBaseUrl(base))(path)).toBe(want);
   });
 });
 

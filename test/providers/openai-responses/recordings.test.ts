@@ -13,11 +13,11 @@ import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocato
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
+import { ToolCallIds } from "../../../src/providers/openai-responses/context.ts";
 import { toError } from "../../../src/providers/openai-responses/error.ts";
 import { toConversation } from "../../../src/providers/openai-responses/input.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream.ts";
-import { ToolCallIds } from "../../../src/providers/openai-responses/tool-call-ids.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { createRandom, hashName, splitAtRandom } from "../../support/random.ts";
 import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file outrigger/storage/v1/bodies.proto.
  */
 export const file_outrigger_storage_v1_bodies: GenFile = /*@__PURE__*/
-  fileDesc("CiFvdXRyaWdnZXIvc3RvcmFnZS92MS9ib2RpZXMucHJvdG8SFG91dHJpZ2dlci5zdG9yYWdlLnYxIm8KC1JlcXVlc3RCb2R5Ei8KB3JlcXVlc3QYASABKAsyHi5vdXRyaWdnZXIudjEuQ3JlYXRlUnVuUmVxdWVzdBIvCgZvcmlnaW4YAiABKAsyHy5vdXRyaWdnZXIuc3RvcmFnZS52MS5SdW5PcmlnaW4iLwoJUnVuT3JpZ2luEgsKA2FwaRgBIAEoCRIVCg1zZXR0aW5nc19qc29uGAIgASgJIlAKC01lc3NhZ2VCb2R5EiwKB21lc3NhZ2UYASABKAsyGy5vdXRyaWdnZXIudjEuVGhyZWFkTWVzc2FnZRITCgtvcmlnaW5fanNvbhgCIAEoCWIGcHJvdG8z", [file_outrigger_v1_run_service, file_outrigger_v1_thread]);
+  fileDesc("CiFvdXRyaWdnZXIvc3RvcmFnZS92MS9ib2RpZXMucHJvdG8SFG91dHJpZ2dlci5zdG9yYWdlLnYxIqIBCgtSZXF1ZXN0Qm9keRIvCgdyZXF1ZXN0GAEgASgLMh4ub3V0cmlnZ2VyLnYxLkNyZWF0ZVJ1blJlcXVlc3QSLwoGb3JpZ2luGAIgASgLMh8ub3V0cmlnZ2VyLnN0b3JhZ2UudjEuUnVuT3JpZ2luEjEKBXRyYWNlGAMgASgLMiIub3V0cmlnZ2VyLnN0b3JhZ2UudjEuVHJhY2VDb250ZXh0Ii8KCVJ1bk9yaWdpbhILCgNhcGkYASABKAkSFQoNc2V0dGluZ3NfanNvbhgCIAEoCSI3CgxUcmFjZUNvbnRleHQSEwoLdHJhY2VwYXJlbnQYASABKAkSEgoKdHJhY2VzdGF0ZRgCIAEoCSJQCgtNZXNzYWdlQm9keRIsCgdtZXNzYWdlGAEgASgLMhsub3V0cmlnZ2VyLnYxLlRocmVhZE1lc3NhZ2USEwoLb3JpZ2luX2pzb24YAiABKAliBnByb3RvMw", [file_outrigger_v1_run_service, file_outrigger_v1_thread]);
 
 /**
  * The body of a row in the table of requests.
@@ -35,6 +35,13 @@ export type RequestBody = Message<"outrigger.storage.v1.RequestBody"> & {
    * @generated from field: outrigger.storage.v1.RunOrigin origin = 2;
    */
   origin?: RunOrigin | undefined;
+
+  /**
+   * The trace of the call that created the run. Unset if it was not traced.
+   *
+   * @generated from field: outrigger.storage.v1.TraceContext trace = 3;
+   */
+  trace?: TraceContext | undefined;
 };
 
 /**
@@ -73,6 +80,34 @@ export const RunOriginSchema: GenMessage<RunOrigin> = /*@__PURE__*/
   messageDesc(file_outrigger_storage_v1_bodies, 1);
 
 /**
+ * The trace to which a call belongs, by W3C Trace Context.
+ *
+ * @generated from message outrigger.storage.v1.TraceContext
+ */
+export type TraceContext = Message<"outrigger.storage.v1.TraceContext"> & {
+  /**
+   * The header `traceparent`.
+   *
+   * @generated from field: string traceparent = 1;
+   */
+  traceparent: string;
+
+  /**
+   * The header `tracestate`. Empty if there was none.
+   *
+   * @generated from field: string tracestate = 2;
+   */
+  tracestate: string;
+};
+
+/**
+ * Describes the message outrigger.storage.v1.TraceContext.
+ * Use `create(TraceContextSchema)` to create a new message.
+ */
+export const TraceContextSchema: GenMessage<TraceContext> = /*@__PURE__*/
+  messageDesc(file_outrigger_storage_v1_bodies, 2);
+
+/**
  * The body of a row in the table of messages.
  *
  * @generated from message outrigger.storage.v1.MessageBody
@@ -98,5 +133,5 @@ export type MessageBody = Message<"outrigger.storage.v1.MessageBody"> & {
  * Use `create(MessageBodySchema)` to create a new message.
  */
 export const MessageBodySchema: GenMessage<MessageBody> = /*@__PURE__*/
-  messageDesc(file_outrigger_storage_v1_bodies, 2);
+  messageDesc(file_outrigger_storage_v1_bodies, 3);
 

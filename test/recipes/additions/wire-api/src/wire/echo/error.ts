@@ -1,0 +1,4 @@
+/** The body of a failed answer. */
+export interface EchoError {
+  readonly error: string;
+}
