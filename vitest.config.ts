@@ -10,6 +10,9 @@ function pathOf(file: string): string {
 const ALONE = ["test/attacks/**/*.test.ts", "test/support/event-loop/*.test.ts"];
 const RUNS = "test/runs/**/*.test.ts";
 
+/** Compiles a copy of the project and runs suites in it. */
+const RECIPES = "test/recipes/*.test.ts";
+
 /** Fail tests that hold the event loop of a sidecar: of one in a process of its own, of one in the test's process. */
 const WATCH_PROCESSES = "./test/support/event-loop/watch-processes.ts";
 const WATCH_THIS_PROCESS = "./test/support/event-loop/watch-this-process.ts";
@@ -48,7 +51,7 @@ export default defineConfig({
         test: {
           name: "tests",
           include: ["test/**/*.test.ts"],
-          exclude: [...ALONE, RUNS, "test/clients/**", "node_modules/**"],
+          exclude: [...ALONE, RUNS, "test/recipes/**", "test/clients/**", "node_modules/**"],
         },
       },
       {
@@ -65,7 +68,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "attacks",
-          include: ALONE,
+          include: [...ALONE, RECIPES],
           maxWorkers: 1,
           setupFiles: [WATCH_PROCESSES],
           testTimeout: 600_000,

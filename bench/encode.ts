@@ -12,8 +12,8 @@ import {
   type StreamEvent,
   StreamEventSchema,
 } from "../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ByteSink } from "../src/server/rpc/grpc/byte-sink.ts";
 import { toMessageEncoder } from "../src/server/rpc/grpc/message-encoder.ts";
+import { ByteSink } from "../src/server/rpc/grpc/scalar-formats.ts";
 
 const ROUNDS = 1_000;
 

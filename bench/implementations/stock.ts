@@ -12,17 +12,14 @@ import { createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { defaultCatalog } from "../../src/catalog/catalog.ts";
 import { Client } from "../../src/client/client.ts";
-import { getRequestId } from "../../src/server/base/id-headers.ts";
+import { servedCallKey } from "../../src/server/calls/call-context.ts";
 import { registerServices } from "../../src/server/rpc/connect/connect-api.ts";
-import {
-  createHealthService,
-  createReflectionServices,
-} from "../../src/server/services/built-in-services.ts";
 import { createCatalogService } from "../../src/server/services/catalog-service.ts";
-import { createHealth } from "../../src/server/services/health-service.ts";
+import { createHealth, createHealthService } from "../../src/server/services/health-service.ts";
 import { createInferenceService } from "../../src/server/services/inference-service.ts";
-import { createCall } from "../../src/server/telemetry/call.ts";
-import { CallRecorder, recorderKey } from "../../src/server/telemetry/call-recorder.ts";
+import { createReflectionServices } from "../../src/server/services/reflection-service.ts";
+import { getRequestId } from "../../src/server/telemetry/call-ids.ts";
+import { CallRecorder } from "../../src/server/telemetry/call-recorder.ts";
 import { createLogOutput } from "../../src/server/telemetry/log-output.ts";
 import { createCallLog, createLogger } from "../../src/server/telemetry/logging.ts";
 import { createMetrics } from "../../src/server/telemetry/metrics.ts";
@@ -38,7 +35,8 @@ const recorders = new WeakMap<object, CallRecorder>();
 const handle = connectNodeAdapter({
   routes: (router) => registerServices(router, [...services, ...createReflectionServices(services)]),
   contextValues(request) {
-    return createContextValues().set(recorderKey, recorders.get(request));
+    const recorder = recorders.get(request);
+    return createContextValues().set(servedCallKey, recorder && { recorder, share: undefined });
   },
 });
 
@@ -72,11 +70,11 @@ function createRecorder({
   headers,
   httpVersion,
 }: IncomingMessage | Http2ServerRequest): CallRecorder {
-  const call = createCall({
+  const call = {
     rpc: url.slice(1),
     requestId: getRequestId(headers["x-request-id"]),
     httpVersion,
     protocol: httpVersion === "1.1" ? "connect" : "grpc",
-  });
+  };
   return new CallRecorder(call, observers);
 }

@@ -1,13 +1,20 @@
 /**
- * Measures the cost of a streamed response: with and without a store, compared with the same stream over gRPC, and with
- * LiteLLM's `/v1/responses`.
+ * Measures the cost of a response, streamed and whole: with and without a store, compared with the same call over gRPC,
+ * and with LiteLLM's `/v1/responses`.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { EVENTS_AROUND_DELTAS, type ExchangeFiles, writeExchange } from "../exchange.ts";
 import { GatewayUnavailableError } from "../gateways/install.ts";
 import { litellm } from "../gateways/litellm.ts";
-import { type CallReport, formatFailures, makeCalls, startUpstream, UPSTREAM_PATH } from "../load/load.ts";
+import {
+  type CallOptions,
+  type CallReport,
+  formatFailures,
+  makeCalls,
+  startUpstream,
+  UPSTREAM_PATH,
+} from "../load/load.ts";
 import { readCpuMicros } from "../measure/process-stats.ts";
 import { getMedian } from "../measure/statistics.ts";
 import { startListening } from "../processes.ts";
@@ -32,13 +39,17 @@ const LITELLM = "LiteLLM's /v1/responses";
 
 /** Aims, as the most that a way may cost: CPU as a multiple of gRPC's, and milliseconds later than gRPC's first event. */
 const AIMS: Readonly<Record<string, { readonly cpu: number; readonly firstMs: number }>> = {
-  [UNSTORED]: { cpu: 1.6, firstMs: 1 },
-  [STORED]: { cpu: 2.2, firstMs: 1 },
+  [UNSTORED]: { cpu: 1.3, firstMs: 1 },
+  [STORED]: { cpu: 1.8, firstMs: 1 },
 };
 
-/** A way to get the same stream. */
+/** The same for whole answers: CPU as a multiple of gRPC's Complete. */
+const WHOLE_AIMS: Readonly<Record<string, number>> = { [UNSTORED]: 1.3, [STORED]: 1.6 };
+
+/** A way to get the same answer. */
 interface Way {
   readonly label: string;
+  readonly isWhole: boolean;
   readonly pid: number;
   call(burst: { calls: number; rate?: number }): Promise<CallReport>;
 }
@@ -69,6 +80,8 @@ export const streams: Part = {
     [
       `Streams of 100 events, unpaced, ${CONCURRENCY} at once; the first event at ${CALM.rate} streams a second.`,
       markdownTable([HEADER, ...[GRPC, UNSTORED, STORED, LITELLM].flatMap((label) => toRow(rounds, label))]),
+      `Whole answers of the same text, ${CONCURRENCY} at once.`,
+      markdownTable([WHOLE_HEADER, ...[GRPC, UNSTORED, STORED].map((label) => toWholeRow(rounds, label))]),
     ].join("\n\n"),
 };
 
@@ -76,36 +89,33 @@ async function createWays(
   { address, pid }: { readonly address: string; readonly pid: number },
   files: ExchangeFiles,
 ): Promise<readonly Way[]> {
-  const grpc = {
-    target: address,
-    protocol: "grpc",
-    path: "/outrigger.v1.InferenceService/Stream",
-    request: files.binaryRequest,
-    connections: 4,
-    messages: DELTAS + EVENTS_AROUND_DELTAS,
-  } as const;
-  const responses = { target: address, protocol: "direct", path: UPSTREAM_PATH } as const;
-  const unstored = { ...responses, request: files.directStreamRequest };
-  const stored = { ...responses, request: await storedRequest(files) };
+  const shared = { target: address, concurrency: CONCURRENCY };
+  const grpc = { ...shared, protocol: "grpc", request: files.binaryRequest, connections: 4 } as const;
+  const responses = { ...shared, protocol: "direct", path: UPSTREAM_PATH } as const;
+  const toWay = (label: string, isWhole: boolean, options: Omit<CallOptions, "calls">): Way => ({
+    label,
+    isWhole,
+    pid,
+    call: (burst) => makeCalls({ ...options, ...burst }),
+  });
+  const [stored, storedWhole] = await Promise.all(
+    [files.directStreamRequest, files.directRequest].map(withStore),
+  );
+  const service = "/outrigger.v1.InferenceService";
   return [
-    { label: GRPC, pid, call: (burst) => makeCalls({ ...grpc, ...burst, concurrency: CONCURRENCY }) },
-    {
-      label: UNSTORED,
-      pid,
-      call: (burst) => makeCalls({ ...unstored, ...burst, concurrency: CONCURRENCY }),
-    },
-    {
-      label: STORED,
-      pid,
-      call: (burst) => makeCalls({ ...stored, ...burst, concurrency: CONCURRENCY }),
-    },
+    toWay(GRPC, false, { ...grpc, path: `${service}/Stream`, messages: DELTAS + EVENTS_AROUND_DELTAS }),
+    toWay(UNSTORED, false, { ...responses, request: files.directStreamRequest }),
+    toWay(STORED, false, { ...responses, request: stored ?? "" }),
+    toWay(GRPC, true, { ...grpc, path: `${service}/Complete`, messages: 1 }),
+    toWay(UNSTORED, true, { ...responses, request: files.directRequest }),
+    toWay(STORED, true, { ...responses, request: storedWhole ?? "" }),
   ];
 }
 
-/** The provider's request, with `store: true`. */
-async function storedRequest({ directStreamRequest }: ExchangeFiles): Promise<string> {
-  const path = join(RUN_FOLDER, "stored-request.json");
-  const body: object = JSON.parse(await readFile(directStreamRequest, "utf8"));
+/** Writes a request of the provider again, with `store: true`. Returns the path. */
+async function withStore(request: string): Promise<string> {
+  const path = join(RUN_FOLDER, `stored-${basename(request)}`);
+  const body: object = JSON.parse(await readFile(request, "utf8"));
   await writeFile(path, JSON.stringify({ ...body, store: true }));
   return path;
 }
@@ -129,6 +139,7 @@ async function besideLitellm(
   try {
     await visit({
       label: LITELLM,
+      isWhole: false,
       pid,
       call: ({ calls, rate }) =>
         makeCalls({
@@ -144,21 +155,33 @@ async function besideLitellm(
   }
 }
 
-async function measureWay({ label, pid, call }: Way, divisor: number): Promise<Figures> {
+async function measureWay({ label, isWhole, pid, call }: Way, divisor: number): Promise<Figures> {
   await call({ calls: Math.ceil(WARM_UP / divisor) });
   const before = readCpuMicros(pid);
   const busy = await call({ calls: Math.ceil(BUSY / divisor) });
   const used = readCpuMicros(pid) - before;
-  const calm = await call({ ...CALM, calls: Math.ceil(CALM.calls / divisor) });
-  for (const { failed, failures } of [busy, calm]) {
-    if (failed > 0) throw new Error(`${label}: ${failed} streams failed: ${formatFailures(failures)}`);
+  if (isWhole) {
+    checkCalls(label, busy);
+    return { [toWholeLabel(label)]: used / busy.calls };
   }
+  const calm = await call({ ...CALM, calls: Math.ceil(CALM.calls / divisor) });
+  checkCalls(label, busy);
+  checkCalls(label, calm);
   return { [toCpuLabel(label)]: used / busy.calls, [toFirstLabel(label)]: calm.first.p50 / 1000 };
+}
+
+function checkCalls(label: string, { failed, failures }: CallReport): void {
+  if (failed > 0) throw new Error(`${label}: ${failed} calls failed: ${formatFailures(failures)}`);
 }
 
 /** The label of a way's CPU for each stream. */
 function toCpuLabel(way: string): string {
   return `${way}: CPU, µs`;
+}
+
+/** The label of a way's CPU for each whole answer. */
+function toWholeLabel(way: string): string {
+  return `${way}: CPU of a whole answer, µs`;
 }
 
 /** The label of a way's median time to the first event. */
@@ -175,6 +198,20 @@ const HEADER = [
   "later than gRPC",
   "aim",
 ];
+
+const WHOLE_HEADER = ["Whole answer", "CPU, µs", "/ gRPC", "aim"];
+
+/** The row of a way for whole answers. */
+function toWholeRow(rounds: readonly Figures[], way: string): string[] {
+  const cpu = toWholeLabel(way);
+  const aim = WHOLE_AIMS[way];
+  return [
+    way,
+    formatMedian(rounds, cpu, 0),
+    formatRatio(ratioIn(rounds, cpu, toWholeLabel(GRPC))),
+    aim === undefined ? "" : `${aim} ×`,
+  ];
+}
 
 /** The row of a way; none if it was not measured. */
 function toRow(rounds: readonly Figures[], way: string): string[][] {

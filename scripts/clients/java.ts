@@ -1,79 +1,18 @@
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { build, probe } from "../../test/clients/runner/process.ts";
-import { type ClientPackage, packageFolder, root } from "./client-package.ts";
+import { readFileSync, writeFileSync } from "node:fs";
+import { type ClientPackage, packageFolder } from "./client-package.ts";
 
 const folder = packageFolder("java");
-const sources = "src/main/java/io/github/outriggerinference";
-/** Folder for the generators that Maven fetches, in the versions of the libraries in pom.xml. */
-const generators = `${folder}/target/generators`;
 
-/** Java: the stubs, and the version: in pom.xml, in the README, and as the user agent names it. */
+/** Java: the version, in pom.xml, in the README, and as the user agent names it. Maven generates the stubs. */
 export const java: ClientPackage = {
   name: "java",
-  missing: () => {
-    if (classifier() === undefined) return `protoc for ${process.platform} on ${process.arch}`;
-    return probe("mvn", "-version") === undefined ? "mvn" : undefined;
-  },
+  missing: () => undefined,
   async generate(version) {
     setFirstVersion(`${folder}/pom.xml`, version);
     setFirstVersion(`${folder}/README.md`, version);
-    writeFileSync(`${folder}/${sources}/Version.java`, versionFile(version));
-    const [protoc, plugin] = await installGenerators();
-    // Not `clean: true`: it would remove the written sources beside the generated ones.
-    rmSync(`${folder}/${sources}/v1`, { recursive: true, force: true });
-    await build({
-      file: `${root}node_modules/.bin/buf`,
-      args: ["generate", "--template", JSON.stringify(template(protoc, plugin))],
-      cwd: root,
-    });
+    writeFileSync(`${folder}/src/main/java/io/github/outriggerinference/Version.java`, versionFile(version));
   },
 };
-
-/** Returns the paths of protoc and of gRPC's plugin. Maven fetches them if they are not there yet. */
-async function installGenerators(): Promise<[string, string]> {
-  const paths: [string, string] = [
-    `${generators}/protoc-${classifier()}.exe`,
-    `${generators}/protoc-gen-grpc-java-${classifier()}.exe`,
-  ];
-  const stamp = `${generators}/pom.xml`;
-  const pom = readFileSync(`${folder}/pom.xml`, "utf8");
-  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== pom) {
-    await build({
-      file: "mvn",
-      args: ["--batch-mode", "--quiet", "dependency:copy@generators", `-Dgenerator.platform=${classifier()}`],
-      cwd: folder,
-    });
-    for (const path of paths) chmodSync(path, 0o755);
-    writeFileSync(stamp, pom);
-  }
-  return paths;
-}
-
-/** Returns Maven's name for this platform in the generators' artifacts; undefined if they do not support it. */
-function classifier(): string | undefined {
-  const systems: Partial<Record<NodeJS.Platform, string>> = {
-    linux: "linux",
-    darwin: "osx",
-    win32: "windows",
-  };
-  const architectures: Record<string, string> = { x64: "x86_64", arm64: "aarch_64" };
-  const [system, architecture] = [systems[process.platform], architectures[process.arch]];
-  return system === undefined || architecture === undefined ? undefined : `${system}-${architecture}`;
-}
-
-/** A template of `buf generate`. */
-function template(protoc: string, plugin: string) {
-  const out = "clients/java/src/main/java";
-  return {
-    version: "v2",
-    inputs: [{ directory: ".", paths: ["proto/outrigger/v1"] }],
-    plugins: [
-      { protoc_builtin: "java", protoc_path: protoc, out },
-      // Without the annotation, which would need a library.
-      { local: plugin, out, opt: "@generated=omit" },
-    ],
-  };
-}
 
 /** Sets the first element `version` of a file, which is the package's version. */
 function setFirstVersion(file: string, version: string): void {

@@ -6,6 +6,8 @@ import { dirname, join, normalize } from "node:path";
 export interface ImportGraph {
   /** Lists the files that load a file, directly or not, with the number of imports between them. */
   getDistances(file: string): ReadonlyMap<string, number>;
+  /** Lists the files that import a file directly. */
+  getImporters(file: string): readonly string[];
 }
 
 /** Specifiers of the library's entry points, which tests import by the name of the package. */
@@ -40,6 +42,7 @@ export function readImportGraph(root: string, files: readonly string[]): ImportG
       }
       return distances;
     },
+    getImporters: (file) => importers.get(file) ?? [],
   };
 }
 
@@ -55,7 +58,7 @@ function readImports(file: string, text: string): string[] {
 
 /** Tests that start processes or measure for minutes, and say little about one line. */
 const FAR =
-  /^test\/(?:(?:attacks|clients|conformance|package|real|bench|scripts|chaos)\/|runs\/(?:kill|store\/postgres\/sidecars)\.test\.ts$)/;
+  /^test\/(?:(?:attacks|clients|conformance|package|real|bench|scripts|chaos|faults)\/|runs\/(?:kill|store\/postgres\/sidecars)\.test\.ts$)/;
 
 /**
  * Lists the tests that load a source file and are either anywhere in the folder of `test` that mirrors its layer, or import
@@ -64,7 +67,7 @@ const FAR =
 export function findNearestTests(file: string, graph: ImportGraph): string[] {
   const [, layer = ""] = file.split("/");
   const mirror = `${dirname(file).replace(/^src/, "test")}/`;
-  const namesake = file.replace(/^src/, "test").replace(/\.ts$/, ".test.ts");
+  const namesake = toNamesake(file);
   const distances = [...graph.getDistances(file)].filter(
     ([test]) => test.startsWith("test/") && test.endsWith(".test.ts") && !FAR.test(test),
   );
@@ -78,6 +81,23 @@ export function findNearestTests(file: string, graph: ImportGraph): string[] {
     .map((entry) => ({ test: entry[0], rank: rank(entry) }))
     .sort((a, b) => compareRanks(a.rank, b.rank) || a.test.localeCompare(b.test))
     .map(({ test }) => test);
+}
+
+/**
+ * Lists the tests of the same name as a source file that imports this one directly. They are of use if no nearer test
+ * runs the code, because other layers are its only users. Tests of the command start processes, and are left out.
+ */
+export function findTestsOfImporters(file: string, graph: ImportGraph): string[] {
+  const known = graph.getDistances(file);
+  return graph
+    .getImporters(file)
+    .filter((importer) => importer.startsWith("src/"))
+    .map(toNamesake)
+    .filter((test) => known.has(test) && !FAR.test(test) && !test.startsWith("test/cli/"));
+}
+
+function toNamesake(file: string): string {
+  return file.replace(/^src/, "test").replace(/\.ts$/, ".test.ts");
 }
 
 function compareRanks(left: readonly number[], right: readonly number[]): number {

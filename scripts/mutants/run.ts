@@ -5,7 +5,7 @@ import { createRandom } from "../../test/support/random.ts";
 import type { ChangedLines } from "./changes.ts";
 import { getBlock, instrument } from "./coverage.ts";
 import { type Equivalent, matches } from "./equivalents.ts";
-import { findNearestTests, readImportGraph } from "./nearest-tests.ts";
+import { findNearestTests, findTestsOfImporters, readImportGraph } from "./nearest-tests.ts";
 import { applyMutant, listMutants, type Mutant } from "./operators.ts";
 import { createWorkspace, listFiles, type TestRun, type Workspace } from "./workspace.ts";
 
@@ -54,6 +54,9 @@ const START_MS = 20_000;
 /** Time that a test may take without a mutant, in milliseconds. One that is slower costs more than it tells. */
 const BASELINE_TIMEOUT_MS = 60_000;
 
+/** Share of the remaining time that a test may take without a mutant. */
+const BASELINE_SHARE = 1 / 8;
+
 /** How often a test is tried without a mutant before it counts as failing. */
 const BASELINE_TRIES = 3;
 
@@ -68,11 +71,11 @@ export async function runMutants(root: string, selection: Selection, options: Op
   const isEquivalent = (mutant: Mutant) => options.equivalents.some((entry) => matches(entry, mutant));
   const others = all.filter((mutant) => !isEquivalent(mutant));
   const chosen = shuffle(others, options.seed).slice(0, options.sample);
-  const nearestTests = findTests(root, files, chosen);
+  const tests = findTests(root, files, chosen);
   const count = Math.min(options.jobs, chosen.length);
   const tried = await withWorkspaces(root, files, count, (workspaces) => {
-    for (const workspace of workspaces) instrumentFiles(workspace, nearestTests.keys());
-    return tryMutants(root, workspaces, chosen, nearestTests, options);
+    for (const workspace of workspaces) instrumentFiles(workspace, tests.keys());
+    return tryMutants(root, workspaces, chosen, tests, options);
   });
   const equivalent = all.filter(isEquivalent).map((mutant): Result => ({ mutant, verdict: "equivalent" }));
   return {
@@ -82,16 +85,29 @@ export async function runMutants(root: string, selection: Selection, options: Op
   };
 }
 
-/** The nearest tests of each file, nearest first. */
-type NearestTests = ReadonlyMap<string, readonly string[]>;
+/** The tests of a file. */
+interface FileTests {
+  /** Nearest first. */
+  readonly nearest: readonly string[];
+  /** For code that no nearest test runs. */
+  readonly others: readonly string[];
+}
 
-function findTests(root: string, files: readonly string[], mutants: readonly Mutant[]): NearestTests {
+type TestsByFile = ReadonlyMap<string, FileTests>;
+
+function findTests(root: string, files: readonly string[], mutants: readonly Mutant[]): TestsByFile {
   const graph = readImportGraph(
     root,
     files.filter((file) => /^(src|test)\/.*\.ts$/.test(file)),
   );
   const mutated = new Set(mutants.map(({ file }) => file));
-  return new Map([...mutated].map((file) => [file, findNearestTests(file, graph)]));
+  return new Map(
+    [...mutated].map((file) => {
+      const nearest = findNearestTests(file, graph);
+      const others = findTestsOfImporters(file, graph).filter((test) => !nearest.includes(test));
+      return [file, { nearest, others }];
+    }),
+  );
 }
 
 /** Removes the copies in any case, also if the process is interrupted. */
@@ -126,7 +142,7 @@ async function tryMutants(
   root: string,
   workspaces: readonly Workspace[],
   mutants: readonly Mutant[],
-  nearestTests: NearestTests,
+  tests: TestsByFile,
   { deadline, onProgress }: Options,
 ): Promise<Result[]> {
   const baseline = new Baseline(deadline, onProgress);
@@ -136,7 +152,7 @@ async function tryMutants(
   const work = async (workspace: Workspace) => {
     for (let mutant = next(); mutant !== undefined; mutant = next()) {
       const trial = { mutant, text: readFileSync(join(root, mutant.file), "utf8"), workspace };
-      const verdict = await tryMutant(trial, nearestTests.get(mutant.file) ?? [], baseline, deadline);
+      const verdict = await tryMutant(trial, tests.get(mutant.file) ?? NO_TESTS, baseline, deadline);
       if (verdict === undefined) return;
       results.push({ mutant, verdict });
       onProgress(`${results.length}/${mutants.length} ${verdict}: ${describe(mutant)}`);
@@ -145,6 +161,8 @@ async function tryMutants(
   await Promise.all(workspaces.map(work));
   return results;
 }
+
+const NO_TESTS: FileTests = { nearest: [], others: [] };
 
 /** One line about a mutant. */
 export function describe({ file, line, before, after }: Mutant): string {
@@ -200,6 +218,7 @@ class Baseline {
   readonly #deadline: number;
   readonly #onProgress: (line: string) => void;
   readonly #tests = new Map<string, Promise<MeasuredTest | undefined>>();
+  readonly #durations = new Map<string, number>();
 
   constructor(deadline: number, onProgress: (line: string) => void) {
     this.#deadline = deadline;
@@ -217,11 +236,24 @@ class Baseline {
     return known;
   }
 
+  /** Puts the tests first that were measured, the quickest one first. The others keep their order. */
+  sortByCost(tests: readonly string[]): readonly string[] {
+    const measured = tests.filter((test) => this.#durations.has(test));
+    const cost = (test: string) => this.#durations.get(test) ?? 0;
+    return [
+      ...measured.sort((a, b) => cost(a) - cost(b)),
+      ...tests.filter((test) => !this.#durations.has(test)),
+    ];
+  }
+
   async #measure(workspace: Workspace, test: string): Promise<MeasuredTest | undefined> {
     for (let tries = 1; ; tries += 1) {
-      const timeoutMs = Math.min(BASELINE_TIMEOUT_MS, getRemainingMs(this.#deadline));
+      const timeoutMs = Math.min(BASELINE_TIMEOUT_MS, getRemainingMs(this.#deadline) * BASELINE_SHARE);
       const run = await workspace.runTest(test, timeoutMs);
-      if (run.outcome === "passed" && tries === 1) return run;
+      if (run.outcome === "passed" && tries === 1) {
+        this.#durations.set(test, run.durationMs);
+        return run;
+      }
       if (run.outcome === "passed") return this.#leaveOut(test, "fails now and then without a mutant");
       if (performance.now() >= this.#deadline) throw new OutOfTime();
       if (run.outcome === "timed out") return this.#leaveOut(test, "takes too long");
@@ -254,27 +286,39 @@ interface Trial {
 /** Tries a mutant. Undefined if the time was over before its tests ended. */
 async function tryMutant(
   trial: Trial,
+  { nearest, others }: FileTests,
+  baseline: Baseline,
+  deadline: number,
+): Promise<Result["verdict"] | undefined> {
+  try {
+    const verdict = await tryTests(trial, baseline.sortByCost(nearest), baseline, deadline);
+    if (verdict !== "no test") return verdict;
+    return await tryTests(trial, others, baseline, deadline);
+  } catch (thrown) {
+    if (thrown instanceof OutOfTime) return undefined;
+    throw thrown;
+  }
+}
+
+/** Runs those tests against a mutant that run its block, until one notices. */
+async function tryTests(
+  trial: Trial,
   tests: readonly string[],
   baseline: Baseline,
   deadline: number,
 ): Promise<Result["verdict"] | undefined> {
   const block = getBlock(trial.mutant, trial.text);
   let totalMs = 0;
-  try {
-    for (const name of tests) {
-      const test = await baseline.getTest(trial.workspace, name);
-      if (test === undefined || (block !== undefined && !test.blocks.has(block))) continue;
-      if (totalMs > 0 && totalMs + test.durationMs > MAX_TESTS_MS) continue;
-      totalMs += test.durationMs;
-      const timeoutMs = Math.min(START_MS + 3 * test.durationMs, getRemainingMs(deadline));
-      const outcome = await runWithMutant(trial, name, timeoutMs);
-      if (outcome !== "passed" && performance.now() >= deadline) return undefined;
-      if (outcome === "failed") return "killed";
-      if (outcome === "timed out") return "timed out";
-    }
-  } catch (thrown) {
-    if (thrown instanceof OutOfTime) return undefined;
-    throw thrown;
+  for (const name of tests) {
+    const test = await baseline.getTest(trial.workspace, name);
+    if (test === undefined || (block !== undefined && !test.blocks.has(block))) continue;
+    if (totalMs > 0 && totalMs + test.durationMs > MAX_TESTS_MS) continue;
+    totalMs += test.durationMs;
+    const timeoutMs = Math.min(START_MS + 3 * test.durationMs, getRemainingMs(deadline));
+    const outcome = await runWithMutant(trial, name, timeoutMs);
+    if (outcome !== "passed" && performance.now() >= deadline) return undefined;
+    if (outcome === "failed") return "killed";
+    if (outcome === "timed out") return "timed out";
   }
   return totalMs > 0 ? "survived" : "no test";
 }

@@ -2,6 +2,7 @@
  * Runs the test files of the current folder that its parent process names, one at a time and each in a process of its
  * own. Modules stay transformed between them, which is most of what a start of Vitest costs.
  */
+import { inspect } from "node:util";
 import { createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
 
 /** Asks for a run of one test file. */
@@ -32,7 +33,14 @@ function listFailures(modules: readonly TestModule[], unhandled: readonly unknow
       (test.result().errors ?? []).map(({ message }) => `${test.fullName}: ${message.split("\n")[0]}`),
     ),
   ]);
-  return [...failures, ...unhandled.map((error) => (error instanceof Error ? error.message : String(error)))];
+  return [...failures, ...unhandled.map(getMessage)];
+}
+
+/** Errors of the processes that run tests come as objects without a prototype, which are no text by themselves. */
+function getMessage(error: unknown): string {
+  return typeof error === "object" && error !== null && "message" in error
+    ? String(error.message)
+    : inspect(error);
 }
 
 async function runTest(vitest: Vitest, { test, changed }: TestRequest): Promise<TestReply> {
