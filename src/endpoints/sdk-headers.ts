@@ -1,4 +1,4 @@
-/** Headers that the SDKs of OpenAI and Anthropic add to their requests, also in a browser. */
+/** Headers that the SDKs of OpenAI, Anthropic and Google add to their requests, also in a browser. */
 export const SDK_HEADERS = [
   "openai-beta",
   "openai-organization",
@@ -7,6 +7,9 @@ export const SDK_HEADERS = [
   "anthropic-dangerous-direct-browser-access",
   "anthropic-version",
   "x-api-key",
+  "x-goog-api-client",
+  "x-goog-api-key",
+  "x-server-timeout",
   ...[
     "arch",
     "async",

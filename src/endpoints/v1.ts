@@ -1,12 +1,17 @@
-/** The HTTP API under `/v1`: OpenAI's API, for the models of every provider. */
+/**
+ * The HTTP APIs under `/v1`: those of OpenAI, Anthropic and Gemini, for the models of every provider. Gemini's is under
+ * `/v1beta` as well, where its older clients expect it.
+ */
 import { MemoryAccount } from "../core/memory-account.ts";
 import type { HttpApi } from "../http/endpoint.ts";
 import { createHttpApi } from "../http/route-table.ts";
 import { chatRoutes } from "./chat-completions/routes.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
+import { failedGeneration } from "./gemini/errors.ts";
+import { geminiRoutes } from "./gemini/routes.ts";
 import { messagesRoutes } from "./messages/routes.ts";
 import type { ModelDirectory } from "./models/model-directory.ts";
-import { modelRoutes } from "./models/routes.ts";
+import { geminiModelRoutes, modelRoutes } from "./models/routes.ts";
 import { failedResponse } from "./openai/errors.ts";
 import { KeptResponses } from "./responses/latest-response.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
@@ -44,7 +49,14 @@ export function createV1Api(parts: V1Parts): V1Api {
     ...chatRoutes(shared),
     ...messagesRoutes(shared),
     ...conversationRoutes(parts.engine.threads),
-    ...modelRoutes(parts.models),
+    ...geminiRoutes("/v1", shared),
+    ...modelRoutes(parts.models, failedGeneration),
   ];
-  return { ...createHttpApi(routes, failedResponse, "/v1/"), close: () => recentAnswers.close() };
+  const betaRoutes = [...geminiRoutes("/v1beta", shared), ...geminiModelRoutes(parts.models)];
+  const v1 = createHttpApi(routes, failedResponse, "/v1/");
+  const v1beta = createHttpApi(betaRoutes, failedGeneration, "/v1beta/");
+  return {
+    find: (path, method) => v1.find(path, method) ?? v1beta.find(path, method),
+    close: () => recentAnswers.close(),
+  };
 }

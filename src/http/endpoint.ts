@@ -18,6 +18,8 @@ export interface HttpApi {
 export interface EndpointRoute {
   /** Name in logs and metrics, without ids: `POST /v1/responses`. */
   readonly name: string;
+  /** Parameter of the query in which callers may send their access key. Absent: they may not. */
+  readonly keyParameter?: string | undefined;
   /** Rejects only if the signal of the request is aborted: failures are responses. */
   serve(request: EndpointRequest): Promise<EndpointResponse>;
   /** Returns the response to a request that is refused before the route is called, in the format of the API. */

@@ -13,7 +13,7 @@ import type { EndpointRequest, EndpointResponse } from "./endpoint.ts";
 const KEEP_ALIVE_MS = 15_000;
 
 /** A comment, which readers of event streams skip. */
-const COMMENT = Buffer.from(": keep-alive\n\n");
+const COMMENT = ": keep-alive\n\n";
 
 const HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -24,6 +24,10 @@ const HEADERS = {
 
 /** Writes the events of one call in the form of an API. Synchronous. */
 export interface EventWriter {
+  /** Media type of the body. Default: server-sent events. */
+  readonly contentType?: string;
+  /** Text during long silences, which readers skip. Default: a comment. */
+  readonly keepAlive?: string;
   /** Returns the text for a batch of events; empty if the API has none for them. May throw SDKError, which ends the stream. */
   write(batch: readonly StreamEvent[]): string;
   /** Returns the text by which a stream ends that failed. It must not look like the end of a complete stream. */
@@ -58,9 +62,13 @@ export async function streamEvents(
   const source = new EventSource({ first, events, writer, onAnswer, signal, noteFailure });
   return {
     status: 200,
-    headers: { ...HEADERS, ...getHeaders(warnings) },
-    body: new EventBody(source, keepAliveMs),
+    headers: { ...HEADERS, ...getType(writer), ...getHeaders(warnings) },
+    body: new EventBody(source, keepAliveMs, Buffer.from(writer.keepAlive ?? COMMENT)),
   };
+}
+
+function getType({ contentType }: EventWriter): Readonly<Record<string, string>> {
+  return contentType === undefined ? {} : { "content-type": contentType };
 }
 
 type Result = IteratorResult<Uint8Array>;
@@ -131,10 +139,11 @@ class EventSource {
   }
 }
 
-/** Yields the chunks of a source, and comments while it is silent. One timer for the whole stream. */
+/** Yields the chunks of a source, and comments or the like while it is silent. One timer for the whole stream. */
 class EventBody implements AsyncIterableIterator<Uint8Array> {
   readonly #source: EventSource;
   readonly #keepAliveMs: number;
+  readonly #comment: Uint8Array;
   #timer: NodeJS.Timeout | undefined;
   #isSilent = false;
   #hasEnded = false;
@@ -142,9 +151,10 @@ class EventBody implements AsyncIterableIterator<Uint8Array> {
   #isReading = false;
   #reader: PromiseWithResolvers<Result> | undefined;
 
-  constructor(source: EventSource, keepAliveMs: number) {
+  constructor(source: EventSource, keepAliveMs: number, comment: Uint8Array) {
     this.#source = source;
     this.#keepAliveMs = keepAliveMs;
+    this.#comment = comment;
   }
 
   [Symbol.asyncIterator](): this {
@@ -185,7 +195,7 @@ class EventBody implements AsyncIterableIterator<Uint8Array> {
 
   readonly #onSilence = (): void => {
     if (this.#isSilent) {
-      this.#reader?.resolve({ done: false, value: COMMENT });
+      this.#reader?.resolve({ done: false, value: this.#comment });
       this.#reader = undefined;
     }
     this.#isSilent = true;

@@ -1,5 +1,5 @@
 /** The routes of an HTTP API as a table of methods and paths. */
-import { NotFoundError, type SDKError, toSdkError } from "../core/errors.ts";
+import { InvalidRequestError, NotFoundError, type SDKError, toSdkError } from "../core/errors.ts";
 import type {
   EndpointRequest,
   EndpointResponse,
@@ -12,12 +12,14 @@ import type {
 /** One entry of the table. */
 export interface RouteDefinition {
   readonly method: string;
-  /** The path, with `{name}` for a variable part: `/v1/responses/{id}`. */
+  /** The path, with `{name}` for a variable part: `/v1/responses/{id}`; `{name+}` also contains slashes. */
   readonly path: string;
   /** Serves a request. Thrown errors become the response. @param parts The variable parts of the path. */
   serve(request: EndpointRequest, ...parts: string[]): Promise<EndpointResponse>;
   /** Formats failures of this route. Default: as the API does. */
   readonly fail?: WriteFailure;
+  /** Parameter of the query in which callers may send their access key. Absent: they may not. */
+  readonly keyParameter?: string;
   /** Takes a WebSocket at the same path, whatever the method of other requests. */
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
 }
@@ -55,9 +57,10 @@ export function createHttpApi(
   };
 }
 
-/** A variable part of a path is not empty and contains no slash. */
+/** A variable part of a path is not empty. */
 function toPattern(path: string): RegExp {
-  return new RegExp(`^${path.replace(/\{\w+\}/g, "([^/]+)")}/?$`);
+  const pattern = path.replace(/\{\w+(\+?)\}/g, (_, plus) => (plus === "" ? "([^/]+)" : "(.+)"));
+  return new RegExp(`^${pattern}/?$`);
 }
 
 function toRoute(
@@ -71,7 +74,8 @@ function toRoute(
     const response = await serveOrFail(request, () => definition.serve(request, ...parts.map(decoded)), fail);
     return method === "HEAD" ? { ...response, body: new Uint8Array() } : response;
   };
-  return { name: `${definition.method} ${definition.path}`, serve, fail };
+  const { path, keyParameter } = definition;
+  return { name: `${definition.method} ${path.replaceAll("+}", "}")}`, keyParameter, serve, fail };
 }
 
 async function serveOrFail(
@@ -115,12 +119,13 @@ function otherMethod(definitions: readonly RouteDefinition[], fail: WriteFailure
     .join(", ");
   const path = definitions[0]?.path ?? "";
   const connect = definitions.find((definition) => definition.connect !== undefined)?.connect;
+  const write = definitions[0]?.fail ?? fail;
   return {
-    name: `* ${path}`,
-    fail: definitions[0]?.fail ?? fail,
+    name: `* ${path.replaceAll("+}", "}")}`,
+    fail: write,
     ...(connect && { connect }),
     serve: ({ method }) =>
-      Promise.resolve(method === "OPTIONS" ? getErrorOptions(allow) : toRefusal(method, allow)),
+      Promise.resolve(method === "OPTIONS" ? getErrorOptions(allow) : toRefusal(method, allow, write)),
   };
 }
 
@@ -128,11 +133,10 @@ function getErrorOptions(allow: string): EndpointResponse {
   return { status: 204, headers: { allow }, body: new Uint8Array() };
 }
 
-function toRefusal(method: string, allow: string): EndpointResponse {
+function toRefusal(method: string, allow: string, fail: WriteFailure): EndpointResponse {
   const message = `the method ${method} is not supported by this path, expected ${allow}`;
-  const error = { message, type: "invalid_request_error", param: null, code: "method_not_allowed" };
-  const headers = { "content-type": "application/json", allow };
-  return { status: 405, headers, body: Buffer.from(JSON.stringify({ error })) };
+  const { headers, body } = fail(new InvalidRequestError(message, { errorCode: "method_not_allowed" }));
+  return { status: 405, headers: { ...headers, allow }, body };
 }
 
 function decoded(part: string): string {

@@ -11,6 +11,7 @@
  */
 import { root, type TestClient } from "./runner/client.ts";
 import { codex } from "./runner/codex.ts";
+import { genaiPython } from "./runner/genai-python.ts";
 import { go } from "./runner/go.ts";
 import { goPackage } from "./runner/go-package.ts";
 import { grpcJs } from "./runner/grpc-js.ts";
@@ -42,6 +43,7 @@ const clients: readonly TestClient[] = [
   openaiPython,
   openaiGo,
   openaiJava,
+  genaiPython,
   codex,
 ];
 

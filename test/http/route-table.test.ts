@@ -5,11 +5,22 @@ import { call } from "../endpoints/support/call.ts";
 
 const routes: readonly RouteDefinition[] = [
   { method: "GET", path: "/v1/things/{id}", serve: async (_request, id) => jsonResponse({ id }) },
+  {
+    method: "POST",
+    path: "/v1/things/{name+}:count",
+    serve: async (_request, name) => jsonResponse({ name }),
+  },
 ];
 
 describe("a table of routes", () => {
   it("finds the parts of a path that differ", async () => {
     expect((await call(routes, "GET /v1/things/a%20b")).body).toEqual({ id: "a b" });
+  });
+
+  it("finds a part that contains slashes, as they are or encoded, and colons", async () => {
+    const find = async (path: string) => (await call(routes, `POST ${path}`)).body;
+    expect(await find("/v1/things/a/b:c:count")).toEqual({ name: "a/b:c" });
+    expect(await find("/v1/things/a%2Fb:count")).toEqual({ name: "a/b" });
   });
 
   it("says at unknown paths below its root which APIs are served", async () => {

@@ -1,28 +1,81 @@
-/** `/v1/models`: the models that a caller may name, in the form of OpenAI's API, or of Anthropic's for its clients. */
-import { NotFoundError } from "../../core/errors.ts";
+/**
+ * `/v1/models`: the models that a caller may name, in the form of OpenAI's API, or of Anthropic's or Google's for their
+ * clients. `/v1beta/models`: always in Google's.
+ */
+import { NotFoundError, toSdkError } from "../../core/errors.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import type { RouteDefinition } from "../../http/route-table.ts";
+import type { RouteDefinition, WriteFailure } from "../../http/route-table.ts";
+import { mistake, quote } from "../openai/fields.ts";
 import type { ListedModel, ModelDirectory } from "./model-directory.ts";
 
-/** Creates the routes. Ids of models may contain slashes. */
-export function modelRoutes(models: Pick<ModelDirectory, "list" | "find">): RouteDefinition[] {
-  const retrieve = (request: EndpointRequest, ...parts: string[]) =>
-    getModel(models, request, parts.join("/"));
+/**
+ * Creates the routes under `/v1`. Ids of models may contain slashes.
+ * @param fail Formats the failures that Google's clients get.
+ */
+export function modelRoutes(
+  models: Pick<ModelDirectory, "list" | "find">,
+  fail: WriteFailure,
+): RouteDefinition[] {
   return [
-    { method: "GET", path: "/v1/models", serve: (request) => listModels(models, request) },
-    { method: "GET", path: "/v1/models/{id}", serve: retrieve },
-    { method: "GET", path: "/v1/models/{provider}/{id}", serve: retrieve },
-    { method: "GET", path: "/v1/models/{provider}/{owner}/{id}", serve: retrieve },
+    toRoute("/v1/models", (request) =>
+      isGoogle(request)
+        ? serveGoogle(request, fail, () => listGeminiModels(models, request))
+        : listModels(models, request),
+    ),
+    toRoute("/v1/models/{id+}", (request, id = "") =>
+      isGoogle(request)
+        ? serveGoogle(request, fail, () => getGeminiModel(models, request, id))
+        : getModel(models, request, id),
+    ),
   ];
+}
+
+function toRoute(path: string, serve: RouteDefinition["serve"]): RouteDefinition {
+  return { method: "GET", path, keyParameter: "key", serve };
+}
+
+/** Clients of Google's API always send its name or their key. */
+function isGoogle({ headers, query }: EndpointRequest): boolean {
+  return (
+    ["x-goog-api-client", "x-goog-api-key"].some((name) => headers[name] !== undefined) || query.has("key")
+  );
+}
+
+/** Answers in Google's form, also if it fails: clients of other APIs use the same path. */
+async function serveGoogle(
+  request: EndpointRequest,
+  fail: WriteFailure,
+  serve: () => EndpointResponse,
+): Promise<EndpointResponse> {
+  try {
+    return serve();
+  } catch (thrown) {
+    const error = toSdkError(thrown);
+    request.noteFailure(error);
+    return fail(error);
+  }
+}
+
+/** Creates the routes under `/v1beta`, which only the Gemini API has. */
+export function geminiModelRoutes(models: Pick<ModelDirectory, "list" | "find">): RouteDefinition[] {
+  return [
+    toRoute("/v1beta/models", async (request) => listGeminiModels(models, request)),
+    toRoute("/v1beta/models/{id+}", async (request, id = "") => getGeminiModel(models, request, id)),
+  ];
+}
+
+/** Returns the models that the caller may use, and that are served today. */
+function listAllowed(models: Pick<ModelDirectory, "list">, request: EndpointRequest): readonly ListedModel[] {
+  const today = new Date().toISOString().slice(0, 10);
+  return models.list().filter((model) => isAllowed(model, request) && isServed(model, today));
 }
 
 async function listModels(
   models: Pick<ModelDirectory, "list">,
   request: EndpointRequest,
 ): Promise<EndpointResponse> {
-  const today = new Date().toISOString().slice(0, 10);
-  const listed = models.list().filter((model) => isAllowed(model, request) && isServed(model, today));
+  const listed = listAllowed(models, request);
   if (!isAnthropic(request)) return jsonResponse({ object: "list", data: listed.map(modelObject) });
   // All on one page.
   const [first_id = null, last_id = null] = [listed[0]?.id, listed.at(-1)?.id];
@@ -34,10 +87,18 @@ async function getModel(
   request: EndpointRequest,
   id: string,
 ): Promise<EndpointResponse> {
+  const model = requireModel(models, request, id);
+  return jsonResponse(isAnthropic(request) ? anthropicModel(model) : modelObject(model));
+}
+
+/** @throws NotFoundError also for a model that the caller may not use. */
+function requireModel(
+  models: Pick<ModelDirectory, "find">,
+  request: EndpointRequest,
+  id: string,
+): ListedModel {
   const model = models.find(id);
-  // A model that the caller may not use is reported as not found.
-  if (model !== undefined && isAllowed(model, request))
-    return jsonResponse(isAnthropic(request) ? anthropicModel(model) : modelObject(model));
+  if (model !== undefined && isAllowed(model, request)) return model;
   const message = `the model ${JSON.stringify(id.slice(0, MAX_QUOTED))} is not listed`;
   throw new NotFoundError(message, { errorCode: "model_not_found" });
 }
@@ -70,4 +131,43 @@ function anthropicModel({ id, info }: ListedModel): object {
   const released = Date.parse(info?.releaseDate ?? "");
   const created_at = new Date(Number.isNaN(released) ? 0 : released).toISOString();
   return { type: "model", id, display_name: info?.displayName || id, created_at };
+}
+
+const PAGE = { usual: 50, max: 1000 } as const;
+
+/** Lists one page ("Models: list"). A token is the position of the first model. */
+function listGeminiModels(models: Pick<ModelDirectory, "list">, request: EndpointRequest): EndpointResponse {
+  const start = readCount(request, "pageToken", 0);
+  const size = readCount(request, "pageSize", PAGE.usual) || PAGE.usual;
+  const listed = listAllowed(models, request);
+  const end = start + Math.min(size, PAGE.max);
+  const page = listed.slice(start, end).map(geminiModel);
+  return jsonResponse({ models: page, ...(end < listed.length ? { nextPageToken: String(end) } : {}) });
+}
+
+function readCount({ query }: EndpointRequest, name: string, usual: number): number {
+  const text = query.get(name) || String(usual);
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw mistake(name, "invalid_value", `expected a whole number from 0, found ${quote(text)}`);
+}
+
+function getGeminiModel(
+  models: Pick<ModelDirectory, "find">,
+  request: EndpointRequest,
+  id: string,
+): EndpointResponse {
+  return jsonResponse(geminiModel(requireModel(models, request, id)));
+}
+
+/** Returns a model as the Gemini API describes it ("Model"). Limits that are not known are absent. */
+function geminiModel({ id, info }: ListedModel): object {
+  const { contextWindow = 0, maxOutputTokens } = info ?? {};
+  return {
+    name: `models/${id}`,
+    version: info?.releaseDate ?? "",
+    displayName: info?.displayName || id,
+    ...(contextWindow === 0 ? {} : { inputTokenLimit: contextWindow }),
+    ...(maxOutputTokens === undefined ? {} : { outputTokenLimit: maxOutputTokens }),
+    supportedGenerationMethods: ["generateContent", "countTokens"],
+  };
 }

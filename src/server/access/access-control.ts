@@ -41,10 +41,13 @@ export class AccessControl {
     return this.#source.current().length;
   }
 
-  /** Admits or refuses a request by its headers, and counts it. */
-  admit(headers: IncomingHttpHeaders): Admission {
+  /**
+   * Admits or refuses a request by its headers, and counts it.
+   * @param keyInQuery The key that the query has, if the API allows that. Headers win.
+   */
+  admit(headers: IncomingHttpHeaders, keyInQuery = ""): Admission {
     this.#refresh();
-    const token = getToken(headers);
+    const token = getToken(headers, keyInQuery);
     if (token === "") return NO_KEY;
     const key = token === undefined ? undefined : this.#ring.find(token);
     return key === undefined ? WRONG_KEY : { caller: key, refusal: this.#refuseByRate(key) };
@@ -125,11 +128,11 @@ const MAX_TOKEN_CHARS = 512;
 const KEY_HEADERS = ["x-api-key", "x-goog-api-key"] as const;
 
 /** Reads the access key of a request. As `getBearerToken`. */
-function getToken(headers: IncomingHttpHeaders): string | undefined {
+function getToken(headers: IncomingHttpHeaders, keyInQuery: string): string | undefined {
   const token = getBearerToken(headers);
   if (token !== "") return token;
-  const key = KEY_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
-  if (key === undefined) return "";
+  const key = KEY_HEADERS.map((name) => headers[name]).find((value) => value !== undefined) ?? keyInQuery;
+  if (key === "") return "";
   return typeof key === "string" && key.length <= MAX_TOKEN_CHARS ? key.trim() : undefined;
 }
 

@@ -12,11 +12,12 @@ export function createApiRoutes(api: HttpApi, parts: ApiParts): FindRoute {
   return (path, method) => {
     const route = api.find(path, method);
     if (route === undefined) return undefined;
-    const { name, connect } = route;
+    const { name, connect, keyParameter } = route;
     return {
       name,
       isObserved: true,
       protocol: "http",
+      keyParameter,
       serve: (request, response, recorder) => serveApi({ ...parts, route, request, response, recorder }),
       ...(connect && {
         serveSocket: (upgraded) => serveApiSocket({ ...parts, route: { ...route, connect }, upgraded }),

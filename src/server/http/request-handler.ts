@@ -14,7 +14,7 @@ import {
   sendRejection,
   unknownPath,
 } from "./rejection.ts";
-import { type FindRoute, getPath, type Route } from "./route.ts";
+import { type FindRoute, getKeyInQuery, getPath, type Route } from "./route.ts";
 
 /** The parts of a request handler. */
 export interface RequestHandlerOptions {
@@ -83,7 +83,8 @@ export class RequestChecks {
       const origin = checkOrigin(request, response);
       if (origin === "answered") return origin;
       if (origin === "rejected") rejection = FORBIDDEN_ORIGIN;
-      else if (access !== undefined && route.isOpen !== true) admission = access.admit(headers);
+      else if (access !== undefined && route.isOpen !== true)
+        admission = access.admit(headers, getKeyInQuery(request, route));
     }
     const { caller, refusal } = admission;
     if (refusal !== undefined) rejection = rejectionOfError(refusal);

@@ -17,6 +17,8 @@ export interface Route {
   readonly isObserved: boolean;
   /** The protocol of the route, for logs and metrics. Absent if the headers of a request tell it. */
   readonly protocol?: string;
+  /** Parameter of the query that may have the access key. Absent: headers only. */
+  readonly keyParameter?: string | undefined;
   /** Whether its requests need no access key. Default false. */
   readonly isOpen?: boolean;
   /** Serves one request to its end. Never rejects. */
@@ -39,6 +41,13 @@ export interface UpgradedConnection {
    * removed.
    */
   readonly admit: () => void;
+}
+
+/** Returns the access key in the query of a request; empty if its route allows none there. */
+export function getKeyInQuery({ url = "" }: HttpRequest, { keyParameter }: Route): string {
+  const start = url.indexOf("?");
+  if (keyParameter === undefined || start < 0) return "";
+  return new URLSearchParams(url.slice(start)).get(keyParameter) ?? "";
 }
 
 /** Returns the path of a request, without the query. */

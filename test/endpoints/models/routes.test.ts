@@ -2,6 +2,7 @@ import type { Model } from "openai/resources/models";
 import { describe, expect, it } from "vitest";
 import { createCatalog } from "../../../src/catalog/catalog.ts";
 import type { ProviderApi } from "../../../src/client/providers.ts";
+import { failedGeneration } from "../../../src/endpoints/gemini/errors.ts";
 import { modelRoutes } from "../../../src/endpoints/models/routes.ts";
 import { expectValid } from "../schemas/validate.ts";
 import { call, keyHolder } from "../support/call.ts";
@@ -15,7 +16,7 @@ const catalog = createCatalog({
   models: [{ id: "meta-llama/Llama-3", provider: "router", releaseDate: "2024-04-18" }],
 });
 const aliases = { fast: { provider: "router", model: "meta-llama/Llama-3" } };
-const routes = modelRoutes(createDirectory({ providers, aliases, catalog }));
+const routes = modelRoutes(createDirectory({ providers, aliases, catalog }), failedGeneration);
 
 describe("GET /v1/models", () => {
   it("lists the models of the registered providers and the aliases, in OpenAI's form", async () => {
@@ -49,6 +50,21 @@ describe("GET /v1/models", () => {
       type: "model",
       display_name: model.id,
     });
+  });
+
+  it("lists them in Google's form for its clients, and fails in that form", async () => {
+    const headers = { "x-goog-api-client": "google-genai-sdk/3.1.0" };
+    const { body } = await call(routes, "GET /v1/models?pageSize=2", { headers });
+    expect(body).toMatchObject({ models: [{ name: "models/fast" }, {}], nextPageToken: "2" });
+    const next = await call(routes, "GET /v1/models?pageToken=1&pageSize=1", { headers });
+    expect(next.body.models).toEqual((body.models as object[]).slice(1));
+    const path = "GET /v1/models/router/meta-llama/Llama-3";
+    expect((await call(routes, path, { headers })).body).toMatchObject({
+      name: "models/router/meta-llama/Llama-3",
+      version: "2024-04-18",
+    });
+    const missing = await call(routes, "GET /v1/models/unheard-of?key=a");
+    expect([missing.status, missing.body.error]).toMatchObject([404, { code: 404, status: "NOT_FOUND" }]);
   });
 
   it("has only the models that the access key may use", async () => {

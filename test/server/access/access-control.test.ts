@@ -61,6 +61,13 @@ describe("AccessControl", () => {
     expect(control.admit({ [name]: "a-old", authorization: "Bearer wrong" }).refusal).toBeDefined();
   });
 
+  it("reads the key in a query unless a header has one", () => {
+    const { control } = createControl(accessKey("a", ["a-old"]));
+    expect(control.admit({}, "a-old")).toMatchObject({ caller: { name: "a" }, refusal: undefined });
+    expect(control.admit({}, "x".repeat(65_536)).refusal).toBeInstanceOf(AuthenticationError);
+    expect(control.admit({ "x-goog-api-key": "wrong" }, "a-old").refusal).toBeInstanceOf(AuthenticationError);
+  });
+
   it("compares with every key in constant time, without leaving the loop early", async () => {
     const source = await readFile(
       new URL("../../../src/server/access/access-control.ts", import.meta.url),

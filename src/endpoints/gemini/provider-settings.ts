@@ -1,0 +1,187 @@
+/**
+ * The settings of a request that have no field in the contract. Gemini gets them unchanged; other providers get those for
+ * which they have a counterpart, and the rest becomes warnings.
+ */
+import type { JsonObject } from "../../kit/json/json.ts";
+import type { GenerateContentRequest, GenerationConfig } from "../../wire/gemini/request.ts";
+import type { ServedModel } from "../models/model-directory.ts";
+import { mistake, quote } from "../openai/fields.ts";
+import type { ReadingContext } from "../stateless/reading-context.ts";
+import { type ProtoFields, toJsonName } from "./fields.ts";
+import { isGemini } from "./provider-state.ts";
+
+/** Fields of the body that the contract has, or that are read here. */
+const BODY_FIELDS: ReadonlySet<string> = new Set<keyof GenerateContentRequest>([
+  "contents",
+  "generationConfig",
+  "model",
+  "systemInstruction",
+  "toolConfig",
+  "tools",
+]);
+
+/** Fields of `generationConfig` that the contract has. */
+const CONFIG_FIELDS: ReadonlySet<string> = new Set<keyof GenerationConfig>([
+  "candidateCount",
+  "maxOutputTokens",
+  "responseJsonSchema",
+  "responseMimeType",
+  "responseSchema",
+  "stopSequences",
+  "temperature",
+  "topP",
+]);
+
+const TOOL_CONFIG_FIELDS: ReadonlySet<string> = new Set(["functionCallingConfig"]);
+
+/** Settings for the provider. */
+export interface ProviderSettings {
+  /** By the name of the provider, as `Request.provider_options_json`. */
+  readonly optionsJson: Readonly<Record<string, string>>;
+  /** Empty if the request does not set it, or the options do. */
+  readonly reasoningEffort: string;
+}
+
+/**
+ * Reads these settings.
+ * @param config `generationConfig`; empty if it is absent.
+ * @throws InvalidRequestError if ignoring a setting would change what the caller gets.
+ */
+export function readProviderSettings(
+  body: ProtoFields,
+  config: ProtoFields,
+  context: ReadingContext,
+): ProviderSettings {
+  checkCandidates(config);
+  const { served } = context;
+  if (isGemini(context))
+    return { optionsJson: createOptions(served, toGeminiOptions(body, config)), reasoningEffort: "" };
+  checkModalities(config);
+  const { options, read } = getCounterparts(config, served);
+  warnOfOthers(body, config, [...read, "thinkingConfig"], context);
+  return { optionsJson: createOptions(served, options), reasoningEffort: readEffort(config) };
+}
+
+function createOptions({ provider }: ServedModel, options: JsonObject): Readonly<Record<string, string>> {
+  return Object.keys(options).length === 0 ? {} : { [provider]: JSON.stringify(options) };
+}
+
+function checkCandidates(config: ProtoFields): void {
+  const count = config.integer("candidateCount", { min: 0 }) ?? 1;
+  if (count <= 1) return;
+  const found = `expected 1, found ${count}; send several requests`;
+  throw mistake(config.at("candidateCount"), "unsupported_value", found);
+}
+
+/** A caller that asks for speech or an image cannot use text. */
+function checkModalities(config: ProtoFields): void {
+  const other = config
+    .strings("responseModalities")
+    ?.find((each) => !TEXT_MODALITIES.includes(each.toUpperCase()));
+  if (other === undefined) return;
+  const found = `expected "TEXT", found ${quote(other)}; the provider of the model writes text in this API`;
+  throw mistake(config.at("responseModalities"), "unsupported_value", found);
+}
+
+const TEXT_MODALITIES = ["TEXT", "MODALITY_UNSPECIFIED"];
+
+function toGeminiOptions(body: ProtoFields, config: ProtoFields): JsonObject {
+  const generationConfig = pick(config, config.getOthers(CONFIG_FIELDS));
+  const isEnum = config.string("responseMimeType") === ENUM_TYPE;
+  const format = isEnum
+    ? pick(
+        config,
+        FORMAT_FIELDS.filter((name) => config.has(name)),
+      )
+    : {};
+  const toolConfig = body.object("toolConfig");
+  const tools = toolConfig === undefined ? {} : pick(toolConfig, toolConfig.getOthers(TOOL_CONFIG_FIELDS));
+  return {
+    ...pick(body, body.getOthers(BODY_FIELDS)),
+    ...nest("generationConfig", { ...generationConfig, ...format }),
+    ...nest("toolConfig", tools),
+  };
+}
+
+/** One word of a list, which only Gemini can write without quotes. */
+export const ENUM_TYPE = "text/x.enum";
+
+const FORMAT_FIELDS = ["responseMimeType", "responseSchema", "responseJsonSchema"] as const;
+
+function pick(fields: ProtoFields, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [toJsonName(name), fields.get(name) as JsonObject]));
+}
+
+function nest(name: string, settings: JsonObject): JsonObject {
+  return Object.keys(settings).length === 0 ? {} : { [name]: settings };
+}
+
+/** Settings for the provider, and the fields of `generationConfig` that they were read from. */
+interface Counterparts {
+  readonly options: JsonObject;
+  readonly read: readonly string[];
+}
+
+function getCounterparts(config: ProtoFields, { api }: ServedModel): Counterparts {
+  switch (api) {
+    case "anthropic-messages":
+      return toCounterparts({ top_k: config.integer("topK", { min: 0 }) }, ["topK"]);
+    case "openai-chat": {
+      const options = {
+        seed: config.integer("seed"),
+        frequency_penalty: config.number("frequencyPenalty", { min: -2, max: 2 }),
+        presence_penalty: config.number("presencePenalty", { min: -2, max: 2 }),
+      };
+      return toCounterparts(options, ["seed", "frequencyPenalty", "presencePenalty"]);
+    }
+    default:
+      return { options: {}, read: [] };
+  }
+}
+
+function toCounterparts(
+  options: Readonly<Record<string, number | undefined>>,
+  read: readonly string[],
+): Counterparts {
+  const set = Object.entries(options).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]],
+  );
+  return { options: Object.fromEntries(set), read };
+}
+
+const LEFT_OUT = "the provider of the model has no such setting; it was left out";
+
+function warnOfOthers(
+  body: ProtoFields,
+  config: ProtoFields,
+  read: readonly string[],
+  { notes }: ReadingContext,
+): void {
+  const toolConfig = body.object("toolConfig");
+  const paths = [
+    ...body.getOthers(BODY_FIELDS).map((name) => body.at(name)),
+    ...config
+      .getOthers(new Set([...CONFIG_FIELDS, ...read, "responseModalities"]))
+      .map((name) => config.at(name)),
+    ...(toolConfig?.getOthers(TOOL_CONFIG_FIELDS).map((name) => toolConfig.at(name)) ?? []),
+  ];
+  for (const path of paths) notes.warn(path, "unsupported_setting", LEFT_OUT);
+}
+
+/** Budgets of thinking, in tokens, up to which an effort is enough. */
+const BUDGETS = [
+  ["low", 2048],
+  ["medium", 8192],
+] as const;
+
+/** Returns the effort of reasoning: the level, or one for the budget of thinking. -1 leaves it to the model. */
+function readEffort(config: ProtoFields): string {
+  const thinking = config.object("thinkingConfig");
+  const level = thinking?.string("thinkingLevel", { max: 64 })?.toLowerCase() ?? UNSPECIFIED_LEVEL;
+  if (level !== UNSPECIFIED_LEVEL) return level;
+  const budget = thinking?.integer("thinkingBudget", { min: -1 }) ?? -1;
+  if (budget < 0) return "";
+  return budget === 0 ? "none" : (BUDGETS.find(([, tokens]) => budget <= tokens)?.[0] ?? "high");
+}
+
+const UNSPECIFIED_LEVEL = "thinking_level_unspecified";

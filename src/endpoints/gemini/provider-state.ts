@@ -1,0 +1,74 @@
+/**
+ * The data that a provider needs back, in the `thoughtSignature` of the part that it belongs to. Clients of Gemini return
+ * signatures unchanged. A model of Gemini gets the fields that it wrote; for models of other providers the signature is
+ * the state of their part, in base64 as in the API, since some clients decode it.
+ */
+import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
+import { asObject, type JsonObject } from "../../kit/json/json.ts";
+import { type CarriedState, encodeOtherParts, encodeReasoning } from "../responses/provider-state.ts";
+import type { ReadingContext } from "../stateless/reading-context.ts";
+import type { ProtoFields } from "./fields.ts";
+
+/** Whether the provider of the model speaks the Gemini API itself. */
+export function isGemini({ served }: ReadingContext): boolean {
+  return served.api === "gemini";
+}
+
+/** The first bytes of encoded state, and how base64 of any longer text with them begins. */
+const MARK = Buffer.from("or1.");
+const MARK_BASE64 = "b3IxL";
+
+/** Writes the state of one answer's parts. */
+export class StateFields {
+  /** The first reasoning part with state: whether other parts need their ids depends on it. */
+  #reasoning: readonly ContentPart[] = [];
+
+  /** Returns the fields of a wire part that its content does not have. Parts in their order. */
+  write(part: ContentPart): JsonObject {
+    const isReasoning = part.part.case === "reasoning";
+    if (isReasoning && part.providerState !== undefined && this.#reasoning.length === 0)
+      this.#reasoning = [part];
+    const fields = getGeminiFields(part.providerState);
+    if (fields !== undefined) return fields;
+    const state = isReasoning ? encodeReasoning(part) : encodeOtherParts([...this.#reasoning, part]);
+    return state === null ? {} : { thoughtSignature: toSignature(state) };
+  }
+}
+
+/** Returns the fields that a model of Gemini gave with a part; undefined for parts of others. */
+function getGeminiFields(state: ProviderState | undefined): JsonObject | undefined {
+  const { item, part } = dataOfState(state);
+  return item === undefined ? asObject(part) : undefined;
+}
+
+function toSignature(state: string): string {
+  const bytes = Buffer.from(state.slice(MARK.length), "base64url");
+  return Buffer.concat([MARK, bytes]).toString("base64");
+}
+
+/** The signature of a part that a client returned. */
+export type ReadSignature =
+  | { readonly kind: "gemini"; readonly state: ProviderState }
+  | { readonly kind: "carried"; readonly states: readonly CarriedState[] };
+
+/**
+ * Reads the signature of a part. Undefined if it has none.
+ * @param rest Fields that a model of Gemini needs back with it.
+ */
+export function readSignature(
+  part: ProtoFields,
+  rest: JsonObject,
+  context: ReadingContext,
+): ReadSignature | undefined {
+  const thoughtSignature = part.string("thoughtSignature") ?? "";
+  if (thoughtSignature === "") return undefined;
+  if (thoughtSignature.startsWith(MARK_BASE64)) {
+    const bytes = Buffer.from(thoughtSignature, "base64");
+    const data = `${MARK.toString()}${bytes.subarray(MARK.length).toString("base64url")}`;
+    return { kind: "carried", states: context.readCarried(data, part.at("thoughtSignature")) };
+  }
+  const provider = isGemini(context) ? context.served.provider : "gemini";
+  const state = context.createState({ part: { ...rest, thoughtSignature } }, provider);
+  return { kind: "gemini", state };
+}

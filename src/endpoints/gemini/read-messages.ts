@@ -1,0 +1,364 @@
+/**
+ * `systemInstruction` and `contents` of the Gemini API -> messages of the contract. Contents of the model that follow each
+ * other are one message, since clients return each event of a stream as a content. Results of functions become separate
+ * messages.
+ */
+import { create } from "@bufbuild/protobuf";
+import {
+  type ContentPart,
+  type Message,
+  MessageSchema,
+  Role,
+  ToolCallSchema,
+} from "../../gen/outrigger/v1/message_pb.ts";
+import { asString, type JsonObject } from "../../kit/json/json.ts";
+import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
+import type { Part } from "../../wire/gemini/request.ts";
+import { joinWords, mistake, quote } from "../openai/fields.ts";
+import { createPart, createTextPart } from "../responses/read-content.ts";
+import type { ReadingContext } from "../stateless/reading-context.ts";
+import type { MessagePaths } from "../stateless/request-paths.ts";
+import { type ProtoFields, toJsonName } from "./fields.ts";
+import { isGemini, type ReadSignature, readSignature } from "./provider-state.ts";
+
+/** A message, and its origin in the body. */
+export interface ReadMessage extends MessagePaths {
+  readonly message: Message;
+}
+
+/** A part of a message, and its path in the body. */
+interface ReadPart {
+  readonly part: ContentPart;
+  readonly path: string;
+}
+
+/** Reads `systemInstruction` and `contents`. */
+export function readMessages(body: ProtoFields, context: ReadingContext): readonly ReadMessage[] {
+  const reader = new ConversationReader(context);
+  const system = body.object("systemInstruction");
+  if (system !== undefined) reader.addInstructions(system);
+  if (!body.has("contents")) return body.missing("contents", "a list of contents");
+  for (const content of body.messages("contents", { min: 1 })) reader.add(content);
+  return reader.messages;
+}
+
+const ROLES = ["user", "model", "function", "system"] as const;
+
+/** Fields of a part that are read: data of one kind, and what belongs to it. */
+const READ_FIELDS: ReadonlySet<string> = new Set<keyof Part>([
+  "text",
+  "inlineData",
+  "fileData",
+  "functionCall",
+  "functionResponse",
+  "thought",
+  "thoughtSignature",
+]);
+
+/** Fields that describe a part's data. */
+const DESCRIPTIONS: ReadonlySet<string> = new Set<keyof Part>([
+  "thought",
+  "thoughtSignature",
+  "partMetadata",
+  "videoMetadata",
+  "mediaResolution",
+]);
+
+/** Reads the contents in their order. */
+class ConversationReader {
+  readonly messages: ReadMessage[] = [];
+  readonly #context: ReadingContext;
+  /** The model's message that later contents of the model continue. */
+  #answer: AnswerReader | undefined;
+  #calls = new OpenCalls();
+
+  constructor(context: ReadingContext) {
+    this.#context = context;
+  }
+
+  addInstructions(system: ProtoFields): void {
+    const parts = system.messages("parts").map((part) => ({
+      part: createTextPart(part.requireString("text")),
+      path: part.path,
+    }));
+    if (parts.length > 0) this.#push(Role.SYSTEM, system.path, parts);
+  }
+
+  add(content: ProtoFields): void {
+    const role = content.string("role") ?? "user";
+    switch (role === "" ? "user" : role) {
+      case "model":
+        return this.#addAnswer(content);
+      case "user":
+      case "function":
+        return this.#addInput(content);
+      case "system":
+        return this.addInstructions(content);
+      default:
+        throw mistake(
+          content.at("role"),
+          "invalid_value",
+          `expected ${joinWords(ROLES)}, found ${quote(role)}`,
+        );
+    }
+  }
+
+  #addAnswer(content: ProtoFields): void {
+    if (this.#answer === undefined) {
+      this.#calls = new OpenCalls();
+      this.#answer = new AnswerReader(this.messages.length, this.#calls, this.#context);
+      const message = create(MessageSchema, { role: Role.ASSISTANT });
+      // Later contents of the model are added to it.
+      message.content = this.#answer.content;
+      this.messages.push({ message, path: content.path, parts: this.#answer.paths });
+    }
+    for (const part of content.messages("parts")) this.#answer.add(part);
+  }
+
+  /** The results of functions come before the rest of a content, as other APIs require. */
+  #addInput(content: ProtoFields): void {
+    this.#answer = undefined;
+    const parts: ReadPart[] = [];
+    const elements = content.messages("parts");
+    for (const part of elements) {
+      if (part.has("functionResponse")) this.#addResult(part);
+      else parts.push({ part: readInput(part, this.#context), path: part.path });
+    }
+    if (parts.length > 0 || elements.length === 0) this.#push(Role.USER, content.path, parts);
+  }
+
+  #addResult(part: ProtoFields): void {
+    const result = part.object("functionResponse") ?? part.missing("functionResponse", "an object");
+    const name = result.requireString("name", { min: 1 });
+    const toolCallId = this.#calls.take(result.string("id") ?? "", name);
+    const value = { toolCallId, ...readResult(result, this.#context) };
+    const content = [createPart({ part: { case: "toolResult", value } })];
+    const message = create(MessageSchema, { role: Role.TOOL, toolCallId, content });
+    this.messages.push({ message, path: result.path, parts: [result.path] });
+  }
+
+  #push(role: Role, path: string, parts: readonly ReadPart[]): void {
+    const message = create(MessageSchema, { role, content: parts.map(({ part }) => part) });
+    this.messages.push({ message, path, parts: parts.map((part) => part.path) });
+  }
+}
+
+/** The calls of one message of the model that have no result yet. Clients may leave out ids, as the API allows. */
+class OpenCalls {
+  readonly #ids = new Set<string>();
+  /** Ids by the names of the functions, the last call first. */
+  readonly #byName = new Map<string, string[]>();
+  #isReversed = false;
+
+  add(id: string, name: string): void {
+    this.#ids.add(id);
+    const ids = this.#byName.get(name);
+    if (ids === undefined) this.#byName.set(name, [id]);
+    else ids.push(id);
+  }
+
+  /** Returns the id of the call that a result belongs to: by its id, else the first open call of the function. */
+  take(id: string, name: string): string {
+    if (this.#ids.delete(id)) return id;
+    this.#reverse();
+    const ids = this.#byName.get(name) ?? [];
+    for (let next = ids.pop(); next !== undefined; next = ids.pop()) if (this.#ids.delete(next)) return next;
+    return id || name;
+  }
+
+  /** Once all calls are known, so that each is taken in constant time. */
+  #reverse(): void {
+    if (this.#isReversed) return;
+    this.#isReversed = true;
+    for (const ids of this.#byName.values()) ids.reverse();
+  }
+}
+
+const OUTPUT_KEYS = ["output", "error"] as const;
+
+/** Reads a result. `output` and `error` are the keys that the API gives a meaning ("FunctionResponse"). */
+function readResult(result: ProtoFields, context: ReadingContext) {
+  const response = result.object("response");
+  const [key] = Object.keys(response?.value ?? {});
+  const isSingle = response !== undefined && Object.keys(response.value).length === 1;
+  const known = isSingle ? OUTPUT_KEYS.find((each) => each === key) : undefined;
+  const value = known === undefined ? undefined : response?.value[known];
+  const text = known === undefined ? response?.text() : (asString(value) ?? response?.spelled(known));
+  const media = result.messages("parts").map((part) => readInput(part, context));
+  const content = text === undefined ? media : [createTextPart(text), ...media];
+  return { content, failed: known === "error" };
+}
+
+/** Reads a part that the user or a function wrote. */
+function readInput(part: ProtoFields, context: ReadingContext): ContentPart {
+  const native = isGemini(context) ? readNative(part, context) : undefined;
+  if (native !== undefined) return native;
+  const read = part.has("text") ? createTextPart(part.requireString("text")) : readMedia(part);
+  if (read === undefined) throw unknownData(part);
+  for (const name of part.getOthers(READ_FIELDS))
+    context.notes.warn(part.at(name), "unsupported_setting", "the provider of the model has no such field");
+  return read;
+}
+
+function unknownData(part: ProtoFields): Error {
+  const [found] = part.getOthers(DESCRIPTIONS);
+  const expected = `expected ${joinWords(["text", "inlineData", "fileData", "functionResponse"])}`;
+  if (found === undefined) return mistake(part.path, "missing_required_parameter", `${expected}, found none`);
+  return mistake(part.at(found), "invalid_value", `${expected} for this model, found ${quote(found)}`);
+}
+
+/** A part of a kind, or with settings, that only Gemini knows; undefined for others. */
+function readNative(part: ProtoFields, { served }: ReadingContext): ContentPart | undefined {
+  const [other] = part.getOthers(READ_FIELDS);
+  if (other === undefined) return undefined;
+  const [kind = other] = part.getOthers(DESCRIPTIONS);
+  const value = { provider: served.provider, kind: toJsonName(kind), dataJson: part.text() };
+  return createPart({ part: { case: "native", value } });
+}
+
+/** Reads `inlineData` and `fileData`; undefined if a part has neither. */
+function readMedia(part: ProtoFields): ContentPart | undefined {
+  const blob = part.object("inlineData");
+  if (blob !== undefined)
+    return toMedia(blob.requireString("mimeType", { min: 1, max: 256 }), blob, toData(blob));
+  const file = part.object("fileData");
+  if (file === undefined) return undefined;
+  const uri = file.requireString("fileUri", { min: 1 });
+  const mediaType = file.string("mimeType", { max: 256 }) ?? mediaTypeOfPath(uri) ?? "";
+  const isUrl = /^https?:/i.test(uri);
+  return toMedia(mediaType, file, isUrl ? { case: "url", value: uri } : { case: "fileId", value: uri });
+}
+
+type Source =
+  | { readonly case: "url"; readonly value: string }
+  | { readonly case: "fileId"; readonly value: string }
+  | { readonly case: "data"; readonly value: Uint8Array };
+
+function toMedia(mediaType: string, media: ProtoFields, source: Source): ContentPart {
+  const [kind = ""] = mediaType.toLowerCase().split("/");
+  if (kind === "image") return createPart({ part: { case: "image", value: { mediaType, source } } });
+  if (kind === "audio") return createPart({ part: { case: "audio", value: { mediaType, source } } });
+  const fileName = media.string("displayName") ?? "";
+  return createPart({ part: { case: "document", value: { mediaType, fileName, source } } });
+}
+
+/** Bytes are in the standard or the URL-safe alphabet of base64. */
+function toData(blob: ProtoFields): Source {
+  const data = blob.requireString("data");
+  if (/^[\w+/-]*={0,2}$/.test(data)) return { case: "data", value: Buffer.from(data, "base64") };
+  throw mistake(blob.at("data"), "invalid_value", "expected base64, found other characters");
+}
+
+/** A text or a reasoning that further parts may continue. */
+interface OpenText {
+  readonly kind: "text" | "reasoning";
+  readonly part: ContentPart;
+}
+
+/** Reads one message of the model, of one or more contents. */
+class AnswerReader {
+  readonly content: ContentPart[] = [];
+  readonly paths: string[] = [];
+  readonly #index: number;
+  readonly #calls: OpenCalls;
+  readonly #context: ReadingContext;
+  #open: OpenText | undefined;
+
+  /** @param index Index of the message, which makes the ids of calls that have none. */
+  constructor(index: number, calls: OpenCalls, context: ReadingContext) {
+    this.#index = index;
+    this.#calls = calls;
+    this.#context = context;
+  }
+
+  add(part: ProtoFields): void {
+    if (part.has("text")) return this.#addText(part);
+    const read = part.has("functionCall") ? this.#readCall(part) : this.#readOther(part);
+    if (read !== undefined) this.#push(read, part.path);
+  }
+
+  /** Clients return a streamed text as one part for each event, and its signature in the last one. */
+  #addText(part: ProtoFields): void {
+    const text = part.requireString("text");
+    const thought = part.boolean("thought") ?? false;
+    const signature = readSignature(part, thought ? { thought } : {}, this.#context);
+    if (text === "" && signature === undefined) return;
+    const kind = thought ? "reasoning" : "text";
+    // A text that a model of Gemini signed is sent back as it was.
+    const isSeparate = !thought && signature?.kind === "gemini";
+    const open = this.#open?.kind === kind && !isSeparate ? this.#open : this.#begin(kind, part.path);
+    extendText(open.part, text);
+    if (signature === undefined) return;
+    attach(open.part, signature);
+    this.#open = undefined;
+  }
+
+  #begin(kind: OpenText["kind"], path: string): OpenText {
+    const part =
+      kind === "text" ? createTextPart("") : createPart({ part: { case: "reasoning", value: { text: "" } } });
+    // A model of Gemini takes its thoughts back, which need no signature.
+    if (kind === "reasoning" && isGemini(this.#context))
+      part.providerState = this.#context.createState({ part: { thought: true } });
+    this.#push(part, path);
+    this.#open = { kind, part };
+    return this.#open;
+  }
+
+  #push(part: ContentPart, path: string): void {
+    this.content.push(part);
+    this.paths.push(path);
+    this.#open = undefined;
+  }
+
+  #readCall(part: ProtoFields): ContentPart {
+    const call = part.object("functionCall") ?? part.missing("functionCall", "an object");
+    const name = call.requireString("name", { min: 1 });
+    const given = call.string("id") ?? "";
+    const id = given || `call_${this.#index}_${this.content.length}`;
+    this.#calls.add(id, name);
+    const args = call.object("args")?.text() ?? "";
+    const value = create(ToolCallSchema, { id, name, input: { case: "argumentsJson", value: args } });
+    const read = createPart({ part: { case: "toolCall", value } });
+    const functionCall: JsonObject = given === "" || GIVEN_ID.test(given) ? {} : { id: given };
+    const signature = readSignature(part, { functionCall }, this.#context);
+    if (signature !== undefined) attach(read, signature);
+    return read;
+  }
+
+  #readOther(part: ProtoFields): ContentPart | undefined {
+    const [kind] = part.getOthers(DESCRIPTIONS);
+    if (kind === undefined) return undefined;
+    const media = readMedia(part);
+    const read = media ?? (isGemini(this.#context) ? readNative(part, this.#context) : undefined);
+    if (read?.part.case === "image" || read?.part.case === "native") {
+      const signature = readSignature(part, {}, this.#context);
+      if (signature !== undefined && read.part.case === "image") attach(read, signature);
+      return read;
+    }
+    const message = `a part of the kind ${quote(kind)} has no form for this model; it was left out`;
+    this.#context.notes.warn(part.path, "unsupported_content", message);
+    return undefined;
+  }
+}
+
+/** The ids that Outrigger gives calls whose provider gave none. These are not sent to Gemini. */
+const GIVEN_ID = /^call_[0-9a-f]{32}(_\d+)?$/;
+
+function extendText({ part }: ContentPart, text: string): void {
+  if (part.case === "text") part.value += text;
+  else if (part.case === "reasoning") part.value.text += text;
+}
+
+/** Gives a part the state that its signature stands for. */
+function attach(part: ContentPart, signature: ReadSignature): void {
+  if (signature.kind === "gemini") {
+    part.providerState = signature.state;
+    return;
+  }
+  const [carried] = signature.states;
+  if (carried === undefined) return;
+  part.providerState = carried.state;
+  if (part.part.case !== "reasoning") return;
+  part.part.value.text ||= carried.text;
+  part.part.value.redacted = carried.redacted;
+}

@@ -1,0 +1,62 @@
+/** The methods of a model of the Gemini API, for the models of every provider. */
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { jsonResponse } from "../../http/json-response.ts";
+import type { RouteDefinition } from "../../http/route-table.ts";
+import { estimateUsage } from "../../middleware/estimate-usage.ts";
+import { checkContentType } from "../openai/content-type.ts";
+import { answerRequest, type StatelessParts } from "../stateless/answer-request.ts";
+import { failedGeneration } from "./errors.ts";
+import { readCountRequest, readRequest } from "./read-request.ts";
+import { GenerationWriter } from "./write-events.ts";
+import { writeAnswer } from "./write-response.ts";
+
+/** The prefix of the paths: newer clients of Google use `/v1`, others `/v1beta`. */
+export type GeminiPrefix = "/v1" | "/v1beta";
+
+/** Creates the routes. Names of models may contain slashes, as they are or encoded. */
+export function geminiRoutes(prefix: GeminiPrefix, parts: StatelessParts): RouteDefinition[] {
+  const toRoute = (name: string, serve: RouteDefinition["serve"]): RouteDefinition => ({
+    method: "POST",
+    path: `${prefix}/models/{model+}:${name}`,
+    fail: failedGeneration,
+    keyParameter: "key",
+    serve,
+  });
+  return [
+    toRoute("generateContent", (request, model = "") => generate(request, model, false, parts)),
+    toRoute("streamGenerateContent", (request, model = "") => generate(request, model, true, parts)),
+    toRoute("countTokens", (request, model = "") => countTokens(request, model, parts)),
+  ];
+}
+
+async function generate(
+  request: EndpointRequest,
+  model: string,
+  isStreamed: boolean,
+  parts: StatelessParts,
+): Promise<EndpointResponse> {
+  checkContentType(request.headers["content-type"]);
+  const read = readRequest(await request.readBody(), { models: parts.models, model, isStreamed });
+  const form = request.query.get("alt") === "sse" ? "events" : "list";
+  const format = {
+    writeAnswer: (response: Response) => writeAnswer(response, read.gemini),
+    createWriter: () => new GenerationWriter(read.gemini, form),
+  };
+  return answerRequest(read, format, request, parts);
+}
+
+/** Marks a count as an estimate: providers count differently, and most report counts only with an answer. */
+const ESTIMATE = { "outrigger-estimate": "true" };
+
+async function countTokens(
+  request: EndpointRequest,
+  model: string,
+  { models }: StatelessParts,
+): Promise<EndpointResponse> {
+  checkContentType(request.headers["content-type"]);
+  const read = readCountRequest(await request.readBody(), { models, model });
+  const { inputTokens } = estimateUsage(read.request);
+  const answer = jsonResponse({ totalTokens: inputTokens });
+  return { ...answer, headers: { ...answer.headers, ...ESTIMATE } };
+}

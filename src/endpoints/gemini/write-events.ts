@@ -1,0 +1,137 @@
+/** Events of a stream -> events of the Gemini API ("streamGenerateContent"). */
+import type { SDKError } from "../../core/errors.ts";
+import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
+import type {
+  Finish,
+  ReasoningEnd,
+  StreamEvent,
+  TextEnd,
+  ToolCallEnd,
+} from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { EventWriter } from "../../http/event-body.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
+import { createPart } from "../responses/read-content.ts";
+import { toErrorBody } from "./errors.ts";
+import { StateFields } from "./provider-state.ts";
+import { writeEnd, writeHead, writePart, writeUsage } from "./write-response.ts";
+
+/** The form of a stream: server-sent events, with `?alt=sse`, or the elements of one JSON list. */
+export type StreamForm = "events" | "list";
+
+/** Writes the events of one stream. Synchronous: the events of a batch leave in one write. */
+export class GenerationWriter implements EventWriter {
+  readonly contentType: string;
+  /** Google's clients for Python and Go take a comment for a broken event, and skip empty lines. */
+  readonly keepAlive = "\r\n";
+  readonly #gemini: string;
+  readonly #form: StreamForm;
+  readonly #states = new StateFields();
+  /** The fields after the candidates of every event, as JSON text with the closing brace. */
+  #tail = "}";
+  #text = "";
+  #hasBegun = false;
+
+  /** @param gemini Name of the provider whose native parts are parts of this API; empty if it speaks another one. */
+  constructor(gemini: string, form: StreamForm) {
+    this.#gemini = gemini;
+    this.#form = form;
+    this.contentType = form === "list" ? "application/json" : "text/event-stream";
+  }
+
+  write(batch: readonly StreamEvent[]): string {
+    for (const event of batch) this.#push(event);
+    return this.#take();
+  }
+
+  fail(error: SDKError): string {
+    this.#text = "";
+    const body = JSON.stringify(toErrorBody(error));
+    this.#emit(body);
+    // Older versions of Google's clients, and the one for Go, recognize a failure only if it is no event.
+    this.#text += this.#form === "list" ? "]" : body;
+    return this.#take();
+  }
+
+  #take(): string {
+    const text = this.#text;
+    this.#text = "";
+    return text;
+  }
+
+  #push({ event }: StreamEvent): void {
+    switch (event.case) {
+      case "streamStart": {
+        const { inferenceId, model } = event.value;
+        this.#tail = `,${JSON.stringify(writeHead(inferenceId, model)).slice(1)}`;
+        return;
+      }
+      case "textDelta":
+        return this.#addPart(`{"text":${JSON.stringify(event.value.delta)}}`);
+      case "textEnd":
+        return this.#endText(event.value);
+      case "reasoningDelta":
+        return this.#addPart(`{"text":${JSON.stringify(event.value.delta)},"thought":true}`);
+      case "reasoningEnd":
+        return this.#endReasoning(event.value);
+      case "toolCallEnd":
+        return this.#endCall(event.value);
+      case "partAdded":
+        return event.value.part && this.#addWhole(event.value.part);
+      case "finish":
+        return this.#finish(event.value);
+      default:
+        // The API sends calls whole. An error event is followed by the failure of the stream, which `fail` writes.
+        return;
+    }
+  }
+
+  #endText({ text, providerState }: TextEnd): void {
+    const part = createPart({ part: { case: "text", value: text } });
+    this.#endWith(part, providerState, {});
+  }
+
+  #endReasoning({ text, redacted, providerState }: ReasoningEnd): void {
+    const part = createPart({ part: { case: "reasoning", value: { text, redacted } } });
+    this.#endWith(part, providerState, { thought: true });
+  }
+
+  /** Sends the state of a text that was sent already, with an empty text, as Gemini does. */
+  #endWith(part: ContentPart, state: ContentPart["providerState"], attributes: JsonObject): void {
+    if (state === undefined) return;
+    part.providerState = state;
+    const fields = this.#states.write(part);
+    const hasMore = Object.keys(fields).some((name) => name !== "thought");
+    if (hasMore) this.#addPart(JSON.stringify({ text: "", ...attributes, ...fields }));
+  }
+
+  #endCall({ toolCall, providerState }: ToolCallEnd): void {
+    if (toolCall === undefined) return;
+    const part = createPart({ part: { case: "toolCall", value: toolCall } });
+    if (providerState !== undefined) part.providerState = providerState;
+    this.#addWhole(part);
+  }
+
+  #addWhole(part: ContentPart): void {
+    const written = writePart(part, this.#states, this.#gemini);
+    if (written !== undefined) this.#addPart(JSON.stringify(written));
+  }
+
+  #finish({ response, usage }: Finish): void {
+    if (response === undefined) return;
+    const content = { parts: [{ text: "" }], role: "model" };
+    const event = { candidates: [{ content, ...writeEnd(response) }], ...writeUsage(usage) };
+    this.#emit(JSON.stringify(event).slice(0, -1) + this.#tail);
+    if (this.#form === "list") this.#text += "]";
+  }
+
+  /** @param part Its JSON text: nothing but the new text is serialized. */
+  #addPart(part: string): void {
+    this.#emit(`{"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":0}]${this.#tail}`);
+  }
+
+  #emit(json: string): void {
+    if (this.#form === "events") this.#text += `data: ${json}\r\n\r\n`;
+    else this.#text += `${this.#hasBegun ? ",\r\n" : "["}${json}`;
+    this.#hasBegun = true;
+  }
+}

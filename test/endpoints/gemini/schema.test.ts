@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { toJsonSchema } from "../../../src/endpoints/gemini/schema.ts";
+
+describe("toJsonSchema", () => {
+  it("converts types, nullable values, counts, examples and the order of properties at every level", () => {
+    const schema = {
+      type: "OBJECT",
+      propertyOrdering: ["b", "a", "missing"],
+      properties: {
+        a: { type: "ARRAY", items: { type: "INTEGER", nullable: true }, min_items: "1", maxItems: 3 },
+        b: { anyOf: [{ type: "STRING", enum: ["x"], nullable: true }, { type: "NUMBER" }], example: "x" },
+        c: { type: "TYPE_UNSPECIFIED", description: "d" },
+      },
+      required: ["a"],
+    };
+    const converted = toJsonSchema(schema);
+    expect(converted).toEqual({
+      type: "object",
+      properties: {
+        b: { anyOf: [{ type: ["string", "null"], enum: ["x", null] }, { type: "number" }], examples: ["x"] },
+        a: { type: "array", items: { type: ["integer", "null"] }, minItems: 1, maxItems: 3 },
+        c: { description: "d" },
+      },
+      required: ["a"],
+    });
+    expect(Object.keys(converted.properties as object)).toEqual(["b", "a", "c"]);
+  });
+});
