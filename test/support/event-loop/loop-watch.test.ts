@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type LoopWatch, type ThreadTimes, watchLoop } from "./loop-watch.ts";
 import {
   getWatchOptions,
@@ -37,7 +37,7 @@ const BUSY = { retry: 5 };
 describe("watchLoop", () => {
   it("reports one long computation, and forgets it when it was taken", async () => {
     const times = { ...NO_TIMES };
-    const watch = watchLoop(undefined, () => ({ ...times }));
+    const watch = watchLoop(undefined, { readTimes: () => ({ ...times }), measureSlowness: () => 1 });
     onTestFinished(() => watch.close());
     Object.assign(times, { elapsedMs: 450, computedMs: 400, waitedMs: 50 });
     await sleep(20);
@@ -47,7 +47,7 @@ describe("watchLoop", () => {
 
   it("reports a computation that has not returned to the event loop yet", () => {
     const times = { ...NO_TIMES };
-    const watch = watchLoop(undefined, () => ({ ...times }));
+    const watch = watchLoop(undefined, { readTimes: () => ({ ...times }), measureSlowness: () => 1 });
     onTestFinished(() => watch.close());
     Object.assign(times, { elapsedMs: 400, computedMs: 400 });
     expect(watch.take()).toHaveLength(1);
@@ -55,10 +55,22 @@ describe("watchLoop", () => {
 
   it("allows a computation as much time as it waited for a core besides", () => {
     const times = { ...NO_TIMES };
-    const watch = watchLoop(undefined, () => ({ ...times }));
+    const watch = watchLoop(undefined, { readTimes: () => ({ ...times }), measureSlowness: () => 1 });
     onTestFinished(() => watch.close());
     Object.assign(times, { elapsedMs: 800, computedMs: 400, waitedMs: 400 });
     expect(watch.take()).toEqual([]);
+  });
+
+  it("allows a computation more time on a machine that is slower", () => {
+    const times = { ...NO_TIMES };
+    const slowness = vi.fn(() => 2);
+    const watch = watchLoop(undefined, { readTimes: () => ({ ...times }), measureSlowness: slowness });
+    onTestFinished(() => watch.close());
+    Object.assign(times, { elapsedMs: 400, computedMs: 400 });
+    expect(watch.take()).toEqual([]);
+    Object.assign(times, { elapsedMs: 1000, computedMs: 1000 });
+    expect(watch.take()).toHaveLength(1);
+    expect(slowness).toHaveBeenCalledTimes(2);
   });
 
   it("does not report computations between which the event loop turns", async () => {

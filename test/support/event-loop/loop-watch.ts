@@ -1,5 +1,6 @@
 /** Measures how long the event loop of this thread is held by one piece of work. */
 import { openSync, readSync } from "node:fs";
+import { measureSlowness } from "./slowness.ts";
 
 /** One time that the loop was held too long. Times are in milliseconds. */
 export interface Hold {
@@ -23,9 +24,10 @@ export interface LoopWatch {
 }
 
 /**
- * Longest computation on a machine that is idle otherwise, in milliseconds. The design allows 50 ms; the rest is for
- * slower machines. While the thread waits for a core, work arrives that it then does in one turn of the loop: as much
- * time as it waited is allowed in addition.
+ * Longest computation on a machine that is idle otherwise, in milliseconds; more on a machine that is slower at the
+ * moment. The design allows 50 ms for a call of usual size; the rest is for values of many megabytes, which are parsed
+ * in one piece. While the thread waits for a core, work arrives that it then does in one turn of the loop: as much time
+ * as it waited is allowed in addition.
  */
 const MAX_COMPUTED_MS = 250;
 
@@ -38,11 +40,18 @@ const INTERVAL_MS = 10;
 const { setTimeout, clearTimeout } = globalThis;
 const monotonicNs = process.hrtime.bigint.bind(process.hrtime);
 
-/**
- * Calls `onHold` for each hold that is too long. Keeps neither the process nor a test alive.
- * @param readTimes Reads the times of this thread.
- */
-export function watchLoop(onHold?: (hold: Hold) => void, readTimes = openThreadTimes()): LoopWatch {
+/** The clocks of a watch. */
+export interface WatchClocks {
+  /** Reads the times of this thread. */
+  readonly readTimes: () => ThreadTimes;
+  /** Measures how many times slower than a machine without other work this one computes at the moment. At least 1. */
+  readonly measureSlowness: () => number;
+}
+
+/** Calls `onHold` for each hold that is too long. Keeps neither the process nor a test alive. */
+export function watchLoop(onHold?: (hold: Hold) => void, clocks: Partial<WatchClocks> = {}): LoopWatch {
+  const readTimes = clocks.readTimes ?? openThreadTimes();
+  const getSlowness = clocks.measureSlowness ?? measureSlowness;
   let holds: Hold[] = [];
   let last = readTimes();
   let uncounted = NO_TIMES;
@@ -53,6 +62,10 @@ export function watchLoop(onHold?: (hold: Hold) => void, readTimes = openThreadT
     last = now;
     uncounted = NO_TIMES;
     if (hold.computedMs <= MAX_COMPUTED_MS + hold.waitedMs && hold.blockedMs <= MAX_BLOCKED_MS) return;
+    const slowness = getSlowness();
+    last = readTimes();
+    if (hold.computedMs <= MAX_COMPUTED_MS * slowness + hold.waitedMs && hold.blockedMs <= MAX_BLOCKED_MS)
+      return;
     holds.push(hold);
     onHold?.(hold);
   };
