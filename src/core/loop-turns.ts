@@ -7,6 +7,9 @@ import { setImmediate } from "node:timers";
 /** Time in milliseconds that work may take in one turn before the rest waits for later turns. */
 const SHARE_MS = 10;
 
+/** One pass over a value of this many bytes takes about a millisecond; a call makes a dozen. */
+const LARGE_BYTES = 1024 * 1024;
+
 const waiting: (() => void)[] = [];
 /** When the current turn began, once a call has worked in it. Undefined: none has. */
 let startedAt: number | undefined;
@@ -18,6 +21,17 @@ let startedAt: number | undefined;
  */
 export function yieldTurn(): Promise<void> | undefined {
   return hasShare() ? undefined : new Promise((resolve) => waiting.push(resolve));
+}
+
+/**
+ * Returns a promise that resolves in a later turn, for use between two passes over a large value. Undefined if a value
+ * of this many bytes is small. The share does not suffice for this: it counts from its first call in a turn, so a long
+ * pass before that would not be counted.
+ */
+export function yieldTurnAfter(bytes: number): Promise<void> | undefined {
+  if (bytes < LARGE_BYTES) return undefined;
+  hasShare();
+  return new Promise((resolve) => waiting.push(resolve));
 }
 
 /** Runs work now, or in a later turn if the share of this one is used up. */

@@ -1,5 +1,6 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { AbortError, RateLimitError, SDKError } from "./errors.ts";
+import { yieldTurnAfter } from "./loop-turns.ts";
 import { measureMemory } from "./measure-memory.ts";
 
 /** The account that a pool belongs to, as the pool needs it. */
@@ -330,6 +331,8 @@ export class MemoryShare {
       this.#pool.noteRead(needed);
       if (needed > MAX_READ_EXCESS * this.#pool.maxBytes)
         throw this.#pool.createExcess("what is stored", needed);
+      const turn = yieldTurnAfter(bytes);
+      if (turn !== undefined) await turn;
       return value;
     } finally {
       // A value larger than the limit is read alone.

@@ -11,7 +11,7 @@ import type {
 } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
-import type { MessageQuery, Page, StoredMessage } from "./store.ts";
+import type { ContinuedConversation, MessageQuery, Page, StoredMessage } from "./store.ts";
 
 /**
  * Creates, executes and stores runs. All methods throw SDKErrors: InvalidRequestError with field violations,
@@ -20,6 +20,12 @@ import type { MessageQuery, Page, StoredMessage } from "./store.ts";
 export interface RunEngine {
   /** Creates a run and starts it, or queues it if it is in the background. Resolves when it is stored. */
   createRun(input: RunInput, options: RunOptions): Promise<StartedRun>;
+  /**
+   * Checks that a conversation fits beside those of the runs under way, before reading it: many small
+   * requests may continue a large one at once.
+   * @throws RateLimitError
+   */
+  checkRoom(owner: string, continued: ContinuedConversation): Promise<void>;
   submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun>;
   /** A stored run. @param withSteps Whether its steps are read. Default true. */
   getRun(owner: string, runId: string, withSteps?: boolean): Promise<RunWithOrigin>;

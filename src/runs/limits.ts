@@ -163,8 +163,7 @@ export class HistoryMemory {
    * @throws SDKError of the signal's reason if it is aborted first.
    */
   async wait(signal: AbortSignal): Promise<HistoryShare> {
-    while (this.#isReading || this.#pool.usedBytes > this.#pool.maxBytes * BUSY_SHARE)
-      await untilAborted(this.#change.promise, signal);
+    while (this.#isReading || this.isBusy) await untilAborted(this.#change.promise, signal);
     this.#isReading = true;
     return new HistoryShare(this, "", () => {
       this.#isReading = false;
@@ -187,6 +186,11 @@ export class HistoryMemory {
       );
     if (heldBytes !== undefined && !this.#pool.fits(bytes - heldBytes, owner))
       throw this.#pool.createRefusal();
+  }
+
+  /** Whether so much is used that a large conversation would probably not fit. */
+  get isBusy(): boolean {
+    return this.#pool.usedBytes > this.#pool.maxBytes * BUSY_SHARE;
   }
 
   change(bytes: number, owner: string): void {

@@ -29,7 +29,7 @@ import { createStatusEvent } from "./run-log.ts";
 import { getInputPath, planCreated, planStored } from "./run-plan.ts";
 import { NO_SERVER_TOOLS, type ServerTools } from "./server-tools.ts";
 import { isTerminal, isUnderWay, withStatus } from "./status.ts";
-import type { HeldRun, RunStore, StoredRun } from "./store.ts";
+import type { ContinuedConversation, HeldRun, RunStore, StoredRun } from "./store.ts";
 import { submitResults } from "./submission.ts";
 import { Threads } from "./threads.ts";
 
@@ -110,6 +110,7 @@ class Engine implements RunEngine {
   async createRun(input: RunInput, options: RunOptions): Promise<StartedRun> {
     this.#refuseWhileDraining();
     const { owner } = options;
+    await this.checkRoom(owner, input.request);
     const previous = await this.#findPrevious(input.request, owner);
     const draft = await readRunInput(input, previous, this.#parts.limits);
     this.#parts.serverTools.check(draft.servers, "mcp_servers");
@@ -128,6 +129,14 @@ class Engine implements RunEngine {
       const stored = hold && { hold, owner, request: draft.request };
       return this.#executions.startForCaller(plan, stored, leave, options);
     });
+  }
+
+  async checkRoom(owner: string, continued: ContinuedConversation): Promise<void> {
+    const { histories, store } = this.#parts;
+    if (!histories.isBusy || (continued.previousRunId === "" && continued.threadId === "")) return;
+    const bytes = await store.measureHistory(owner, continued);
+    // A text may take less memory than space, never less than half: the exact size is checked when it is read.
+    histories.check(Math.floor(bytes / 2), "previous_run_id", owner, 0);
   }
 
   async submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun> {

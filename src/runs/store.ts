@@ -8,6 +8,12 @@ import type { Run, RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type { CreateRunRequest } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
 
+/** What a run continues: a run, or a thread at its end. Empty texts name nothing. */
+export interface ContinuedConversation {
+  readonly previousRunId: string;
+  readonly threadId: string;
+}
+
 /**
  * Keeps threads, messages, runs, steps and events. Each method is one transaction: it completes, or it throws and
  * changes nothing. Completed writes survive the end of the process. Several processes may use one store at a time if
@@ -121,6 +127,8 @@ export interface RunStore {
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean>;
   /** All messages that a run reads: those of its thread before its own input, in order. */
   readHistory(runId: string): Promise<readonly Message[]>;
+  /** The stored bytes of a conversation, without reading it. 0 if it does not exist. */
+  measureHistory(owner: string, continued: ContinuedConversation): Promise<number>;
 
   /**
    * Deletes runs that ended before that time, and conversations without additions since then, at most `limit`. A run

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { runInTurn, yieldTurn } from "../../src/core/loop-turns.ts";
+import { runInTurn, yieldTurn, yieldTurnAfter } from "../../src/core/loop-turns.ts";
 
 /** More than half of the share of a turn, in milliseconds. */
 const PIECE_MS = 6;
@@ -52,6 +52,18 @@ describe("the share of a turn", () => {
     runInTurn(useUp);
     for (let index = 0; index < PIECES; index += 1) void work();
     expect(await countTurns(() => done === PIECES)).toBeGreaterThanOrEqual(PIECES / 2 - 1);
+  });
+
+  it("lets a later turn come between two passes over a large value, and none over a small one", async () => {
+    await setImmediate();
+    expect(yieldTurnAfter(1024 * 1024 - 1)).toBeUndefined();
+    let isDone = false;
+    yieldTurnAfter(1024 * 1024)?.then(() => {
+      isDone = true;
+    });
+    expect(await countTurns(() => isDone)).toBeGreaterThanOrEqual(1);
+    runInTurn(useUp);
+    expect(yieldTurnAfter(1024)).toBeUndefined();
   });
 
   it("lets timers run before work that waits", async () => {

@@ -52,6 +52,36 @@ describe("the limits of runs", () => {
     expect(await run(engine, runRequest("hi"))).toMatchObject({ status: RunStatus.COMPLETED });
   });
 
+  it("refuse to continue a conversation that does not fit beside others, before it is read", async () => {
+    const account = new MemoryAccount({ limits: { maxHistoryMemoryBytes: 2_000_000 } });
+    const memory = await openMemory();
+    let reads = 0;
+    const store = wrapStore(memory, {
+      getRun: (owner, id) => {
+        reads += 1;
+        return memory.getRun(owner, id);
+      },
+    });
+    const { engine, model } = await engineWith(["hello"], { account, store });
+    // It is so large that it is not compressed.
+    const large = await run(engine, runRequest("x".repeat(1_400_000)));
+    model.beforeAnswer = untilAborted;
+    const first = await start(engine, runRequest("hi", { previousRunId: large.id }));
+    reads = 0;
+    const second = (id: string) =>
+      start(engine, runRequest("hi", { previousRunId: id, inheritTools: true, store: true }));
+    await expect(second(large.id)).rejects.toMatchObject({
+      kindName: "RATE_LIMIT",
+      message: expect.stringContaining("limits.max_history_memory"),
+    });
+    expect(reads).toBe(0);
+    await first.events[Symbol.asyncIterator]().return?.();
+    await first.result();
+    model.beforeAnswer = undefined;
+    await getEvents((await second(large.id)).events);
+    expect(reads).toBeGreaterThan(0);
+  });
+
   it("leave places for background runs of other access keys, however many one key has queued", async () => {
     const { engine, model } = await engineWith(["hello"], {
       limits: { maxBackgroundRuns: 4 },

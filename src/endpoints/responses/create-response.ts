@@ -1,7 +1,7 @@
 /** `POST /v1/responses`. */
 import { errorFromProto, InternalError, toSdkError } from "../../core/errors.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
-import { jsonResponse } from "../../http/json-response.ts";
+import { jsonTextResponse } from "../../http/json-response.ts";
 import { checkContentType } from "../openai/content-type.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { readToEnd } from "./read-events.ts";
@@ -24,7 +24,7 @@ export async function createResponse(
   const requested = await startRun(await request.readBody(), parts, request);
   const { read, started } = requested;
   if (read.isStreamed) return await streamAnswer(requested, request, parts);
-  if (started.run.background) return jsonResponse(writeRun(started.run, read.settings));
+  if (started.run.background) return await jsonTextResponse(writeRun(started.run, read.settings));
   return await wholeResponse(requested);
 }
 
@@ -60,7 +60,7 @@ async function wholeResponse({ read, started }: RequestedRun): Promise<EndpointR
   if (mcpServers.length > 0 || inheritTools) return await responseFromEvents({ read, started });
   const run = await started.result();
   if (run.error !== undefined) throw failureOfRequest(errorFromProto(run.error), read);
-  return jsonResponse(writeRun(run, read.settings));
+  return await jsonTextResponse(writeRun(run, read.settings));
 }
 
 /** Returns the response of a run whose tools the sidecar executes: only its events have the order of the calls. */
@@ -68,5 +68,5 @@ async function responseFromEvents({ read, started }: RequestedRun): Promise<Endp
   const { failure, last } = await readToEnd(started.run, started.events, read.settings);
   if (failure !== undefined) throw failureOfRequest(failure, read);
   if (last === undefined) throw new InternalError("a run that is over has no response");
-  return jsonResponse(last);
+  return await jsonTextResponse(last);
 }

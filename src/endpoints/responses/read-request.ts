@@ -1,6 +1,7 @@
 /** The body of `POST /v1/responses` -> the input of the engine, and the settings that the response repeats. */
 import { create } from "@bufbuild/protobuf";
 import type { SDKError } from "../../core/errors.ts";
+import { yieldTurnAfter } from "../../core/loop-turns.ts";
 import {
   GenerationLimitsSchema,
   GenerationOptionsSchema,
@@ -51,7 +52,7 @@ import {
 export interface RequestReading {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Finds the objects that the request refers to. */
-  readonly engine: Pick<RunEngine, "getRun"> & {
+  readonly engine: Pick<RunEngine, "getRun" | "checkRoom"> & {
     readonly threads: Pick<ThreadEngine, "getMessage" | "findCall" | "listMessages">;
   };
   /** Name of the caller's access key. */
@@ -93,7 +94,10 @@ export interface StreamOptions {
  */
 export async function readRequest(body: Uint8Array, reading: RequestReading): Promise<ReadRequest> {
   const fields = parseBody(body);
+  const turn = yieldTurnAfter(body.byteLength);
+  if (turn !== undefined) await turn;
   const state = readState(fields, reading.allowsUnstoredContinuation === true);
+  await reading.engine.checkRoom(reading.owner, state);
   const previous =
     state.previousRunId === "" ? undefined : await reading.engine.getRun(reading.owner, state.previousRunId);
   const history = await readUnstoredHistory(reading, state, previous);

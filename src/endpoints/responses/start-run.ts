@@ -100,6 +100,7 @@ function failureToStart(error: SDKError, read: ReadRequest): SDKError {
 function ofRequest(engine: RunEngine): RequestReading["engine"] {
   return {
     threads: engine.threads,
+    checkRoom: (owner, continued) => engine.checkRoom(owner, continued),
     getRun: (owner, id) =>
       engine.getRun(owner, id).catch((thrown: unknown) => {
         throw thrown instanceof NotFoundError ? previousNotFound(toResponseId(id)) : thrown;

@@ -1,7 +1,7 @@
 /** Stored responses: reading, deleting and cancelling them, and listing their input. */
 import { invalidField, NotFoundError } from "../../core/errors.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
-import { jsonResponse } from "../../http/json-response.ts";
+import { jsonResponse, jsonTextResponse } from "../../http/json-response.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import type { RunWithOrigin } from "../../runs/engine.ts";
 import { quote } from "../openai/fields.ts";
@@ -29,7 +29,7 @@ export async function getResponse(
   if (startingAfter !== undefined && !isStreamed)
     throw invalidField("starting_after", "is set without stream=true, expected both or neither");
   const run = await findRun(request, parts, id, !isStreamed);
-  if (!isStreamed) return jsonResponse(await getResponseObject(run, request, parts));
+  if (!isStreamed) return await jsonTextResponse(await getResponseObject(run, request, parts));
   return streamResponse(createSource(run, request, parts, { pads, startingAfter: startingAfter ?? -1 }));
 }
 
@@ -68,7 +68,7 @@ export async function cancelResponse(
   const { background } = await findRun(request, parts, id, false);
   if (!background) throw invalidField("response_id", "Cannot cancel a synchronous response.");
   const run = await orNotFound(id, () => parts.engine.cancelRun(request.caller.name, getRunId(id)));
-  return jsonResponse(await getResponseObject(run, request, parts));
+  return await jsonTextResponse(await getResponseObject(run, request, parts));
 }
 
 /** `GET /v1/responses/{id}/input_items`. */

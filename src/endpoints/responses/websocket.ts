@@ -4,6 +4,7 @@
  */
 import { withFieldPaths } from "../../client/field-paths.ts";
 import { SDKError, toSdkError } from "../../core/errors.ts";
+import { yieldTurnAfter } from "../../core/loop-turns.ts";
 import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../http/endpoint.ts";
 import { type JsonObject, type JsonValue, without } from "../../kit/json/json.ts";
 import { getStatus, toErrorObject } from "../openai/errors.ts";
@@ -146,7 +147,10 @@ class Exchange {
   async #run({ body: read, lane, generates }: SocketRequest): Promise<void> {
     const body = this.#expand(read);
     if (body !== read) this.#toMessagePath = createPathMap(read.input, body.input);
-    const bytes = Buffer.from(JSON.stringify(body));
+    const text = JSON.stringify(body);
+    const turn = yieldTurnAfter(text.length);
+    if (turn !== undefined) await turn;
+    const bytes = Buffer.from(text);
     const isContinued =
       typeof this.#previousId === "string" && body.previous_response_id !== this.#previousId;
     const continuedId = isContinued ? this.#previousId : undefined;

@@ -18,7 +18,7 @@ import {
 } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
 import { getInferenceId } from "../../core/ids.ts";
-import { yieldTurn } from "../../core/loop-turns.ts";
+import { yieldTurn, yieldTurnAfter } from "../../core/loop-turns.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
 import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
@@ -169,6 +169,8 @@ export class HttpAdapter implements ProviderAdapter {
       const answer = await this.#send(request, wire, "application/json", options);
       const body = await this.#readWhole(answer, memory);
       const facts = this.#getFacts(request, wire, answer, options);
+      const turn = yieldTurnAfter(body.length);
+      if (turn !== undefined) await turn;
       return this.#protocol.toResponse(body, facts, getToolCallIds(facts));
     } catch (thrown) {
       memory.release();
@@ -226,7 +228,10 @@ export class HttpAdapter implements ProviderAdapter {
   async #translate(request: Request, streaming: boolean, options: AdapterCallOptions): Promise<WireRequest> {
     const turn = yieldTurn();
     if (turn !== undefined) await turn;
-    return this.#protocol.toWire(request, streaming, this.modelsFor(options));
+    const wire = await this.#protocol.toWire(request, streaming, this.modelsFor(options));
+    const later = yieldTurnAfter(wire.body.length);
+    if (later !== undefined) await later;
+    return wire;
   }
 
   /** Reads the body of a whole answer, and checks that parsing it cannot take too much memory. */

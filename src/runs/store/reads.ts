@@ -77,6 +77,20 @@ export const READ_HISTORY_OF_RUN = `
   WHERE runs.id = $1
   ORDER BY thread_messages.position`;
 
+/** The bytes of the messages up to the end of run $1, or of thread $2. */
+export const MEASURE_HISTORY = `
+  SELECT sum(octet_length(messages.body)) AS bytes
+  FROM (
+    SELECT threads.number, runs.end_position
+    FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id
+    WHERE runs.id = $1 AND runs.owner = $3
+    UNION ALL
+    SELECT number, next_position FROM :schema.threads WHERE id = $2 AND owner = $3
+  ) AS continued
+    JOIN :schema.thread_messages
+      ON thread_messages.thread = continued.number AND thread_messages.position < continued.end_position
+    JOIN :schema.messages ON messages.number = thread_messages.message`;
+
 const defineEvents = (condition: string) =>
   definePage(
     "last_sequence",

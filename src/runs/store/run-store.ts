@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { InternalError } from "../../core/errors.ts";
+import { yieldTurnAfter } from "../../core/loop-turns.ts";
 import type { StepResult } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import {
@@ -15,6 +16,7 @@ import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
 import { isTerminal, isUnderWay } from "../status.ts";
 import type {
   AppendResult,
+  ContinuedConversation,
   HeldRun,
   Hold,
   Holder,
@@ -185,6 +187,10 @@ export class SqlRunStore implements RunStore {
     }
     const { calls, checking } = writes.createWriteCalls(write, revision, held, this.#bodies);
     const use = run !== undefined && isTerminal(run.status) ? "end" : "append";
+    const bytes = countBytes(calls);
+    // Executing the statements takes as long as encoding them.
+    const turn = yieldTurnAfter(bytes);
+    if (turn !== undefined) await turn;
     const answers = await this.#room.make(() => this.#driver.batch(calls, use));
     if (answers[checking]?.changes === 0) return false;
     if (!writes.endsHold(write)) {
@@ -192,7 +198,7 @@ export class SqlRunStore implements RunStore {
       this.#held.set(runId, { number: held.number, last_sequence, steps: held.steps + steps.length, fence });
     }
     if (run !== undefined && !isUnderWay(run.status)) this.#room.remove(runId);
-    else this.#room.add(runId, countBytes(calls));
+    else this.#room.add(runId, bytes);
     return true;
   }
 
@@ -408,6 +414,12 @@ export class SqlRunStore implements RunStore {
   async readHistory(runId: string): Promise<readonly Message[]> {
     const rows = await this.#read<MessageRow>(reads.READ_HISTORY_OF_RUN, [runId], "run");
     return this.#bodies.readHistory(rows);
+  }
+
+  async measureHistory(owner: string, { previousRunId, threadId }: ContinuedConversation): Promise<number> {
+    const values = [previousRunId, threadId, owner];
+    const [row] = await this.#read<{ bytes: number | string | null }>(reads.MEASURE_HISTORY, values);
+    return Number(row?.bytes ?? 0);
   }
 
   async removeOld(before: Date, limit: number): Promise<number> {

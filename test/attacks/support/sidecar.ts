@@ -69,9 +69,9 @@ export interface AttackedSidecar {
 }
 
 /** Memory above that at rest that a sidecar may keep: compiled code, connections and fragments, in MiB. */
-const MAX_KEPT_MIB = 60;
+const MAX_KEPT_MIB = 80;
 
-/** Longest wait for the memory to come back, in milliseconds: connections, stores and timers let go of it first. */
+/** Longest wait for the memory to come back, in milliseconds: connections, stores and timers release it first. */
 const RECOVERY_MS = 60_000;
 
 /** Time for a collection of garbage, in milliseconds. */

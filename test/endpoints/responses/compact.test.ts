@@ -47,6 +47,7 @@ async function compactWith(
     models: createDirectory({ providers: new Map([["openai", "openai-responses"]]) }),
     owner: "key",
     engine: {
+      checkRoom: async () => {},
       getRun: async () => RUN,
       threads: {
         listMessages: async () => ({ elements: messages, hasMore: false }),

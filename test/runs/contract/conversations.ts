@@ -67,6 +67,27 @@ export function conversationTests(context: StoreContext): void {
     expect(await threadTexts(store, conversation.id)).toEqual(["hello"]);
   });
 
+  it("measures what a run or a thread continues, for its owner", async () => {
+    const { store } = context;
+    const conversation = thread();
+    // Texts that are not compressed.
+    const text = "x".repeat(2000);
+    await store.createThread("owner", conversation, [message(text), message(text)]);
+    const ofThread = (owner: string) =>
+      store.measureHistory(owner, { previousRunId: "", threadId: conversation.id });
+    const whole = await ofThread("owner");
+    expect(whole).toBeGreaterThan(4000);
+    expect(whole).toBeLessThan(5000);
+    expect(await ofThread("someone")).toBe(0);
+    const first = await endedRun(store, { threadId: conversation.id });
+    await store.appendMessages("owner", conversation.id, [message(text)]);
+    const ofRun = (owner: string) => store.measureHistory(owner, { previousRunId: first.id, threadId: "" });
+    expect(await ofRun("owner")).toBeGreaterThanOrEqual(whole);
+    expect(await ofRun("owner")).toBeLessThan(await ofThread("owner"));
+    expect(await ofRun("someone")).toBe(0);
+    expect(await store.measureHistory("owner", { previousRunId: newId("run"), threadId: "" })).toBe(0);
+  });
+
   it("replaces the metadata and nothing else", async () => {
     const { store } = context;
     const conversation = thread({ metadata: { a: "1", b: "2" } });

@@ -11,7 +11,7 @@ const SAMPLES = 5;
 
 const bytes = Buffer.alloc(256 * 1024, "a text of an answer ");
 
-/** Work like that of a sidecar: passes over bytes, and copies of them. Returns a value, so that it is not skipped. */
+/** Passes over bytes and copies them, as a sidecar does. Returns a value, so that it is not skipped. */
 function runSample(): number {
   let sum = 0;
   for (let pass = 0; pass < 4; pass++) {

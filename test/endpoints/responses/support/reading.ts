@@ -33,6 +33,7 @@ export function read(
     models: directory,
     owner: "key",
     engine: {
+      checkRoom: async () => {},
       getRun: (owner, id) => find(owner, runs, id),
       threads: {
         listMessages: async () => ({ elements: messages, hasMore: false }),
