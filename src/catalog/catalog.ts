@@ -38,6 +38,11 @@ export class Catalog {
     return entry && toInfo(entry, this.traitsOf(entry.provider, entry.id), toDay(at));
   }
 
+  /** Whether `getModelInfo` finds the model among those of a provider. Makes no description of it. */
+  hasModel(model: string, provider: string): boolean {
+    return this.#find(model, provider).entry !== undefined;
+  }
+
   /**
    * Lists the known models by provider, newest first; undated ones last. Models that the provider no longer serves are
    * left out; `getModelInfo` still finds them.

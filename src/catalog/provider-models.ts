@@ -30,6 +30,12 @@ export class ProviderModels {
     return this.#provider === undefined ? undefined : this.#catalog.getModelInfo(model, this.#provider);
   }
 
+  /** As {@link Catalog.hasModel}. */
+  hasModel(model: string): boolean {
+    if (this.#catalog.addedEntry(model, this.#name) !== undefined) return true;
+    return this.#provider !== undefined && this.#catalog.hasModel(model, this.#provider);
+  }
+
   /**
    * As {@link Catalog.getLatestModel}, among the entries that were added for the provider and the entries of the
    * catalog.

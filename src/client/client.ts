@@ -263,7 +263,7 @@ export class Client {
   /** Names the registered provider that has a model which another provider does not know. */
   readonly #adviseOnModel = ({ provider, model }: CallTarget): string | undefined => {
     const owner = findProvider(model, this.routing);
-    if (owner === undefined || this.routing.providers.get(provider)?.getModelInfo(model) !== undefined)
+    if (owner === undefined || this.routing.providers.get(provider)?.hasModel(model) === true)
       return undefined;
     return `the registered provider ${owner} has this model: name it as the provider, or write ${owner}/${model}`;
   };

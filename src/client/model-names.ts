@@ -68,9 +68,7 @@ export function findProvider(
   model: string,
   { providers, defaultProvider = "" }: ModelRouting,
 ): string | undefined {
-  return [defaultProvider, ...providers.keys()].find(
-    (name) => providers.get(name)?.getModelInfo(model) !== undefined,
-  );
+  return [defaultProvider, ...providers.keys()].find((name) => providers.get(name)?.hasModel(model) === true);
 }
 
 /** The target of an alias. Aliases do not refer to each other. */

@@ -218,7 +218,7 @@ class RequestReader {
       input: {
         request: this.#toRun(request, use, input),
         input: continued.messages,
-        origin: getOrigin(settings),
+        origin: this.#state.store ? getOrigin(settings) : undefined,
       },
       settings,
       target: this.#target,
