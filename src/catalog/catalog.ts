@@ -38,7 +38,7 @@ export class Catalog {
     return entry && toInfo(entry, this.traitsOf(entry.provider, entry.id), toDay(at));
   }
 
-  /** Whether `getModelInfo` finds the model among those of a provider. Makes no description of it. */
+  /** Whether `getModelInfo` finds the model for this provider. Describes nothing. */
   hasModel(model: string, provider: string): boolean {
     return this.#find(model, provider).entry !== undefined;
   }

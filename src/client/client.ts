@@ -30,7 +30,7 @@ import {
 import { createAdapter } from "./providers.ts";
 import { ProviderRegistry } from "./registry.ts";
 import { type RequestInput, toRequest } from "./request-input.ts";
-import { validateRequest } from "./validate.ts";
+import { validateRequest, wasValidatedAhead } from "./validate.ts";
 
 /** Options of a Client. */
 export interface ClientOptions {
@@ -241,7 +241,7 @@ export class Client {
     const { provider, model, alias, isChosen } = this.resolveModel(given);
     const isSame = provider === given.provider && model === given.model;
     const named = isSame ? given : { ...given, provider, model };
-    validateRequest(named);
+    if (!wasValidatedAhead(given) || named.model.trim() === "") validateRequest(named);
     const request = this.#hasMiddleware ? copyRequest(named) : named;
     this.#checked.add(request);
     const options: CallOptions = {

@@ -40,6 +40,24 @@ export function validateRequest(request: Request, { mayNameNoModel = false } = {
   violations.throwIfAny();
 }
 
+/** Requests that were validated before they were given to a client. */
+const validated = new WeakSet<Request>();
+
+/**
+ * Validates a request whose model is chosen later, and which is given to a client as it is: the client does not validate
+ * it once more.
+ * @throws InvalidRequestError as `validateRequest`.
+ */
+export function validateAhead(request: Request): void {
+  validateRequest(request, { mayNameNoModel: true });
+  validated.add(request);
+}
+
+/** Whether a request was validated ahead. True once: it may be changed before it is sent again. */
+export function wasValidatedAhead(request: Request): boolean {
+  return validated.delete(request);
+}
+
 interface ProviderOptions {
   /** Whether some options continue a conversation that the provider stores. */
   readonly bringConversation: boolean;

@@ -29,7 +29,7 @@ export interface Conversation {
   readonly messages: readonly PlacedMessage[];
   /** Error results that were generated for calls that were refused or have no result. */
   readonly added: readonly ToolResult[];
-  /** Calls without a result or a decision: those of `added` that were not refused. */
+  /** Calls without a result or a decision: the ones in `added` that were not refused. */
   readonly unanswered: readonly ToolCall[];
   /** Calls that were approved, to be executed before the model is called. */
   readonly approved: readonly ToolCall[];
@@ -137,7 +137,7 @@ const MESSAGE = /^messages\[(\d+)\](.*)$/;
 
 /** Maps fields of the model request to fields of the caller's request. */
 export interface RunFields {
-  /** Messages before those of the conversation: the system message. */
+  /** Messages before the conversation: the system message. */
   readonly before: number;
   readonly conversation: Pick<Conversation, "messages">;
   /** Path of the messages of the input: `options.request.messages`. */

@@ -91,7 +91,7 @@ export interface ThreadInput {
 export interface RunInput {
   /** The request as RunService receives it. */
   readonly request: CreateRunRequest;
-  /** The messages of the request with the forms in which an HTTP API received them; those of the request are then empty. */
+  /** The messages of the request with the forms in which an HTTP API received them; the lists in the request are then empty. */
   readonly input?: readonly NewMessage[] | undefined;
   /** Set by an HTTP API that creates the run. */
   readonly origin?: RunOrigin | undefined;

@@ -10,6 +10,7 @@ import type { RunPlan } from "./run-execution.ts";
 import { createStatusEvent } from "./run-log.ts";
 import { RunReader } from "./run-reader.ts";
 import { isUnderWay } from "./status.ts";
+import { UnstoredRun, type UnstoredRunOptions } from "./unstored-run.ts";
 
 /** Maximum number of runs that require action whose servers are kept in memory with their credentials. */
 const MAX_KEPT_SERVERS = 1000;
@@ -23,13 +24,15 @@ export class Executions {
   readonly #stallTimer: NodeJS.Timeout;
   /** Servers of runs that require action, with the credentials that are not stored. */
   readonly #servers = new BoundedMap<readonly McpServer[]>(MAX_KEPT_SERVERS);
+  /** Runs that nobody but their callers can see. */
+  readonly #unstored = new Set<UnstoredRun>();
   #isClosing = false;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     const { stallTimeoutMs } = parts.limits;
     this.#stallTimer = setInterval(() => {
-      for (const live of parts.live.values()) live.giveUpStalledCaller(stallTimeoutMs);
+      for (const run of [...parts.live.values(), ...this.#unstored]) run.giveUpStalledCaller(stallTimeoutMs);
     }, stallTimeoutMs / LOOKS_PER_STALL).unref();
   }
 
@@ -41,7 +44,7 @@ export class Executions {
     const { live, feeds } = this.#parts;
     feeds.close(new ServerError("the sidecar is shutting down; resume the stream at another one"));
     for (const run of live.values()) run.handOver();
-    while (live.size > 0) await Promise.all([...live.values()].map(({ ended }) => ended));
+    for (let ends = this.#ends; ends.length > 0; ends = this.#ends) await Promise.all(ends);
   }
 
   /** Ends all runs, those that can go on elsewhere included only if they are not handed over. */
@@ -52,6 +55,26 @@ export class Executions {
       live.handOver();
       live.abort(closingError());
     }
+    for (const run of this.#unstored) run.abort(closingError());
+  }
+
+  get #ends(): Promise<void>[] {
+    return [...this.#parts.live.values(), ...this.#unstored].map(({ ended }) => ended);
+  }
+
+  /** Starts a run that only its caller can see. @param onEnd Called once when it has ended. */
+  startUnstored(options: Omit<UnstoredRunOptions, "onEnd">, onEnd: () => void): StartedRun {
+    const run = new UnstoredRun({
+      ...options,
+      onEnd: (ended) => {
+        this.#unstored.delete(run);
+        onEnd();
+        this.#parts.observer.runEnded?.(ended);
+      },
+    });
+    this.#unstored.add(run);
+    if (this.#isClosing) run.abort(closingError());
+    return { run: options.run, events: run, result: run.result };
   }
 
   /** The servers of a run with their credentials, if this process has them. */

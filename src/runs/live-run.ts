@@ -8,9 +8,9 @@ import { EventHub } from "./event-hub.ts";
 import { isAbandoned, isRepeated } from "./messages.ts";
 import { type RecoveryParts, requeueRun } from "./recovery.ts";
 import { RunExecution, type RunPlan } from "./run-execution.ts";
-import { HoldLostError, Journal, type RunLog, UnstoredLog } from "./run-log.ts";
+import { HoldLostError, Journal, type JournalTarget } from "./run-log.ts";
 import { runAfter, runAfterFailure } from "./status.ts";
-import type { Hold, StoredRun } from "./store.ts";
+import type { Hold, RunWrite, StoredRun } from "./store.ts";
 
 /** Options of a run in progress. */
 export interface LiveRunOptions {
@@ -34,8 +34,7 @@ export class LiveRun {
   /** Resolves when this process is done with the run. Never rejects. */
   readonly ended: Promise<void>;
   readonly #options: LiveRunOptions;
-  readonly #log: RunLog;
-  readonly #journal: Journal | undefined;
+  readonly #journal: Journal;
   readonly #scope: LinkedSignal;
   readonly #execution: RunExecution;
   /** As it is now, without its steps. */
@@ -61,10 +60,10 @@ export class LiveRun {
       if (plan.isResumable && isOutage(error)) this.#interrupt(Reason.LOST, error.message);
       else this.abort(toSdkError(error));
     };
-    if (stored !== undefined)
-      this.#journal = new Journal({ store: parts.store, hold: stored.hold, hub, onFailure }, next);
-    this.#log = this.#journal ?? new UnstoredLog(hub, next, onMessages);
-    this.#execution = new RunExecution(plan, this.#log, hub, () => this.#isLeaving && this.handOver());
+    const target =
+      stored === undefined ? toCaller(plan.run.id, onMessages) : { store: parts.store, hold: stored.hold };
+    this.#journal = new Journal({ ...target, hub, onFailure }, next);
+    this.#execution = new RunExecution(plan, this.#journal, hub, () => this.#isLeaving && this.handOver());
     // A run that waits for its reader must continue to notice that it was aborted.
     this.#scope.signal.addEventListener("abort", () => hub.setCaller(undefined), { once: true });
     this.ended = this.#drive();
@@ -158,14 +157,14 @@ export class LiveRun {
       ...runAfterFailure(this.#execution.run, error),
       cancelRequested,
     });
-    this.run = await this.#log.end({ ...ended, cancelRequested }, afterFullStore);
+    this.run = await this.#journal.end({ ...ended, cancelRequested }, afterFullStore);
     this.hub.close({ case: "over" });
   }
 
   async #leave(): Promise<void> {
     const { parts, plan, stored } = this.#options;
     this.isEnding = true;
-    if (this.#journal === undefined || stored === undefined) return;
+    if (stored === undefined) return;
     const { run, steps } = this.#execution;
     const lastSequence = await this.#journal.finish(run);
     const made = run.attempts.filter((attempt) => !plan.run.attempts.includes(attempt));
@@ -175,4 +174,16 @@ export class LiveRun {
     await requeueRun(parts, { ...stored, run: this.run }, { reason, abandoned: { attempt } });
     this.hub.close({ case: "elsewhere" });
   }
+}
+
+/** Takes the writes of a run that is not stored: its caller gets the answers, and nothing else is kept. */
+function toCaller(
+  runId: string,
+  onMessages: RunOptions["onMessages"],
+): Pick<JournalTarget, "store" | "hold"> {
+  const write = async ({ messages = [] }: RunWrite): Promise<boolean> => {
+    if (messages.length > 0) onMessages?.(messages);
+    return true;
+  };
+  return { store: { write }, hold: { runId, holderId: "", fence: 0 } };
 }

@@ -1,12 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
-import { validateRequest } from "../client/validate.ts";
-import { SDKError } from "../core/errors.ts";
+import { validateAhead } from "../client/validate.ts";
+import { type SDKError, toSdkError } from "../core/errors.ts";
 import { systemMessage } from "../core/message.ts";
 import type { TraceContext } from "../core/trace-context.ts";
 import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
-import { RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
+import { type Run, RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { failedResult } from "../generation/loop/failed-result.ts";
 import { type ConversationParts, composeConversation, openCallIds, withRunFields } from "./conversation.ts";
 import { createThreadWait, type EngineParts } from "./engine-parts.ts";
@@ -16,6 +17,7 @@ import type { RunDraft } from "./read-request.ts";
 import { createStatusEvent } from "./run-log.ts";
 import { runAfterContinuation } from "./status.ts";
 import type { Holder, RunCreation, RunCreationResult } from "./store.ts";
+import type { UnstoredRunOptions } from "./unstored-run.ts";
 
 /** How a run is created. */
 export interface CreationOptions {
@@ -39,6 +41,22 @@ export interface CreationOptions {
 export type CreatedRun = Pick<Extract<RunCreationResult, { case: "created" }>, "run" | "hold"> & {
   readonly conversation: ConversationParts;
 };
+
+/** A run that is not stored, ready to be executed. */
+export type UnstoredCreation = Pick<UnstoredRunOptions, "run" | "generation" | "toFailure">;
+
+/** Creates a run that is neither stored nor has anything to do before its model is called. @throws InvalidRequestError */
+export function createUnstoredRun(
+  draft: RunDraft,
+  { inputPath, onConversation }: Pick<CreationOptions, "inputPath" | "onConversation">,
+): UnstoredCreation {
+  const input = draft.input.flatMap(({ message }) => message ?? []);
+  onConversation(input, inputPath);
+  const { request, toFailure } = checkConversation({ history: [], input, approvals: [] }, draft, inputPath);
+  // The loop needs the whole answer; the events leave out what the deltas already contain.
+  request.finalResponse = FinalResponse.FULL;
+  return { run: newRun(draft, true), generation: { ...draft.generation, request }, toFailure };
+}
 
 /**
  * Creates a run, in the store if it is to be stored. Waits for its turn if another run of the thread is under way.
@@ -80,25 +98,11 @@ export async function createRun(
 
 /** A new run for the store, and its conversation, which is known after the store has called `input`. */
 function createCreation(draft: RunDraft, options: CreationOptions) {
-  const { request, isStored } = draft;
+  const { request } = draft;
   const { owner, holder, origin, trace, inputPath, onConversation } = options;
   const input = draft.input.flatMap(({ message }) => message ?? []);
   let conversation: ConversationParts = { history: [], input, approvals: request.approvals };
-  const now = timestampNow();
-  const { model = "", provider = "" } = request.options?.request ?? {};
-  const run = create(RunSchema, {
-    id: createRunId(),
-    threadId: createThreadId(),
-    status: holder === undefined ? RunStatus.QUEUED : RunStatus.IN_PROGRESS,
-    previousRunId: request.previousRunId,
-    background: request.background,
-    stored: isStored,
-    createdAt: now,
-    ...(holder === undefined ? {} : { startedAt: now }),
-    model,
-    provider,
-    metadata: request.metadata,
-  });
+  const run = newRun(draft, holder !== undefined);
   const creation: RunCreation = {
     run,
     owner,
@@ -111,7 +115,7 @@ function createCreation(draft: RunDraft, options: CreationOptions) {
       conversation = { ...conversation, history };
       const ofThread = request.threadId === "" ? inputPath : "thread_id";
       onConversation([...history, ...input], request.previousRunId === "" ? ofThread : "previous_run_id");
-      const added = checkConversation(conversation, draft, inputPath);
+      const { added } = checkConversation(conversation, draft, inputPath);
       const sent = new Set(openCallIds(input));
       const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);
       return [
@@ -131,27 +135,56 @@ function createCreation(draft: RunDraft, options: CreationOptions) {
   return { creation, readConversation: () => conversation };
 }
 
+function newRun({ request, isStored }: RunDraft, begins: boolean): Run {
+  const now = timestampNow();
+  const { model = "", provider = "" } = request.options?.request ?? {};
+  return create(RunSchema, {
+    id: createRunId(),
+    threadId: createThreadId(),
+    status: begins ? RunStatus.IN_PROGRESS : RunStatus.QUEUED,
+    previousRunId: request.previousRunId,
+    background: request.background,
+    stored: isStored,
+    createdAt: now,
+    ...(begins && { startedAt: now }),
+    model,
+    provider,
+    metadata: request.metadata,
+  });
+}
+
+/** A conversation that was checked. */
+interface CheckedConversation {
+  /** The results that are added to it. */
+  readonly added: readonly ToolResult[];
+  /** The request for the model. */
+  readonly request: Request;
+  /** Returns an error about that request with the fields of the caller's request. */
+  readonly toFailure: (thrown: unknown) => SDKError;
+}
+
 /**
- * Checks the conversation, as far as it is known before approved calls are executed. Returns the results that are added
- * to it.
+ * Checks the conversation, as far as it is known before approved calls are executed.
  * @throws InvalidRequestError
  */
 function checkConversation(
   parts: ConversationParts,
-  { generation, request }: RunDraft,
+  { generation, request: { options } }: RunDraft,
   inputPath: string,
-): readonly ToolResult[] {
+): CheckedConversation {
   const { added, approved, ...found } = composeConversation(parts);
   const placeholders = new Map(approved.map((call) => [call.id, failedResult(call, "not executed yet")]));
   const conversation = approved.length === 0 ? found : composeConversation(parts, placeholders);
-  const system = request.options?.system ?? "";
+  const system = options?.system ?? "";
   const before = system === "" ? [] : [systemMessage(system)];
   const messages = [...before, ...conversation.messages.map(({ message }) => message)];
+  const fields = { before: before.length, conversation, inputPath };
+  const toFailure = (thrown: unknown) => withRunFields(toSdkError(thrown), fields);
+  const request = { ...generation.request, messages };
   try {
-    validateRequest({ ...generation.request, messages }, { mayNameNoModel: true });
+    validateAhead(request);
   } catch (thrown) {
-    const fields = { before: before.length, conversation, inputPath };
-    throw thrown instanceof SDKError ? withRunFields(thrown, fields) : thrown;
+    throw toFailure(thrown);
   }
-  return added;
+  return { added, request, toFailure };
 }

@@ -6,6 +6,7 @@ import type { Batches } from "../core/batches.ts";
 import { anyCaller, type Caller } from "../core/caller.ts";
 import { ServerError } from "../core/errors.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
+import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import { type RunEvent, RunStatus, RunStatusSchema } from "../gen/outrigger/v1/run_pb.ts";
 import {
   type CreateRunRequest,
@@ -24,9 +25,9 @@ import { Executions } from "./executions.ts";
 import { DEFAULT_RUN_LIMITS, Gate, HistoryMemory, type HistoryShare, type RunLimits } from "./limits.ts";
 import { hasSecrets, type RunDraft, readRunInput } from "./read-request.ts";
 import { cancelHeldRun, failHeldRun, releaseRun } from "./recovery.ts";
-import { type CreatedRun, createRun } from "./run-creation.ts";
+import { type CreatedRun, createRun, createUnstoredRun } from "./run-creation.ts";
 import { createStatusEvent } from "./run-log.ts";
-import { getInputPath, planCreated, planStored } from "./run-plan.ts";
+import { createOwnerClient, getInputPath, planCreated, planStored } from "./run-plan.ts";
 import { NO_SERVER_TOOLS, type ServerTools } from "./server-tools.ts";
 import { isTerminal, isUnderWay, withStatus } from "./status.ts";
 import type { ContinuedConversation, HeldRun, RunStore, StoredRun } from "./store.ts";
@@ -122,6 +123,7 @@ class Engine implements RunEngine {
       // Another process may have begun it already.
       return this.#executions.readInBackground(run, options, -1);
     }
+    if (hasOnlyModel(draft)) return this.#startUnstored(draft, input, options);
     return this.#enter(background, owner, async (leave, share) => {
       const created = await this.#create(draft, input, options, share, true);
       const plan = planCreated(this.#parts, draft, created, input, options, share);
@@ -287,6 +289,17 @@ class Engine implements RunEngine {
     return created;
   }
 
+  #startUnstored(draft: RunDraft, input: RunInput, options: RunOptions): Promise<StartedRun> {
+    const { owner, isStreamed = true, trace } = options;
+    return this.#enter(false, owner, async (leave, share) => {
+      const onConversation = (messages: readonly Message[], field: string) => share.take(messages, field);
+      const created = createUnstoredRun(draft, { inputPath: getInputPath(input), onConversation });
+      const client = options.client ?? createOwnerClient(this.#parts, owner, share, trace);
+      this.#parts.observer.runCreated?.(created.run);
+      return this.#executions.startUnstored({ ...options, ...created, client, isStreamed }, leave);
+    });
+  }
+
   /** Executes a queued run that this process holds, if it goes on here. */
   async #executeTaken(held: HeldRun, share: HistoryShare): Promise<void> {
     const { store } = this.#parts;
@@ -346,4 +359,9 @@ class Engine implements RunEngine {
       throw thrown;
     }
   }
+}
+
+/** Whether a run only calls its model for its caller: nothing is stored, and nothing is to be executed here. */
+function hasOnlyModel({ isStored, servers, request }: RunDraft): boolean {
+  return !isStored && servers.length === 0 && request.approvals.length === 0;
 }

@@ -29,7 +29,7 @@ import {
 import type { EventHub } from "./event-hub.ts";
 import type { Gate } from "./limits.ts";
 import { createResultOutputs, createStepOutputs } from "./messages.ts";
-import type { RunLog } from "./run-log.ts";
+import type { Journal } from "./run-log.ts";
 import { type OpenedServerTools, ServerToolExecutor, type ServerTools } from "./server-tools.ts";
 import { sumUsage } from "./status.ts";
 
@@ -75,7 +75,7 @@ const NO_WORK: EarlierWork = { steps: [], isSubmitted: false, isFinished: false,
 /** Executes the generation of a run: its events, steps and messages go to the log. */
 export class RunExecution {
   readonly #plan: RunPlan;
-  readonly #log: RunLog;
+  readonly #log: Journal;
   readonly #hub: EventHub;
   readonly #attempts: AttemptLog;
   readonly #onStep: () => void;
@@ -85,7 +85,7 @@ export class RunExecution {
   #tools: OpenedServerTools | undefined;
   #run: Run;
 
-  constructor(plan: RunPlan, log: RunLog, hub: EventHub, onStep: () => void) {
+  constructor(plan: RunPlan, log: Journal, hub: EventHub, onStep: () => void) {
     this.#plan = plan;
     this.#onStep = onStep;
     this.#log = log;

@@ -19,71 +19,6 @@ export function createStatusEvent(sequence: number, run: Run): RunEvent {
   return createRunEvent(sequence, 0, { case: "run", value: run });
 }
 
-/** Takes what happens in a run under way, and delivers its events to the readers. */
-export interface RunLog {
-  /** Resolves when there is room for more events. Undefined if there is. */
-  readonly pace: Promise<void> | undefined;
-  /** Adds an event. @param step From 1; 0 outside of a step. */
-  add(step: number, event: RunEventValue): void;
-  /** Adds a step that the model has answered, with the messages that it adds to the thread. */
-  addStep(step: StepResult, messages: readonly ThreadMessage[]): void;
-  /** Replaces the latest step, with the messages of its new results. */
-  replaceLatestStep(step: StepResult | undefined, messages: readonly ThreadMessage[]): void;
-  /** Sets what is known of the run, which is still in progress. */
-  update(run: Run): void;
-  /** Delivers what was added, now or after the current write. */
-  flush(): void;
-  /** Resolves when everything that was added is stored. */
-  settle(): Promise<void>;
-  /**
-   * Ends the run with its last event, which is delivered after everything else. Returns the run as it has ended.
-   * @param afterFullStore Returns the end of a run whose last changes the store has no space for.
-   */
-  end(run: Run, afterFullStore: (error: Error) => Run): Promise<Run>;
-}
-
-/** The log of a run that is not stored: its caller gets the events and the answers, and nothing else is kept. */
-export class UnstoredLog implements RunLog {
-  readonly pace = undefined;
-  readonly #hub: EventHub;
-  readonly #onMessages: ((messages: readonly ThreadMessage[]) => void) | undefined;
-  #next: number;
-  #pending: RunEvent[] = [];
-
-  /** @param next Sequence number of the next event. */
-  constructor(hub: EventHub, next: number, onMessages?: (messages: readonly ThreadMessage[]) => void) {
-    this.#hub = hub;
-    this.#next = next;
-    this.#onMessages = onMessages;
-  }
-
-  add(step: number, event: RunEventValue): void {
-    this.#pending.push(createRunEvent(this.#next, step, event));
-    this.#next += 1;
-  }
-
-  flush(): void {
-    const events = this.#pending;
-    this.#pending = [];
-    if (events.length > 0) this.#hub.publish(events);
-  }
-
-  async end(run: Run): Promise<Run> {
-    const ended = { ...run, lastSequence: this.#next };
-    this.add(0, { case: "run", value: ended });
-    this.flush();
-    return ended;
-  }
-
-  addStep(_step: StepResult, messages: readonly ThreadMessage[]): void {
-    this.#onMessages?.(messages);
-  }
-
-  replaceLatestStep(): void {}
-  update(): void {}
-  async settle(): Promise<void> {}
-}
-
 /** Maximum number of events waiting for a write before the run has to wait. */
 const MAX_PENDING = 256;
 
@@ -99,7 +34,7 @@ export class HoldLostError extends Error {
 
 /** What a journal writes to. */
 export interface JournalTarget {
-  readonly store: RunStore;
+  readonly store: Pick<RunStore, "write">;
   readonly hold: Hold;
   readonly hub: EventHub;
   /** The store failed, or the hold is lost. Called once. */
@@ -116,10 +51,10 @@ interface Pending {
 }
 
 /**
- * The log of a stored run: numbers the events, writes them to the store, and publishes them when they are written. One
+ * The log of a run under way: numbers the events, writes them to the store, and publishes them when they are written. One
  * write at a time: what comes meanwhile goes with the next one.
  */
-export class Journal implements RunLog {
+export class Journal {
   readonly #target: JournalTarget;
   #next: number;
   #pending: Pending = nothing();
@@ -133,20 +68,24 @@ export class Journal implements RunLog {
     this.#next = next;
   }
 
+  /** Resolves when there is room for more events. Undefined if there is. */
   get pace(): Promise<void> | undefined {
     return this.#pending.events.length < MAX_PENDING ? undefined : this.#writing;
   }
 
+  /** Adds an event. @param step From 1; 0 outside of a step. */
   add(step: number, event: RunEventValue): void {
     this.#pending.events.push(createRunEvent(this.#next, step, event));
     this.#next += 1;
   }
 
+  /** Adds a step that the model has answered, with the messages that it adds to the thread. */
   addStep(step: StepResult, messages: readonly ThreadMessage[]): void {
     this.#pending.steps.push(step);
     this.#pending.messages.push(...messages);
   }
 
+  /** Replaces the latest step, with the messages of its new results. */
   replaceLatestStep(step: StepResult | undefined, messages: readonly ThreadMessage[]): void {
     const { steps } = this.#pending;
     if (step !== undefined && steps.length > 0) steps.splice(-1, 1, step);
@@ -154,10 +93,12 @@ export class Journal implements RunLog {
     this.#pending.messages.push(...messages);
   }
 
+  /** Sets what is known of the run, which is still in progress. */
   update(run: Run): void {
     this.#pending.run = run;
   }
 
+  /** Writes what was added, now or after the current write. */
   flush(): void {
     const isIdle = this.#writing === undefined && this.#failure === undefined && !this.#isStopped;
     if (!isIdle || !this.#hasPending) return;
@@ -174,14 +115,21 @@ export class Journal implements RunLog {
     this.#writing = writePending();
   }
 
-  /** @throws Error if the store has failed: that was reported to the target before. */
+  /**
+   * Resolves when everything that was added is stored.
+   * @throws Error if the store has failed: that was reported to the target before.
+   */
   async settle(): Promise<void> {
     this.flush();
     await this.#writing;
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** @throws HoldLostError; SDKError if the end cannot be written for some seconds. */
+  /**
+   * Ends the run with its last event, which is delivered after everything else. Returns the run as it has ended.
+   * @param afterFullStore Returns the end of a run whose last changes the store has no space for.
+   * @throws HoldLostError; SDKError if the end cannot be written for some seconds.
+   */
   async end(run: Run, afterFullStore: (error: Error) => Run): Promise<Run> {
     await this.#stop();
     let ended = this.#addEnd(run);

@@ -30,7 +30,7 @@ export function planCreated(
   const callerClient = run.background ? undefined : client;
   return {
     run,
-    client: callerClient ?? ownerClient(parts, owner, share, trace),
+    client: callerClient ?? createOwnerClient(parts, owner, share, trace),
     generation,
     system: request.options?.system ?? "",
     conversation,
@@ -67,7 +67,7 @@ export async function planStored(
   );
   return {
     run,
-    client: ownerClient(parts, owner, share, stored.trace),
+    client: createOwnerClient(parts, owner, share, stored.trace),
     generation,
     system: request.options?.system ?? "",
     conversation: { history, input, approvals: request.approvals },
@@ -104,7 +104,7 @@ export function getInputPath({ input }: Pick<RunInput, "input">): string {
  * The client for a run that is not executed for a waiting caller: its calls are made on behalf of the owner. The caller is
  * looked up for each call, so that changes to the access keys take effect.
  */
-function ownerClient(
+export function createOwnerClient(
   { client, callerNamed }: EngineParts,
   owner: string,
   share: HistoryShare,

@@ -17,6 +17,7 @@ import {
 import { LawChecker } from "outrigger/kit";
 import { create, RequestSchema } from "outrigger/proto";
 import { describe, expect, it } from "vitest";
+import { validateAhead } from "../../src/client/validate.ts";
 import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 
 type Next = (request: Request) => Promise<Response>;
@@ -50,6 +51,23 @@ async function batchSizes(stream: EventStream): Promise<number[]> {
 }
 
 describe("Client", () => {
+  it("does not check a request again that was validated ahead, once", async () => {
+    const { client } = getClient("one");
+    const ahead = create(RequestSchema, request);
+    validateAhead(ahead);
+    // A change that only a second check would notice.
+    ahead.temperature = -1;
+    expect(textOf(await client.complete(ahead))).toBe("one m1");
+    await expect(client.complete(ahead)).rejects.toThrow("temperature");
+  });
+
+  it("needs a model for a request that was validated ahead without one", async () => {
+    const { client } = getClient("one");
+    const ahead = create(RequestSchema, { ...request, model: "" });
+    validateAhead(ahead);
+    await expect(client.complete(ahead)).rejects.toMatchObject({ violations: [{ field: "model" }] });
+  });
+
   describe("routing", () => {
     it("sends a request to the provider that it names", async () => {
       const { client } = getClient("one", "two");

@@ -64,6 +64,8 @@ export interface LoopOptions {
   readonly limits?: GenerationLimits | undefined;
   /** Ends the loop at once, in any phase. */
   readonly signal?: AbortSignal | undefined;
+  /** Replaces `signal` and the total time limit. The loop aborts it when it fails. */
+  readonly scope?: LinkedSignal | undefined;
   /** The caller's deadline, see CallOptions. The signal is what ends the loop. */
   readonly deadline?: number | undefined;
   /** Limits the retries and fallbacks of several loops together. Default: a limit for this loop. */
@@ -158,7 +160,8 @@ class ToolLoop {
 
   async *run(): AsyncGenerator<LoopItem, GenerateResult> {
     const { request, isStreamed, answeredStep, signal: caller, timeouts = {} } = this.#options;
-    const scope = new LinkedSignal(caller, { ms: timeouts.totalMs ?? 0, what: "the generation" });
+    const { scope = new LinkedSignal(caller, { ms: timeouts.totalMs ?? 0, what: "the generation" }) } =
+      this.#options;
     this.#scope = scope;
     const calls = this.#callsUnder(scope.signal, timeouts);
     let stream: StepStream | undefined;
@@ -170,7 +173,9 @@ class ToolLoop {
       }
       while (!(await this.#isStopWanted(scope.signal))) {
         const step = this.#steps.length + 1;
-        const stepRequest = { ...request, messages: this.#messages };
+        // The first request is the caller's object, which may have been validated already.
+        const isFirst = this.#messages.length === request.messages.length;
+        const stepRequest = isFirst ? request : { ...request, messages: this.#messages };
         let response: CompleteResponse;
         if (isStreamed) {
           stream = await calls.open(stepRequest, step);
