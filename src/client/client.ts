@@ -6,6 +6,7 @@ import { ConfigurationError, SDKError, toSdkError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { getInferenceId } from "../core/ids.ts";
 import { type CompleteResponse, completeResponse } from "../core/response.ts";
+import { checkTranslatable, isUnchanged } from "../core/source-form.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
 import { FinalResponse, type Request, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../gen/outrigger/v1/response_pb.ts";
@@ -260,6 +261,16 @@ export class Client {
     return { ...options, ...catalogOption, adviseOnModel: this.#adviseOnModel };
   }
 
+  /** Returns the options of one attempt: with the source form only if the adapter takes it and middleware kept to it. */
+  #toAdapterOptions(adapter: ProviderAdapter, request: Request, options: CallOptions): AdapterCallOptions {
+    const { source, ...rest } = options;
+    if (source === undefined) return this.#withCatalog(options);
+    source.relay.restart();
+    if (adapter.sourceApi === source.api && isUnchanged(request, source)) return this.#withCatalog(options);
+    checkTranslatable(source);
+    return this.#withCatalog(rest);
+  }
+
   /** Names the registered provider that has a model which another provider does not know. */
   readonly #adviseOnModel = ({ provider, model }: CallTarget): string | undefined => {
     const owner = findProvider(model, this.routing);
@@ -275,7 +286,7 @@ export class Client {
 
   async #sendComplete(request: Request, options: CallOptions): Promise<Response> {
     const adapter = await this.#route(request, options);
-    return adapter.complete(request, this.#withCatalog(options));
+    return adapter.complete(request, this.#toAdapterOptions(adapter, request, options));
   }
 
   async #openStream(
@@ -315,7 +326,7 @@ export class Client {
 
   async #openProvider(request: Request, options: CallOptions): Promise<Batches<StreamEvent>> {
     const adapter = await this.#route(request, options);
-    return adapter.stream(request, this.#withCatalog(options)).batches();
+    return adapter.stream(request, this.#toAdapterOptions(adapter, request, options)).batches();
   }
 
   #route(request: Request, { onTarget }: CallOptions): Promise<ProviderAdapter> {

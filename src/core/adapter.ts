@@ -4,6 +4,7 @@ import type { Caller } from "./caller.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { MemoryShare } from "./memory-pool.ts";
 import type { RepeatLimit } from "./repeat-limit.ts";
+import type { SourceForm } from "./source-form.ts";
 import type { TraceContext } from "./trace-context.ts";
 
 /** Options of a call that are not part of its request. */
@@ -33,6 +34,8 @@ export interface CallOptions {
    * @param defaultProvider Used in place of the client's default provider.
    */
   readonly resolveModel?: ((name: CallTarget, defaultProvider: string) => CallTarget) | undefined;
+  /** The form in which the caller wrote the request, for a provider that speaks the caller's API. */
+  readonly source?: SourceForm | undefined;
   /** Called by a Client after middleware has run, when the provider and the model of the call are known. */
   readonly onTarget?: ((target: CallTarget) => void) | undefined;
 }
@@ -56,6 +59,9 @@ export interface ProviderAdapter {
    * Name of the provider in the shipped catalog whose models the adapter serves. Absent: none, or they are not known.
    */
   readonly catalogProvider?: string | undefined;
+
+  /** Name of the wire API whose requests the adapter takes in their source form. Absent: it translates every request. */
+  readonly sourceApi?: string | undefined;
 
   /**
    * Sends the request and returns the whole response. Never retries.

@@ -2,8 +2,11 @@
  * The body of a streamed answer: the events of one model call in the form of an API, as server-sent events, with comments
  * during long silences.
  */
+
+import type { AnswerRelay } from "../core/answer-relay.ts";
 import { type SDKError, toSdkError } from "../core/errors.ts";
 import { yieldTurn } from "../core/loop-turns.ts";
+import type { SourceForm } from "../core/source-form.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
@@ -43,6 +46,8 @@ export interface StreamOptions {
   readonly onAnswer?: (response: Response) => void;
   /** Longest silence in milliseconds. Default 15 seconds. */
   readonly keepAliveMs?: number | undefined;
+  /** The source form of the request. The events of a provider that got it are relayed, and the writer has no part in them. */
+  readonly source?: SourceForm | undefined;
 }
 
 /**
@@ -52,14 +57,15 @@ export interface StreamOptions {
 export async function streamEvents(
   request: Request,
   { client, signal, noteFailure }: EndpointRequest,
-  { writer, getHeaders, onAnswer, keepAliveMs = KEEP_ALIVE_MS }: StreamOptions,
+  { writer, getHeaders, onAnswer, keepAliveMs = KEEP_ALIVE_MS, source: form }: StreamOptions,
 ): Promise<EndpointResponse> {
-  const events = client.stream(request, { signal }).batches()[Symbol.asyncIterator]();
+  const events = client.stream(request, { signal, source: form }).batches()[Symbol.asyncIterator]();
   const { done, value } = await events.next();
   const first = done === true ? [] : value;
   const start = first[0]?.event;
   const warnings = start?.case === "streamStart" ? start.value.warnings : [];
-  const source = new EventSource({ first, events, writer, onAnswer, signal, noteFailure });
+  const relay = form?.relay.head === undefined ? undefined : form.relay;
+  const source = new EventSource({ first, events, writer, relay, onAnswer, signal, noteFailure });
   return {
     status: 200,
     headers: { ...HEADERS, ...getType(writer), ...getHeaders(warnings) },
@@ -78,6 +84,8 @@ interface EventSourceOptions extends Pick<EndpointRequest, "signal" | "noteFailu
   readonly first: readonly StreamEvent[];
   readonly events: AsyncIterator<readonly StreamEvent[]>;
   readonly writer: EventWriter;
+  /** Has the events in the form of the API if the provider writes them in that form. */
+  readonly relay: AnswerRelay | undefined;
   readonly onAnswer: StreamOptions["onAnswer"] | undefined;
 }
 
@@ -94,17 +102,22 @@ class EventSource {
 
   /** Returns the next chunk, or the end. Is not called again before it has settled. */
   async next(): Promise<Result> {
-    const { writer } = this.#options;
     try {
-      for (let text = writer.write(this.#takeFirst()); ; text = writer.write(await this.#read())) {
-        if (text !== "") return { done: false, value: Buffer.from(text) };
+      for (let bytes = this.#write(this.#takeFirst()); ; bytes = this.#write(await this.#read())) {
+        if (bytes.byteLength > 0) return { done: false, value: bytes };
         if (this.#isOver) return { done: true, value: undefined };
         const turn = yieldTurn();
         if (turn !== undefined) await turn;
       }
     } catch (thrown) {
-      return { done: false, value: await this.#fail(thrown) };
+      const end = await this.#fail(thrown);
+      return end.byteLength === 0 ? { done: true, value: undefined } : { done: false, value: end };
     }
+  }
+
+  #write(batch: readonly StreamEvent[]): Uint8Array {
+    const { writer, relay } = this.#options;
+    return relay?.take() ?? Buffer.from(writer.write(batch));
   }
 
   async close(): Promise<void> {
@@ -129,13 +142,14 @@ class EventSource {
   }
 
   async #fail(thrown: unknown): Promise<Uint8Array> {
-    const { signal, noteFailure, writer } = this.#options;
+    const { signal, noteFailure, writer, relay } = this.#options;
     if (signal.aborted) throw thrown;
     this.#isOver = true;
     const error = toSdkError(thrown);
     noteFailure(error);
     await this.close();
-    return Buffer.from(writer.fail(error));
+    const rest = relay?.take() ?? new Uint8Array();
+    return relay?.isFailed === true ? rest : Buffer.concat([rest, Buffer.from(writer.fail(error))]);
   }
 }
 

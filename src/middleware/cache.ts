@@ -7,6 +7,7 @@ import { type Batches, lazyBatches } from "../core/batches.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { getInferenceId } from "../core/ids.ts";
+import type { SourceForm } from "../core/source-form.ts";
 import { FinalResponse, type Request, RequestSchema } from "../gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
@@ -38,7 +39,7 @@ export function createCache(options: CacheOptions = {}): Required<MiddlewareMeth
   const cache = new Cache(options);
   return {
     async complete(request, next, callOptions) {
-      const key = cache.toKey(request);
+      const key = cache.toKey(request, callOptions);
       const hit = key === undefined ? undefined : cache.find(key, request, callOptions);
       if (hit !== undefined) return hit;
       const response = await next(request);
@@ -47,7 +48,7 @@ export function createCache(options: CacheOptions = {}): Required<MiddlewareMeth
     },
     stream(request, next, callOptions) {
       const open = (): Batches<StreamEvent> => {
-        const key = cache.toKey(request);
+        const key = cache.toKey(request, callOptions);
         const hit = key === undefined ? undefined : cache.find(key, request, callOptions);
         if (hit !== undefined) return oneBatch(replayedEvents(hit, request, callOptions));
         const batches = next(request).batches();
@@ -89,9 +90,9 @@ class Cache {
   }
 
   /** Returns the key of a request; undefined if its answer must not be kept. */
-  toKey(request: Request): string | undefined {
+  toKey(request: Request, { source }: CallOptions): string | undefined {
     if (request.includeRaw || request.tools.some(({ tool }) => tool.case === "hosted")) return undefined;
-    return requestKey(request);
+    return requestKey(request, source);
   }
 
   /** Returns the answer of an earlier request with the same key. */
@@ -134,8 +135,9 @@ function answerFrom({ bytes, storedAt }: StoredAnswer, options: CallOptions): Re
 /**
  * Returns a hash over all fields of a request that may change its answer: everything except its time limits and the
  * setting for the end of a stream. Requests with the same fields have the same key, whatever the order of their maps.
+ * @param source Its source form, which may have fields that the request has not.
  */
-export function requestKey(request: Request): string {
+export function requestKey(request: Request, source?: SourceForm): string {
   const { timeouts: _, ...rest } = request;
   const canonical: Request = {
     ...rest,
@@ -143,7 +145,14 @@ export function requestKey(request: Request): string {
     metadata: sorted(request.metadata),
     providerOptionsJson: sorted(request.providerOptionsJson),
   };
-  return createHash("sha256").update(toBinary(RequestSchema, canonical)).digest("base64");
+  const hash = createHash("sha256").update(toBinary(RequestSchema, canonical));
+  if (source !== undefined) hash.update(JSON.stringify(toComparable(source)));
+  return hash.digest("base64");
+}
+
+/** Returns the fields that may change the answer. */
+function toComparable({ api, getMembers }: SourceForm): readonly unknown[] {
+  return [api, [...getMembers()].filter(([name]) => name !== "model" && !name.startsWith("stream"))];
 }
 
 function sorted(map: Readonly<Record<string, string>>): Record<string, string> {

@@ -60,12 +60,6 @@ export function readProviderSettings(
   context: ReadingContext,
 ): Readonly<Record<string, string>> {
   const { served, notes } = context;
-  if ((fields.integer("n", { min: 1, max: 128 }) ?? 1) > 1)
-    throw mistake(
-      "n",
-      "unsupported_value",
-      `expected 1, found ${fields.integer("n")}; send several requests`,
-    );
   const others = Object.keys(fields.value).filter((name) => !READ_ELSEWHERE.has(name) && fields.has(name));
   if (served.api === "openai-chat") return createOptions(served, pick(fields, others));
   refuseAudio(fields);

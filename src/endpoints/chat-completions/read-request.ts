@@ -1,5 +1,6 @@
 /** The body of `POST /v1/chat/completions` -> a request of the contract. */
 import { create } from "@bufbuild/protobuf";
+import type { SDKError } from "../../core/errors.ts";
 import {
   type Request,
   RequestSchema,
@@ -7,11 +8,13 @@ import {
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
-import type { ModelDirectory } from "../models/model-directory.ts";
-import { type Fields, parseBody } from "../openai/fields.ts";
+import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
+import { type Fields, mistake, parseBody } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import type { ReadRequest } from "../stateless/answer-request.ts";
+import { type ReadForm, readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
+import type { RelayedHeaders } from "../stateless/relayed-call.ts";
 import { toBodyPath } from "../stateless/request-paths.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { readMessages } from "./read-messages.ts";
@@ -23,6 +26,12 @@ export interface ReadChatRequest extends ReadRequest {
   readonly includesUsage: boolean;
 }
 
+/** Headers of OpenAI's API, and of OpenRouter's, by which it knows applications. */
+const HEADERS: RelayedHeaders = {
+  request: ["http-referer", "idempotency-key", "openai-beta", "x-client-request-id", "x-title"],
+  answer: ["openai-processing-ms", "openai-version", "x-ratelimit-*"],
+};
+
 /**
  * Reads a request.
  * @throws InvalidRequestError that names the first invalid field.
@@ -32,11 +41,34 @@ export function readRequest(body: Uint8Array, models: Pick<ModelDirectory, "reso
   const target = models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
   const notes = new RequestNotes();
   const context = new ReadingContext(target, notes);
+  const read = () => readFields(fields, target, context);
+  return {
+    ...readForm({ api: "openai-chat", headers: HEADERS, fields, target, context }, read, () =>
+      findSeveralAnswers(fields),
+    ),
+    isStreamed: fields.boolean("stream") ?? false,
+    includesUsage: fields.object("stream_options")?.boolean("include_usage") ?? false,
+    warnings: notes.warnings,
+  };
+}
+
+/** The contract has one answer to a request. */
+function findSeveralAnswers(fields: Fields): SDKError | undefined {
+  const count = fields.integer("n", { min: 1, max: 128 }) ?? 1;
+  const expected = `expected 1, found ${count}; send several requests`;
+  return count === 1 ? undefined : mistake("n", "unsupported_value", expected);
+}
+
+function readFields(
+  fields: Fields,
+  { provider, model }: ModelTarget,
+  context: ReadingContext,
+): Omit<ReadForm, "form"> {
   const { messages, paths } = readMessages(fields, context);
   const tools = readTools(fields, context);
   const request = create(RequestSchema, {
-    model: target.model,
-    provider: target.provider,
+    model,
+    provider,
     messages: [...messages],
     tools: [...tools.tools],
     stopSequences: [...readStop(fields)],
@@ -44,13 +76,9 @@ export function readRequest(body: Uint8Array, models: Pick<ModelDirectory, "reso
     providerOptionsJson: { ...readProviderSettings(fields, context) },
   });
   setOptional(request, fields, tools);
-  const options = fields.object("stream_options");
   const names = [...FIELDS, ["max_tokens", getLimitField(fields)] as const];
   return {
     request,
-    isStreamed: fields.boolean("stream") ?? false,
-    includesUsage: options?.boolean("include_usage") ?? false,
-    warnings: notes.warnings,
     toBodyPath: (field) => toBodyPath(field, { messages: paths, tools: tools.paths, fields: names }),
   };
 }

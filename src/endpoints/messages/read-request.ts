@@ -7,11 +7,13 @@ import {
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
-import type { ModelDirectory } from "../models/model-directory.ts";
+import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { type Fields, parseBody } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import type { ReadRequest } from "../stateless/answer-request.ts";
+import { type ReadForm, readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
+import type { RelayedHeaders } from "../stateless/relayed-call.ts";
 import { toBodyPath } from "../stateless/request-paths.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { isAnthropic } from "./provider-state.ts";
@@ -33,6 +35,12 @@ export interface RequestReading {
   readonly isCount?: boolean;
 }
 
+/** Headers of Anthropic's API. */
+const HEADERS: RelayedHeaders = {
+  request: ["anthropic-beta", "anthropic-version", "idempotency-key", "x-client-request-id"],
+  answer: ["request-id", "anthropic-ratelimit-*"],
+};
+
 /**
  * Reads a request.
  * @throws InvalidRequestError that names the first invalid field.
@@ -45,13 +53,28 @@ export function readRequest(
   const target = models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
   const notes = new RequestNotes();
   const context = new ReadingContext(target, notes);
+  const read = () => readFields(fields, target, context, { betas, isCount });
+  return {
+    ...readForm({ api: "anthropic-messages", headers: HEADERS, fields, target, context }, read),
+    anthropic: isAnthropic(context) ? target.served.provider : "",
+    isStreamed: fields.boolean("stream") ?? false,
+    warnings: notes.warnings,
+  };
+}
+
+function readFields(
+  fields: Fields,
+  { provider, model }: ModelTarget,
+  context: ReadingContext,
+  { betas, isCount }: Pick<RequestReading, "betas"> & { readonly isCount: boolean },
+): Omit<ReadForm, "form"> {
   const read = readMessages(fields, context);
   const tools = readTools(fields, context);
   const { optionsJson, reasoningEffort } = readProviderSettings(fields, betas, context);
   const userId = fields.object("metadata")?.string("user_id");
   const request = create(RequestSchema, {
-    model: target.model,
-    provider: target.provider,
+    model,
+    provider,
     messages: read.map(({ message }) => message),
     tools: [...tools.tools],
     stopSequences: [...(fields.strings("stop_sequences", { max: MAX_STOPS }) ?? [])],
@@ -63,9 +86,6 @@ export function readRequest(
   setOptional(request, fields, tools, isCount);
   return {
     request,
-    anthropic: isAnthropic(context) ? target.served.provider : "",
-    isStreamed: fields.boolean("stream") ?? false,
-    warnings: notes.warnings,
     toBodyPath: (field) => toBodyPath(field, { messages: read, tools: tools.paths, fields: FIELDS }),
   };
 }

@@ -121,9 +121,14 @@ export class Fields {
 
   /** Returns the text of a field's value, as spelled in the body. Empty if it is absent. */
   spelled(name: string): string {
-    this.#members ??= toMembers(this.text());
-    return this.#members.get(name) ?? "";
+    return this.getMembers().get(name) ?? "";
   }
+
+  /** Returns the texts of all values by the names of their fields, as spelled in the body. */
+  readonly getMembers = (): ReadonlyMap<string, string> => {
+    this.#members ??= toMembers(this.text());
+    return this.#members;
+  };
 
   /** Throws the error of a missing field. */
   missing(name: string, expected: string): never {

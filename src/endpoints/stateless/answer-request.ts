@@ -10,6 +10,7 @@ import type { ModelDirectory } from "../models/model-directory.ts";
 import type { RequestWarning } from "../openai/request-notes.ts";
 import { toWarningsHeader } from "../openai/warnings-header.ts";
 import type { RecentAnswers } from "../responses/recent-answers.ts";
+import { type CallerForm, RelayedCall } from "./relayed-call.ts";
 import { restoreAnswers } from "./restore-answers.ts";
 
 /** The parts that these APIs share. */
@@ -27,6 +28,8 @@ export interface ReadRequest {
   readonly isStreamed: boolean;
   /** Parts of the request that have no effect. */
   readonly warnings: readonly RequestWarning[];
+  /** The body, for a provider that speaks the API of the caller. Absent: it has to be translated for every provider. */
+  readonly form?: CallerForm | undefined;
   /** Returns the path in the body of a field of the contract. @param field For instance `messages[2].content[0].image`. */
   toBodyPath(field: string): string;
 }
@@ -40,36 +43,63 @@ export interface AnswerFormat {
 }
 
 /**
- * Calls the model and returns its answer in the form of the API.
+ * Calls the model and returns its answer in the form of the API: as the provider wrote it if that is its form, too.
  * @throws SDKError with the paths of the body.
  */
 export async function answerRequest(
   read: ReadRequest,
   format: AnswerFormat,
   request: EndpointRequest,
-  { recentAnswers, keepAliveMs }: StatelessParts,
+  parts: StatelessParts,
 ): Promise<EndpointResponse> {
-  const { client, signal, caller } = request;
-  const onAnswer = ({ inferenceId, message }: Response) => {
-    if (message !== undefined) recentAnswers.add(caller.name, inferenceId, message);
-  };
+  const { recentAnswers } = parts;
+  const restored = await restoreAnswers(
+    read.request.messages,
+    recentAnswers.createSource(request.caller.name),
+  );
+  const call = read.form && new RelayedCall(read.form, { request: read.request, restored }, request.headers);
   try {
-    await restoreAnswers(read.request.messages, recentAnswers.createSource(caller.name));
-    if (read.isStreamed) {
-      const getHeaders = (warnings: readonly Warning[]) => writeWarnings(read, warnings);
-      const options = { writer: format.createWriter(), getHeaders, onAnswer, keepAliveMs };
-      return await streamEvents(read.request, request, options);
-    }
-    const response = await client.complete(read.request, { signal });
-    const answer = jsonResponse(format.writeAnswer(response));
-    onAnswer(response);
-    return { ...answer, headers: { ...answer.headers, ...writeWarnings(read, response.warnings) } };
+    return await callModel(read, format, request, { ...parts, call });
   } catch (thrown) {
-    throw withFieldPaths(toSdkError(thrown), (field) => read.toBodyPath(field));
+    const error = toSdkError(thrown);
+    const failure = call?.takeFailure(error);
+    if (failure === undefined) throw withFieldPaths(error, (field) => read.toBodyPath(field));
+    request.noteFailure(error);
+    return failure;
   }
 }
 
-function writeWarnings(read: ReadRequest, warnings: readonly Warning[]): Readonly<Record<string, string>> {
+async function callModel(
+  read: ReadRequest,
+  format: AnswerFormat,
+  request: EndpointRequest,
+  { recentAnswers, keepAliveMs, call }: StatelessParts & { readonly call: RelayedCall | undefined },
+): Promise<EndpointResponse> {
+  const { client, signal, caller } = request;
+  const source = call?.source;
+  const onAnswer = ({ inferenceId, message }: Response) => {
+    if (message !== undefined) recentAnswers.add(caller.name, inferenceId, message);
+  };
+  const getHeaders = (warnings: readonly Warning[]) => {
+    const relayed = call?.answerHeaders;
+    return { ...relayed, ...writeWarnings(read, relayed === undefined ? read.warnings : [], warnings) };
+  };
+  if (read.isStreamed) {
+    const options = { writer: format.createWriter(), getHeaders, onAnswer, keepAliveMs, source };
+    return streamEvents(read.request, request, options);
+  }
+  const response = await client.complete(read.request, { signal, source });
+  const answer = call?.takeAnswer() ?? jsonResponse(format.writeAnswer(response));
+  onAnswer(response);
+  return { ...answer, headers: { ...answer.headers, ...getHeaders(response.warnings) } };
+}
+
+/** @param ofBody Warnings about the body, which do not apply to a request that goes out unchanged. */
+function writeWarnings(
+  read: ReadRequest,
+  ofBody: readonly RequestWarning[],
+  warnings: readonly Warning[],
+): Readonly<Record<string, string>> {
   const told = warnings.map(({ code, field, message }) => ({ code, param: read.toBodyPath(field), message }));
-  return toWarningsHeader([...read.warnings, ...told]);
+  return toWarningsHeader([...ofBody, ...told]);
 }

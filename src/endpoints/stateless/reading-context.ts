@@ -15,6 +15,7 @@ export class ReadingContext {
   readonly notes: RequestNotes;
   readonly #model: string;
   #stateValues = 0;
+  #hasCarried = false;
 
   constructor({ served, model }: ModelTarget, notes: RequestNotes) {
     this.served = served;
@@ -28,11 +29,17 @@ export class ReadingContext {
     return create(ProviderStateSchema, { provider, model: this.#model, dataJson });
   }
 
+  /** Whether the body carries state that only Outrigger understands. */
+  get hasCarried(): boolean {
+    return this.#hasCarried;
+  }
+
   /**
    * Reads state that an earlier answer carried. @param path Its path in the body.
    * @throws InvalidRequestError if it was changed, or if the states of the request are too large.
    */
   readCarried(data: string, path: string): readonly CarriedState[] {
+    this.#hasCarried = true;
     const states = decodeStates(data, MAX_STATE_VALUES - this.#stateValues);
     for (const state of states ?? [])
       this.#stateValues += valuesIn(state, MAX_STATE_VALUES - this.#stateValues);

@@ -2,6 +2,7 @@
  * Restores what clients lose of earlier answers with tool calls. Most return the text and the calls of a message, but
  * neither its reasoning nor its signatures; the ids of calls are what all of them return.
  */
+import type { RestoredState } from "../../core/source-form.ts";
 import { type ContentPart, type Message, Role, type ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import type { MessageSource } from "../responses/kept-messages.ts";
 
@@ -9,14 +10,20 @@ import type { MessageSource } from "../responses/kept-messages.ts";
 const MAX_ANSWERS = 256;
 
 /** Gives the assistant's messages what recent answers with the same calls have beside it. */
-export async function restoreAnswers(messages: readonly Message[], recent: MessageSource): Promise<void> {
+export async function restoreAnswers(
+  messages: readonly Message[],
+  recent: MessageSource,
+): Promise<RestoredState> {
+  let [hasReasoning, hasCallState] = [false, false];
   const answers = messages.filter(({ role, content }) => role === Role.ASSISTANT && content.some(lacksState));
   for (const answer of answers.slice(-MAX_ANSWERS)) {
     const [call] = getCalls(answer.content);
     const kept = call && (await recent.findCall(call.id));
-    if (kept?.message !== undefined && hasSameCalls(kept.message, answer))
-      restoreAnswer(answer, kept.message);
+    if (kept?.message === undefined || !hasSameCalls(kept.message, answer)) continue;
+    if (restoreCalls(answer, kept.message)) hasCallState = true;
+    if (restoreReasoning(answer, kept.message)) hasReasoning = true;
   }
+  return { hasReasoning, hasCallState };
 }
 
 function lacksState({ part, providerState }: ContentPart): boolean {
@@ -50,8 +57,8 @@ function normalize(json: string | undefined): string | undefined {
   }
 }
 
-/** Puts the reasoning back unless the client returned it, and gives the calls their state. */
-function restoreAnswer(answer: Message, kept: Message): void {
+/** Gives the calls their state. Returns whether there is any. */
+function restoreCalls(answer: Message, kept: Message): boolean {
   const states = new Map(
     kept.content.flatMap(({ part, providerState }) =>
       part.case === "toolCall" && providerState !== undefined
@@ -59,14 +66,23 @@ function restoreAnswer(answer: Message, kept: Message): void {
         : [],
     ),
   );
+  let hasState = false;
   for (const part of answer.content) {
     const state = part.part.case === "toolCall" ? states.get(part.part.value.id) : undefined;
-    if (state !== undefined) part.providerState ??= state;
+    if (state === undefined || part.providerState !== undefined) continue;
+    part.providerState = state;
+    hasState = true;
   }
+  return hasState;
+}
+
+/** Puts the reasoning back unless the client returned it. Returns whether there is any. */
+function restoreReasoning(answer: Message, kept: Message): boolean {
   const isReturned = answer.content.some(
     ({ part, providerState }) => part.case === "reasoning" && providerState !== undefined,
   );
-  if (isReturned) return;
   const reasoning = kept.content.filter(({ part }) => part.case === "reasoning");
+  if (isReturned || reasoning.length === 0) return false;
   answer.content = [...reasoning, ...answer.content.filter(({ part }) => part.case !== "reasoning")];
+  return true;
 }

@@ -6,9 +6,11 @@
 import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { CallOptions, CallTarget, ProviderAdapter } from "../../core/adapter.ts";
+import type { AnswerRelay } from "../../core/answer-relay.ts";
 import { lazyBatches } from "../../core/batches.ts";
 import { CallScope } from "../../core/call-scope.ts";
 import {
+  AuthenticationError,
   NotFoundError,
   type SDKError,
   toSdkError,
@@ -19,6 +21,7 @@ import {
 import { EventStream } from "../../core/event-stream.ts";
 import { getInferenceId } from "../../core/ids.ts";
 import { yieldTurn, yieldTurnAfter } from "../../core/loop-turns.ts";
+import { checkTranslatable, type SourceForm } from "../../core/source-form.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
 import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
@@ -35,6 +38,7 @@ import { toTimeouts } from "../http/timeouts.ts";
 import type { HttpAnswer, HttpHeaders, HttpTimeouts, HttpTransport } from "../http/transport.ts";
 import { countJsonValues } from "../json/count-values.ts";
 import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
+import { EventRelay, type RelayRules } from "../stream/event-relay.ts";
 import { replayResponse } from "../stream/replay-response.ts";
 import { StreamWriter } from "../stream/stream-writer.ts";
 import { KeyMask } from "./key-mask.ts";
@@ -50,6 +54,19 @@ export interface WireRequest {
   readonly body: string;
   /** Notes about parts of the request that were changed or left out. */
   readonly warnings: Warning[];
+  /** How the answer is relayed. Set if the request has its source form. */
+  readonly relay?: RelayRules | undefined;
+}
+
+/** How a wire API takes requests of callers who speak it themselves. */
+export interface SourceProtocol {
+  /** Name of the API, as in its definition. */
+  readonly api: string;
+  /**
+   * Returns the request in its source form, with the model of the request and `relay`. Undefined if the provider is known
+   * to refuse that form: the request is translated then.
+   */
+  toWire(source: SourceForm, request: Request, streaming: boolean): WireRequest | undefined;
 }
 
 /** A failed HTTP answer, to be classified. */
@@ -70,6 +87,8 @@ export interface Protocol {
    * @param models The catalog as seen by the provider.
    */
   toWire(request: Request, streaming: boolean, models: ProviderModels): Promise<WireRequest>;
+  /** Absent: every request is translated. */
+  readonly source?: SourceProtocol | undefined;
   /** Translates a whole answer. Throws the failure that the body reports. */
   toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response;
   /** Creates the decoder of one stream, which writes into the writer. */
@@ -137,6 +156,7 @@ export interface AdapterCallOptions extends CallOptions {
 export class HttpAdapter implements ProviderAdapter {
   readonly name: string;
   readonly catalogProvider: string | undefined;
+  readonly sourceApi: string | undefined;
   readonly #protocol: Protocol;
   readonly #transport: HttpTransport;
   readonly #headers: Readonly<Record<string, string>>;
@@ -151,6 +171,7 @@ export class HttpAdapter implements ProviderAdapter {
     const { name, protocol, transport, headers, catalog, catalogProvider, pricesAnswers, answerLimits } =
       parts;
     this.name = name;
+    this.sourceApi = protocol.source?.api;
     this.#protocol = protocol;
     this.#transport = transport;
     this.#headers = headers;
@@ -171,7 +192,9 @@ export class HttpAdapter implements ProviderAdapter {
       const facts = this.#getFacts(request, wire, answer, options);
       const turn = yieldTurnAfter(body.length);
       if (turn !== undefined) await turn;
-      return this.#protocol.toResponse(body, facts, getToolCallIds(facts));
+      const response = this.#protocol.toResponse(body, facts, getToolCallIds(facts));
+      this.#relayBody(body, answer, getRelay(wire, options));
+      return response;
     } catch (thrown) {
       memory.release();
       throw this.#toFailure(thrown);
@@ -222,16 +245,42 @@ export class HttpAdapter implements ProviderAdapter {
       release: () => answer.release(),
       limits: this.#limits,
       memory,
+      relay: this.#relayEvents(wire, answer, options),
     });
+  }
+
+  /** Begins to relay a stream to a caller who speaks the same API. */
+  #relayEvents(wire: WireRequest, answer: HttpAnswer, options: AdapterCallOptions): EventRelay | undefined {
+    const relay = getRelay(wire, options);
+    if (relay === undefined || wire.relay === undefined) return undefined;
+    relay.begin(answer);
+    return new EventRelay(relay, wire.relay, this.#mask.applyToBytes);
+  }
+
+  /** Relays a whole body. */
+  #relayBody(body: string, answer: HttpAnswer, relay: AnswerRelay | undefined): void {
+    relay?.begin(answer);
+    relay?.add(this.#mask.applyToBytes(Buffer.from(body)));
   }
 
   async #translate(request: Request, streaming: boolean, options: AdapterCallOptions): Promise<WireRequest> {
     const turn = yieldTurn();
     if (turn !== undefined) await turn;
-    const wire = await this.#protocol.toWire(request, streaming, this.modelsFor(options));
+    const wire = await this.#toWire(request, streaming, options);
     const later = yieldTurnAfter(wire.body.length);
     if (later !== undefined) await later;
     return wire;
+  }
+
+  async #toWire(
+    request: Request,
+    streaming: boolean,
+    { source, ...options }: AdapterCallOptions,
+  ): Promise<WireRequest> {
+    const unchanged = source && this.#protocol.source?.toWire(source, request, streaming);
+    if (unchanged !== undefined) return unchanged;
+    if (source !== undefined) checkTranslatable(source);
+    return this.#protocol.toWire(request, streaming, this.modelsFor(options));
   }
 
   /** Reads the body of a whole answer, and checks that parsing it cannot take too much memory. */
@@ -276,19 +325,26 @@ export class HttpAdapter implements ProviderAdapter {
       timeouts: toTimeouts(request.timeouts),
     });
     if (answer.status >= 200 && answer.status < 300) return answer;
-    throw await this.#readError(request, answer, options);
+    throw await this.#readError(request, answer, options, getRelay(wire, options));
   }
 
   async #readError(
     request: Request,
     answer: HttpAnswer,
     { signal, adviseOnModel }: AdapterCallOptions,
+    relay: AnswerRelay | undefined,
   ): Promise<SDKError> {
     const { status, headers } = answer;
-    const body = await readFailure(answer, signal);
+    // Before anything else is masked in it, which could leave a part of a key.
+    const body = this.#mask.apply(await readFailure(answer, signal));
     const redirect = redirectError(this.name, status, headers, this.#protocol.getRequestId(headers));
     if (redirect !== undefined) return redirect;
     const error = this.#protocol.toError({ provider: this.name, status, headers, body, request });
+    // A caller would take the refusal of the provider's key for the refusal of an access key.
+    if (relay !== undefined && body !== "" && !(error instanceof AuthenticationError)) {
+      this.#relayBody(body, answer, relay);
+      relay.fail();
+    }
     const advice = error instanceof NotFoundError ? adviseOnModel?.(request) : undefined;
     return advice === undefined ? error : withMessage(error, `${error.message}; ${advice}`);
   }
@@ -331,6 +387,11 @@ async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined):
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Returns the relay of a call whose request has its source form. */
+function getRelay({ relay }: WireRequest, { source }: AdapterCallOptions): AnswerRelay | undefined {
+  return relay === undefined ? undefined : source?.relay;
 }
 
 function getToolCallIds({ inferenceId, request }: CallFacts): ToolCallIdAllocator {

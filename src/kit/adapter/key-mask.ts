@@ -22,7 +22,7 @@ export class KeyMask {
     this.#keys = [...new Set(values)]
       .filter((value) => value.length >= SHORTEST_KEY_CHARS)
       .sort((left, right) => right.length - left.length)
-      .map((value) => ({ value, pattern: toPattern(value) }));
+      .map((value) => ({ value, bytes: Buffer.from(value), pattern: toPattern(value) }));
   }
 
   /** Returns a text without the keys, and without the beginning of a key if the text was cut inside one. */
@@ -30,10 +30,29 @@ export class KeyMask {
     if (text.length < SHORTEST_KEY_CHARS) return text;
     return this.#keys.reduce((rest, key) => withoutCutKey(withoutKey(rest, key), key), text);
   };
+
+  /** Like `apply`, for UTF-8 that does not end within a key. Returns the same bytes if there is no key in them. */
+  readonly applyToBytes = (bytes: Uint8Array): Uint8Array => {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const isSuspect = this.#keys.some(({ bytes }) => buffer.includes(bytes)) || hasEscapedAscii(buffer);
+    if (!isSuspect) return bytes;
+    const text = buffer.toString();
+    const masked = this.#keys.reduce(withoutKey, text);
+    return masked === text ? bytes : Buffer.from(masked);
+  };
+}
+
+const ESCAPED_ASCII = Buffer.from("\\u00");
+const ESCAPED_SLASH = Buffer.from("\\/");
+
+/** Whether JSON has characters of keys in other forms than themselves. */
+function hasEscapedAscii(json: Buffer): boolean {
+  return json.includes(ESCAPED_ASCII) || json.includes(ESCAPED_SLASH);
 }
 
 interface Key {
   readonly value: string;
+  readonly bytes: Buffer;
   readonly pattern: RegExp;
 }
 

@@ -9,6 +9,7 @@ import {
   DEFAULT_ANSWER_LIMITS,
 } from "../call/answer-limits.ts";
 import { countJsonValues } from "../json/count-values.ts";
+import type { EventRelay } from "./event-relay.ts";
 import { SseDecoder, type SseEvent } from "./sse.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
@@ -56,6 +57,8 @@ export interface DecodeOptions {
   readonly limits?: AnswerLimits | undefined;
   /** The memory of the answer, for the data that is kept until its end. Default: it is not counted. */
   readonly memory?: AnswerMemory | undefined;
+  /** Relays the events to a caller who speaks the provider's API. A batch may be empty then: a ping is no event of ours. */
+  readonly relay?: EventRelay | undefined;
 }
 
 type Batch = readonly StreamEvent[];
@@ -96,6 +99,7 @@ class DecodedStream implements AsyncIterator<Batch> {
   readonly #limits: AnswerLimits;
   readonly #memory: AnswerMemory | undefined;
   readonly #parser: EventParser;
+  readonly #relay: EventRelay | undefined;
   #bytes = 0;
   #events = 0;
   #jsonValues = 0;
@@ -107,7 +111,7 @@ class DecodedStream implements AsyncIterator<Batch> {
     body: AsyncIterator<Uint8Array>,
     decoder: StreamDecoder,
     writer: StreamWriter,
-    { createParser, release = () => {}, limits = DEFAULT_ANSWER_LIMITS, memory }: DecodeOptions,
+    { createParser, release = () => {}, limits = DEFAULT_ANSWER_LIMITS, memory, relay }: DecodeOptions,
   ) {
     this.#body = body;
     this.#decoder = decoder;
@@ -115,6 +119,7 @@ class DecodedStream implements AsyncIterator<Batch> {
     this.#release = release;
     this.#limits = limits;
     this.#memory = memory;
+    this.#relay = relay;
     const keepsBlank = createParser !== undefined;
     const take = (event: SseEvent) => {
       if (writer.ended) return;
@@ -131,14 +136,13 @@ class DecodedStream implements AsyncIterator<Batch> {
     this.#error = undefined;
     if (error !== undefined) throw error;
     while (!this.#isOver) {
+      let decoding: Uint8Array = NOTHING;
       try {
         const { done, value: chunk } = await this.#body.next();
         if (this.#isOver) break;
         if (done) this.#end();
         else {
-          const waiting = this.#memory?.grow(
-            this.#writer.keptChars + this.#parser.pendingChars + chunk.byteLength,
-          );
+          const waiting = this.#memory?.grow(this.#heldSize + chunk.byteLength);
           if (waiting !== undefined) await waiting;
           // Node may read a busy socket dozens of times in one turn, and there may be hundreds of sockets.
           const turn = yieldTurn();
@@ -147,17 +151,23 @@ class DecodedStream implements AsyncIterator<Batch> {
           this.#bytes += chunk.byteLength;
           const { maxBytes } = this.#limits;
           if (this.#bytes > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
+          decoding = chunk;
           this.#parser.push(chunk);
+          this.#relay?.push(chunk);
         }
       } catch (thrown) {
-        return this.#isOver ? DONE : this.#fail(brokenStream(thrown));
+        if (this.#isOver) return DONE;
+        this.#relay?.fail(decoding);
+        return this.#fail(brokenStream(thrown));
       }
       if (this.#writer.ended) {
+        this.#relay?.end();
         this.#release();
         await this.#close();
       }
       const batch = this.#writer.take();
-      if (batch.length > 0) return { done: false, value: batch };
+      if (batch.length > 0 || (this.#writer.started && this.#relay?.hasEvents === true))
+        return { done: false, value: batch };
     }
     return DONE;
   }
@@ -166,6 +176,11 @@ class DecodedStream implements AsyncIterator<Batch> {
     this.#error = undefined;
     await this.#close();
     return DONE;
+  }
+
+  /** Approximate number of bytes that are kept of what was read. */
+  get #heldSize(): number {
+    return this.#writer.keptChars + this.#parser.pendingChars + (this.#relay?.heldBytes ?? 0);
   }
 
   #countEvent({ data }: SseEvent): void {
@@ -202,6 +217,8 @@ class DecodedStream implements AsyncIterator<Batch> {
     await this.#body.return?.();
   }
 }
+
+const NOTHING = new Uint8Array();
 
 const UNEXPLAINED_FAILURE: SseEvent = { type: "error", data: "{}" };
 

@@ -13,11 +13,13 @@ import { createHttpTransport } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
+import { BETA_HEADER, MESSAGES_PATH } from "../../wire/anthropic-messages/request.ts";
 import { PROVIDER_NAME } from "./context.ts";
 import { getRequestId, toError } from "./error.ts";
 import { getRateLimit } from "./rate-limit.ts";
 import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
+import { createSourceProtocol } from "./source.ts";
 import { MessagesDecoder } from "./stream.ts";
 import { canForceTools } from "./tools.ts";
 
@@ -62,7 +64,6 @@ export class AnthropicAdapter extends HttpAdapter {
 /** The provider's address. */
 export const DEFAULT_BASE_URL = "https://api.anthropic.com";
 const DEFAULT_API_VERSION = "2023-06-01";
-const BETA_HEADER = "anthropic-beta";
 
 /** One of two credentials may be an unset variable. A server under another address may need none at all. */
 function checkCredentials(name: string, options: AnthropicAdapterOptions): void {
@@ -98,8 +99,9 @@ function createProtocol(provider: string, options: AnthropicAdapterOptions): Pro
       const settings = { provider, apiVersion, media };
       const { body, betas, warnings } = await toRequestBody(request, streaming, { ...settings, models });
       const headers = betaHeader([...defaultBetas, ...betas]);
-      return { path: "/v1/messages", headers, body: stringifyJson(body), warnings };
+      return { path: MESSAGES_PATH, headers, body: stringifyJson(body), warnings };
     },
+    source: createSourceProtocol((betas) => betaHeader([...defaultBetas, ...splitBetas(betas)])),
     toResponse,
     createDecoder: (facts, writer) => new MessagesDecoder(facts, writer),
     toError,
@@ -111,7 +113,12 @@ function createProtocol(provider: string, options: AnthropicAdapterOptions): Pro
 /** Returns the betas in the headers of every request. */
 function betasIn(headers: Readonly<Record<string, string>> = {}): string[] {
   const values = Object.entries(headers).filter(([name]) => name.toLowerCase() === BETA_HEADER);
-  return values.flatMap(([, value]) => value.split(",").map((beta) => beta.trim()));
+  return values.flatMap(([, value]) => splitBetas(value));
+}
+
+function splitBetas(header: string): string[] {
+  const names = header.split(",").map((beta) => beta.trim());
+  return names.filter((beta) => beta !== "");
 }
 
 function betaHeader(betas: readonly string[]): Record<string, string> {

@@ -19,6 +19,7 @@ import type { ServerProfile } from "./profile.ts";
 import { getProfile } from "./profiles.ts";
 import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
+import { createSourceProtocol } from "./source.ts";
 import { ChatDecoder } from "./stream.ts";
 import { takesToolChoice } from "./tools.ts";
 
@@ -94,6 +95,7 @@ function createProtocol(
       });
       return { path, headers: {}, body: stringifyJson(body), warnings };
     },
+    source: createSourceProtocol(path, profile),
     toResponse: (body, facts, toolCallIds) => toResponse(body, facts, toolCallIds, profile),
     createDecoder: (facts, writer) => new ChatDecoder(facts, writer, profile),
     toError: (failure) => toError(failure, profile),

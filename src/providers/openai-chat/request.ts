@@ -143,6 +143,11 @@ function metadata(pairs: [string, string][], isLimited: boolean, loss: LossRepor
   return Object.fromEntries(kept);
 }
 
+/** Whether the server takes an id of a tool call as it is. */
+export function takesToolCallId(id: string, { toolCallIdPattern }: ServerProfile): boolean {
+  return CALL_ID_RULES[toolCallIdPattern].pattern.test(id);
+}
+
 /** Rules for tool call ids, by the value in the profile. */
 const CALL_ID_RULES: Readonly<Record<ServerProfile["toolCallIdPattern"], ToolCallIdRule>> = {
   any: { pattern: /./s, prefix: "call_", length: 24 },

@@ -80,6 +80,12 @@ export const IMAGE_MEDIA_TYPES = ["image/jpeg", "image/png", "image/gif", "image
 /** Maximum number of cache breakpoints of a request (documentation: "Prompt caching", "Cache limitations"). */
 export const MAX_CACHE_BREAKPOINTS = 4;
 
+/** Path below the base URL ("Create a message"). */
+export const MESSAGES_PATH = "/v1/messages";
+
+/** Header with the names of beta features (documentation: "Beta headers"). */
+export const BETA_HEADER = "anthropic-beta";
+
 /** The first version of the API without sampling parameters (documentation: "API versions"). */
 export const FIRST_VERSION_WITHOUT_SAMPLING = "2026-10-21";
 

@@ -55,7 +55,8 @@ describe.each(columns)("With $title behind it, the Messages API", (column) => {
       stop_reason: "end_turn",
       stop_sequence: null,
     });
-    expect(message.id).toMatch(/^msg_[0-9a-f]{32}$/);
+    // A provider that speaks this API chooses the id itself.
+    expect(message.id).toMatch(/^msg_([0-9a-f]{32}|[0-9a-f]{24})$/);
     expect(message.usage.output_tokens).toBeGreaterThan(0);
     expect(message.usage.input_tokens).toBeGreaterThan(0);
   });

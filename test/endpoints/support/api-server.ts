@@ -1,6 +1,6 @@
 /** A server with the API, the simulator as its provider, and the official SDK as its client. */
 import OpenAI from "openai";
-import { Client } from "outrigger";
+import { Client, type Middleware, type ProviderAdapter } from "outrigger";
 import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { defaultCatalog } from "../../../src/catalog/catalog.ts";
 import type { WireApi } from "../../../src/client/providers.ts";
@@ -34,6 +34,9 @@ export interface ApiServerOptions extends TestServerOptions {
   readonly aliases?: Readonly<Record<string, string>>;
   /** Address of the providers. The simulator's by default. */
   readonly providerUrl?: string;
+  /** Default: one adapter for each column. */
+  readonly adapters?: readonly ProviderAdapter[];
+  readonly middleware?: readonly Middleware[];
   /** Wraps the engine that the API uses. */
   readonly wrapEngine?: (engine: RunEngine) => RunEngine;
   /** Default: a new one in memory. */
@@ -58,13 +61,21 @@ export async function startApi(
     providerUrl,
     store: given,
     wrapEngine = (engine) => engine,
+    adapters: givenAdapters,
+    middleware = [],
     ...options
   }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const simulator = await startSimulator({ aliases });
-  const adapters = columns.map(({ connect }) => connect(providerUrl ?? simulator.url, { apiKey: "any" }));
+  const url = providerUrl ?? simulator.url;
+  const adapters = givenAdapters ?? columns.map(({ connect }) => connect(url, { apiKey: "any" }));
   const providers = Object.fromEntries(adapters.map((adapter) => [adapter.name, adapter]));
-  const client = new Client({ providers, defaultProvider: "openai", fieldPaths: "contract" });
+  const client = new Client({
+    providers,
+    defaultProvider: adapters[0]?.name,
+    middleware,
+    fieldPaths: "contract",
+  });
   const store = given ?? (await openMemory());
   const engine = createRunEngine({ client, store });
   const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));

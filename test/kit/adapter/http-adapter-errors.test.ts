@@ -153,7 +153,7 @@ describe("what an error repeats", () => {
     for (const error of await failures(server, ask("m", { includeRaw }))) {
       if (!(error instanceof SDKError)) throw error;
       expect(error.message).toBe(
-        "openai answered 401 (invalid_request_error): Incorrect API key provided: (key). Or: (key)!",
+        "openai answered 401 (invalid_request_error): Incorrect API key provided: (key). Or: Bearer (key)!",
       );
       expect(JSON.stringify([error, error.toProto()])).not.toContain(KEY);
     }

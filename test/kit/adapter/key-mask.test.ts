@@ -76,4 +76,17 @@ describe("KeyMask", () => {
     const headers = { "x-api-key": "abcdefgh1", authorization: "Bearer abcdefgh12345" };
     expect(masked("abcdefgh12345 abcdefgh1", headers)).toBe("(key) (key)");
   });
+
+  it("masks the same keys in bytes, and returns bytes without keys as they are", () => {
+    const { applyToBytes } = new KeyMask({ authorization: `Bearer ${KEY}` });
+    const escaped = KEY.replace("/", "\\u002f");
+    const bytes = Buffer.from(`data: {"a":"${KEY}","b":"${escaped}","c":"Grüße"}\n\n`);
+    expect(Buffer.from(applyToBytes(bytes)).toString()).toBe(
+      'data: {"a":"(key)","b":"(key)","c":"Grüße"}\n\n',
+    );
+    for (const text of ['{"a":"\\u00fc"}', "Grüße", "sk-test"]) {
+      const clean = Buffer.from(text);
+      expect(applyToBytes(clean)).toBe(clean);
+    }
+  });
 });

@@ -1,0 +1,20 @@
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+
+/**
+ * Writes the body of a request in its source form: all members as the caller spelled them, but the model.
+ * @param members By their names.
+ * @param changes JSON text of members to replace, or to add at the end.
+ */
+export function writeSourceBody(
+  members: ReadonlyMap<string, string>,
+  { model }: Request,
+  changes: Readonly<Record<string, string>> = {},
+): string {
+  const changed = new Map([...members, ["model", JSON.stringify(model)], ...Object.entries(changes)]);
+  return `{${[...changed].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
+}
+
+/** Whether the source form asks for a stream. A call that differs from it has to be translated. */
+export function asksForStream(members: ReadonlyMap<string, string>): boolean {
+  return members.get("stream") === "true";
+}

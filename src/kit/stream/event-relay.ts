@@ -1,0 +1,178 @@
+/** Relays the events of a provider's stream as the provider wrote them, while a decoder reads them. */
+import type { AnswerRelay } from "../../core/answer-relay.ts";
+import { SseDecoder, type SseEvent } from "./sse.ts";
+
+/** Events that the caller did not ask for. */
+export interface HiddenEvents {
+  /** Texts in UTF-8: such an event has one of them. */
+  readonly markers: readonly string[];
+  /** Whether an event with one of the texts is hidden. */
+  isHidden(event: SseEvent): boolean;
+}
+
+/** How the events of a wire API are relayed. */
+export interface RelayRules {
+  /** Whether an event reports why the stream failed. */
+  reportsFailure(event: SseEvent): boolean;
+  readonly hidden?: HiddenEvents | undefined;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const NOTHING = new Uint8Array();
+
+/**
+ * Cuts the bytes of one stream into whole events, so that comments, or an error, can follow at any time, and keys are
+ * found wherever the network cut them.
+ */
+export class EventRelay {
+  readonly #target: AnswerRelay;
+  readonly #rules: RelayRules;
+  readonly #mask: (bytes: Uint8Array) => Uint8Array;
+  readonly #markers: readonly Buffer[];
+  /** The beginning of an event. */
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+
+  /** @param mask Removes keys. */
+  constructor(target: AnswerRelay, rules: RelayRules, mask: (bytes: Uint8Array) => Uint8Array) {
+    this.#target = target;
+    this.#rules = rules;
+    this.#mask = mask;
+    this.#markers = rules.hidden?.markers.map((marker) => Buffer.from(marker)) ?? [];
+  }
+
+  /** Number of bytes that are held. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** Whether there are events that the caller has not taken. */
+  get hasEvents(): boolean {
+    return this.#target.hasBytes;
+  }
+
+  /** Takes bytes that were decoded. */
+  push(chunk: Uint8Array): void {
+    const end = endOfEvents(chunk, this.#getSeam());
+    if (end > 0) this.#relay(this.#join(chunk.subarray(0, end)));
+    if (end < chunk.byteLength) this.#hold(chunk.subarray(end));
+  }
+
+  /** The stream is complete: relays also what has no blank line at its end. */
+  end(): void {
+    this.#relay(this.#join(NOTHING));
+  }
+
+  /**
+   * The stream has failed. Relays the events up to the one by which the provider says why, and nothing if there is none.
+   * @param chunk The bytes whose decoding failed.
+   */
+  fail(chunk: Uint8Array): void {
+    const bytes = this.#join(chunk);
+    const reader = new EventReader();
+    for (let start = 0; start < bytes.byteLength; ) {
+      const end = endOfFirstEvent(bytes, start);
+      const event = reader.read(bytes.subarray(start, end));
+      if (event !== undefined && this.#rules.reportsFailure(event)) {
+        this.#target.add(this.#mask(bytes.subarray(0, end)));
+        return this.#target.fail();
+      }
+      start = end;
+    }
+  }
+
+  #relay(events: Uint8Array): void {
+    this.#target.add(this.#mask(this.#withoutHidden(events)));
+  }
+
+  #withoutHidden(events: Uint8Array): Uint8Array {
+    const { hidden } = this.#rules;
+    const buffer = toBuffer(events);
+    if (hidden === undefined || !this.#markers.some((marker) => buffer.includes(marker))) return events;
+    const reader = new EventReader();
+    const shown: Uint8Array[] = [];
+    for (let start = 0; start < events.byteLength; ) {
+      const end = endOfFirstEvent(events, start);
+      const event = reader.read(events.subarray(start, end));
+      if (event === undefined || !hidden.isHidden(event)) shown.push(events.subarray(start, end));
+      start = end;
+    }
+    return Buffer.concat(shown);
+  }
+
+  #hold(bytes: Uint8Array): void {
+    this.#held.push(bytes);
+    this.#heldBytes += bytes.byteLength;
+  }
+
+  /** Returns the bytes that are held, and these. */
+  #join(bytes: Uint8Array): Uint8Array {
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    return held.length === 0 ? bytes : Buffer.concat([...held, bytes]);
+  }
+
+  /** Returns the last two bytes that are held: a blank line may begin there. */
+  #getSeam(): Seam {
+    const last = this.#held.at(-1) ?? NOTHING;
+    const older = last.byteLength > 1 ? last : (this.#held.at(-2) ?? NOTHING);
+    return { last: last.at(-1), older: older.at(last === older ? -2 : -1) };
+  }
+}
+
+/** Reads whole events, one at a time. */
+class EventReader {
+  #event: SseEvent | undefined;
+  readonly #decoder = new SseDecoder((event) => {
+    this.#event = event;
+  });
+
+  /** Returns the event; undefined if the text is only a comment. */
+  read(bytes: Uint8Array): SseEvent | undefined {
+    this.#event = undefined;
+    this.#decoder.push(bytes);
+    this.#decoder.end();
+    return this.#event;
+  }
+}
+
+/** The two bytes before a chunk. */
+interface Seam {
+  readonly last: number | undefined;
+  readonly older: number | undefined;
+}
+
+const NO_SEAM: Seam = { last: undefined, older: undefined };
+
+/** Returns the index after the last blank line; 0 if there is none. */
+function endOfEvents(bytes: Uint8Array, seam: Seam): number {
+  for (let index = bytes.byteLength - 1; index >= 0; index -= 1)
+    if (endsBlankLine(bytes, index, seam)) return index + 1;
+  return 0;
+}
+
+/** Returns the index after the first blank line; the end of the bytes if there is none. */
+function endOfFirstEvent(bytes: Uint8Array, start: number): number {
+  for (let index = start; index < bytes.byteLength; index += 1)
+    if (endsBlankLine(bytes, index, NO_SEAM)) return bytes[index + 1] === LF ? index + 2 : index + 1;
+  return bytes.byteLength;
+}
+
+/** A line ends with LF, CR or both. */
+function endsBlankLine(bytes: Uint8Array, index: number, { last, older }: Seam): boolean {
+  const byte = bytes[index];
+  if (byte !== LF && byte !== CR) return false;
+  const before = index > 0 ? bytes[index - 1] : last;
+  if (byte === LF && before === CR) return isLineEnd(index > 1 ? bytes[index - 2] : index > 0 ? last : older);
+  return isLineEnd(before);
+}
+
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === LF || byte === CR;
+}
+
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,81 @@
+/** Events of a provider, cut out of its bytes. */
+import { describe, expect, it } from "vitest";
+import { AnswerRelay } from "../../../src/core/answer-relay.ts";
+import { EventRelay, type RelayRules } from "../../../src/kit/stream/event-relay.ts";
+
+const EVENTS = [
+  "\ufeffevent: a\ndata: Grüße\n\n",
+  ": comment\r\n\r\n",
+  "data: 1\rdata: 2\r\r",
+  'data: {"usage":"hidden"}\n\n',
+  "data: \r\ndata: x\r\n\r\n",
+  "\n",
+  "data: last\n\n",
+];
+
+const SHOWN = EVENTS.filter((event) => !event.includes("hidden")).join("");
+
+const RULES: RelayRules = {
+  reportsFailure: ({ data }) => data === "last",
+  hidden: { markers: ["usage"], isHidden: ({ data }) => data.includes("hidden") },
+};
+
+function create(rules: RelayRules = RULES) {
+  const target = new AnswerRelay();
+  return { target, relay: new EventRelay(target, rules, (bytes) => bytes) };
+}
+
+/** Pushes bytes in pieces, and returns what was relayed of each. */
+function pushAll(pieces: readonly Uint8Array[], rules?: RelayRules): string[] {
+  const { target, relay } = create(rules);
+  const relayed = pieces.map((piece) => {
+    relay.push(piece);
+    return Buffer.from(target.take()).toString();
+  });
+  relay.end();
+  return [...relayed, Buffer.from(target.take()).toString()];
+}
+
+describe("EventRelay", () => {
+  const bytes = Buffer.from(EVENTS.join(""));
+
+  it("relays the same events wherever their bytes are cut, and never a part of one", () => {
+    for (let first = 0; first < bytes.length; first += 1)
+      for (let second = first; second < bytes.length; second += 7) {
+        const pieces = [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)];
+        const relayed = pushAll(pieces);
+        expect(relayed.join("")).toBe(SHOWN);
+        for (const text of relayed) expect(text).toMatch(/^$|[\r\n]$/);
+      }
+    expect(pushAll([...bytes].map((byte) => Buffer.of(byte))).join("")).toBe(SHOWN);
+  });
+
+  it("relays a last event without a blank line when the stream is complete", () => {
+    expect(pushAll([Buffer.from("data: a\n\ndata: b")])).toEqual(["data: a\n\n", "data: b"]);
+  });
+
+  it("holds a large event without joining it again for every piece", () => {
+    const { relay, target } = create({ reportsFailure: () => false });
+    const piece = Buffer.alloc(64 * 1024, "a");
+    const started = performance.now();
+    for (let count = 0; count < 512; count += 1) relay.push(piece);
+    expect(performance.now() - started).toBeLessThan(2000);
+    expect([relay.heldBytes, target.hasBytes]).toEqual([512 * piece.length, false]);
+  });
+
+  it("relays a failure up to the event that reports it", () => {
+    const { relay, target } = create();
+    relay.push(Buffer.from("data: a\n\nda"));
+    relay.fail(Buffer.from("ta: b\n\ndata: last\n\ndata: more\n\n"));
+    expect(Buffer.from(target.take()).toString()).toBe("data: a\n\ndata: b\n\ndata: last\n\n");
+    expect(target.isFailed).toBe(true);
+  });
+
+  it("relays nothing of what failed without a report", () => {
+    const { relay, target } = create();
+    relay.push(Buffer.from("data: a\n\nda"));
+    relay.fail(Buffer.from("ta: b\n\ndata: more\n\n"));
+    expect(Buffer.from(target.take()).toString()).toBe("data: a\n\n");
+    expect(target.isFailed).toBe(false);
+  });
+});
