@@ -24,10 +24,10 @@ export class CallScope {
   }
 
   /** Ends the call. Has no effect after `release`. */
-  readonly abort = (reason: unknown = new AbortError("the stream was closed before its end")): void => {
+  readonly abort = (reason?: unknown): void => {
     if (this.#isReleased) return;
     this.release();
-    this.#controller?.abort(reason);
+    this.#controller?.abort(reason ?? new AbortError("the stream was closed before its end"));
   };
 
   /** Unsubscribes from the caller's signal. Call it when the stream has ended. */

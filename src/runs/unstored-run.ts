@@ -56,7 +56,7 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
   /** Settles when the next item of the loop has been taken. */
   #advancing: Promise<void> | undefined;
   #hasBegun = false;
-  /** Whether the end of a step is among the events: it comes with what follows it. */
+  /** Whether an answer is among the events that is complete: it comes with what follows it at once. */
   #isBetweenSteps = false;
   #isOver = false;
   /** Thrown by the next read. */
@@ -159,7 +159,7 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
   }
 
   #take(item: LoopItem): void {
-    this.#isBetweenSteps = item.case === "stepFinish";
+    this.#isBetweenSteps = item.case === "stepFinish" || item.events.at(-1)?.event.case === "finish";
     if (item.case === "stepFinish") return this.#finishStep(item.step, item.result);
     // Without the content that the deltas already contain.
     for (const event of item.events)

@@ -31,13 +31,13 @@ async function engineWith(...parameters: Parameters<typeof createTestEngine>) {
 const request = runRequest("hi", { store: false });
 
 describe("a run that is not stored", () => {
-  it("has the end of its step and its own end in one batch", async () => {
+  it("has its last event in one batch with the end of its answer", async () => {
     const { engine } = await engineWith(["hello"]);
     const { events } = await start(engine, request);
     const batches: (string | undefined)[][] = [];
     for await (const batch of events) batches.push(batch.map(({ event }) => event.case));
     expect(batches[0]).toEqual(["run"]);
-    expect(batches.at(-1)).toEqual(["stepFinish", "run"]);
+    expect(batches.at(-1)).toEqual(["modelEvent", "stepFinish", "run"]);
     expect(batches.slice(1, -1).flat()).not.toContain("run");
   });
 

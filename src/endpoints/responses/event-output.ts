@@ -2,8 +2,44 @@
 
 /** Takes the events of a stream, in order. */
 export interface EventSink {
-  /** @param data The event as JSON text. */
-  write(type: string, data: string): void;
+  /**
+   * @param start The beginning of each event of its type.
+   * @param number Its `sequence_number`.
+   * @param rest The rest of its JSON text.
+   */
+  write(start: EventStart, number: number, rest: string): void;
+}
+
+/** The beginning of the events of one type, up to their number. */
+export interface EventStart {
+  /** In a body of `text/event-stream`. */
+  readonly sse: string;
+  /** As JSON text. */
+  readonly json: string;
+}
+
+/** The beginning of the events with the deltas of one item, which are many. */
+export interface DeltaStart {
+  readonly start: EventStart;
+  /** From the comma after the number to the delta. */
+  readonly members: string;
+}
+
+/** @param members Members of the events besides their type, number and delta, as JSON text without braces. */
+export function createDeltaStart(type: string, members: string): DeltaStart {
+  return { start: getStart(type), members: `,${members},"delta":` };
+}
+
+const starts = new Map<string, EventStart>();
+
+/** Returns the beginning of the events of a type. The types are those of OpenAI's API, and few. */
+function getStart(type: string): EventStart {
+  const known = starts.get(type);
+  if (known !== undefined) return known;
+  const json = `{"type":"${type}","sequence_number":`;
+  const start = { json, sse: `event: ${type}\ndata: ${json}` };
+  starts.set(type, start);
+  return start;
 }
 
 /** Options for writing the events of a stream. */
@@ -46,14 +82,14 @@ export class EventOutput {
    */
   emitUnnumbered(type: string, members: string): void {
     const number = Math.max(this.#next - 1, this.#options.startingAfter);
-    this.#sink.write(type, `{"type":"${type}","sequence_number":${number},${members}}`);
+    this.#sink.write(getStart(type), number, `,${members}}`);
   }
 
-  /** Emits an event with a delta. @param members Its other members, followed by a comma. */
-  emitDelta(type: string, members: string, delta: string): void {
+  /** Emits an event with a delta. */
+  emitDelta({ start, members }: DeltaStart, delta: string): void {
     if (this.#skip()) return;
-    const padding = this.#options.pads ? `,"obfuscation":"${getPadding(delta)}"` : "";
-    this.#write(type, `${members}"delta":${JSON.stringify(delta)}${padding}`);
+    const end = this.#options.pads ? `,"obfuscation":"${getPadding(delta)}"}` : "}";
+    this.#sink.write(start, this.#next - 1, members + JSON.stringify(delta) + end);
   }
 
   /** Counts the next event. Returns whether the caller already has it. */
@@ -64,7 +100,7 @@ export class EventOutput {
 
   /** Writes the event that was counted last. */
   #write(type: string, members: string): void {
-    this.#sink.write(type, `{"type":"${type}","sequence_number":${this.#next - 1},${members}}`);
+    this.#sink.write(getStart(type), this.#next - 1, `,${members}}`);
   }
 }
 
@@ -77,8 +113,18 @@ function getPadding(delta: string): string {
 export class SseSink implements EventSink {
   #text = "";
 
-  write(type: string, data: string): void {
-    this.#text += `event: ${type}\ndata: ${data}\n\n`;
+  /** Whether there is nothing to take. */
+  get isEmpty(): boolean {
+    return this.#text === "";
+  }
+
+  write({ sse }: EventStart, number: number, rest: string): void {
+    this.#text += `${sse}${number}${rest}\n\n`;
+  }
+
+  /** Ends the body with a line that is no event. */
+  writeLine(line: string): void {
+    this.#text += `${line}\n\n`;
   }
 
   /** Returns everything since the last call, for one write. Empty if there is nothing. */
@@ -93,8 +139,8 @@ export class SseSink implements EventSink {
 export class MessageSink implements EventSink {
   #messages: string[] = [];
 
-  write(_type: string, data: string): void {
-    this.#messages.push(data);
+  write({ json }: EventStart, number: number, rest: string): void {
+    this.#messages.push(`${json}${number}${rest}`);
   }
 
   /** Returns all messages since the last call. */

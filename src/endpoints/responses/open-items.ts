@@ -1,5 +1,5 @@
 /** Items of a stream while they are written, with all events of their content. */
-import type { EventOutput } from "./event-output.ts";
+import { createDeltaStart, type DeltaStart, type EventOutput } from "./event-output.ts";
 import type { WrittenContent } from "./write-items.ts";
 
 /** The position of an item in a response. */
@@ -28,17 +28,17 @@ export function emitState(output: EventOutput, type: string, place: OutputPlace)
 /** The text of a message. */
 export class OpenText implements OpenContent {
   readonly #at: string;
-  readonly #deltas: string;
+  readonly #deltas: DeltaStart;
 
   constructor(output: EventOutput, place: OutputPlace) {
     this.#at = `${members(place)},"content_index":0`;
-    this.#deltas = `${this.#at},"logprobs":[],`;
+    this.#deltas = createDeltaStart("response.output_text.delta", `${this.#at},"logprobs":[]`);
     const part = { type: "output_text", annotations: [], logprobs: [], text: "" };
     output.emit("response.content_part.added", `${this.#at},"part":${JSON.stringify(part)}`);
   }
 
   append(output: EventOutput, delta: string): void {
-    output.emitDelta("response.output_text.delta", this.#deltas, delta);
+    output.emitDelta(this.#deltas, delta);
   }
 
   end(output: EventOutput, text: string, written: WrittenContent = { part: {}, annotations: [] }): void {
@@ -55,14 +55,17 @@ export class OpenText implements OpenContent {
 /** The text of a refusal. */
 export class OpenRefusal implements OpenContent {
   readonly #at: string;
+  readonly #deltas: DeltaStart;
 
   constructor(output: EventOutput, place: OutputPlace) {
-    this.#at = `${members(place)},"content_index":0,`;
+    const at = `${members(place)},"content_index":0`;
+    this.#at = `${at},`;
+    this.#deltas = createDeltaStart("response.refusal.delta", at);
     output.emit("response.content_part.added", `${this.#at}"part":{"type":"refusal","refusal":""}`);
   }
 
   append(output: EventOutput, delta: string): void {
-    output.emitDelta("response.refusal.delta", this.#at, delta);
+    output.emitDelta(this.#deltas, delta);
   }
 
   end(output: EventOutput, text: string): void {
@@ -76,15 +79,17 @@ export class OpenRefusal implements OpenContent {
 export class OpenReasoning implements OpenContent {
   readonly #form: ReasoningForm;
   readonly #at: string;
+  readonly #deltas: DeltaStart;
 
   constructor(place: OutputPlace, field: "summary" | "content") {
     this.#form = REASONING_FORMS[field];
     this.#at = `${members(place)},"${this.#form.index}":0`;
+    this.#deltas = createDeltaStart(`${this.#form.text}.delta`, this.#at);
   }
 
   append(output: EventOutput, delta: string, isFirst: boolean): void {
     if (isFirst) this.#emitPart(output, "added", "");
-    output.emitDelta(`${this.#form.text}.delta`, `${this.#at},`, delta);
+    output.emitDelta(this.#deltas, delta);
   }
 
   end(output: EventOutput, text: string): void {
@@ -125,17 +130,19 @@ const REASONING_FORMS: Readonly<Record<"summary" | "content", ReasoningForm>> = 
 export class OpenInput implements OpenContent {
   readonly #form: InputForm;
   readonly #at: string;
+  readonly #deltas: DeltaStart;
   readonly #name: string;
 
   /** @param name Name of the function. Events of other calls do not contain it. */
   constructor(place: OutputPlace, form: keyof typeof INPUT_FORMS, name?: string) {
     this.#form = INPUT_FORMS[form];
     this.#at = `${members(place)},`;
+    this.#deltas = createDeltaStart(`${this.#form.event}.delta`, members(place));
     this.#name = name === undefined ? "" : `"name":${JSON.stringify(name)},`;
   }
 
   append(output: EventOutput, delta: string): void {
-    output.emitDelta(`${this.#form.event}.delta`, this.#at, delta);
+    output.emitDelta(this.#deltas, delta);
   }
 
   end(output: EventOutput, text: string): void {

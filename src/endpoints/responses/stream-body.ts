@@ -9,7 +9,7 @@ import type { RunMarks } from "./replay-marks.ts";
 import type { ResponseEvents } from "./write-events.ts";
 
 /** Ends a complete stream, as in Chat Completions. Official SDKs stop reading at this line. */
-const DONE_LINE = "data: [DONE]\n\n";
+const DONE_LINE = "data: [DONE]";
 
 /** A comment, which readers of event streams skip. Proxies close silent connections. */
 const COMMENT = Buffer.from(": keep-alive\n\n");
@@ -95,17 +95,18 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
     this.#isSilent = true;
   };
 
-  /** Returns the next bytes of the events. Bytes that are available already come first. */
+  /**
+   * Returns the next bytes of the events. Bytes that are available already come first. The last events and the end of the
+   * stream are one write: nothing takes time between them.
+   */
   async #read(): Promise<Result> {
     this.#isReading = true;
-    const { events, sink, signal, writer } = this.#options;
-    let bytes = sink.take();
+    const { events, sink, signal, writer, startedRun } = this.#options;
     try {
-      while (bytes.byteLength === 0 && !this.#isOver) {
+      while (!this.#isOver && (sink.isEmpty || (startedRun && writer.isComplete))) {
         const { done, value } = await events.next();
         this.#isOver = done === true;
         if (value !== undefined) this.#push(value);
-        bytes = sink.take();
         const turn = yieldTurn();
         if (turn !== undefined) await turn;
       }
@@ -116,7 +117,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
       // A failed run has reported its failure in its last event.
       if (writer.last === undefined) this.#interrupt(toSdkError(thrown));
     }
-    return { done: false, value: this.#isOver ? this.#last(bytes) : bytes };
+    return { done: false, value: this.#isOver ? this.#last() : sink.take() };
   }
 
   #push(batch: readonly RunEvent[]): void {
@@ -132,12 +133,12 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
     onFailure(error);
   }
 
-  #last(bytes: Buffer): Buffer {
-    const { writer, onFailure, startedRun } = this.#options;
+  #last(): Buffer {
+    const { sink, writer, onFailure, startedRun } = this.#options;
     this.#hasEnded = true;
     clearInterval(this.#timer);
     if (startedRun && writer.failure !== undefined) onFailure(writer.failure);
-    const done = this.#isInterrupted ? "" : DONE_LINE;
-    return Buffer.concat([bytes, this.#options.sink.take(), Buffer.from(done)]);
+    if (!this.#isInterrupted) sink.writeLine(DONE_LINE);
+    return sink.take();
   }
 }

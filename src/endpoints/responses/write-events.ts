@@ -113,6 +113,11 @@ export class ResponseEvents {
     return this.#last;
   }
 
+  /** Whether the run has ended, or waits for its caller, so that no further events are expected. */
+  get isComplete(): boolean {
+    return this.#last !== undefined || this.#paused !== undefined;
+  }
+
   /** The reason why the run failed. Undefined if it did not fail. */
   get failure(): SDKError | undefined {
     return this.#failure;

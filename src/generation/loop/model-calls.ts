@@ -109,6 +109,7 @@ export class StepStream {
   readonly #call: ModelCall;
   readonly #collector = new ResponseCollector();
   #first: Batch | undefined;
+  #isOver = false;
 
   private constructor(source: AsyncIterator<Batch>, call: ModelCall) {
     this.#source = source;
@@ -154,11 +155,12 @@ export class StepStream {
   /** Cancels the call if it has not ended. */
   async close(): Promise<void> {
     this.#call.release();
-    await this.#source.return?.();
+    if (!this.#isOver) await this.#source.return?.();
   }
 
   async #read(): Promise<Batch | undefined> {
     const result = await this.#source.next();
+    this.#isOver = result.done === true;
     if (result.done === true) return undefined;
     this.#collector.add(result.value);
     return result.value;

@@ -129,7 +129,7 @@ class ToolLoop {
   readonly #tools: StepTools;
   readonly #log: AttemptLog;
   readonly #steps: StepResult[];
-  /** Grows with each step. All steps' requests share the list. */
+  /** Grows with each step. The requests of all steps after the first share the list. */
   readonly #messages: Message[];
   #usage: Usage | undefined;
   /** Whether an answer had no usage. */

@@ -15,8 +15,17 @@ const { events } = createRunEvents({
   calls: [callEvents([...textEvents(0, "One", " two", " three"), ...textEvents(1, "Four", " five")])],
 });
 
-/** The body of a stream. @param readable How many events of the run can be read before the store fails. */
-async function getBody(startingAfter: number, readable = events.length): Promise<string> {
+interface Reading {
+  /** How many events of the run can be read before the store fails. */
+  readonly readable?: number;
+  readonly startedRun?: boolean;
+}
+
+/** The chunks of a stream. */
+async function getChunks(
+  startingAfter: number,
+  { readable = events.length, startedRun = false }: Reading = {},
+): Promise<string[]> {
   async function* read(): AsyncGenerator<readonly RunEvent[], undefined> {
     for (const event of events.slice(0, readable)) yield [event];
     if (readable < events.length) throw new NetworkError("the database is unavailable");
@@ -29,14 +38,19 @@ async function getBody(startingAfter: number, readable = events.length): Promise
     marks: undefined,
     keepAliveMs: 60_000,
     signal: new AbortController().signal,
-    startedRun: false,
+    startedRun,
     onFailure: () => {},
     pads: false,
     startingAfter,
   });
-  let text = "";
-  for await (const chunk of body as AsyncIterable<Uint8Array>) text += Buffer.from(chunk).toString();
-  return text;
+  const chunks: string[] = [];
+  for await (const chunk of body as AsyncIterable<Uint8Array>) chunks.push(Buffer.from(chunk).toString());
+  return chunks;
+}
+
+/** The body of a stream. */
+async function getBody(startingAfter: number, readable?: number): Promise<string> {
+  return (await getChunks(startingAfter, readable === undefined ? {} : { readable })).join("");
 }
 
 describe("A stream that breaks off", () => {
@@ -73,5 +87,13 @@ describe("A stream that breaks off", () => {
     });
     expectValidEvent(error);
     expectValidOpenResponses("ErrorStreamingEvent", error);
+  });
+});
+
+describe("A stream of a run that its request started", () => {
+  it("has its last event and its end in one write", async () => {
+    const chunks = await getChunks(-1, { startedRun: true });
+    expect(chunks.at(-1)).toMatch(/^event: response\.completed\n.*\n\ndata: \[DONE\]\n\n$/);
+    expect(chunks.join("")).toBe(await getBody(-1));
   });
 });

@@ -235,7 +235,7 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     );
   });
 
-  it("shares one list of messages between the requests of all steps", async () => {
+  it("sends the request itself first, and shares one list of messages between all later steps", async () => {
     const model = new ScriptedModel([[{ name: "a" }]]);
     const lists = new Set<unknown>();
     const noting: ModelClient = {
@@ -249,7 +249,7 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
       },
     };
     await runLoop([], { isStreamed, client: noting, maxToolRounds: 20 });
-    expect(lists.size).toBe(1);
+    expect(lists.size).toBe(2);
   });
 
   it("leaves the content out of the result's response if the request asks for it, but not out of steps", async () => {
