@@ -16,6 +16,7 @@ export type { ModelPrices, ModelSettings } from "./catalog/model-settings.ts";
 export type { ModelTraits } from "./catalog/model-traits.ts";
 export { getLatestModel, getModelInfo, listModels } from "./client/catalog.ts";
 export { Client, type ClientOptions, type FromEnvOptions } from "./client/client.ts";
+export type { EmbedInput } from "./client/embed-request.ts";
 export type { FieldPaths } from "./client/field-paths.ts";
 export type { Environment } from "./client/from-env.ts";
 export type {
@@ -27,7 +28,7 @@ export type {
 } from "./client/middleware.ts";
 export type { ModelAlias, ModelRouting, ResolvedModel } from "./client/model-names.ts";
 export * from "./common.ts";
-export type { CallTarget, ProviderAdapter } from "./core/adapter.ts";
+export type { CallOperation, CallTarget, ProviderAdapter } from "./core/adapter.ts";
 export type { HttpTimeouts } from "./kit/http/transport.ts";
 export {
   type AliasFallbackOptions,

@@ -5,6 +5,7 @@
 export { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
 export * from "./gen/outrigger/v1/attempt_pb.ts";
 export * from "./gen/outrigger/v1/catalog_service_pb.ts";
+export * from "./gen/outrigger/v1/embedding_service_pb.ts";
 export * from "./gen/outrigger/v1/error_pb.ts";
 export * from "./gen/outrigger/v1/generation_pb.ts";
 export * from "./gen/outrigger/v1/generation_service_pb.ts";

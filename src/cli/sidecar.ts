@@ -8,6 +8,7 @@ import { createV1Api } from "../endpoints/v1.ts";
 import {
   type AccessControl,
   createCatalogService,
+  createEmbeddingService,
   createGenerationService,
   createInferenceService,
   createRunService,
@@ -57,6 +58,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
     account,
     services: [
       createInferenceService(client),
+      createEmbeddingService(client),
       createGenerationService(client, limits),
       createRunService(runs, client),
       createThreadService(runs, client),

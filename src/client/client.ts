@@ -1,5 +1,6 @@
+import { create } from "@bufbuild/protobuf";
 import { type Catalog, defaultCatalog } from "../catalog/catalog.ts";
-import type { CallOptions, CallTarget, ProviderAdapter } from "../core/adapter.ts";
+import type { CallOperation, CallOptions, CallTarget, ProviderAdapter } from "../core/adapter.ts";
 import { type Batches, lazyBatches, mapBatches } from "../core/batches.ts";
 import { CallScope } from "../core/call-scope.ts";
 import { ConfigurationError, SDKError, toSdkError } from "../core/errors.ts";
@@ -8,15 +9,18 @@ import { getInferenceId } from "../core/ids.ts";
 import { type CompleteResponse, completeResponse } from "../core/response.ts";
 import { checkTranslatable, isUnchanged } from "../core/source-form.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
+import { EmbedRequestSchema, type EmbedResponse } from "../gen/outrigger/v1/embedding_service_pb.ts";
+import type { CountTokensResponse } from "../gen/outrigger/v1/inference_service_pb.ts";
 import { FinalResponse, type Request, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
-import type { Response, Warning } from "../gen/outrigger/v1/response_pb.ts";
+import { type Response, ResponseSchema, type Warning } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import type { AdapterCallOptions } from "../kit/adapter/http-adapter.ts";
+import { type AdapterCallOptions, noEmbeddings } from "../kit/adapter/http-adapter.ts";
 import { warning } from "../kit/call/loss-report.ts";
 import { noteIn, withNotes } from "./answer-notes.ts";
 import { wrapComplete, wrapStream } from "./apply-middleware.ts";
 import { expectedNames } from "./check-input.ts";
 import { copyRequest } from "./copy-request.ts";
+import { type EmbedInput, toInputRequest, validateEmbedRequest } from "./embed-request.ts";
 import { type FieldPaths, withTypeScriptPaths } from "./field-paths.ts";
 import { withoutContent } from "./final-response.ts";
 import { describeMissing, type Environment, providerVariables, readProviders } from "./from-env.ts";
@@ -31,6 +35,7 @@ import {
 import { createAdapter } from "./providers.ts";
 import { ProviderRegistry } from "./registry.ts";
 import { type RequestInput, toRequest } from "./request-input.ts";
+import { toTokenCount } from "./token-count.ts";
 import { validateRequest, wasValidatedAhead } from "./validate.ts";
 
 /** Options of a Client. */
@@ -208,6 +213,48 @@ export class Client {
     return new EventStream(lazyBatches(open, scope.abort), scope.abort);
   }
 
+  /**
+   * Counts the tokens of a request's input, as its provider does; an estimate if the provider counts none.
+   * @throws as `complete`.
+   */
+  async countTokens(request: RequestInput, options: CallOptions = {}): Promise<CountTokensResponse> {
+    try {
+      const call = this.#prepare(request, options);
+      let count: number | undefined;
+      const response = await this.#operate(call, "count_tokens", async (adapter, sent, changed) => {
+        count = await adapter.countTokens?.(sent, changed);
+        return { provider: adapter.name, model: sent.model };
+      });
+      return toTokenCount(response, call.request, count);
+    } catch (thrown) {
+      throw thrown instanceof SDKError ? this.#toFailure(thrown) : thrown;
+    }
+  }
+
+  /**
+   * Embeds texts. The call is retried by middleware, and goes to no fallback: vectors of different models cannot be
+   * compared.
+   * @throws InvalidRequestError with all invalid fields, or if the provider has no embeddings, and the error of the
+   *   provider's failure.
+   */
+  async embed(input: EmbedInput, options: CallOptions = {}): Promise<EmbedResponse> {
+    try {
+      const request = create(EmbedRequestSchema, input);
+      validateEmbedRequest(request);
+      const call = this.#prepare(toInputRequest(request), options);
+      let embedded: EmbedResponse | undefined;
+      await this.#operate(call, "embed", async (adapter, { provider, model }, changed) => {
+        if (adapter.embed === undefined) throw noEmbeddings(adapter.name);
+        embedded = await adapter.embed({ ...request, provider, model }, changed);
+        return embedded;
+      });
+      if (embedded !== undefined) return embedded;
+      throw new ConfigurationError("a middleware answered a call for embeddings without passing it on");
+    } catch (thrown) {
+      throw thrown instanceof SDKError ? this.#toFailure(thrown) : thrown;
+    }
+  }
+
   /** Whether a mode of tool choice works with a model, by the names that a request would have. */
   supportsToolChoice(mode: ToolChoice_Mode, model: string, provider = ""): boolean {
     const target = this.resolveModel({ provider, model });
@@ -286,7 +333,25 @@ export class Client {
 
   async #sendComplete(request: Request, options: CallOptions): Promise<Response> {
     const adapter = await this.#route(request, options);
-    return adapter.complete(request, this.#toAdapterOptions(adapter, request, options));
+    const changed = this.#toAdapterOptions(adapter, request, options);
+    return options.operation?.send(adapter, request, changed) ?? adapter.complete(request, changed);
+  }
+
+  /** Makes a call that asks for no answer, through the same middleware. @param send Returns what middleware learns. */
+  #operate(
+    { request, options }: PreparedCall,
+    kind: CallOperation["kind"],
+    send: (adapter: ProviderAdapter, request: Request, options: CallOptions) => Promise<OperationFacts>,
+  ): Promise<Response> {
+    const operation: CallOperation = {
+      kind,
+      async send(adapter, sent, changed) {
+        const { provider, model, usage, warnings = [] } = await send(adapter, sent, changed);
+        const inferenceId = getInferenceId(changed);
+        return create(ResponseSchema, { provider, model, warnings, inferenceId, ...(usage && { usage }) });
+      },
+    };
+    return this.#complete(request, { ...options, operation });
   }
 
   async #openStream(
@@ -335,6 +400,9 @@ export class Client {
     return this.#registry.findReady(request.provider);
   }
 }
+
+/** What middleware learns of a call that asked for no answer. */
+type OperationFacts = Pick<Response, "provider" | "model"> & Partial<Pick<Response, "usage" | "warnings">>;
 
 /** A call as middleware gets it. */
 interface PreparedCall {

@@ -17,7 +17,7 @@ export type StreamNext = (request: Request, options?: CallOptions) => EventStrea
 
 /** A middleware with a method for each kind of call. A kind without a method is passed on unchanged. */
 export interface MiddlewareMethods {
-  /** Wraps a whole answer. */
+  /** Wraps a whole answer; also a call for embeddings or a count of tokens, see `CallOptions.operation`. */
   complete?(request: Request, next: CompleteNext, options: CallOptions): Promise<Response>;
   /** Wraps the events. May observe, change, add or withhold them, and is then responsible for the laws of the stream. */
   stream?(request: Request, next: StreamNext, options: CallOptions): AsyncIterable<StreamEvent>;

@@ -1,3 +1,4 @@
+import type { EmbedRequest, EmbedResponse } from "../gen/outrigger/v1/embedding_service_pb.ts";
 import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { Caller } from "./caller.ts";
@@ -36,8 +37,20 @@ export interface CallOptions {
   readonly resolveModel?: ((name: CallTarget, defaultProvider: string) => CallTarget) | undefined;
   /** The form in which the caller wrote the request, for a provider that speaks the caller's API. */
   readonly source?: SourceForm | undefined;
+  /** What the call is for, if it is not for an answer of the model. Set by a Client, for middleware. */
+  readonly operation?: CallOperation | undefined;
   /** Called by a Client after middleware has run, when the provider and the model of the call are known. */
   readonly onTarget?: ((target: CallTarget) => void) | undefined;
+}
+
+/**
+ * A call that asks a provider for something else than an answer. Middleware sees its inputs as a request, and its usage
+ * as a response without a message.
+ */
+export interface CallOperation {
+  readonly kind: "count_tokens" | "embed";
+  /** Makes the call. Returns a response without a message. */
+  send(adapter: ProviderAdapter, request: Request, options: CallOptions): Promise<Response>;
 }
 
 /** The destination of a call. */
@@ -75,6 +88,19 @@ export interface ProviderAdapter {
    * thrown. Leaving the iteration cancels the call.
    */
   stream(request: Request, options?: CallOptions): EventStream;
+
+  /**
+   * Counts the tokens of a request's input as the provider does, without calling the model. Absent, or undefined: the
+   * provider has no such method.
+   * @throws SDKError of the kind of the failure.
+   */
+  countTokens?(request: Request, options?: CallOptions): Promise<number | undefined>;
+
+  /**
+   * Embeds the inputs of a request. Never retries. Absent: the provider has no embeddings.
+   * @throws SDKError of the kind of the failure.
+   */
+  embed?(request: EmbedRequest, options?: CallOptions): Promise<EmbedResponse>;
 
   /** Checks the configuration. Called once when the adapter is registered. Throws ConfigurationError. */
   initialize?(): void | Promise<void>;

@@ -7,6 +7,7 @@ import type { HttpApi } from "../http/endpoint.ts";
 import { createHttpApi } from "../http/route-table.ts";
 import { chatRoutes } from "./chat-completions/routes.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
+import { embeddingRoutes } from "./embeddings/routes.ts";
 import { failedGeneration } from "./gemini/errors.ts";
 import { geminiRoutes } from "./gemini/routes.ts";
 import { messagesRoutes } from "./messages/routes.ts";
@@ -49,6 +50,7 @@ export function createV1Api(parts: V1Parts): V1Api {
     ...chatRoutes(shared),
     ...messagesRoutes(shared),
     ...conversationRoutes(parts.engine.threads),
+    ...embeddingRoutes(parts.models),
     ...geminiRoutes("/v1", shared),
     ...modelRoutes(parts.models, failedGeneration),
   ];

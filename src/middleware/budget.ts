@@ -1,4 +1,5 @@
 import { type Catalog, defaultCatalog } from "../catalog/catalog.ts";
+import { estimateUsage } from "../client/estimate-usage.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallTarget } from "../core/adapter.ts";
 import { ConfigurationError, QuotaExceededError, type SDKError } from "../core/errors.ts";
@@ -6,7 +7,6 @@ import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import { type Amount, type BudgetPeriod, BudgetWindow } from "./budget-window.ts";
 import { describeCount, describeTarget } from "./describe.ts";
-import { estimateUsage } from "./estimate-usage.ts";
 import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { refusal } from "./refusals.ts";

@@ -39,7 +39,8 @@ export function createCache(options: CacheOptions = {}): Required<MiddlewareMeth
   const cache = new Cache(options);
   return {
     async complete(request, next, callOptions) {
-      const key = cache.toKey(request, callOptions);
+      // The response of an operation has no content that could be kept.
+      const key = callOptions.operation === undefined ? cache.toKey(request, callOptions) : undefined;
       const hit = key === undefined ? undefined : cache.find(key, request, callOptions);
       if (hit !== undefined) return hit;
       const response = await next(request);

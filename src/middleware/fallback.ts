@@ -87,7 +87,8 @@ export function createFallback(options: FallbackOptions): Required<MiddlewareMet
   });
   return {
     complete(request, next, callOptions) {
-      if (chained.has(callOptions)) return next(request);
+      // Vectors and counts of another model are no substitute.
+      if (chained.has(callOptions) || callOptions.operation !== undefined) return next(request);
       const marked = mark(callOptions);
       return chain.complete(request, (changed) => next(changed, marked), marked);
     },

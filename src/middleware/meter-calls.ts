@@ -35,6 +35,8 @@ export function meterCalls(
 ): Required<MiddlewareMethods> {
   return {
     async complete(request, next, options) {
+      // A count costs nothing.
+      if (options.operation?.kind === "count_tokens") return next(request);
       const reservation = await reserve(request, options);
       try {
         const response = await next(request);

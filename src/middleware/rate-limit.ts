@@ -1,9 +1,9 @@
+import { estimateUsage } from "../client/estimate-usage.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
 import { ConfigurationError, RateLimitError, type SDKError } from "../core/errors.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { describeCount } from "./describe.ts";
-import { estimateUsage } from "./estimate-usage.ts";
 import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { refusal } from "./refusals.ts";

@@ -7,6 +7,7 @@ export type { Service } from "./calls/service.ts";
 export type { CorsOptions } from "./http/origin.ts";
 export type { ListenersOptions, RunningServer, ServerOptions } from "./options.ts";
 export { type Catalog, createCatalogService } from "./services/catalog-service.ts";
+export { createEmbeddingService } from "./services/embedding-service.ts";
 export { createGenerationService } from "./services/generation-service.ts";
 export { createInferenceService } from "./services/inference-service.ts";
 export { createRunService } from "./services/run-service.ts";

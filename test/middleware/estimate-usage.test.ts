@@ -10,9 +10,9 @@ import {
   userMessage,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
+import { estimateUsage } from "../../src/client/estimate-usage.ts";
 import { toRequest } from "../../src/client/request-input.ts";
 import { ContentPartSchema, MessageSchema, Role } from "../../src/gen/outrigger/v1/message_pb.ts";
-import { estimateUsage } from "../../src/middleware/estimate-usage.ts";
 
 const FORTY_BYTES = "0123456789".repeat(4);
 

@@ -1,11 +1,12 @@
 /** The methods of a model of the Gemini API, for the models of every provider. */
+
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
-import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
-import { estimateUsage } from "../../middleware/estimate-usage.ts";
 import { checkContentType } from "../openai/content-type.ts";
 import { answerRequest, type StatelessParts } from "../stateless/answer-request.ts";
+import { countRequest } from "../stateless/count-request.ts";
+import { batchEmbedContents, embedContent } from "./embeddings.ts";
 import { failedGeneration } from "./errors.ts";
 import { readCountRequest, readRequest } from "./read-request.ts";
 import { GenerationWriter } from "./write-events.ts";
@@ -26,7 +27,9 @@ export function geminiRoutes(prefix: GeminiPrefix, parts: StatelessParts): Route
   return [
     toRoute("generateContent", (request, model = "") => generate(request, model, false, parts)),
     toRoute("streamGenerateContent", (request, model = "") => generate(request, model, true, parts)),
-    toRoute("countTokens", (request, model = "") => countTokens(request, model, parts)),
+    toRoute("countTokens", (request, model = "") => countModelTokens(request, model, parts)),
+    toRoute("embedContent", (request, model = "") => embedContent(request, model, parts.models)),
+    toRoute("batchEmbedContents", (request, model = "") => batchEmbedContents(request, model, parts.models)),
   ];
 }
 
@@ -46,17 +49,12 @@ async function generate(
   return answerRequest(read, format, request, parts);
 }
 
-/** Marks a count as an estimate: providers count differently, and most report counts only with an answer. */
-const ESTIMATE = { "outrigger-estimate": "true" };
-
-async function countTokens(
+async function countModelTokens(
   request: EndpointRequest,
   model: string,
   { models }: StatelessParts,
 ): Promise<EndpointResponse> {
   checkContentType(request.headers["content-type"]);
   const read = readCountRequest(await request.readBody(), { models, model });
-  const { inputTokens } = estimateUsage(read.request);
-  const answer = jsonResponse({ totalTokens: inputTokens });
-  return { ...answer, headers: { ...answer.headers, ...ESTIMATE } };
+  return countRequest(read, request, (totalTokens) => ({ totalTokens }));
 }

@@ -1,11 +1,11 @@
 /** `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's Messages API, for the models of every provider. */
+
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
-import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
-import { estimateUsage } from "../../middleware/estimate-usage.ts";
 import { checkContentType } from "../openai/content-type.ts";
 import { answerRequest, type StatelessParts } from "../stateless/answer-request.ts";
+import { countRequest } from "../stateless/count-request.ts";
 import { failedMessage } from "./errors.ts";
 import { type ReadMessagesRequest, readRequest } from "./read-request.ts";
 import { MessageWriter } from "./write-events.ts";
@@ -34,14 +34,9 @@ async function createMessage(request: EndpointRequest, parts: StatelessParts): P
   return answerRequest(read, format, request, parts);
 }
 
-/** Marks a count as an estimate: providers count differently, and most report counts only with an answer. */
-const ESTIMATE = { "outrigger-estimate": "true" };
-
 async function countTokens(request: EndpointRequest, parts: StatelessParts): Promise<EndpointResponse> {
   const read = await readBody(request, parts, true);
-  const { inputTokens } = estimateUsage(read.request);
-  const answer = jsonResponse({ input_tokens: inputTokens });
-  return { ...answer, headers: { ...answer.headers, ...ESTIMATE } };
+  return countRequest(read, request, (inputTokens) => ({ input_tokens: inputTokens }));
 }
 
 async function readBody(

@@ -1,11 +1,11 @@
 /** `POST /v1/responses/input_tokens`: estimates the number of input tokens of a request. */
 import { create } from "@bufbuild/protobuf";
+import { estimateUsage } from "../../client/estimate-usage.ts";
 import { systemMessage } from "../../core/message.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
 import type { EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import { estimateUsage } from "../../middleware/estimate-usage.ts";
 import { type HistorySource, readHistory } from "./read-history.ts";
 import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
 

@@ -1,12 +1,16 @@
+import { toTokenCount } from "../../client/token-count.ts";
 import type { CallOptions, CallTarget } from "../../core/adapter.ts";
 import type { Batched } from "../../core/batches.ts";
 import { StreamError } from "../../core/errors.ts";
 import type { RepeatLimit } from "../../core/repeat-limit.ts";
 import { type CompleteResponse, completeResponse } from "../../core/response.ts";
 import { ResponseCollector } from "../../core/response-collector.ts";
+import type { EmbedRequest, EmbedResponse } from "../../gen/outrigger/v1/embedding_service_pb.ts";
+import type { CountTokensResponse } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import { noEmbeddings } from "../../kit/adapter/http-adapter.ts";
 import { toAbortError } from "../../kit/http/abort.ts";
 import { type RetryPolicy, retry } from "../../middleware/retry-policy.ts";
 import type { AttemptLog } from "./attempt-log.ts";
@@ -24,6 +28,10 @@ export interface ModelClient extends ObjectSupport {
   complete(request: Request, options?: CallOptions): Promise<Response>;
   /** Returns the answer as events, under the laws of a stream. Leaving the iteration must cancel the call. */
   stream(request: Request, options?: CallOptions): Batched<StreamEvent>;
+  /** Counts the tokens of a request's input. Default: an estimate. */
+  countTokens?(request: Request, options?: CallOptions): Promise<CountTokensResponse>;
+  /** Embeds texts. Default: it cannot. */
+  embed?(request: EmbedRequest, options?: CallOptions): Promise<EmbedResponse>;
   /**
    * Returns the destination of a request that names this provider and model; either may be empty. Default: the given
    * names.
@@ -31,6 +39,25 @@ export interface ModelClient extends ObjectSupport {
   resolveModel?(name: CallTarget): CallTarget;
   /** Whether models learn nothing of errors that tools throw, unless a tool says otherwise. Default false. */
   readonly hideToolErrors?: boolean | undefined;
+}
+
+/** Counts the tokens of a request's input; an estimate if the client cannot count. */
+export function countTokens(
+  client: ModelClient,
+  request: Request,
+  options?: CallOptions,
+): Promise<CountTokensResponse> {
+  return client.countTokens?.(request, options) ?? Promise.resolve(toTokenCount(request, request, undefined));
+}
+
+/** Embeds texts. @throws InvalidRequestError if the client cannot. */
+export async function embed(
+  client: ModelClient,
+  request: EmbedRequest,
+  options?: CallOptions,
+): Promise<EmbedResponse> {
+  if (client.embed === undefined) throw noEmbeddings(request.provider);
+  return client.embed(request, options);
 }
 
 /** Options for the calls of a generation. */

@@ -3,6 +3,7 @@
  * Protocol, which describes its wire API, and is otherwise wiring.
  */
 
+import { create } from "@bufbuild/protobuf";
 import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { CallOptions, CallTarget, ProviderAdapter } from "../../core/adapter.ts";
@@ -11,6 +12,7 @@ import { lazyBatches } from "../../core/batches.ts";
 import { CallScope } from "../../core/call-scope.ts";
 import {
   AuthenticationError,
+  invalidField,
   NotFoundError,
   type SDKError,
   toSdkError,
@@ -23,9 +25,16 @@ import { getInferenceId } from "../../core/ids.ts";
 import { yieldTurn, yieldTurnAfter } from "../../core/loop-turns.ts";
 import { checkTranslatable, type SourceForm } from "../../core/source-form.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
-import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import {
+  EmbeddingSchema,
+  type EmbedRequest,
+  type EmbedResponse,
+  EmbedResponseSchema,
+} from "../../gen/outrigger/v1/embedding_service_pb.ts";
+import { type Request, RequestSchema, type ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import {
   type AnswerLimits,
   AnswerMemory,
@@ -93,12 +102,41 @@ export interface Protocol {
   toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response;
   /** Creates the decoder of one stream, which writes into the writer. */
   createDecoder(facts: CallFacts, writer: StreamWriter): StreamDecoder;
+  /** How the API counts the tokens of a request. Absent: it has no such method. */
+  readonly counting?: CountingProtocol | undefined;
+  /** How the API embeds texts. Absent: it has no such method. */
+  readonly embedding?: EmbeddingProtocol | undefined;
   /** Translates a failed answer. */
   toError(failure: WireFailure): SDKError;
   /** Returns the rate limits of the account from the headers of an answer. */
   getRateLimit(headers: HttpHeaders): RateLimitInfo | undefined;
   /** Returns the provider's request id from the headers of an answer; empty if there is none. */
   getRequestId(headers: HttpHeaders): string;
+}
+
+/** How a wire API counts the tokens of a request. */
+export interface CountingProtocol {
+  /** Translates a request, as `Protocol.toWire`. */
+  toWire(request: Request, models: ProviderModels): Promise<WireRequest>;
+  /** Returns the count in an answer; undefined if there is none. */
+  toCount(body: string): number | undefined;
+}
+
+/** How a wire API embeds texts. Pure functions. */
+export interface EmbeddingProtocol {
+  /** Translates a request. Throws InvalidRequestError naming the fields that the provider cannot accept. */
+  toWire(request: EmbedRequest): WireRequest;
+  /** Translates an answer. Throws ServerError if it has not one vector for each input. */
+  toAnswer(body: string, request: EmbedRequest): EmbeddingAnswer;
+}
+
+/** The content of an answer with embeddings. */
+export interface EmbeddingAnswer {
+  /** In the order of the inputs. */
+  readonly vectors: readonly (readonly number[])[];
+  /** The model as the provider reports it; empty if it does not. */
+  readonly model: string;
+  readonly usage: Usage | undefined;
 }
 
 /** Maximum size of the body of a failed answer in bytes. */
@@ -209,6 +247,33 @@ export class HttpAdapter implements ProviderAdapter {
     return new EventStream(batches, scope.abort);
   }
 
+  /** Undefined also for a server without the method, which answers NOT_FOUND. */
+  async countTokens(request: Request, options: AdapterCallOptions = {}): Promise<number | undefined> {
+    const { counting } = this.#protocol;
+    if (counting === undefined) return undefined;
+    try {
+      const wire = await counting.toWire(request, this.modelsFor(options));
+      return counting.toCount(await this.#exchange(request, wire, options));
+    } catch (thrown) {
+      if (thrown instanceof NotFoundError) return undefined;
+      throw this.#toFailure(thrown);
+    }
+  }
+
+  async embed(request: EmbedRequest, options: AdapterCallOptions = {}): Promise<EmbedResponse> {
+    const { embedding } = this.#protocol;
+    if (embedding === undefined) throw noEmbeddings(this.name);
+    try {
+      const wire = embedding.toWire(request);
+      const { model, provider, timeouts } = request;
+      const call = create(RequestSchema, { model, provider, ...(timeouts && { timeouts }) });
+      const answer = embedding.toAnswer(await this.#exchange(call, wire, options), request);
+      return this.#toEmbedResponse(answer, request, wire.warnings, options);
+    } catch (thrown) {
+      throw this.#toFailure(thrown);
+    }
+  }
+
   supportsToolChoice(_mode: ToolChoice_Mode, _model: string, _options?: AdapterCallOptions): boolean {
     return true;
   }
@@ -281,6 +346,33 @@ export class HttpAdapter implements ProviderAdapter {
     if (unchanged !== undefined) return unchanged;
     if (source !== undefined) checkTranslatable(source);
     return this.#protocol.toWire(request, streaming, this.modelsFor(options));
+  }
+
+  /** Sends a request that calls no model, and returns the body of its answer. */
+  async #exchange(request: Request, wire: WireRequest, options: AdapterCallOptions): Promise<string> {
+    const memory = new AnswerMemory(options);
+    try {
+      return await this.#readWhole(await this.#send(request, wire, "application/json", options), memory);
+    } finally {
+      memory.release();
+    }
+  }
+
+  #toEmbedResponse(
+    { vectors, model, usage }: EmbeddingAnswer,
+    request: EmbedRequest,
+    warnings: Warning[],
+    options: AdapterCallOptions,
+  ): EmbedResponse {
+    const cost = usage && this.modelsFor(options).costOf(usage, request.model);
+    return create(EmbedResponseSchema, {
+      embeddings: vectors.map((values) => create(EmbeddingSchema, { values: [...values] })),
+      model: model || request.model,
+      provider: this.name,
+      inferenceId: getInferenceId(options),
+      warnings,
+      ...(usage && { usage: cost === undefined ? usage : { ...usage, costNanoUsd: cost } }),
+    });
   }
 
   /** Reads the body of a whole answer, and checks that parsing it cannot take too much memory. */
@@ -374,6 +466,11 @@ export class HttpAdapter implements ProviderAdapter {
       limits: this.#limits,
     };
   }
+}
+
+/** The error for a provider without embeddings. */
+export function noEmbeddings(provider: string): SDKError {
+  return invalidField("model", `provider ${JSON.stringify(provider)} has no embeddings`);
 }
 
 /** Reads the body of a failed answer; empty if it cannot be read, since the status suffices. */

@@ -1,7 +1,8 @@
 /** Wires up the Anthropic adapter: address, headers, and the translation in this folder. */
 
+import type { ProviderModels } from "../../catalog/provider-models.ts";
 import { ConfigurationError } from "../../core/errors.ts";
-import { ToolChoice_Mode as Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import { ToolChoice_Mode as Mode, type Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
 import {
   type AdapterCallOptions,
@@ -15,6 +16,7 @@ import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
 import { BETA_HEADER, MESSAGES_PATH } from "../../wire/anthropic-messages/request.ts";
 import { PROVIDER_NAME } from "./context.ts";
+import { toCount, toCountBody } from "./count-tokens.ts";
 import { getRequestId, toError } from "./error.ts";
 import { getRateLimit } from "./rate-limit.ts";
 import { toRequestBody } from "./request.ts";
@@ -93,13 +95,23 @@ function createProtocol(provider: string, options: AnthropicAdapterOptions): Pro
   const { allowFilesUnder = [], maxMediaBytes, apiVersion = DEFAULT_API_VERSION } = options;
   const reader = createMediaReader({ allowFilesUnder });
   const defaultBetas = betasIn(options.defaultHeaders);
+  const translate = async (request: Request, streaming: boolean, models: ProviderModels) => {
+    const media = createRequestMedia(reader, maxMediaBytes);
+    const settings = { provider, apiVersion, media, models };
+    const { betas, ...translated } = await toRequestBody(request, streaming, settings);
+    return { ...translated, headers: betaHeader([...defaultBetas, ...betas]) };
+  };
   return {
     async toWire(request, streaming, models) {
-      const media = createRequestMedia(reader, maxMediaBytes);
-      const settings = { provider, apiVersion, media };
-      const { body, betas, warnings } = await toRequestBody(request, streaming, { ...settings, models });
-      const headers = betaHeader([...defaultBetas, ...betas]);
-      return { path: MESSAGES_PATH, headers, body: stringifyJson(body), warnings };
+      const { body, ...rest } = await translate(request, streaming, models);
+      return { path: MESSAGES_PATH, body: stringifyJson(body), ...rest };
+    },
+    counting: {
+      async toWire(request, models) {
+        const { body, ...rest } = await translate(request, false, models);
+        return { path: `${MESSAGES_PATH}/count_tokens`, body: stringifyJson(toCountBody(body)), ...rest };
+      },
+      toCount,
     },
     source: createSourceProtocol((betas) => betaHeader([...defaultBetas, ...splitBetas(betas)])),
     toResponse,

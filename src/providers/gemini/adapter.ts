@@ -1,6 +1,7 @@
 /** Wiring of the Gemini adapter: URL, headers, and the translation in this folder. */
 
-import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import type { ProviderModels } from "../../catalog/provider-models.ts";
+import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
 import {
   type AdapterCallOptions,
@@ -13,8 +14,10 @@ import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
 import { PROVIDER_NAME } from "./context.ts";
+import { toCount, toCountBody } from "./count-tokens.ts";
+import { createEmbeddingProtocol } from "./embeddings.ts";
 import { toError } from "./error.ts";
-import { toPath, toRequestBody } from "./request.ts";
+import { toMethodPath, toPath, toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { GeminiDecoder } from "./stream.ts";
 import { takesToolChoice } from "./tools.ts";
@@ -59,13 +62,23 @@ function createProtocol(
   { apiVersion = DEFAULT_VERSION, allowFilesUnder = [], maxMediaBytes }: GeminiAdapterOptions,
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
+  const toBody = (request: Request, models: ProviderModels) =>
+    toRequestBody(request, { provider, media: createRequestMedia(reader, maxMediaBytes), models });
   return {
     async toWire(request, streaming, models) {
       const path = toPath(apiVersion, request.model, streaming);
-      const media = createRequestMedia(reader, maxMediaBytes);
-      const { body, warnings } = await toRequestBody(request, { provider, media, models });
+      const { body, warnings } = await toBody(request, models);
       return { path, headers: {}, body: stringifyJson(body), warnings };
     },
+    counting: {
+      async toWire(request, models) {
+        const path = toMethodPath(apiVersion, request.model, "countTokens");
+        const { body, warnings } = await toBody(request, models);
+        return { path, headers: {}, body: stringifyJson(toCountBody(request.model, body)), warnings };
+      },
+      toCount,
+    },
+    embedding: createEmbeddingProtocol(provider, apiVersion),
     toResponse,
     createDecoder: (facts, writer) => new GeminiDecoder(facts, writer),
     toError,

@@ -55,15 +55,24 @@ const APPENDED_OPTIONS: readonly (keyof GenerateContentRequest)[] = ["tools"];
  * @throws InvalidRequestError if the model would change the path.
  */
 export function toPath(version: string, model: string, streaming: boolean): string {
-  const name = RESOURCE_NAME.test(model) ? model : `models/${model}`;
-  const segments = name.split("/");
+  return toMethodPath(version, model, streaming ? "streamGenerateContent?alt=sse" : "generateContent");
+}
+
+/** Returns the path of a method of a model, as `toPath`. @param method With its query. */
+export function toMethodPath(version: string, model: string, method: string): string {
+  const segments = toResourceName(model).split("/");
   if (segments.some((segment) => segment === "" || segment === "." || segment === ".."))
     throw invalidField(
       "model",
       "expected the id of a model or a resource name such as models/gemini-3.5-flash",
     );
   const resource = segments.map(encodeURIComponent).join("/");
-  return `/${version}/${resource}:${streaming ? "streamGenerateContent?alt=sse" : "generateContent"}`;
+  return `/${version}/${resource}:${method}`;
+}
+
+/** Returns the resource name of a model. */
+export function toResourceName(model: string): string {
+  return RESOURCE_NAME.test(model) ? model : `models/${model}`;
 }
 
 const RESOURCE_NAME = /^(?:models|tunedModels|publishers|projects)\//;

@@ -14,6 +14,7 @@ import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
 import { CHAT_COMPLETIONS_PATH } from "../../wire/openai-chat/request.ts";
+import { createEmbeddingProtocol } from "../embeddings.ts";
 import { getRequestId, toError } from "./error.ts";
 import type { ServerProfile } from "./profile.ts";
 import { getProfile } from "./profiles.ts";
@@ -83,7 +84,7 @@ function createProtocol(
   { query = {}, allowFilesUnder = [], maxMediaBytes }: OpenAIChatAdapterOptions,
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
-  const path = pathWith(query);
+  const path = pathWith(CHAT_COMPLETIONS_PATH, query);
   return {
     async toWire(request, streaming, models) {
       const media = createRequestMedia(reader, maxMediaBytes);
@@ -99,12 +100,13 @@ function createProtocol(
     toResponse: (body, facts, toolCallIds) => toResponse(body, facts, toolCallIds, profile),
     createDecoder: (facts, writer) => new ChatDecoder(facts, writer, profile),
     toError: (failure) => toError(failure, profile),
+    embedding: createEmbeddingProtocol(provider, provider, (name) => pathWith(name, query)),
     getRateLimit: (headers) => getRateLimit(headers),
     getRequestId,
   };
 }
 
-function pathWith(query: Readonly<Record<string, string>>): string {
+function pathWith(path: string, query: Readonly<Record<string, string>>): string {
   const text = new URLSearchParams(query).toString();
-  return text === "" ? CHAT_COMPLETIONS_PATH : `${CHAT_COMPLETIONS_PATH}?${text}`;
+  return text === "" ? path : `${path}?${text}`;
 }

@@ -1,5 +1,7 @@
 /** Wiring of the OpenAI adapter: URL, headers, and the translation in this folder. */
 
+import type { ProviderModels } from "../../catalog/provider-models.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type HttpAdapterOptions, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { getRateLimit } from "../../kit/http/rate-limit.ts";
@@ -7,7 +9,9 @@ import { createHttpTransport } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
+import { createEmbeddingProtocol } from "../embeddings.ts";
 import { type MediaSource, PROVIDER_NAME } from "./context.ts";
+import { toCount, toCountBody } from "./count-tokens.ts";
 import { toError } from "./error.ts";
 import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
@@ -66,13 +70,29 @@ function createProtocol(
   { store = false, allowFilesUnder = [], maxMediaBytes }: OpenAIAdapterOptions,
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
+  const translate = (request: Request, streaming: boolean, models: ProviderModels) => {
+    const resolve = createRequestMedia(reader, maxMediaBytes);
+    const media: MediaSource = ({ value }, field) => resolve(value, field);
+    return toRequestBody(request, streaming, { provider, store, media, models });
+  };
   return {
     async toWire(request, streaming, models) {
-      const resolve = createRequestMedia(reader, maxMediaBytes);
-      const media: MediaSource = ({ value }, field) => resolve(value, field);
-      const { body, warnings } = await toRequestBody(request, streaming, { provider, store, media, models });
+      const { body, warnings } = await translate(request, streaming, models);
       return { path: "/responses", headers: {}, body: stringifyJson(body), warnings };
     },
+    counting: {
+      async toWire(request, models) {
+        const { body, warnings } = await translate(request, false, models);
+        return {
+          path: "/responses/input_tokens",
+          headers: {},
+          body: stringifyJson(toCountBody(body)),
+          warnings,
+        };
+      },
+      toCount,
+    },
+    embedding: createEmbeddingProtocol(provider, PROVIDER_NAME),
     toResponse,
     createDecoder: (facts, writer) => new ResponsesDecoder(facts, writer),
     toError,

@@ -5,11 +5,13 @@ import { ProviderError, type SDKError, toSdkError } from "../../core/errors.ts";
 import { getInferenceId } from "../../core/ids.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
 import { addUsage } from "../../core/usage.ts";
+import type { EmbedRequest, EmbedResponse } from "../../gen/outrigger/v1/embedding_service_pb.ts";
+import type { CountTokensResponse } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import type { ModelClient } from "../../generation/loop/model-calls.ts";
+import { countTokens, embed, type ModelClient } from "../../generation/loop/model-calls.ts";
 import { isCacheHit } from "../../middleware/cache.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { toConnectError } from "../status/status.ts";
@@ -68,13 +70,42 @@ export class InferenceRecord {
   }
 
   /** Calls a provider for its whole response. Throws the errors of the client. */
-  async complete(request: Request, options: CallOptions): Promise<Response> {
-    const call = this.#begin(request, options);
-    try {
-      const response = await this.#client.complete(request, this.#toOptions(call, options));
+  complete(request: Request, options: CallOptions): Promise<Response> {
+    return this.#record(request, options, async (call, changed) => {
+      const response = await this.#client.complete(request, changed);
       this.#noteTarget(response);
       if (!isCacheHit(response)) call.usage = response.usage;
       return response;
+    });
+  }
+
+  /** Counts the tokens of a request. Throws the errors of the client. */
+  countTokens(request: Request, options: CallOptions): Promise<CountTokensResponse> {
+    return this.#record(request, options, async (_call, changed) => {
+      const count = await countTokens(this.#client, request, changed);
+      this.#noteTarget(count);
+      return count;
+    });
+  }
+
+  /** Embeds texts. Throws the errors of the client. */
+  embed(request: EmbedRequest, options: CallOptions): Promise<EmbedResponse> {
+    return this.#record(request, options, async (call, changed) => {
+      const response = await embed(this.#client, request, changed);
+      this.#noteTarget(response);
+      call.usage = response.usage;
+      return response;
+    });
+  }
+
+  async #record<Result>(
+    target: CallTarget,
+    options: CallOptions,
+    make: (call: ProviderCall, options: CallOptions) => Promise<Result>,
+  ): Promise<Result> {
+    const call = this.#begin(target, options);
+    try {
+      return await make(call, this.#toOptions(call, options));
     } catch (thrown) {
       this.#noteFailure(call, thrown);
       throw thrown;
@@ -133,6 +164,8 @@ export class InferenceRecord {
         }),
       stream: (request, options = {}) =>
         new BatchStream(lazyBatches(() => this.stream(request, options, { onFailure }))),
+      countTokens: (request, options = {}) => this.countTokens(request, options),
+      embed: (request, options = {}) => this.embed(request, options),
     };
   }
 
@@ -155,7 +188,7 @@ export class InferenceRecord {
     });
   }
 
-  #begin(request: Request, options: CallOptions): ProviderCall {
+  #begin(request: CallTarget, options: CallOptions): ProviderCall {
     const inferenceId = getInferenceId(options);
     const { provider, model } = this.#client.resolveModel?.(request) ?? request;
     this.#requestedModel = request.model;

@@ -23,6 +23,17 @@ export function createInferenceService(client: ModelClient): Service {
           call.end();
         }
       },
+      async countTokens(request, context) {
+        const call = new ServiceCall(parts, context);
+        const { signal, deadline } = call;
+        try {
+          return await call.record.countTokens(request, { signal, deadline });
+        } catch (thrown) {
+          throw call.fail(thrown);
+        } finally {
+          call.end();
+        }
+      },
       stream: (request, context) =>
         new BatchStream(
           lazyBatches(() => {

@@ -12,6 +12,8 @@ export type {
   BetaInputTransformation as InputTransformation,
   /** A whole answer (documentation: "Create a message", response). */
   BetaMessage as Message,
+  /** The answer of a count (documentation: "Count tokens in a message", response). */
+  BetaMessageTokensCount as MessageTokensCount,
   /** The parts of `output_tokens` (documentation: "Create a message", `usage`). */
   BetaOutputTokensDetails as OutputTokensDetails,
   /** Why a request was refused (documentation: "Stop reasons", "Refusal", `stop_details`). */

@@ -281,6 +281,9 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
     const contents = "Hello ".repeat(100);
     const { totalTokens = 0 } = await api.models.countTokens({ model: model("sim-text"), contents });
     expect(totalTokens).toBeGreaterThan(50);
+    // The provider's count, if it has one.
+    expect(api.simulator.requests).toHaveLength(column.name === "compatible" ? 0 : 1);
+    api.simulator.clearRequests();
     const abort = new AbortController();
     const config = { maxOutputTokens: 5000, abortSignal: abort.signal };
     const stream = await api.models.generateContentStream({
@@ -295,6 +298,41 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
 });
 
 describe("The Gemini API", () => {
+  it.each(["openai", "gemini", "compatible"])("embeds texts with models of %s", async (provider) => {
+    const { models, fetch } = await start();
+    const model = `${provider}/sim-text`;
+    const config = { outputDimensionality: 8, taskType: "RETRIEVAL_QUERY" };
+    const { embeddings = [] } = await models.embedContent({ model, contents: ["a", "b"], config });
+    expect(embeddings.map(({ values }) => values?.length)).toEqual([8, 8]);
+    const body = JSON.stringify({
+      content: { parts: [{ text: "a" }] },
+      output_dimensionality: 8,
+      taskType: "CLUSTERING",
+    });
+    const one = await fetch(`/v1beta/models/${model}:embedContent`, post(body));
+    expect(await one.json()).toMatchObject({ embedding: { values: embeddings[0]?.values } });
+    const warnings = JSON.parse(one.headers.get("outrigger-warnings") ?? "[]");
+    const params = warnings.map(({ param }: { param: string }) => param);
+    expect(params).toEqual(provider === "gemini" ? [] : ["taskType"]);
+  });
+
+  it("names the request of a batch that differs, and a provider without embeddings", async () => {
+    const { fetch } = await start();
+    const content = { parts: [{ text: "a" }] };
+    const requests = [{ content }, { content, taskType: "CLUSTERING" }];
+    const ask = async (model: string, body: object) => {
+      const response = await fetch(`/v1beta/models/${model}:batchEmbedContents`, post(JSON.stringify(body)));
+      return [response.status, await response.json()];
+    };
+    const violation = (field: string) => ({ error: { details: [{}, { fieldViolations: [{ field }] }] } });
+    expect(await ask("openai/sim-text", { requests })).toMatchObject([400, violation("requests[1]")]);
+    expect(await ask("openai/sim-text", {})).toMatchObject([400, violation("requests")]);
+    expect(await ask("anthropic/sim-text", { requests: [{ content }] })).toMatchObject([
+      400,
+      violation("model"),
+    ]);
+  });
+
   it("lists the models in pages, and describes one", async () => {
     const { models, fetch } = await start();
     const names: string[] = [];

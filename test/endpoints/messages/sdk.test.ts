@@ -210,6 +210,9 @@ describe.each(columns)("With $title behind it, the Messages API", (column) => {
     const messages = [user("Hello ".repeat(100))];
     const count = await api.anthropic.messages.countTokens({ model: model("sim-text"), messages, tools });
     expect(count.input_tokens).toBeGreaterThan(50);
+    // The provider's count, if it has one.
+    expect(api.simulator.requests).toHaveLength(column.name === "compatible" ? 0 : 1);
+    api.simulator.clearRequests();
     const request = { model: model("sim-long:tokens=1000,rate=50"), max_tokens: 5000, messages };
     const stream = await api.anthropic.messages.create({ ...request, stream: true });
     for await (const _ of stream) break;

@@ -73,6 +73,7 @@ const CALLS: Readonly<Record<string, (transport: Transport) => Promise<unknown>>
     createClient(GenerationService, transport).generate({
       options: { request: { model: "m" }, prompt: "p" },
     }),
+  CountTokens: (transport) => createClient(InferenceService, transport).countTokens({ model: "m" }),
   ListModels: (transport) => createClient(CatalogService, transport).listModels({}),
 };
 

@@ -34,6 +34,7 @@ const SERVICES = [
   "grpc.reflection.v1.ServerReflection",
   "grpc.reflection.v1alpha.ServerReflection",
   "outrigger.v1.CatalogService",
+  "outrigger.v1.EmbeddingService",
   "outrigger.v1.GenerationService",
   "outrigger.v1.InferenceService",
 ];

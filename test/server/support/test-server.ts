@@ -9,6 +9,7 @@ import type { Service } from "../../../src/server/calls/service.ts";
 import type { CorsOptions } from "../../../src/server/http/origin.ts";
 import type { RunningServer } from "../../../src/server/options.ts";
 import { type Catalog, createCatalogService } from "../../../src/server/services/catalog-service.ts";
+import { createEmbeddingService } from "../../../src/server/services/embedding-service.ts";
 import {
   createGenerationService,
   type GenerationServiceLimits,
@@ -121,6 +122,7 @@ export async function startTestServer(script: Script, options: TestServerOptions
     },
     services: [
       createInferenceService(options.inference ?? inference),
+      createEmbeddingService(options.inference ?? inference),
       createGenerationService(options.inference ?? inference, options.generationLimits),
       createCatalogService(catalog),
       ...(options.services ?? []),

@@ -10,6 +10,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
+	sync "sync"
 	unsafe "unsafe"
 )
 
@@ -20,28 +21,123 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Tokens of the input of a request.
+type CountTokensResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tokens of messages, tools and settings, as the model would count them.
+	InputTokens int32 `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	// Whether this is an estimate from the length of the texts, since the provider counts none.
+	Estimated bool `protobuf:"varint,2,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	// Provider of the model.
+	Provider string `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
+	// The provider's id of the model.
+	Model         string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountTokensResponse) Reset() {
+	*x = CountTokensResponse{}
+	mi := &file_outrigger_v1_inference_service_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountTokensResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountTokensResponse) ProtoMessage() {}
+
+func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_outrigger_v1_inference_service_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountTokensResponse.ProtoReflect.Descriptor instead.
+func (*CountTokensResponse) Descriptor() ([]byte, []int) {
+	return file_outrigger_v1_inference_service_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *CountTokensResponse) GetInputTokens() int32 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *CountTokensResponse) GetEstimated() bool {
+	if x != nil {
+		return x.Estimated
+	}
+	return false
+}
+
+func (x *CountTokensResponse) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *CountTokensResponse) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
 var File_outrigger_v1_inference_service_proto protoreflect.FileDescriptor
 
 const file_outrigger_v1_inference_service_proto_rawDesc = "" +
 	"\n" +
-	"$outrigger/v1/inference_service.proto\x12\foutrigger.v1\x1a\x1aoutrigger/v1/request.proto\x1a\x1boutrigger/v1/response.proto\x1a\x1foutrigger/v1/stream_event.proto2\x8b\x01\n" +
+	"$outrigger/v1/inference_service.proto\x12\foutrigger.v1\x1a\x1aoutrigger/v1/request.proto\x1a\x1boutrigger/v1/response.proto\x1a\x1foutrigger/v1/stream_event.proto\"\x88\x01\n" +
+	"\x13CountTokensResponse\x12!\n" +
+	"\finput_tokens\x18\x01 \x01(\x05R\vinputTokens\x12\x1c\n" +
+	"\testimated\x18\x02 \x01(\bR\testimated\x12\x1a\n" +
+	"\bprovider\x18\x03 \x01(\tR\bprovider\x12\x14\n" +
+	"\x05model\x18\x04 \x01(\tR\x05model2\xd4\x01\n" +
 	"\x10InferenceService\x129\n" +
 	"\bComplete\x12\x15.outrigger.v1.Request\x1a\x16.outrigger.v1.Response\x12<\n" +
-	"\x06Stream\x12\x15.outrigger.v1.Request\x1a\x19.outrigger.v1.StreamEvent0\x01B\x9f\x01\n" +
+	"\x06Stream\x12\x15.outrigger.v1.Request\x1a\x19.outrigger.v1.StreamEvent0\x01\x12G\n" +
+	"\vCountTokens\x12\x15.outrigger.v1.Request\x1a!.outrigger.v1.CountTokensResponseB\x9f\x01\n" +
 	"\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\fOutrigger.V1\xca\x02\fOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3"
 
+var (
+	file_outrigger_v1_inference_service_proto_rawDescOnce sync.Once
+	file_outrigger_v1_inference_service_proto_rawDescData []byte
+)
+
+func file_outrigger_v1_inference_service_proto_rawDescGZIP() []byte {
+	file_outrigger_v1_inference_service_proto_rawDescOnce.Do(func() {
+		file_outrigger_v1_inference_service_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_outrigger_v1_inference_service_proto_rawDesc), len(file_outrigger_v1_inference_service_proto_rawDesc)))
+	})
+	return file_outrigger_v1_inference_service_proto_rawDescData
+}
+
+var file_outrigger_v1_inference_service_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_outrigger_v1_inference_service_proto_goTypes = []any{
-	(*Request)(nil),     // 0: outrigger.v1.Request
-	(*Response)(nil),    // 1: outrigger.v1.Response
-	(*StreamEvent)(nil), // 2: outrigger.v1.StreamEvent
+	(*CountTokensResponse)(nil), // 0: outrigger.v1.CountTokensResponse
+	(*Request)(nil),             // 1: outrigger.v1.Request
+	(*Response)(nil),            // 2: outrigger.v1.Response
+	(*StreamEvent)(nil),         // 3: outrigger.v1.StreamEvent
 }
 var file_outrigger_v1_inference_service_proto_depIdxs = []int32{
-	0, // 0: outrigger.v1.InferenceService.Complete:input_type -> outrigger.v1.Request
-	0, // 1: outrigger.v1.InferenceService.Stream:input_type -> outrigger.v1.Request
-	1, // 2: outrigger.v1.InferenceService.Complete:output_type -> outrigger.v1.Response
-	2, // 3: outrigger.v1.InferenceService.Stream:output_type -> outrigger.v1.StreamEvent
-	2, // [2:4] is the sub-list for method output_type
-	0, // [0:2] is the sub-list for method input_type
+	1, // 0: outrigger.v1.InferenceService.Complete:input_type -> outrigger.v1.Request
+	1, // 1: outrigger.v1.InferenceService.Stream:input_type -> outrigger.v1.Request
+	1, // 2: outrigger.v1.InferenceService.CountTokens:input_type -> outrigger.v1.Request
+	2, // 3: outrigger.v1.InferenceService.Complete:output_type -> outrigger.v1.Response
+	3, // 4: outrigger.v1.InferenceService.Stream:output_type -> outrigger.v1.StreamEvent
+	0, // 5: outrigger.v1.InferenceService.CountTokens:output_type -> outrigger.v1.CountTokensResponse
+	3, // [3:6] is the sub-list for method output_type
+	0, // [0:3] is the sub-list for method input_type
 	0, // [0:0] is the sub-list for extension type_name
 	0, // [0:0] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
@@ -61,12 +157,13 @@ func file_outrigger_v1_inference_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrigger_v1_inference_service_proto_rawDesc), len(file_outrigger_v1_inference_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   0,
+			NumMessages:   1,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_outrigger_v1_inference_service_proto_goTypes,
 		DependencyIndexes: file_outrigger_v1_inference_service_proto_depIdxs,
+		MessageInfos:      file_outrigger_v1_inference_service_proto_msgTypes,
 	}.Build()
 	File_outrigger_v1_inference_service_proto = out.File
 	file_outrigger_v1_inference_service_proto_goTypes = nil

@@ -19,8 +19,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	InferenceService_Complete_FullMethodName = "/outrigger.v1.InferenceService/Complete"
-	InferenceService_Stream_FullMethodName   = "/outrigger.v1.InferenceService/Stream"
+	InferenceService_Complete_FullMethodName    = "/outrigger.v1.InferenceService/Complete"
+	InferenceService_Stream_FullMethodName      = "/outrigger.v1.InferenceService/Stream"
+	InferenceService_CountTokens_FullMethodName = "/outrigger.v1.InferenceService/CountTokens"
 )
 
 // InferenceServiceClient is the client API for InferenceService service.
@@ -44,6 +45,9 @@ type InferenceServiceClient interface {
 	// obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
 	// the first event, an `error` event precedes the status.
 	Stream(ctx context.Context, in *Request, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamEvent], error)
+	// Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
+	// do not count it.
+	CountTokens(ctx context.Context, in *Request, opts ...grpc.CallOption) (*CountTokensResponse, error)
 }
 
 type inferenceServiceClient struct {
@@ -83,6 +87,16 @@ func (c *inferenceServiceClient) Stream(ctx context.Context, in *Request, opts .
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type InferenceService_StreamClient = grpc.ServerStreamingClient[StreamEvent]
 
+func (c *inferenceServiceClient) CountTokens(ctx context.Context, in *Request, opts ...grpc.CallOption) (*CountTokensResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CountTokensResponse)
+	err := c.cc.Invoke(ctx, InferenceService_CountTokens_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InferenceServiceServer is the server API for InferenceService service.
 // All implementations must embed UnimplementedInferenceServiceServer
 // for forward compatibility.
@@ -104,6 +118,9 @@ type InferenceServiceServer interface {
 	// obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
 	// the first event, an `error` event precedes the status.
 	Stream(*Request, grpc.ServerStreamingServer[StreamEvent]) error
+	// Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
+	// do not count it.
+	CountTokens(context.Context, *Request) (*CountTokensResponse, error)
 	mustEmbedUnimplementedInferenceServiceServer()
 }
 
@@ -119,6 +136,9 @@ func (UnimplementedInferenceServiceServer) Complete(context.Context, *Request) (
 }
 func (UnimplementedInferenceServiceServer) Stream(*Request, grpc.ServerStreamingServer[StreamEvent]) error {
 	return status.Error(codes.Unimplemented, "method Stream not implemented")
+}
+func (UnimplementedInferenceServiceServer) CountTokens(context.Context, *Request) (*CountTokensResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CountTokens not implemented")
 }
 func (UnimplementedInferenceServiceServer) mustEmbedUnimplementedInferenceServiceServer() {}
 func (UnimplementedInferenceServiceServer) testEmbeddedByValue()                          {}
@@ -170,6 +190,24 @@ func _InferenceService_Stream_Handler(srv interface{}, stream grpc.ServerStream)
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type InferenceService_StreamServer = grpc.ServerStreamingServer[StreamEvent]
 
+func _InferenceService_CountTokens_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Request)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InferenceServiceServer).CountTokens(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InferenceService_CountTokens_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InferenceServiceServer).CountTokens(ctx, req.(*Request))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // InferenceService_ServiceDesc is the grpc.ServiceDesc for InferenceService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -180,6 +218,10 @@ var InferenceService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Complete",
 			Handler:    _InferenceService_Complete_Handler,
+		},
+		{
+			MethodName: "CountTokens",
+			Handler:    _InferenceService_CountTokens_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -2,20 +2,63 @@
 // @generated from file outrigger/v1/inference_service.proto (package outrigger.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { RequestSchema } from "./request_pb.ts";
 import { file_outrigger_v1_request } from "./request_pb.ts";
 import type { ResponseSchema } from "./response_pb.ts";
 import { file_outrigger_v1_response } from "./response_pb.ts";
 import type { StreamEventSchema } from "./stream_event_pb.ts";
 import { file_outrigger_v1_stream_event } from "./stream_event_pb.ts";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file outrigger/v1/inference_service.proto.
  */
 export const file_outrigger_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRvdXRyaWdnZXIvdjEvaW5mZXJlbmNlX3NlcnZpY2UucHJvdG8SDG91dHJpZ2dlci52MTKLAQoQSW5mZXJlbmNlU2VydmljZRI5CghDb21wbGV0ZRIVLm91dHJpZ2dlci52MS5SZXF1ZXN0GhYub3V0cmlnZ2VyLnYxLlJlc3BvbnNlEjwKBlN0cmVhbRIVLm91dHJpZ2dlci52MS5SZXF1ZXN0Ghkub3V0cmlnZ2VyLnYxLlN0cmVhbUV2ZW50MAFCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_outrigger_v1_request, file_outrigger_v1_response, file_outrigger_v1_stream_event]);
+  fileDesc("CiRvdXRyaWdnZXIvdjEvaW5mZXJlbmNlX3NlcnZpY2UucHJvdG8SDG91dHJpZ2dlci52MSJfChNDb3VudFRva2Vuc1Jlc3BvbnNlEhQKDGlucHV0X3Rva2VucxgBIAEoBRIRCgllc3RpbWF0ZWQYAiABKAgSEAoIcHJvdmlkZXIYAyABKAkSDQoFbW9kZWwYBCABKAky1AEKEEluZmVyZW5jZVNlcnZpY2USOQoIQ29tcGxldGUSFS5vdXRyaWdnZXIudjEuUmVxdWVzdBoWLm91dHJpZ2dlci52MS5SZXNwb25zZRI8CgZTdHJlYW0SFS5vdXRyaWdnZXIudjEuUmVxdWVzdBoZLm91dHJpZ2dlci52MS5TdHJlYW1FdmVudDABEkcKC0NvdW50VG9rZW5zEhUub3V0cmlnZ2VyLnYxLlJlcXVlc3QaIS5vdXRyaWdnZXIudjEuQ291bnRUb2tlbnNSZXNwb25zZUKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z", [file_outrigger_v1_request, file_outrigger_v1_response, file_outrigger_v1_stream_event]);
+
+/**
+ * Tokens of the input of a request.
+ *
+ * @generated from message outrigger.v1.CountTokensResponse
+ */
+export type CountTokensResponse = Message<"outrigger.v1.CountTokensResponse"> & {
+  /**
+   * Tokens of messages, tools and settings, as the model would count them.
+   *
+   * @generated from field: int32 input_tokens = 1;
+   */
+  inputTokens: number;
+
+  /**
+   * Whether this is an estimate from the length of the texts, since the provider counts none.
+   *
+   * @generated from field: bool estimated = 2;
+   */
+  estimated: boolean;
+
+  /**
+   * Provider of the model.
+   *
+   * @generated from field: string provider = 3;
+   */
+  provider: string;
+
+  /**
+   * The provider's id of the model.
+   *
+   * @generated from field: string model = 4;
+   */
+  model: string;
+};
+
+/**
+ * Describes the message outrigger.v1.CountTokensResponse.
+ * Use `create(CountTokensResponseSchema)` to create a new message.
+ */
+export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__PURE__*/
+  messageDesc(file_outrigger_v1_inference_service, 0);
 
 /**
  * Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
@@ -53,6 +96,17 @@ export const InferenceService: GenService<{
     methodKind: "server_streaming";
     input: typeof RequestSchema;
     output: typeof StreamEventSchema;
+  },
+  /**
+   * Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
+   * do not count it.
+   *
+   * @generated from rpc outrigger.v1.InferenceService.CountTokens
+   */
+  countTokens: {
+    methodKind: "unary";
+    input: typeof RequestSchema;
+    output: typeof CountTokensResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_outrigger_v1_inference_service, 0);

@@ -27,7 +27,7 @@ from outrigger_client.v1 import response_pb2 as outrigger_dot_v1_dot_response__p
 from outrigger_client.v1 import stream_event_pb2 as outrigger_dot_v1_dot_stream__event__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$outrigger/v1/inference_service.proto\x12\x0coutrigger.v1\x1a\x1aoutrigger/v1/request.proto\x1a\x1boutrigger/v1/response.proto\x1a\x1foutrigger/v1/stream_event.proto2\x8b\x01\n\x10InferenceService\x12\x39\n\x08\x43omplete\x12\x15.outrigger.v1.Request\x1a\x16.outrigger.v1.Response\x12<\n\x06Stream\x12\x15.outrigger.v1.Request\x1a\x19.outrigger.v1.StreamEvent0\x01\x42\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$outrigger/v1/inference_service.proto\x12\x0coutrigger.v1\x1a\x1aoutrigger/v1/request.proto\x1a\x1boutrigger/v1/response.proto\x1a\x1foutrigger/v1/stream_event.proto\"_\n\x13\x43ountTokensResponse\x12\x14\n\x0cinput_tokens\x18\x01 \x01(\x05\x12\x11\n\testimated\x18\x02 \x01(\x08\x12\x10\n\x08provider\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t2\xd4\x01\n\x10InferenceService\x12\x39\n\x08\x43omplete\x12\x15.outrigger.v1.Request\x1a\x16.outrigger.v1.Response\x12<\n\x06Stream\x12\x15.outrigger.v1.Request\x1a\x19.outrigger.v1.StreamEvent0\x01\x12G\n\x0b\x43ountTokens\x12\x15.outrigger.v1.Request\x1a!.outrigger.v1.CountTokensResponseB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,6 +35,8 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'outrigger_client.v1.inferen
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\037io.github.outriggerinference.v1P\001ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\rOutrigger::V1'
-  _globals['_INFERENCESERVICE']._serialized_start=145
-  _globals['_INFERENCESERVICE']._serialized_end=284
+  _globals['_COUNTTOKENSRESPONSE']._serialized_start=144
+  _globals['_COUNTTOKENSRESPONSE']._serialized_end=239
+  _globals['_INFERENCESERVICE']._serialized_start=242
+  _globals['_INFERENCESERVICE']._serialized_end=454
 # @@protoc_insertion_point(module_scope)

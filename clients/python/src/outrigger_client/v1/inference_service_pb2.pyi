@@ -4,5 +4,48 @@ isort:skip_file
 """
 
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+import builtins as _builtins
+import sys
+import typing as _typing
+
+if sys.version_info >= (3, 11):
+    from typing import TypeAlias as _TypeAlias, Never as _Never
+else:
+    from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+@_typing.final
+class CountTokensResponse(_message.Message):
+    """Tokens of the input of a request."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INPUT_TOKENS_FIELD_NUMBER: _builtins.int
+    ESTIMATED_FIELD_NUMBER: _builtins.int
+    PROVIDER_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    input_tokens: _builtins.int
+    """Tokens of messages, tools and settings, as the model would count them."""
+    estimated: _builtins.bool
+    """Whether this is an estimate from the length of the texts, since the provider counts none."""
+    provider: _builtins.str
+    """Provider of the model."""
+    model: _builtins.str
+    """The provider's id of the model."""
+    def __init__(
+        self,
+        *,
+        input_tokens: _builtins.int = ...,
+        estimated: _builtins.bool = ...,
+        provider: _builtins.str = ...,
+        model: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["estimated", b"estimated", "input_tokens", b"input_tokens", "model", b"model", "provider", b"provider"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CountTokensResponse: _TypeAlias = CountTokensResponse  # noqa: Y015

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from outrigger_client.v1 import inference_service_pb2 as outrigger_dot_v1_dot_inference__service__pb2
 from outrigger_client.v1 import request_pb2 as outrigger_dot_v1_dot_request__pb2
 from outrigger_client.v1 import response_pb2 as outrigger_dot_v1_dot_response__pb2
 from outrigger_client.v1 import stream_event_pb2 as outrigger_dot_v1_dot_stream__event__pb2
@@ -56,6 +57,11 @@ class InferenceServiceStub(object):
                 request_serializer=outrigger_dot_v1_dot_request__pb2.Request.SerializeToString,
                 response_deserializer=outrigger_dot_v1_dot_stream__event__pb2.StreamEvent.FromString,
                 _registered_method=True)
+        self.CountTokens = channel.unary_unary(
+                '/outrigger.v1.InferenceService/CountTokens',
+                request_serializer=outrigger_dot_v1_dot_request__pb2.Request.SerializeToString,
+                response_deserializer=outrigger_dot_v1_dot_inference__service__pb2.CountTokensResponse.FromString,
+                _registered_method=True)
 
 
 class InferenceServiceServicer(object):
@@ -87,6 +93,14 @@ class InferenceServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CountTokens(self, request, context):
+        """Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
+        do not count it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_InferenceServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -99,6 +113,11 @@ def add_InferenceServiceServicer_to_server(servicer, server):
                     servicer.Stream,
                     request_deserializer=outrigger_dot_v1_dot_request__pb2.Request.FromString,
                     response_serializer=outrigger_dot_v1_dot_stream__event__pb2.StreamEvent.SerializeToString,
+            ),
+            'CountTokens': grpc.unary_unary_rpc_method_handler(
+                    servicer.CountTokens,
+                    request_deserializer=outrigger_dot_v1_dot_request__pb2.Request.FromString,
+                    response_serializer=outrigger_dot_v1_dot_inference__service__pb2.CountTokensResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -165,6 +184,33 @@ class InferenceService(object):
             '/outrigger.v1.InferenceService/Stream',
             outrigger_dot_v1_dot_request__pb2.Request.SerializeToString,
             outrigger_dot_v1_dot_stream__event__pb2.StreamEvent.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CountTokens(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/outrigger.v1.InferenceService/CountTokens',
+            outrigger_dot_v1_dot_request__pb2.Request.SerializeToString,
+            outrigger_dot_v1_dot_inference__service__pb2.CountTokensResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from outrigger_client.v1 import inference_service_pb2 as _inference_service_pb2
 from outrigger_client.v1 import request_pb2 as _request_pb2
 from outrigger_client.v1 import response_pb2 as _response_pb2
 from outrigger_client.v1 import stream_event_pb2 as _stream_event_pb2
@@ -52,6 +53,10 @@ class InferenceServiceStub:
     obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
     the first event, an `error` event precedes the status.
     """
+    CountTokens: _grpc.UnaryUnaryMultiCallable[_request_pb2.Request, _inference_service_pb2.CountTokensResponse]
+    """Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
+    do not count it.
+    """
 
 @_typing.type_check_only
 class InferenceServiceAsyncStub(InferenceServiceStub):
@@ -74,6 +79,10 @@ class InferenceServiceAsyncStub(InferenceServiceStub):
     """Sends the request and returns events while the model generates. The rules that every stream
     obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
     the first event, an `error` event precedes the status.
+    """
+    CountTokens: _aio.UnaryUnaryMultiCallable[_request_pb2.Request, _inference_service_pb2.CountTokensResponse]  # type: ignore[assignment]
+    """Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
+    do not count it.
     """
 
 class InferenceServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -106,6 +115,16 @@ class InferenceServiceServicer(metaclass=_abc_1.ABCMeta):
         """Sends the request and returns events while the model generates. The rules that every stream
         obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
         the first event, an `error` event precedes the status.
+        """
+
+    @_abc_1.abstractmethod
+    def CountTokens(
+        self,
+        request: _request_pb2.Request,
+        context: _ServicerContext,
+    ) -> _typing.Union[_inference_service_pb2.CountTokensResponse, _abc.Awaitable[_inference_service_pb2.CountTokensResponse]]:
+        """Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
+        do not count it.
         """
 
 def add_InferenceServiceServicer_to_server(servicer: InferenceServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -1,0 +1,152 @@
+/** `embedContent` and `batchEmbedContents` of the Gemini API, for the models of every provider that has embeddings. */
+import { create } from "@bufbuild/protobuf";
+import { withFieldPaths } from "../../client/field-paths.ts";
+import { toSdkError } from "../../core/errors.ts";
+import {
+  type EmbedRequest,
+  EmbedRequestSchema,
+  type EmbedResponse,
+} from "../../gen/outrigger/v1/embedding_service_pb.ts";
+import { embed } from "../../generation/loop/model-calls.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { jsonResponse } from "../../http/json-response.ts";
+import type { ModelDirectory, ServedModel } from "../models/model-directory.ts";
+import { checkContentType } from "../openai/content-type.ts";
+import { mistake } from "../openai/fields.ts";
+import { RequestNotes } from "../openai/request-notes.ts";
+import { toWarningsHeader } from "../openai/warnings-header.ts";
+import { ProtoFields, toJsonName } from "./fields.ts";
+
+/** The settings of one element of a batch. The contract has one for all texts. */
+interface EmbedSettings {
+  readonly taskType: string;
+  readonly dimensions: number | undefined;
+  /** Settings that only Gemini knows, as JSON text. */
+  readonly options: string;
+}
+
+/** Answers `embedContent`. @param model As named in the path. */
+export async function embedContent(
+  request: EndpointRequest,
+  model: string,
+  models: Pick<ModelDirectory, "resolve">,
+): Promise<EndpointResponse> {
+  const body = await readBody(request);
+  return answer(request, [body], model, models, ({ embeddings: [first], usage }) => ({
+    embedding: { values: first?.values ?? [] },
+    ...writeUsage(usage),
+  }));
+}
+
+/** Answers `batchEmbedContents`. @param model As named in the path. */
+export async function batchEmbedContents(
+  request: EndpointRequest,
+  model: string,
+  models: Pick<ModelDirectory, "resolve">,
+): Promise<EndpointResponse> {
+  const body = await readBody(request);
+  if (!body.has("requests")) body.missing("requests", "a list of requests");
+  const elements = body.messages("requests", { min: 1 });
+  return answer(request, elements, model, models, ({ embeddings, usage }) => ({
+    embeddings: embeddings.map(({ values }) => ({ values })),
+    ...writeUsage(usage),
+  }));
+}
+
+async function readBody(request: EndpointRequest): Promise<ProtoFields> {
+  checkContentType(request.headers["content-type"]);
+  return ProtoFields.parse(await request.readBody());
+}
+
+function writeUsage(usage: EmbedResponse["usage"]): object {
+  return usage === undefined ? {} : { usageMetadata: { promptTokenCount: usage.inputTokens } };
+}
+
+async function answer(
+  request: EndpointRequest,
+  elements: readonly ProtoFields[],
+  name: string,
+  models: Pick<ModelDirectory, "resolve">,
+  write: (response: EmbedResponse) => object,
+): Promise<EndpointResponse> {
+  const { provider, model, served } = models.resolve(name);
+  const notes = new RequestNotes();
+  const embedRequest = toEmbedRequest(elements, served, notes);
+  const toBodyPath = (field: string) => toPath(field, elements);
+  try {
+    const asked = { ...embedRequest, provider, model };
+    const response = await embed(request.client, asked, { signal: request.signal });
+    const told = response.warnings.map(({ code, field, message }) => ({
+      code,
+      param: toBodyPath(field),
+      message,
+    }));
+    const written = jsonResponse(write(response));
+    return { ...written, headers: { ...written.headers, ...toWarningsHeader([...notes.warnings, ...told]) } };
+  } catch (thrown) {
+    throw withFieldPaths(toSdkError(thrown), toBodyPath);
+  }
+}
+
+/** Reads the elements. @throws InvalidRequestError if their settings differ. */
+function toEmbedRequest(
+  elements: readonly ProtoFields[],
+  served: ServedModel,
+  notes: RequestNotes,
+): EmbedRequest {
+  const texts = elements.map(readText);
+  const all = elements.map((element) => readSettings(element, served));
+  const [first] = all;
+  const other = all.findIndex((each) => JSON.stringify(each) !== JSON.stringify(first));
+  if (other >= 0)
+    throw mistake(
+      elements[other]?.path ?? "",
+      "unsupported_value",
+      "has other settings than the first request; send it in a separate batch",
+    );
+  const { taskType = "", dimensions, options = "{}" } = first ?? {};
+  const isGemini = served.api === "gemini";
+  if (!isGemini)
+    for (const name of elements[0]?.getOthers(FIELDS) ?? [])
+      notes.warn(
+        elements[0]?.at(name) ?? name,
+        "unsupported_setting",
+        "the provider has no such setting; it was left out",
+      );
+  return create(EmbedRequestSchema, {
+    texts,
+    taskType: taskType.toLowerCase(),
+    ...(dimensions === undefined ? {} : { dimensions }),
+    providerOptionsJson: isGemini && options !== "{}" ? { [served.provider]: options } : {},
+  });
+}
+
+const FIELDS: ReadonlySet<string> = new Set(["model", "content", "taskType", "outputDimensionality"]);
+
+function readText(element: ProtoFields): string {
+  const content = element.object("content") ?? element.missing("content", "an object with parts");
+  return content
+    .messages("parts")
+    .map((part) => part.requireString("text"))
+    .join("");
+}
+
+function readSettings(element: ProtoFields, { api }: ServedModel): EmbedSettings {
+  const others = api === "gemini" ? element.getOthers(FIELDS) : [];
+  const taskType = element.string("taskType", { max: 64 }) ?? "";
+  return {
+    taskType: taskType === "TASK_TYPE_UNSPECIFIED" ? "" : taskType,
+    dimensions: element.integer("outputDimensionality", { min: 1 }),
+    options: JSON.stringify(Object.fromEntries(others.map((name) => [toJsonName(name), element.get(name)]))),
+  };
+}
+
+/** Returns the path in the body of a field of the contract. */
+function toPath(field: string, elements: readonly ProtoFields[]): string {
+  const [, index] = /^texts\[(\d+)\]/.exec(field) ?? [];
+  const element = elements[Number(index ?? 0)];
+  if (index !== undefined) return element?.at("content") ?? field;
+  if (field === "texts") return elements.length > 1 ? "requests" : (element?.at("content") ?? field);
+  if (field === "task_type") return element?.at("taskType") ?? field;
+  return field === "dimensions" ? (element?.at("outputDimensionality") ?? field) : field;
+}

@@ -1,0 +1,37 @@
+/** Counts the tokens of a request of an API that stores nothing. */
+import { withFieldPaths } from "../../client/field-paths.ts";
+import { toTokenCount } from "../../client/token-count.ts";
+import { toSdkError } from "../../core/errors.ts";
+import { countTokens } from "../../generation/loop/model-calls.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { jsonResponse } from "../../http/json-response.ts";
+import { toWarningsHeader } from "../openai/warnings-header.ts";
+import type { ReadRequest } from "./answer-request.ts";
+
+/** Marks a count as an estimate. */
+const ESTIMATE = { "outrigger-estimate": "true" };
+
+/**
+ * Returns the count of the provider, or an estimate, which a header marks.
+ * @param write Returns the count in the form of the API.
+ * @throws SDKError with the paths of the body.
+ */
+export async function countRequest(
+  read: ReadRequest,
+  { client, signal }: EndpointRequest,
+  write: (inputTokens: number) => object,
+): Promise<EndpointResponse> {
+  try {
+    const { request, form } = read;
+    // A request that could not be read has a stand-in, whose size alone is right.
+    const isStandIn = form?.untranslatable !== undefined;
+    const { inputTokens, estimated } = isStandIn
+      ? toTokenCount(request, request, undefined)
+      : await countTokens(client, request, { signal });
+    const answer = jsonResponse(write(inputTokens));
+    const marks = { ...toWarningsHeader(read.warnings), ...(estimated ? ESTIMATE : {}) };
+    return { ...answer, headers: { ...answer.headers, ...marks } };
+  } catch (thrown) {
+    throw withFieldPaths(toSdkError(thrown), (field) => read.toBodyPath(field));
+  }
+}
