@@ -54,10 +54,10 @@ export interface EndpointResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Bytes, or an iteration of chunks: each chunk is one write, and the next is requested when it is flushed. The
+   * Text, bytes, or an iteration of chunks: each chunk is one write, and the next is requested when it is flushed. The
    * iteration is ended early if the caller disconnects.
    */
-  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
 
 /** A response that tells the reason why a request was refused. */

@@ -41,9 +41,13 @@ export function createHttpApi(
     ...new Set(definitions.map(({ path }) => `${root}${path.slice(root.length).split("/")[0]}`)),
   ];
   const entries = definitions.map((definition) => ({ definition, pattern: toPattern(definition.path) }));
+  const match = (path: string) => entries.filter(({ pattern }) => pattern.test(path));
+  const fixed = new Map(
+    definitions.flatMap(({ path }) => (path.includes("{") ? [] : [[path, match(path)] as const])),
+  );
   return {
     find(path, method) {
-      const found = entries.filter(({ pattern }) => pattern.test(path));
+      const found = fixed.get(path) ?? match(path);
       if (found.length === 0) return path.startsWith(root) ? unknownPath(root, served, fail) : undefined;
       const wanted = method === "HEAD" ? "GET" : method;
       const entry = found.find(({ definition }) => definition.method === wanted);

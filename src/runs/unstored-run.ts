@@ -150,10 +150,13 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
       // A large whole answer was parsed at once, and is written at once.
       const turn = this.#options.isStreamed ? undefined : yieldTurn();
       if (turn !== undefined) await turn;
-      if (item.done === true) this.#end(runAfter(this.#current, item.value, NO_CALLS));
+      if (item.done === true) this.#end(runAfter(this.#run, item.value, NO_CALLS));
       else this.#take(item.value);
     } catch (thrown) {
-      this.#end(runAfterFailure(this.#current, this.#options.toFailure(thrown)));
+      const usage = sumUsage(this.#steps);
+      const attempts = [...this.#attempts.attempts];
+      const run = { ...this.#run, attempts, ...(usage === undefined ? {} : { usage }) };
+      this.#end(runAfterFailure(run, this.#options.toFailure(thrown)));
     }
     this.#advancing = undefined;
   }
@@ -177,20 +180,15 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
     this.#add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
   }
 
-  /** The run with what is known so far. */
-  get #current(): Run {
-    const usage = sumUsage(this.#steps);
-    const attempts = [...this.#attempts.attempts];
-    return { ...this.#run, attempts, ...(usage === undefined ? {} : { usage }) };
-  }
-
   #add(step: number, event: RunEventValue): void {
     this.#events.push(createRunEvent(this.#sequence, step, event));
     this.#sequence += 1;
   }
 
+  /** @param run A new object. */
   #end(run: Run): void {
-    this.#run = { ...run, lastSequence: this.#sequence };
+    run.lastSequence = this.#sequence;
+    this.#run = run;
     this.#add(0, { case: "run", value: this.#run });
     this.#isOver = true;
     this.#scope.release();

@@ -77,8 +77,9 @@ class ApiExchange {
     try {
       share = this.#options.intake.memory.begin(recorder.call.caller.name);
       this.#record.memory = share.memory.runAnswers;
-      const answer = await this.#answer(signal, share);
-      if (answer.body instanceof Uint8Array) share.memory.shrink(answer.body.byteLength);
+      const answer = withoutLargeText(await this.#answer(signal, share));
+      const bytes = countBytes(answer.body);
+      if (bytes !== undefined) share.memory.shrink(bytes);
       await this.#writer.send(answer, recorder.responseIds);
     } catch (thrown) {
       if (share === undefined) await this.#refuse(toRefusalError(thrown));
@@ -157,9 +158,14 @@ class BodyResponse extends FlushedResponse {
     { status, headers, body }: EndpointResponse,
     ids: Readonly<Record<string, string>>,
   ): Promise<void> {
+    const bytes = countBytes(body);
+    if (bytes !== undefined)
+      this.#response.writeHead(status, { ...headers, ...ids, "content-length": bytes });
+    // Node writes a text together with the headers.
+    if (typeof body === "string") return this.#end(body, bytes);
     if (body instanceof Uint8Array) {
-      this.#response.writeHead(status, { ...headers, ...ids, "content-length": body.byteLength });
-      return this.#end(await this.#writeAllButLast(body));
+      const last = await this.#writeAllButLast(body);
+      return this.#end(last, last.byteLength);
     }
     for await (const chunk of body) {
       if (this.unflushed) await this.flushed();
@@ -183,10 +189,26 @@ class BodyResponse extends FlushedResponse {
     return this.writeSlices(bytes, (slice, onFlush) => this.#response.write(slice, onFlush));
   }
 
-  async #end(last?: Uint8Array): Promise<void> {
+  async #end(last?: Uint8Array | string, bytes = 0): Promise<void> {
     this.#ended = true;
-    this.beginWrite(last?.byteLength ?? 0);
+    this.beginWrite(bytes);
     await endPaced(this.#response, last);
     this.onFlush();
   }
+}
+
+/** Longest text that is written in one piece, in UTF-16 units: at most 48 KiB of UTF-8. */
+const MAX_TEXT_UNITS = 16 * 1024;
+
+/** Encodes a text that is written in slices, or might take more memory than its bytes. */
+function withoutLargeText(response: EndpointResponse): EndpointResponse {
+  const { body } = response;
+  const isLarge = typeof body === "string" && body.length > MAX_TEXT_UNITS;
+  return isLarge ? { ...response, body: Buffer.from(body) } : response;
+}
+
+/** Returns the bytes of a body in one piece. Undefined for others. */
+function countBytes(body: EndpointResponse["body"]): number | undefined {
+  if (typeof body === "string") return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.byteLength : undefined;
 }

@@ -23,7 +23,7 @@ export function writePaced(response: HttpResponse, bytes: Uint8Array): Promise<v
 }
 
 /** Ends a response. Resolves when its last bytes are flushed, or the peer is gone. */
-export function endPaced(response: HttpResponse, last?: Uint8Array): Promise<void> {
+export function endPaced(response: HttpResponse, last?: Uint8Array | string): Promise<void> {
   return new Promise((resolve) => {
     response.once("close", resolve);
     if ("stream" in response) onHttp2End(response.stream, resolve);

@@ -23,9 +23,11 @@ export interface BodyReader {
  * is sent.
  */
 export async function* readBody(request: HttpRequest, reader: BodyReader): AsyncGenerator<Uint8Array> {
+  // The parser of HTTP/1.1 still works on the bytes with which the request began. Often they are the whole request.
+  if (!("stream" in request)) await undefined;
   const wait = new BodyWait(request, reader);
   try {
-    while (!request.readableEnded) {
+    while (!isRead(request)) {
       const chunk: Uint8Array | null = request.read();
       if (chunk === null) await wait.forMore();
       else yield chunk;
@@ -33,6 +35,12 @@ export async function* readBody(request: HttpRequest, reader: BodyReader): Async
   } finally {
     wait.end();
   }
+}
+
+/** Whether everything was read. A request of HTTP/2 is also complete if it was aborted. */
+function isRead(request: HttpRequest): boolean {
+  if (request.readableEnded || "stream" in request) return request.readableEnded;
+  return request.complete && request.readableLength === 0;
 }
 
 /** Discards the rest of a body that a peer is still sending though it has its response. */

@@ -48,6 +48,7 @@ export async function call(
 }
 
 function bytesIn({ body }: EndpointResponse): Uint8Array {
+  if (typeof body === "string") return Buffer.from(body);
   if (body instanceof Uint8Array) return body;
   throw new Error("expected a response in one piece");
 }

@@ -1,5 +1,6 @@
 import { request as http1 } from "node:http";
 import { connect } from "node:http2";
+import { connect as connectTcp } from "node:net";
 import { gzipSync } from "node:zlib";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
@@ -76,6 +77,35 @@ describe("an HTTP API on the data listener", () => {
     const gzip = new Uint8Array(gzipSync('{"b":2}'));
     const compressed = await post(server, "/v1/echo", gzip, { "content-encoding": "gzip" });
     expect(await compressed.json()).toMatchObject({ body: '{"b":2}' });
+  });
+
+  it.each([10, 20_000, 200_000])("sends a text of %i characters with its length in bytes", async (length) => {
+    const text = "äé😀x\ud800".repeat(length / 5);
+    const response = async () => ({ status: 200, headers: { "content-type": "text/plain" }, body: text });
+    const server = await servers.start({}, { apis: [createHttpApi({ "/v1/text": response })] });
+    const answer = await post(server, "/v1/text", "{}");
+    expect(answer.headers.get("content-length")).toBe(String(Buffer.byteLength(text)));
+    expect(await answer.text()).toBe(text.toWellFormed());
+  });
+
+  it("gets bodies that come in pieces, none, and several on one connection", async () => {
+    const server = await servers.start({}, { apis: [createHttpApi({ "/v1/echo": echo })] });
+    const { port, hostname } = new URL(server.url);
+    const socket = connectTcp(Number(port), hostname);
+    const answers = (async () => {
+      let text = "";
+      for await (const chunk of socket) text += chunk;
+      return text;
+    })();
+    const head = `POST /v1/echo HTTP/1.1\r\nhost: ${hostname}:${port}\r\n`;
+    const pieces = [`${head}content-length: 4\r\n\r\n[1`, `,2`, `${head}content-length: 0\r\n\r\n`];
+    const last = `${head}transfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n`;
+    for (const piece of ["", ...pieces, last]) {
+      socket.write(piece);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const bodies = [...(await answers).matchAll(/"body":"([^"]*)"/g)].map(([, body]) => body);
+    expect(bodies).toEqual(["[1,2", "", "{}"]);
   });
 
   it("takes the names of compressions in any case, and refuses others with the names that it takes", async () => {
