@@ -103,7 +103,12 @@ describe("A call that is returned without its reasoning, with store: false", () 
     const wrapEngine = (engine: RunEngine): RunEngine => {
       const fail = () => Promise.reject(new Error("the store was asked"));
       const threads = { ...engine.threads, getMessage: fail, findCall: fail, listMessages: fail };
-      return Object.assign(Object.create(engine), { threads, createRun: engine.createRun.bind(engine) });
+      const createRun = engine.createRun.bind(engine);
+      return Object.assign(Object.create(engine), {
+        threads,
+        createRun,
+        checkRoom: engine.checkRoom.bind(engine),
+      });
     };
     const api = await startApi(servers, { wrapEngine });
     const model = "anthropic/sim-reasoning";
