@@ -86,19 +86,22 @@ export class EventRelay {
     this.#target.add(this.#mask(this.#withoutHidden(events)));
   }
 
+  /** Looks only at events that have a marker: others would have to be decoded a second time. */
   #withoutHidden(events: Uint8Array): Uint8Array {
     const { hidden } = this.#rules;
-    const buffer = toBuffer(events);
-    if (hidden === undefined || !this.#markers.some((marker) => buffer.includes(marker))) return events;
-    const reader = new EventReader();
+    if (hidden === undefined) return events;
+    const places = this.#markers.map((marker) => new MarkerPlace(events, marker));
     const shown: Uint8Array[] = [];
-    for (let start = 0; start < events.byteLength; ) {
-      const end = endOfFirstEvent(events, start);
-      const event = reader.read(events.subarray(start, end));
-      if (event === undefined || !hidden.isHidden(event)) shown.push(events.subarray(start, end));
-      start = end;
+    let from = 0;
+    for (let at = getFirst(places); at < Number.POSITIVE_INFINITY; at = getFirst(places)) {
+      const start = from + endOfEvents(events.subarray(from, at), NO_SEAM);
+      const end = endOfFirstEvent(events, at);
+      const event = new EventReader().read(events.subarray(start, end));
+      shown.push(events.subarray(from, event !== undefined && hidden.isHidden(event) ? start : end));
+      from = end;
+      for (const place of places) place.moveTo(end);
     }
-    return Buffer.concat(shown);
+    return from === 0 ? events : Buffer.concat([...shown, events.subarray(from)]);
   }
 
   #hold(bytes: Uint8Array): void {
@@ -120,6 +123,34 @@ export class EventRelay {
     const older = last.byteLength > 1 ? last : (this.#held.at(-2) ?? NOTHING);
     return { last: last.at(-1), older: older.at(last === older ? -2 : -1) };
   }
+}
+
+/** The next occurrence of a marker. Each byte is searched once. */
+class MarkerPlace {
+  at: number;
+  readonly #bytes: Buffer;
+  readonly #marker: Buffer;
+
+  constructor(bytes: Uint8Array, marker: Buffer) {
+    this.#bytes = toBuffer(bytes);
+    this.#marker = marker;
+    this.at = this.#find(0);
+  }
+
+  /** Goes on to the first one from an index on. */
+  moveTo(index: number): void {
+    if (this.at < index) this.at = this.#find(index);
+  }
+
+  #find(from: number): number {
+    const at = this.#bytes.indexOf(this.#marker, from);
+    return at < 0 ? Number.POSITIVE_INFINITY : at;
+  }
+}
+
+/** Returns the index of the first marker; infinite if there is none. */
+function getFirst(places: readonly MarkerPlace[]): number {
+  return Math.min(...places.map(({ at }) => at));
 }
 
 /** Reads whole events, one at a time. */

@@ -17,7 +17,7 @@ const SHOWN = EVENTS.filter((event) => !event.includes("hidden")).join("");
 
 const RULES: RelayRules = {
   reportsFailure: ({ data }) => data === "last",
-  hidden: { markers: ["usage"], isHidden: ({ data }) => data.includes("hidden") },
+  hidden: { markers: ["usage", "none of them"], isHidden: ({ data }) => data.includes("hidden") },
 };
 
 function create(rules: RelayRules = RULES) {
@@ -61,6 +61,14 @@ describe("EventRelay", () => {
     for (let count = 0; count < 512; count += 1) relay.push(piece);
     expect(performance.now() - started).toBeLessThan(2000);
     expect([relay.heldBytes, target.hasBytes]).toEqual([512 * piece.length, false]);
+  });
+
+  it("takes time in proportion to the bytes, however many events have a marker", () => {
+    const large = `data: ${"a".repeat(2 ** 20)}\n\n`;
+    const text = `${"data: usage\n\n".repeat(20_000)}${large}`;
+    const started = performance.now();
+    expect(pushAll([Buffer.from(text)]).join("")).toBe(text);
+    expect(performance.now() - started).toBeLessThan(5000);
   });
 
   it("relays a failure up to the event that reports it", () => {
