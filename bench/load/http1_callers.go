@@ -290,21 +290,28 @@ func newProviderReader(call http1Call) bodyReader {
 	take := func(data []byte) {
 		call.noteMessage(!begun, clockedDelta(data))
 		begun = true
-		completed = completed || bytes.Contains(data, responseCompleted)
+		completed = completed || endsStream(data)
 	}
 	finish := func() string {
 		if !completed {
-			return "ended without response.completed"
+			return "ended without its last event"
 		}
 		return ""
 	}
 	return &lineReader{take: take, finish: finish}
 }
 
+// endsStream tells whether an event is the last one of a stream, in any of the providers' APIs.
+func endsStream(data []byte) bool {
+	return bytes.Contains(data, responseCompleted) || bytes.Contains(data, messageStop) || bytes.Equal(data, done)
+}
+
 var (
 	dataStart         = []byte("data: ")
 	eventEnd          = []byte("\n\n")
 	responseCompleted = []byte(`"response.completed"`)
+	messageStop       = []byte(`"message_stop"`)
+	done              = []byte("[DONE]")
 )
 
 func (r *lineReader) push(chunk []byte) {
