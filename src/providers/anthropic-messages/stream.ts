@@ -11,6 +11,7 @@ import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import { asInt32, asObject, asString, objectIn, textIn, tryParseJson, without } from "../../kit/json/json.ts";
 import { stringifyJson, toMembers } from "../../kit/json/json-source.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
+import { DeltaTemplate } from "../../kit/stream/delta-template.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { FailureBody } from "../../wire/anthropic-messages/error.ts";
@@ -31,6 +32,8 @@ import { mergeUsage, toUsage, withoutNulls } from "./usage.ts";
 
 type Event = Untrusted<StreamEvent>;
 
+const NOT_OPEN = "the provider sent a delta for a block that is not open";
+
 /** Decodes one stream of the Messages API. */
 export class MessagesDecoder implements StreamDecoder {
   readonly #facts: CallFacts;
@@ -44,6 +47,9 @@ export class MessagesDecoder implements StreamDecoder {
   /** The Message object so far, without its content. */
   #message: Untrusted<Message> = {};
   #usage: Untrusted<Usage> | undefined;
+  readonly #template = new DeltaTemplate();
+  /** Index of the block whose deltas are like the template. */
+  #textIndex = -1;
 
   constructor(facts: CallFacts, writer: StreamWriter) {
     this.#facts = facts;
@@ -54,6 +60,8 @@ export class MessagesDecoder implements StreamDecoder {
   }
 
   push({ data, type }: SseEvent): void {
+    const text = this.#template.read(data);
+    if (text !== undefined && type !== "error") return this.#addText(text);
     const event = asObject<StreamEvent>(tryParseJson(data));
     // Compatible servers give the event another type in its data (llama.cpp), or send text.
     if (type === "error") throw reportedError(event ?? { detail: data }, this.#facts);
@@ -135,12 +143,26 @@ export class MessagesDecoder implements StreamDecoder {
 
   #addDelta(event: Event, data: string): void {
     const open = this.#open.get(indexOf(event));
-    if (open === undefined) throw new StreamError("the provider sent a delta for a block that is not open");
+    if (open === undefined) throw new StreamError(NOT_OPEN);
     const delta = objectIn<ContentBlockDelta>(event.delta);
     if (delta.type === "citations_delta") this.#writer.countCitations(1);
     const handling = addDelta(open, delta);
+    if (open.kind === "text" && handling === "written") this.#learn(event, data);
     if (handling === "unknown") this.#passThrough("content_block_delta", data);
     if (handling === "kept") this.#passThroughRaw("content_block_delta", data);
+  }
+
+  /** Adds a delta that was not parsed. */
+  #addText(text: string): void {
+    const open = this.#open.get(this.#textIndex);
+    if (open?.kind !== "text") throw new StreamError(NOT_OPEN);
+    open.writer.append(text);
+  }
+
+  /** Most deltas differ from the one before only in their text. */
+  #learn(event: Event, data: string): void {
+    const text = asString(objectIn(event.delta).text);
+    if (text !== undefined && this.#template.learn(data, "text", text)) this.#textIndex = indexOf(event);
   }
 
   #endBlock(index: number): void {

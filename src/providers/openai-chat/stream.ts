@@ -6,14 +6,28 @@
 import { StreamError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
-import { asInt32, asObject, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import {
+  asInt32,
+  asObject,
+  asString,
+  objectIn,
+  objectsIn,
+  textIn,
+  tryParseJson,
+} from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
+import { DeltaTemplate } from "../../kit/stream/delta-template.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { ErrorObject } from "../../wire/openai-chat/error.ts";
 import type { AnyMessage } from "../../wire/openai-chat/message.ts";
 import type { Logprobs } from "../../wire/openai-chat/response.ts";
-import { type AnyChoice, type AnyCompletion, END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
+import {
+  type AnyChoice,
+  type AnyCompletion,
+  type CompletionChunk,
+  END_OF_STREAM,
+} from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { AnswerFacts } from "./answer-facts.ts";
 import { reportedError, reportsFailure } from "./error.ts";
@@ -38,6 +52,7 @@ export class ChatDecoder implements StreamDecoder {
   readonly #states: StateWriter;
   readonly #message: MessageWriter;
   readonly #answer: AnswerFacts;
+  readonly #template = new DeltaTemplate();
   /** Index of the choice that is read. Other choices are further answers to the same request. */
   #choice: number | undefined;
   /** Whether there was a message or a delta, even an empty one. */
@@ -56,13 +71,24 @@ export class ChatDecoder implements StreamDecoder {
   }
 
   push({ data, type }: SseEvent): void {
+    const content = this.#template.read(data);
+    if (content !== undefined && type === "") return this.#message.push({ content });
     const text = data.trim();
     if (text === END_OF_STREAM) return this.#endOfStream();
     const chunk = asObject<AnyCompletion>(tryParseJson(text));
     if (chunk === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
     if (type === "error") throw reportedError(chunk, this.#facts);
     this.#readChunk(chunk, getDelta);
+    this.#learn(chunk, data);
     if (this.#facts.request.includeRaw) this.#passOn(chunk, data);
+  }
+
+  /** Most chunks differ from the one before only in their text. */
+  #learn(chunk: Untrusted<AnyCompletion>, data: string): void {
+    // Another answer of several may have the index 0, and with include_raw each chunk is an event.
+    if (this.#choice !== 0 || this.#facts.request.includeRaw) return;
+    const content = getOnlyContent(chunk);
+    if (content !== undefined) this.#template.learn(data, "content", content);
   }
 
   /** Many servers leave the end marker out: a stream that closes normally after a finish reason has ended too. */
@@ -141,6 +167,30 @@ export class ChatDecoder implements StreamDecoder {
     const { hasToolCalls, hasRefusal } = this.#message;
     return this.#writer.finish(this.#answer.end({ hasToolCalls, hasRefusal }, rawJson));
   }
+}
+
+/** Fields of a chunk that say the same whenever they are repeated. */
+const REPEATED: ReadonlySet<string> = new Set([
+  "choices",
+  "created",
+  "id",
+  "model",
+  "object",
+  "service_tier",
+  "system_fingerprint",
+] satisfies (keyof CompletionChunk)[]);
+
+/** Returns the text of a chunk that adds nothing else to the answer; undefined for any other chunk. */
+function getOnlyContent(chunk: Untrusted<AnyCompletion>): string | undefined {
+  const { choices } = chunk;
+  const choice = Array.isArray(choices) && choices.length === 1 ? objectIn(choices[0]) : {};
+  const { delta, index, ...rest } = choice;
+  const { content, role: _, ...additions } = objectIn(delta);
+  const isPlain =
+    index === 0 &&
+    Object.keys(chunk).every((name) => REPEATED.has(name) || chunk[name as keyof typeof chunk] === null) &&
+    [...Object.values(rest), ...Object.values(additions)].every((value) => value === null);
+  return isPlain ? asString(content) : undefined;
 }
 
 /** Returns the message of a chunk. Perplexity repeats the message so far beside each delta. */
