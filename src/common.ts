@@ -3,6 +3,7 @@
  * program changes from one to the other by its import.
  */
 
+export type { EmbedInput } from "./client/embed-request.ts";
 export type { RequestInput, ToolInput } from "./client/request-input.ts";
 export { accumulate, StreamAccumulator } from "./core/accumulator.ts";
 export type { CallOptions } from "./core/adapter.ts";

@@ -16,7 +16,6 @@ export type { ModelPrices, ModelSettings } from "./catalog/model-settings.ts";
 export type { ModelTraits } from "./catalog/model-traits.ts";
 export { getLatestModel, getModelInfo, listModels } from "./client/catalog.ts";
 export { Client, type ClientOptions, type FromEnvOptions } from "./client/client.ts";
-export type { EmbedInput } from "./client/embed-request.ts";
 export type { FieldPaths } from "./client/field-paths.ts";
 export type { Environment } from "./client/from-env.ts";
 export type {

@@ -39,6 +39,7 @@ type Client struct {
 	inference  pb.InferenceServiceClient
 	generation pb.GenerationServiceClient
 	catalog    pb.CatalogServiceClient
+	embeddings pb.EmbeddingServiceClient
 	hideErrors bool
 }
 
@@ -113,6 +114,7 @@ func NewClient(options ...Option) (*Client, error) {
 		inference:  pb.NewInferenceServiceClient(conn),
 		generation: pb.NewGenerationServiceClient(conn),
 		catalog:    pb.NewCatalogServiceClient(conn),
+		embeddings: pb.NewEmbeddingServiceClient(conn),
 		hideErrors: s.hideErrors,
 	}, nil
 }

@@ -59,6 +59,7 @@ func TestSidecar(t *testing.T) {
 		"thread_messages":   sidecarThreadMessages,
 		"thread_of_runs":    sidecarThreadOfRuns,
 		"catalog":           sidecarCatalog,
+		"embeddings":        sidecarEmbeddings,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, client) })
 	}
@@ -621,6 +622,29 @@ func sidecarRunTools(t *testing.T, client *outrigger.Client) {
 		t.Fatal(err)
 	}
 	check(t, "status", run.GetStatus(), pb.RunStatus_RUN_STATUS_COMPLETED)
+}
+
+func sidecarEmbeddings(t *testing.T, client *outrigger.Client) {
+	dimensions := int32(8)
+	embedded, err := client.Embed(t.Context(), &outrigger.EmbedRequest{
+		Model: "sim-text", Texts: []string{"a", "b"}, Dimensions: &dimensions,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "vectors", len(embedded.GetEmbeddings()), 2)
+	check(t, "dimensions", len(embedded.GetEmbeddings()[1].GetValues()), 8)
+	count, err := client.CountTokens(t.Context(), &outrigger.Request{
+		Model: "sim-text", Messages: []*outrigger.Message{outrigger.UserMessage("Hello")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "has tokens", count.GetInputTokens() > 0 && !count.GetEstimated(), true)
+	_, err = client.Embed(t.Context(), &outrigger.EmbedRequest{
+		Provider: "anthropic", Model: "sim-text", Texts: []string{"a"},
+	})
+	check(t, "is invalid", errors.Is(err, outrigger.ErrInvalidRequest), true)
 }
 
 func sidecarCatalog(t *testing.T, client *outrigger.Client) {

@@ -15,6 +15,7 @@ from outrigger_client import (
     CallInfo,
     Capability,
     Client,
+    InvalidRequestError,
     NetworkError,
     NotFoundError,
     Request,
@@ -186,6 +187,21 @@ class SidecarTest(unittest.IsolatedAsyncioTestCase):
             found = [model async for model in other.list_models(provider="anthropic", capabilities=tools)]
             self.assertEqual(found, models)
             self.assertIsNone(await other.get_model_info("no such model"))
+
+    async def test_texts_are_embedded_and_tokens_counted(self) -> None:
+        request = Request(model="sim-text", messages=[user_message("Hello")])
+        with Client() as client:
+            embedded = client.embed(["a", "b"], model="sim-text", dimensions=8)
+            self.assertEqual([len(each.values) for each in embedded.embeddings], [8, 8])
+            count = client.count_tokens(request)
+            self.assertGreater(count.input_tokens, 0)
+            self.assertFalse(count.estimated)
+            with self.assertRaises(InvalidRequestError):
+                client.embed(["a"], model="sim-text", provider="anthropic")
+        async with AsyncClient() as other:
+            again = await other.embed(["a", "b"], model="sim-text", dimensions=8)
+            self.assertEqual(list(again.embeddings), list(embedded.embeddings))
+            self.assertEqual(await other.count_tokens(request), count)
 
     async def test_headers_are_sent_and_calls_are_told(self) -> None:
         calls: list[CallInfo] = []

@@ -9,6 +9,7 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import type { EmbedInput } from "../../../src/client/embed-request.ts";
 import { type RequestInput, toRequest } from "../../../src/client/request-input.ts";
 import type { CallOptions } from "../../../src/core/adapter.ts";
 import { type Batches, lazyBatches, toBatches } from "../../../src/core/batches.ts";
@@ -21,9 +22,13 @@ import {
   CatalogService,
   type ModelInfo,
 } from "../../../src/gen/outrigger/v1/catalog_service_pb.ts";
+import { EmbeddingService, type EmbedResponse } from "../../../src/gen/outrigger/v1/embedding_service_pb.ts";
 import type { GenerateResult } from "../../../src/gen/outrigger/v1/generation_pb.ts";
 import { GenerationService } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
-import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
+import {
+  type CountTokensResponse,
+  InferenceService,
+} from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { RunService } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -84,6 +89,7 @@ export class Client {
   readonly #service: ServiceClient<typeof InferenceService>;
   readonly #generation: ServiceClient<typeof GenerationService>;
   readonly #catalog: ServiceClient<typeof CatalogService>;
+  readonly #embeddings: ServiceClient<typeof EmbeddingService>;
 
   /** @throws ConfigurationError if the address has another form than `toTarget` reads. */
   constructor(options: ClientOptions = {}, sessions = openSessions(options)) {
@@ -114,6 +120,7 @@ export class Client {
     this.#service = createClient(InferenceService, this.transport);
     this.#generation = createClient(GenerationService, this.transport);
     this.#catalog = createClient(CatalogService, this.transport);
+    this.#embeddings = createClient(EmbeddingService, this.transport);
   }
 
   /** The Client of the address in `OUTRIGGER_ADDRESS`, with the key in `OUTRIGGER_ACCESS_KEY`. */
@@ -132,6 +139,23 @@ export class Client {
     } catch (thrown) {
       throw toFailure(thrown, options.signal);
     }
+  }
+
+  /**
+   * Counts the tokens of a request's input, as its provider does; an estimate if the provider counts none.
+   * @throws SDKError of the kind of the failure.
+   */
+  async countTokens(request: RequestInput, options: CallOptions = {}): Promise<CountTokensResponse> {
+    const message = toRequest(request);
+    return getAnswer(options, () => this.#service.countTokens(message, callOptionsOf(options)));
+  }
+
+  /**
+   * Embeds texts.
+   * @throws SDKError of the kind of the failure: InvalidRequestError if the provider has no embeddings.
+   */
+  async embed(request: EmbedInput, options: CallOptions = {}): Promise<EmbedResponse> {
+    return getAnswer(options, () => this.#embeddings.embed(request, callOptionsOf(options)));
   }
 
   /**

@@ -31,6 +31,7 @@ export const runChecks: readonly (readonly [name: string, check: () => Promise<v
   ["run_with_tools", runWithTools],
   ["listed_runs", listedRuns],
   ["catalog", catalog],
+  ["embeddings", embeddings],
   ["call_info", callInfo],
   ["interceptors", interceptorsSeeCalls],
 ];
@@ -138,6 +139,17 @@ async function catalog(): Promise<void> {
   for await (const { id } of client.listModels("anthropic", [Capability.TOOLS])) ids.push(id);
   assert(ids.includes(latest.id));
   assert.equal(await client.getModelInfo("no such model"), undefined);
+}
+
+async function embeddings(): Promise<void> {
+  await using client = new Client();
+  const { embeddings, model } = await client.embed({ model: "sim-text", texts: ["a", "b"], dimensions: 8 });
+  assert.deepEqual([embeddings.map(({ values }) => values.length), model], [[8, 8], "sim-text"]);
+  const count = await client.countTokens({ model: "sim-text", messages: [userMessage("Hello")] });
+  assert(count.inputTokens > 0 && !count.estimated);
+  await assert.rejects(client.embed({ provider: "anthropic", model: "sim-text", texts: ["a"] }), {
+    name: "InvalidRequestError",
+  });
 }
 
 async function callInfo(): Promise<void> {

@@ -42,6 +42,7 @@ const sidecarChecks = [
   "thread_messages",
   "thread_of_runs",
   "catalog",
+  "embeddings",
 ];
 
 const examples = readdirSync(`${folder}/examples`, { withFileTypes: true })

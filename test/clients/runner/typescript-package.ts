@@ -33,6 +33,7 @@ export const typescriptPackage: TestClient = {
     "run_with_tools",
     "listed_runs",
     "catalog",
+    "embeddings",
     "call_info",
     "interceptors",
     "threads",

@@ -59,7 +59,9 @@ from outrigger_client.tool_loop import RepairFunction
 from outrigger_client.tools import AnyTool, Tool, ToolContext, ToolError, ToolRefused, custom_tool, tool
 from outrigger_client.v1.attempt_pb2 import Attempt
 from outrigger_client.v1.catalog_service_pb2 import Capability, ModelInfo, Price
+from outrigger_client.v1.embedding_service_pb2 import EmbedResponse
 from outrigger_client.v1.generation_pb2 import FailedGeneration, GenerationLimits
+from outrigger_client.v1.inference_service_pb2 import CountTokensResponse
 from outrigger_client.v1.message_pb2 import ContentPart, Message, ToolCall, ToolResult
 from outrigger_client.v1.request_pb2 import Request, ResponseFormat, Timeouts, ToolChoice
 from outrigger_client.v1.response_pb2 import Response
@@ -91,6 +93,8 @@ __all__ = [
     "ContentFilterError",
     "ContentPart",
     "ContextLengthError",
+    "CountTokensResponse",
+    "EmbedResponse",
     "FailedGeneration",
     "FieldViolation",
     "GenerateResult",

@@ -39,6 +39,8 @@ from outrigger_client.v1.catalog_service_pb2 import (
     ModelInfo,
 )
 from outrigger_client.v1.catalog_service_pb2_grpc import CatalogServiceStub
+from outrigger_client.v1.embedding_service_pb2 import EmbedRequest, EmbedResponse
+from outrigger_client.v1.embedding_service_pb2_grpc import EmbeddingServiceStub
 from outrigger_client.v1.error_pb2 import ErrorKind
 from outrigger_client.v1.generation_pb2 import GenerationOptions
 from outrigger_client.v1.generation_service_pb2 import (
@@ -48,6 +50,7 @@ from outrigger_client.v1.generation_service_pb2 import (
     StreamObjectRequest,
 )
 from outrigger_client.v1.generation_service_pb2_grpc import GenerationServiceStub
+from outrigger_client.v1.inference_service_pb2 import CountTokensResponse
 from outrigger_client.v1.inference_service_pb2_grpc import InferenceServiceStub
 from outrigger_client.v1.request_pb2 import Request
 from outrigger_client.v1.response_pb2 import Response
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
 
     # Only type checkers know these: the stubs are the same for both kinds of channels.
     from outrigger_client.v1.catalog_service_pb2_grpc import CatalogServiceAsyncStub
+    from outrigger_client.v1.embedding_service_pb2_grpc import EmbeddingServiceAsyncStub
     from outrigger_client.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
     from outrigger_client.v1.inference_service_pb2_grpc import InferenceServiceAsyncStub
 
@@ -164,6 +168,10 @@ class AsyncClient:
     def _catalog(self) -> CatalogServiceAsyncStub:
         return CatalogServiceStub(self.channel)
 
+    @cached_property
+    def _embeddings(self) -> EmbeddingServiceAsyncStub:
+        return EmbeddingServiceStub(self.channel)
+
     async def wait_until_ready(self, timeout: float) -> None:
         """Waits until the sidecar accepts connections. Raises NetworkError if it does not in time."""
         self._calls.check_open()
@@ -176,6 +184,35 @@ class AsyncClient:
     async def complete(self, request: Request, *, timeout: float | None = None) -> Response:
         """Calls a model once and returns its whole answer."""
         return await self._calls.unary("Complete", self._inference.Complete, request, timeout)
+
+    async def count_tokens(self, request: Request, *, timeout: float | None = None) -> CountTokensResponse:
+        """Counts the tokens of a request's input, as its provider does; an estimate if that counts none."""
+        return await self._calls.unary("CountTokens", self._inference.CountTokens, request, timeout)
+
+    async def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        model: str,
+        provider: str = "",
+        dimensions: int | None = None,
+        task_type: str = "",
+        timeout: float | None = None,
+    ) -> EmbedResponse:
+        """Embeds texts. Raises InvalidRequestError if the provider has no embeddings.
+
+        Args:
+            texts: The texts, none of them empty.
+            model: The provider's own id of the model.
+            provider: Name of its provider. By default as for other calls.
+            dimensions: Number of dimensions of each vector. By default that of the model.
+            task_type: Use of the vectors, such as `retrieval_query`.
+            timeout: Seconds for the call.
+        """
+        request = EmbedRequest(
+            model=model, provider=provider, texts=texts, dimensions=dimensions, task_type=task_type
+        )
+        return await self._calls.unary("Embed", self._embeddings.Embed, request, timeout)
 
     def stream(self, request: Request, *, timeout: float | None = None) -> AsyncCompletionStream:
         """Calls a model once and returns its answer as a stream."""

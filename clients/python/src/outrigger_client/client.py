@@ -37,6 +37,8 @@ from outrigger_client.v1.catalog_service_pb2 import (
     ModelInfo,
 )
 from outrigger_client.v1.catalog_service_pb2_grpc import CatalogServiceStub
+from outrigger_client.v1.embedding_service_pb2 import EmbedRequest, EmbedResponse
+from outrigger_client.v1.embedding_service_pb2_grpc import EmbeddingServiceStub
 from outrigger_client.v1.error_pb2 import ErrorKind
 from outrigger_client.v1.generation_pb2 import GenerationOptions
 from outrigger_client.v1.generation_service_pb2 import (
@@ -46,6 +48,7 @@ from outrigger_client.v1.generation_service_pb2 import (
     StreamObjectRequest,
 )
 from outrigger_client.v1.generation_service_pb2_grpc import GenerationServiceStub
+from outrigger_client.v1.inference_service_pb2 import CountTokensResponse
 from outrigger_client.v1.inference_service_pb2_grpc import InferenceServiceStub
 from outrigger_client.v1.request_pb2 import Request
 from outrigger_client.v1.response_pb2 import Response
@@ -97,6 +100,7 @@ class Client:
         self._inference = InferenceServiceStub(self._channel)
         self._generation = GenerationServiceStub(self._channel)
         self._catalog = CatalogServiceStub(self._channel)
+        self._embeddings = EmbeddingServiceStub(self._channel)
         self._max_concurrent_tools = max_concurrent_tools
 
     def __enter__(self) -> Self:
@@ -152,6 +156,35 @@ class Client:
     def complete(self, request: Request, *, timeout: float | None = None) -> Response:
         """Calls a model once and returns its whole answer."""
         return self._calls.unary("Complete", self._inference.Complete, request, timeout)
+
+    def count_tokens(self, request: Request, *, timeout: float | None = None) -> CountTokensResponse:
+        """Counts the tokens of a request's input, as its provider does; an estimate if that counts none."""
+        return self._calls.unary("CountTokens", self._inference.CountTokens, request, timeout)
+
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        model: str,
+        provider: str = "",
+        dimensions: int | None = None,
+        task_type: str = "",
+        timeout: float | None = None,
+    ) -> EmbedResponse:
+        """Embeds texts. Raises InvalidRequestError if the provider has no embeddings.
+
+        Args:
+            texts: The texts, none of them empty.
+            model: The provider's own id of the model.
+            provider: Name of its provider. By default as for other calls.
+            dimensions: Number of dimensions of each vector. By default that of the model.
+            task_type: Use of the vectors, such as `retrieval_query`.
+            timeout: Seconds for the call.
+        """
+        request = EmbedRequest(
+            model=model, provider=provider, texts=texts, dimensions=dimensions, task_type=task_type
+        )
+        return self._calls.unary("Embed", self._embeddings.Embed, request, timeout)
 
     def stream(self, request: Request, *, timeout: float | None = None) -> CompletionStream:
         """Calls a model once and returns its answer as a stream."""

@@ -3,6 +3,10 @@ package io.github.outriggerinference;
 import io.github.outriggerinference.errors.NotFoundException;
 import io.github.outriggerinference.v1.Capability;
 import io.github.outriggerinference.v1.CatalogServiceGrpc;
+import io.github.outriggerinference.v1.CountTokensResponse;
+import io.github.outriggerinference.v1.EmbedRequest;
+import io.github.outriggerinference.v1.EmbedResponse;
+import io.github.outriggerinference.v1.EmbeddingServiceGrpc;
 import io.github.outriggerinference.v1.GenerateObjectRequest;
 import io.github.outriggerinference.v1.GenerateRequest;
 import io.github.outriggerinference.v1.GenerateResponse;
@@ -103,6 +107,29 @@ public final class OutriggerClient implements AutoCloseable {
   public CompletableFuture<Response> completeAsync(Request request, @Nullable Duration deadline) {
     return calls.unaryAsync(
         InferenceServiceGrpc.getCompleteMethod(), request, Optional.ofNullable(deadline));
+  }
+
+  /**
+   * Counts the tokens of a request's input, as its provider does; an estimate if the provider counts
+   * none.
+   */
+  public CountTokensResponse countTokens(Request request) {
+    return calls.unary(InferenceServiceGrpc.getCountTokensMethod(), request, Optional.empty());
+  }
+
+  /** Embeds texts. */
+  public EmbedResponse embed(EmbedRequest request) {
+    return embed(request, null);
+  }
+
+  /**
+   * Embeds texts.
+   *
+   * @param deadline how long the call may take; null for no limit of this call's own
+   */
+  public EmbedResponse embed(EmbedRequest request, @Nullable Duration deadline) {
+    return calls.unary(
+        EmbeddingServiceGrpc.getEmbedMethod(), request, Optional.ofNullable(deadline));
   }
 
   /** Calls a model once, and returns the events as they arrive. */

@@ -5,11 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.outriggerinference.errors.InvalidRequestException;
 import io.github.outriggerinference.errors.NetworkException;
 import io.github.outriggerinference.errors.NotFoundException;
 import io.github.outriggerinference.errors.OutriggerException;
 import io.github.outriggerinference.v1.Capability;
+import io.github.outriggerinference.v1.CountTokensResponse;
 import io.github.outriggerinference.v1.CreateRunRequest;
+import io.github.outriggerinference.v1.EmbedRequest;
+import io.github.outriggerinference.v1.EmbedResponse;
 import io.github.outriggerinference.v1.ListRunsRequest;
 import io.github.outriggerinference.v1.ModelInfo;
 import io.github.outriggerinference.v1.Request;
@@ -190,6 +194,32 @@ class RunsTest {
       List<String> ids = client.runs().list(request).map(Run::getId).toList();
       assertEquals(2, ids.size());
       assertEquals(first.getId(), ids.get(1));
+    }
+  }
+
+  @Test
+  @EnabledIfEnvironmentVariable(named = "OUTRIGGER_ADDRESS", matches = ".+")
+  void embedsTextsAndCountsTokens() {
+    try (OutriggerClient client = OutriggerClient.connect()) {
+      EmbedRequest request =
+          EmbedRequest.newBuilder()
+              .setModel("sim-text")
+              .addTexts("a")
+              .addTexts("b")
+              .setDimensions(8)
+              .build();
+      EmbedResponse embedded = client.embed(request);
+      assertEquals(2, embedded.getEmbeddingsCount());
+      assertEquals(8, embedded.getEmbeddings(1).getValuesCount());
+      CountTokensResponse count =
+          client.countTokens(
+              Request.newBuilder()
+                  .setModel("sim-text")
+                  .addMessages(Messages.user("Hello"))
+                  .build());
+      assertTrue(count.getInputTokens() > 0 && !count.getEstimated());
+      EmbedRequest foreign = request.toBuilder().setProvider("anthropic").build();
+      assertThrows(InvalidRequestException.class, () -> client.embed(foreign));
     }
   }
 
