@@ -5,6 +5,8 @@
  * all that are ready.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
+import { toMessageEncoder } from "../src/core/message-encoder.ts";
+import { ByteSink } from "../src/core/scalar-formats.ts";
 import { Role } from "../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason as Reason } from "../src/gen/outrigger/v1/response_pb.ts";
 import {
@@ -12,8 +14,6 @@ import {
   type StreamEvent,
   StreamEventSchema,
 } from "../src/gen/outrigger/v1/stream_event_pb.ts";
-import { toMessageEncoder } from "../src/server/rpc/grpc/message-encoder.ts";
-import { ByteSink } from "../src/server/rpc/grpc/scalar-formats.ts";
 
 const ROUNDS = 1_000;
 

@@ -72,7 +72,8 @@ export class Bodies {
 
   /** Without the steps, which have bodies of their own. */
   writeRun(run: Run): Uint8Array {
-    return this.#codec.write(RunSchema, { ...run, steps: [] }, `run ${run.id}`);
+    const plain = run.steps.length === 0 ? run : { ...run, steps: [] };
+    return this.#codec.write(RunSchema, plain, `run ${run.id}`);
   }
 
   /** The run of a row. Columns that change without the body take precedence. */

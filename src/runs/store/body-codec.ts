@@ -1,8 +1,10 @@
 import { createCipheriv, createDecipheriv, hash, randomFillSync } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { ConfigurationError, InternalError, InvalidRequestError } from "../../core/errors.ts";
+import { toDelimitedEncoder, toMessageEncoder } from "../../core/message-encoder.ts";
+import { ByteSink, writeRaw } from "../../core/scalar-formats.ts";
 import { type RunEvent, RunEventSchema } from "../../gen/outrigger/v1/run_pb.ts";
 
 /** Options of a BodyCodec. */
@@ -21,6 +23,17 @@ const MAX_COMPRESSED_BYTES = 1024 * 1024;
 
 /** Length of the id of a key, in bytes. */
 const KEY_ID_BYTES = 8;
+
+// Shared by all bodies: no other code runs between the start of a body and its end.
+const sink = new ByteSink();
+
+const encodeEvent = toDelimitedEncoder(RunEventSchema);
+
+/** Begins a body that is not compressed. */
+function startBody(): void {
+  sink.start();
+  writeRaw(PLAIN, sink);
+}
 
 const IS_COMPRESSED = 1;
 const IS_ENCRYPTED = 2;
@@ -60,7 +73,9 @@ export class BodyCodec {
     message: MessageShape<Schema>,
     place: string,
   ): Uint8Array {
-    return this.encode(toBinary(schema, message), place);
+    startBody();
+    toMessageEncoder(schema)(message, sink);
+    return this.#pack(sink.take(), place);
   }
 
   /** @throws InternalError if the body cannot be read. */
@@ -70,9 +85,9 @@ export class BodyCodec {
 
   /** The body of several events: each after its length, as a varint. */
   writeEvents(events: readonly RunEvent[], place: string): Uint8Array {
-    const writer = new BinaryWriter().raw(PLAIN);
-    for (const event of events) writer.bytes(toBinary(RunEventSchema, event));
-    return this.#pack(writer.finish(), place);
+    startBody();
+    for (const event of events) encodeEvent(event, sink);
+    return this.#pack(sink.take(), place);
   }
 
   readEvents(body: Uint8Array, place: string): RunEvent[] {

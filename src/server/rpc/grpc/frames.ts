@@ -6,11 +6,11 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { MessageEncoder } from "../../../core/message-encoder.ts";
+import { ByteSink } from "../../../core/scalar-formats.ts";
 import { GrowingBuffer } from "../../requests/growing-buffer.ts";
 import { tooLarge } from "../../requests/refusals.ts";
 import type { RequestShare } from "../../requests/request-memory.ts";
-import type { MessageEncoder } from "./message-encoder.ts";
-import { ByteSink } from "./scalar-formats.ts";
 
 /** A message on the wire. */
 export interface Frame {

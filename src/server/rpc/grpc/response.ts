@@ -8,6 +8,7 @@ import {
 import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { toBatches } from "../../../core/batches.ts";
+import type { MessageEncoder } from "../../../core/message-encoder.ts";
 import type { CallContext } from "../../calls/call-context.ts";
 import {
   FlushedResponse,
@@ -18,7 +19,6 @@ import {
 import { hasSentLastFrame } from "../../internals/node-http.ts";
 import { toTrailers } from "../../status/trailers.ts";
 import { encodeFrame, encodeFrames } from "./frames.ts";
-import type { MessageEncoder } from "./message-encoder.ts";
 import { ACCEPTED_ENCODINGS } from "./request-headers.ts";
 
 /** Options for writing the messages of a response. */

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http2";
+import { toMessageEncoder } from "../../../core/message-encoder.ts";
 import { readTraceContext } from "../../../core/trace-context.ts";
 import { type AccessControl, openAdmission } from "../../access/access-control.ts";
 import type { StreamHandler } from "../../base/http-types.ts";
@@ -10,7 +11,6 @@ import { getRequestId, REQUEST_ID_HEADER } from "../../telemetry/call-ids.ts";
 import type { CallObserver } from "../../telemetry/call-observer.ts";
 import { CallRecorder } from "../../telemetry/call-recorder.ts";
 import { type GrpcMethod, serveExchange } from "./exchange.ts";
-import { toMessageEncoder } from "./message-encoder.ts";
 
 /** The parts of a gRPC transport. */
 export interface GrpcTransportOptions {

@@ -2,12 +2,12 @@ import type { OutgoingHttpHeaders } from "node:http2";
 import type { JsonReadOptions, JsonWriteOptions, Message } from "@bufbuild/protobuf";
 import type { ConnectError, MethodImplSpec } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
+import type { MessageEncoder } from "../../../core/message-encoder.ts";
 import type { UnsentResponses } from "../../http/flushed-response.ts";
 import type { Codec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
 import type { RequestShare } from "../../requests/request-memory.ts";
 import type { Metadata } from "../../status/metadata.ts";
-import type { MessageEncoder } from "../grpc/message-encoder.ts";
 import type { RequestOptions } from "../grpc/request.ts";
 
 /** A method with a streamed response. */

@@ -2,13 +2,13 @@ import { type DescMessage, type JsonWriteOptions, toJsonString } from "@bufbuild
 import { createMethodUrl } from "@connectrpc/connect/protocol";
 import { parseContentType as parseConnectType } from "@connectrpc/connect/protocol-connect";
 import { parseContentType as parseGrpcWebType } from "@connectrpc/connect/protocol-grpc-web";
+import { type MessageEncoder, toMessageEncoder } from "../../../core/message-encoder.ts";
+import type { ByteSink } from "../../../core/scalar-formats.ts";
 import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
 import type { Service } from "../../calls/service.ts";
 import { binaryCodec, jsonCodec } from "../../requests/codec.ts";
 import type { TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
-import { type MessageEncoder, toMessageEncoder } from "../grpc/message-encoder.ts";
-import type { ByteSink } from "../grpc/scalar-formats.ts";
 import { connectProtocol } from "./connect-protocol.ts";
 import { linesProtocol } from "./event-lines.ts";
 import { serveStream } from "./exchange.ts";

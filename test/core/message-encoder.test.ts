@@ -8,17 +8,18 @@ import {
   type MessageInitShape,
   toBinary,
 } from "@bufbuild/protobuf";
+import { sizeDelimitedEncode } from "@bufbuild/protobuf/wire";
 import * as wellKnown from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type InferenceError, InferenceErrorSchema } from "../../../../src/gen/outrigger/v1/error_pb.ts";
-import { StreamEventSchema, TextDeltaSchema } from "../../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { toMessageEncoder } from "../../../../src/server/rpc/grpc/message-encoder.ts";
-import { ByteSink, SLAB_BYTES } from "../../../../src/server/rpc/grpc/scalar-formats.ts";
+import { toDelimitedEncoder, toMessageEncoder } from "../../src/core/message-encoder.ts";
+import { ByteSink, SLAB_BYTES } from "../../src/core/scalar-formats.ts";
+import { type InferenceError, InferenceErrorSchema } from "../../src/gen/outrigger/v1/error_pb.ts";
+import { StreamEventSchema, TextDeltaSchema } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { arbitraryMessage } from "./support/arbitrary-message.ts";
 import { everyKind, kindsType } from "./support/every-kind.ts";
 
-const generated = fileURLToPath(new URL("../../../../src/gen", import.meta.url));
+const generated = fileURLToPath(new URL("../../src/gen", import.meta.url));
 
 function typesIn(module: object): DescMessage[] {
   return Object.values(module).filter((value): value is DescMessage => value?.kind === "message");
@@ -329,5 +330,18 @@ describe("toMessageEncoder() for a value that does not fit its type", () => {
         expect(toOutcome(() => encode(mapped, message))).toBe(toOutcome(() => toBinary(mapped, message)));
       }
     }
+  });
+});
+
+describe("toDelimitedEncoder()", () => {
+  it("writes the bytes of protobuf's delimited messages, of any length, one after the other", () => {
+    const encode = toDelimitedEncoder(TextDeltaSchema);
+    const lengths = [0, 1, 120, 130, 16_300, 16_400, 5, 2_100_000, 3];
+    const messages = lengths.map((length) => create(TextDeltaSchema, { delta: "x".repeat(length) }));
+    const sink = new ByteSink();
+    sink.start();
+    for (const message of messages) encode(message, sink);
+    const written = messages.map((message) => sizeDelimitedEncode(TextDeltaSchema, message));
+    expect(sink.take().equals(Buffer.concat(written))).toBe(true);
   });
 });

@@ -63,6 +63,14 @@ export function toMessageEncoder(desc: DescMessage): MessageEncoder {
   return encode;
 }
 
+/**
+ * Returns an encoder that writes each message after its length, as a varint. After an error the chunk of the sink is to
+ * be discarded.
+ */
+export function toDelimitedEncoder(desc: DescMessage): MessageEncoder {
+  return measured((message, sink) => toMessageEncoder(desc)(message as Message, sink)) as MessageEncoder;
+}
+
 function createMessageWriter(desc: DescMessage): ValueWriter {
   const known = messageWriters.get(desc);
   if (known !== undefined) return known;
@@ -274,18 +282,25 @@ function group(fieldNumber: number, write: ValueWriter): ValueWriter {
   };
 }
 
-/**
- * Creates a writer of content after its tag and its length in bytes. It reserves as many bytes for the length as the
- * previous value of the field needed, since the values of a field mostly have similar sizes. If that is wrong, the
- * content is moved.
- */
+/** Creates a writer of content after its tag and its length in bytes. */
 function delimited(fieldNumber: number, write: ValueWriter): ValueWriter {
   const tag = makeTag(fieldNumber, WireType.LengthDelimited);
+  const writeMeasured = measured(write);
+  return (value, sink) => {
+    writeTag(tag, sink);
+    writeMeasured(value, sink);
+  };
+}
+
+/**
+ * Creates a writer of content after its length in bytes. It reserves as many bytes for the length as the previous value
+ * needed, since the values of a field mostly have similar sizes. If that is wrong, the content is moved.
+ */
+function measured(write: ValueWriter): ValueWriter {
   let usual = 1;
   return (value, sink) => {
     const reserved = usual;
-    sink.reserve(2 * MAX_VARINT_BYTES);
-    putVarint(tag, sink);
+    sink.reserve(MAX_VARINT_BYTES);
     sink.position += reserved;
     const before = sink.length;
     write(value, sink);

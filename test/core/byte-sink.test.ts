@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ByteSink, SLAB_BYTES } from "../../../../src/server/rpc/grpc/scalar-formats.ts";
+import { ByteSink, SLAB_BYTES } from "../../src/core/scalar-formats.ts";
 
 /** Writes a run of one byte, as an encoder does. */
 function write(sink: ByteSink, length: number, byte = 1): Buffer {
