@@ -1,7 +1,7 @@
 /**
- * The data that a provider needs back, in the `thoughtSignature` of the part that it belongs to. Clients of Gemini return
- * signatures unchanged. A model of Gemini gets the fields that it wrote; for models of other providers the signature is
- * the state of their part, in base64 as in the API, since some clients decode it.
+ * The data that a provider needs back, in the `thoughtSignature` of the part that it belongs to. Clients of Gemini
+ * return signatures unchanged. A model of Gemini gets the fields that it wrote; for models of other providers the
+ * signature is the state of their part, in base64 as in the API, since some clients decode it.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";

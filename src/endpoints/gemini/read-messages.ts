@@ -1,7 +1,7 @@
 /**
- * `systemInstruction` and `contents` of the Gemini API -> messages of the contract. Contents of the model that follow each
- * other are one message, since clients return each event of a stream as a content. Results of functions become separate
- * messages.
+ * `systemInstruction` and `contents` of the Gemini API -> messages of the contract. Contents of the model that follow
+ * each other are one message, since clients return each event of a stream as a content. Results of functions become
+ * separate messages.
  */
 import { create } from "@bufbuild/protobuf";
 import {

@@ -1,32 +1,36 @@
-/** `POST /v1/responses/input_tokens`: estimates the number of input tokens of a request. */
+/** `POST /v1/responses/input_tokens`: the number of input tokens of a request. */
 import { create } from "@bufbuild/protobuf";
-import { estimateUsage } from "../../client/estimate-usage.ts";
 import { systemMessage } from "../../core/message.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
-import type { EndpointResponse } from "../../http/endpoint.ts";
+import { countTokens as countWithClient } from "../../generation/loop/model-calls.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import { type HistorySource, readHistory } from "./read-history.ts";
 import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
 
 /** Marks the count as an estimate. */
-const ESTIMATE_HEADER = "outrigger-estimate";
+const ESTIMATE = { "outrigger-estimate": "true" };
 
-/** The parts that counting needs. */
+/** The parts that reading a request with its conversation needs. */
 export interface TokenCounting extends Omit<RequestReading, "engine"> {
   readonly engine: HistorySource & RequestReading["engine"];
 }
 
 /**
- * Counts the tokens of a request's input, with the conversation that it continues. The count is marked as an estimate:
- * providers count differently, and most report counts only with a response.
+ * Counts the tokens of a request's input, with the conversation that it continues: as the provider does, else by an
+ * estimate, which a header marks.
  */
-export async function countTokens(body: Uint8Array, counting: TokenCounting): Promise<EndpointResponse> {
+export async function countTokens(
+  body: Uint8Array,
+  counting: TokenCounting & Pick<EndpointRequest, "client" | "signal">,
+): Promise<EndpointResponse> {
+  const { engine, owner, client, signal } = counting;
   const read = await readRequest(body, counting);
-  const history = await readHistory(counting.engine, counting.owner, read.input.request);
-  const { inputTokens } = estimateUsage(toRequest(read, history));
+  const history = await readHistory(engine, owner, read.input.request);
+  const { inputTokens, estimated } = await countWithClient(client, toRequest(read, history), { signal });
   const response = jsonResponse({ object: "response.input_tokens", input_tokens: inputTokens });
-  return { ...response, headers: { ...response.headers, [ESTIMATE_HEADER]: "true" } };
+  return { ...response, headers: { ...response.headers, ...(estimated ? ESTIMATE : {}) } };
 }
 
 function toRequest({ input }: ReadRequest, history: readonly Message[]): Request {

@@ -56,7 +56,8 @@ export function inputRoutes(parts: InputRouteParts): RouteDefinition[] {
     {
       method: "POST",
       path: "/v1/responses/input_tokens",
-      serve: async ({ readBody, caller }) => countTokens(await readBody(), { ...parts, owner: caller.name }),
+      serve: async ({ readBody, caller, client, signal }) =>
+        countTokens(await readBody(), { ...parts, owner: caller.name, client, signal }),
     },
     {
       method: "POST",
