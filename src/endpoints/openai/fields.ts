@@ -46,13 +46,22 @@ export function parseBody(body: Uint8Array): Fields {
   const value = parse(text);
   if (!isObject(value))
     throw mistake("", "invalid_type", `expected a JSON object as the body, found ${getKind(value)}`);
-  if (isDeeper(value, MAX_JSON_LEVELS))
+  return toFields(value, () => text);
+}
+
+/**
+ * Returns the fields of a body that was parsed.
+ * @param text Returns its text. It may have further members.
+ * @throws InvalidRequestError if it nests too deep.
+ */
+export function toFields(body: JsonObject, text: () => string): Fields {
+  if (isDeeper(body, MAX_JSON_LEVELS))
     throw mistake(
       "",
       "invalid_value",
       `expected at most ${MAX_JSON_LEVELS} levels of JSON in the body, found more`,
     );
-  return new Fields(value, "", () => text);
+  return new Fields(body, "", text);
 }
 
 function decode(body: Uint8Array): string {

@@ -20,7 +20,7 @@ import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts
 import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
 import type { RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
-import { type Fields, mistake, parseBody } from "../openai/fields.ts";
+import { Fields, mistake, parseBody } from "../openai/fields.ts";
 import { toRunId, toThreadId } from "../openai/ids.ts";
 import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
 import { readMetadata } from "../openai/read-metadata.ts";
@@ -90,11 +90,12 @@ export interface StreamOptions {
 
 /**
  * Reads a request.
+ * @param body Its bytes, or its fields if they are parsed.
  * @throws InvalidRequestError that names the first invalid field; NotFoundError if a reference does not exist.
  */
-export async function readRequest(body: Uint8Array, reading: RequestReading): Promise<ReadRequest> {
-  const fields = parseBody(body);
-  const turn = yieldTurnAfter(body.byteLength);
+export async function readRequest(body: Uint8Array | Fields, reading: RequestReading): Promise<ReadRequest> {
+  const fields = body instanceof Fields ? body : parseBody(body);
+  const turn = body instanceof Fields ? undefined : yieldTurnAfter(body.byteLength);
   if (turn !== undefined) await turn;
   const state = readState(fields, reading.allowsUnstoredContinuation === true);
   await reading.engine.checkRoom(reading.owner, state);

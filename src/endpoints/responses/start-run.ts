@@ -22,6 +22,7 @@ import {
 import type { EndpointRequest } from "../../http/endpoint.ts";
 import type { RunEngine, StartedRun } from "../../runs/engine.ts";
 import { createRunId } from "../../runs/messages.ts";
+import type { Fields } from "../openai/fields.ts";
 import { toConversationId, toResponseId } from "../openai/ids.ts";
 import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
@@ -45,11 +46,11 @@ export interface StartOptions {
 
 /**
  * Reads a request and starts its run.
- * @param body The body of `POST /v1/responses`.
+ * @param body The body of `POST /v1/responses`, or its fields if they are parsed.
  * @throws SDKError with the paths of the body.
  */
 export async function startRun(
-  body: Uint8Array,
+  body: Uint8Array | Fields,
   { engine, models, allowsUnstoredContinuation, recentAnswers }: ResponsesParts,
   request: EndpointRequest,
   { continuedId, generates = true, isStreamed }: StartOptions = {},

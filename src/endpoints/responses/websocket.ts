@@ -8,7 +8,7 @@ import { yieldTurnAfter } from "../../core/loop-turns.ts";
 import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../http/endpoint.ts";
 import { type JsonObject, type JsonValue, without } from "../../kit/json/json.ts";
 import { getStatus, toErrorObject } from "../openai/errors.ts";
-import { mistake, parseBody, quote } from "../openai/fields.ts";
+import { mistake, parseBody, quote, toFields } from "../openai/fields.ts";
 import { previousNotFound } from "../openai/not-found.ts";
 import { MessageSink } from "./event-output.ts";
 import { LaneQueue } from "./lane-queue.ts";
@@ -62,6 +62,8 @@ interface ExchangeOptions {
 /** A message that was read. */
 interface SocketRequest {
   readonly body: JsonObject;
+  /** Returns the text of the message. */
+  readonly text: () => string;
   readonly lane: LatestResponse;
   readonly generates: boolean;
 }
@@ -127,7 +129,7 @@ class Exchange {
       this.#previousId = message.string("previous_response_id");
       const generates = message.boolean("generate") ?? true;
       const body = without(message.value, ...SOCKET_MEMBERS);
-      return { body, lane: this.#lanes.open(this.#lane), generates };
+      return { body, text: message.text, lane: this.#lanes.open(this.#lane), generates };
     } catch (thrown) {
       return toSdkError(thrown);
     }
@@ -136,21 +138,26 @@ class Exchange {
   /**
    * Returns the body of a request, with the conversation that it continues. Only its connection knows a response that
    * is not stored.
+   * @param reserve Takes memory for the conversation.
    */
-  #expand(body: JsonObject): JsonObject {
+  #expand(body: JsonObject, reserve: (bytes: number) => void): JsonObject {
     const { previous_response_id: previous, store } = body;
     const isUnknown = store === false && typeof previous === "string" && !this.#lanes.has(previous);
     if (isUnknown && this.#parts.allowsUnstoredContinuation !== true) throw previousNotFound(previous);
-    return this.#lanes.expand(body, (bytes) => this.#message.reserve(bytes));
+    return this.#lanes.expand(body, reserve);
   }
 
-  async #run({ body: read, lane, generates }: SocketRequest): Promise<void> {
-    const body = this.#expand(read);
-    if (body !== read) this.#toMessagePath = createPathMap(read.input, body.input);
-    const text = JSON.stringify(body);
-    const turn = yieldTurnAfter(text.length);
+  async #run({ body: read, text: getText, lane, generates }: SocketRequest): Promise<void> {
+    let bytes = this.#message.content.byteLength;
+    const body = this.#expand(read, (more) => {
+      this.#message.reserve(more);
+      bytes += more;
+    });
+    const isExpanded = body !== read;
+    if (isExpanded) this.#toMessagePath = createPathMap(read.input, body.input);
+    const turn = yieldTurnAfter(bytes);
     if (turn !== undefined) await turn;
-    const bytes = Buffer.from(text);
+    const fields = toFields(body, isExpanded ? once(() => JSON.stringify(body)) : getText);
     const isContinued =
       typeof this.#previousId === "string" && body.previous_response_id !== this.#previousId;
     const continuedId = isContinued ? this.#previousId : undefined;
@@ -159,7 +166,7 @@ class Exchange {
       isStreamed: true,
       ...(typeof continuedId === "string" && { continuedId }),
     };
-    const { read: prepared, started } = await startRun(bytes, this.#parts, this.#request, options);
+    const { read: prepared, started } = await startRun(fields, this.#parts, this.#request, options);
     const sink = new MessageSink();
     const pads = prepared.streamOptions.includeObfuscation === true;
     const writer = ResponseEvents.create(started.run, sink, { startingAfter: -1, pads }, prepared.settings);
@@ -171,7 +178,7 @@ class Exchange {
     writer.end();
     last = (await this.#sendAll(sink.take())) ?? last;
     if (writer.failure !== undefined) this.#lanes.forget(this.#previousId);
-    if (body.store === false || !generates) lane.replace(body, bytes.byteLength, last);
+    if (body.store === false || !generates) lane.replace(body, bytes, last);
     else lane.forget();
     if (writer.failure !== undefined) this.#request.noteFailure(writer.failure);
   }
@@ -187,6 +194,15 @@ class Exchange {
     const suffix = lane === undefined ? "" : `,"stream_id":${JSON.stringify(lane)}`;
     return this.#socket.send(`${message.slice(0, -1)}${suffix}}`);
   }
+}
+
+/** Returns a function that makes a text when it is first asked for it. */
+function once(make: () => string): () => string {
+  let text: string | undefined;
+  return () => {
+    text ??= make();
+    return text;
+  };
 }
 
 /** Returns a function that converts the paths of a request, to which the earlier items were added, to the message's. */

@@ -1,6 +1,7 @@
 import { create, toJson } from "@bufbuild/protobuf";
 import type { ResponseCreateParams, Tool } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
+import { toFields } from "../../../src/endpoints/openai/fields.ts";
 import { encodeOtherParts } from "../../../src/endpoints/responses/provider-state.ts";
 import { defaultSettings, getOrigin, getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -656,5 +657,21 @@ describe("a body that is wrong", () => {
     const { input } = await read(body);
     expect(input.request.store).toBe(true);
     expect(({} as Record<string, unknown>).store).toBeUndefined();
+  });
+});
+
+describe("A body that was parsed before", () => {
+  it("is read with the spelling of its text, which may have further members", async () => {
+    const schema = '{"type":"object","properties":{"2":{"minimum":1.0},"1":{"maximum":1e2}}}';
+    const tools = `[{"type":"function","name":"f","parameters":${schema}}]`;
+    const text = `{"type":"response.create","model":"gpt-5.2","input":"hi","tools":${tools}}`;
+    const { type: _, ...body } = JSON.parse(text);
+    const { input } = await read(toFields(body, () => text));
+    expect(input.request.options?.request?.tools[0]?.tool.value).toMatchObject({ parametersJson: schema });
+  });
+
+  it("must not nest too deep", () => {
+    const input = JSON.parse("[".repeat(256) + "]".repeat(256));
+    expect(() => toFields({ input }, () => "")).toThrow("expected at most 256 levels of JSON in the body");
   });
 });

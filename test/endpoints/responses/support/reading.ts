@@ -1,4 +1,5 @@
 import { NotFoundError } from "../../../../src/core/errors.ts";
+import { Fields } from "../../../../src/endpoints/openai/fields.ts";
 import { type ReadRequest, readRequest } from "../../../../src/endpoints/responses/read-request.ts";
 import type { RunWithOrigin } from "../../../../src/runs/engine.ts";
 import { getFirstCallId } from "../../../../src/runs/store/bodies.ts";
@@ -24,11 +25,11 @@ export interface Kept {
 
 /** Reads a body. A text is read as it is. */
 export function read(
-  body: object | string | Uint8Array,
+  body: object | string | Uint8Array | Fields,
   { runs = [], messages = [] }: Kept = {},
 ): Promise<ReadRequest> {
-  const bytes =
-    body instanceof Uint8Array ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  const isRead = body instanceof Uint8Array || body instanceof Fields;
+  const bytes = isRead ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   return readRequest(bytes, {
     models: directory,
     owner: "key",
