@@ -7,11 +7,13 @@ import {
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
-import type { ModelDirectory } from "../models/model-directory.ts";
+import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { mistake, quote } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import type { ReadRequest } from "../stateless/answer-request.ts";
+import { type ReadForm, readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
+import type { RelayedHeaders } from "../stateless/relayed-call.ts";
 import { toBodyPath } from "../stateless/request-paths.ts";
 import { ProtoFields } from "./fields.ts";
 import { ENUM_TYPE, readProviderSettings } from "./provider-settings.ts";
@@ -32,7 +34,12 @@ export interface RequestReading {
   /** The model in the path. */
   readonly model: string;
   readonly isStreamed: boolean;
+  /** Whether a provider that speaks this API may get the body unchanged. Default false: it is counted only. */
+  readonly mayRelay?: boolean;
 }
+
+/** Headers of the API. Clients need none of them. */
+const HEADERS: RelayedHeaders = { request: [], answer: [] };
 
 /** Longest name of a model. */
 const MAX_MODEL_CHARS = 512;
@@ -54,7 +61,10 @@ export function readCountRequest(
   return readFields(fields.object("generateContentRequest") ?? fields, { ...reading, isStreamed: false });
 }
 
-function readFields(fields: ProtoFields, { models, model, isStreamed }: RequestReading): ReadGeminiRequest {
+function readFields(
+  fields: ProtoFields,
+  { models, model, isStreamed, mayRelay = false }: RequestReading,
+): ReadGeminiRequest {
   if (model.length > MAX_MODEL_CHARS)
     throw mistake(
       "model",
@@ -64,6 +74,20 @@ function readFields(fields: ProtoFields, { models, model, isStreamed }: RequestR
   const target = models.resolve(model);
   const notes = new RequestNotes();
   const context = new ReadingContext(target, notes);
+  const read = () => readGeneration(fields, target, context);
+  return {
+    ...(mayRelay ? readForm({ api: "gemini", headers: HEADERS, fields, target, context }, read) : read()),
+    gemini: isGemini(context) ? target.served.provider : "",
+    isStreamed,
+    warnings: notes.warnings,
+  };
+}
+
+function readGeneration(
+  fields: ProtoFields,
+  target: ModelTarget,
+  context: ReadingContext,
+): Omit<ReadForm, "form"> {
   const read = readMessages(fields, context);
   const tools = readTools(fields, context);
   const config =
@@ -82,9 +106,6 @@ function readFields(fields: ProtoFields, { models, model, isStreamed }: RequestR
   const names = FIELDS.map(([name, path]) => [name, toPath(path, fields, config)] as const);
   return {
     request,
-    gemini: isGemini(context) ? target.served.provider : "",
-    isStreamed,
-    warnings: notes.warnings,
     toBodyPath: (field) => toBodyPath(field, { messages: read, tools: tools.paths, fields: names }),
   };
 }

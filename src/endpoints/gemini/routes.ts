@@ -40,8 +40,10 @@ async function generate(
   parts: StatelessParts,
 ): Promise<EndpointResponse> {
   checkContentType(request.headers["content-type"]);
-  const read = readRequest(await request.readBody(), { models: parts.models, model, isStreamed });
   const form = request.query.get("alt") === "sse" ? "events" : "list";
+  // The adapter streams events.
+  const mayRelay = !isStreamed || form === "events";
+  const read = readRequest(await request.readBody(), { models: parts.models, model, isStreamed, mayRelay });
   const format = {
     writeAnswer: (response: Response) => writeAnswer(response, read.gemini),
     createWriter: () => new GenerationWriter(read.gemini, form),

@@ -55,7 +55,9 @@ export function readRequest(
   const context = new ReadingContext(target, notes);
   const read = () => readFields(fields, target, context, { betas, isCount });
   return {
-    ...readForm({ api: "anthropic-messages", headers: HEADERS, fields, target, context }, read),
+    ...(isCount
+      ? read()
+      : readForm({ api: "anthropic-messages", headers: HEADERS, fields, target, context }, read)),
     anthropic: isAnthropic(context) ? target.served.provider : "",
     isStreamed: fields.boolean("stream") ?? false,
     warnings: notes.warnings,

@@ -11,7 +11,12 @@ export function writeSourceBody(
   changes: Readonly<Record<string, string>> = {},
 ): string {
   const changed = new Map([...members, ["model", JSON.stringify(model)], ...Object.entries(changes)]);
-  return `{${[...changed].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
+  return writeMembers(changed);
+}
+
+/** Writes an object. @param members Names, and values as JSON text. */
+export function writeMembers(members: Iterable<readonly [name: string, value: string]>): string {
+  return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
 }
 
 /** Whether the source form asks for a stream. A call that differs from it has to be translated. */

@@ -4,7 +4,7 @@ import { SseDecoder, type SseEvent } from "./sse.ts";
 
 /** Events that the caller did not ask for. */
 export interface HiddenEvents {
-  /** Texts in UTF-8: such an event has one of them. */
+  /** Texts in UTF-8. Such an event has at least one. */
   readonly markers: readonly string[];
   /** Whether an event with one of the texts is hidden. */
   isHidden(event: SseEvent): boolean;

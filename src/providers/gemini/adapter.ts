@@ -19,6 +19,7 @@ import { createEmbeddingProtocol } from "./embeddings.ts";
 import { toError } from "./error.ts";
 import { toMethodPath, toPath, toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
+import { createSourceProtocol } from "./source.ts";
 import { GeminiDecoder } from "./stream.ts";
 import { takesToolChoice } from "./tools.ts";
 
@@ -65,6 +66,7 @@ function createProtocol(
   const toBody = (request: Request, models: ProviderModels) =>
     toRequestBody(request, { provider, media: createRequestMedia(reader, maxMediaBytes), models });
   return {
+    source: createSourceProtocol((model, streaming) => toPath(apiVersion, model, streaming)),
     async toWire(request, streaming, models) {
       const path = toPath(apiVersion, request.model, streaming);
       const { body, warnings } = await toBody(request, models);

@@ -87,7 +87,8 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
     });
     expect(answer.text).toBe("Grüße 👋");
     expect(answer.modelVersion).toBe("sim-echo");
-    expect(answer.responseId).toMatch(/^inf_/);
+    // A provider that speaks this API chooses the id itself.
+    expect(answer.responseId).toMatch(column.name === "gemini" ? /^req_/ : /^inf_/);
     expect(answer.candidates?.[0]).toMatchObject({
       finishReason: "STOP",
       index: 0,
@@ -243,18 +244,22 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
     for (const status of [429, 500, 404]) {
       const error = await call(`sim-text:status=${status},retry_after=2`).catch((thrown) => thrown);
       expect(error).toBeInstanceOf(ApiError);
-      expect(error.status).toBe(status === 500 ? 502 : status);
+      expect(error.status).toBe(status === 500 && column.name !== "gemini" ? 502 : status);
     }
     const limited = await call("sim-text:status=429,retry_after=2").catch((thrown) => thrown);
+    const retry = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "2s" };
+    const info = {
+      "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+      reason: "RATE_LIMIT",
+      domain: "outrigger",
+    };
     expect(JSON.parse(limited.message)).toEqual({
       error: {
         code: 429,
         message: expect.any(String),
         status: "RESOURCE_EXHAUSTED",
-        details: [
-          { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "RATE_LIMIT", domain: "outrigger" },
-          { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "2s" },
-        ],
+        // A provider that speaks this API has details of its kind.
+        details: column.name === "gemini" ? expect.arrayContaining([retry]) : [info, retry],
       },
     });
   });

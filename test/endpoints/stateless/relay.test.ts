@@ -143,11 +143,11 @@ function getBody(provider: WireServer, index = -1): Body {
   return JSON.parse(provider.requests.at(index)?.text ?? "{}");
 }
 
-function streamOf(body: readonly (string | Uint8Array)[], isCut = false): WireAnswer {
+function toStream(body: readonly (string | Uint8Array)[], isCut = false): WireAnswer {
   return { body, headers: EVENT_TYPE, isCut };
 }
 
-/** The recordings whose answers are errors to every caller: of these, the caller gets the error alone. */
+/** The recordings whose answers are errors to every caller, who gets the error alone. */
 const NOT_RELAYED: readonly string[] = [
   // The provider refuses the key of the sidecar.
   "anthropic-messages/error-identity-auth-rejection-carries-identity.json",
@@ -175,7 +175,7 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
         const request = getRequest(recording);
         const sent = { ...(request ?? body), ...settings, model: getModel(api, request) };
         provider.answers = [
-          ending === ".sse" ? streamOf([bytes]) : { status, body: [bytes], headers: JSON_TYPE },
+          ending === ".sse" ? toStream([bytes]) : { status, body: [bytes], headers: JSON_TYPE },
         ];
         const answer = await post(sidecar, path, sent);
         const [, model] = sent.model.split("/");
@@ -198,13 +198,13 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     expect(provider.requests[0]?.text).toContain('"mood":[1.0, 12345678901234567890]');
     expect(provider.requests[0]?.text).toContain('"tint":1E2');
     expect(answer.headers.get("outrigger-warnings")).toBeNull();
-    provider.answers = [streamOf(stream)];
+    provider.answers = [toStream(stream)];
     expect((await post(sidecar, path, { ...body, ...streamed, stream: true })).text).toBe(stream.join(""));
-    // Every byte is a read of its own.
+    // Every byte is a separate read.
     const pieces = stream
       .slice(0, 3)
       .flatMap((event) => [...Buffer.from(event)].map((byte) => Buffer.of(byte)));
-    provider.answers = [streamOf([...pieces, stream.slice(3).join("")])];
+    provider.answers = [toStream([...pieces, stream.slice(3).join("")])];
     expect((await post(sidecar, path, { ...body, ...streamed, stream: true })).text).toBe(stream.join(""));
   });
 
@@ -244,7 +244,7 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);
     for (const isCut of [true, false]) {
-      provider.answers = [streamOf(cut(stream), isCut)];
+      provider.answers = [toStream(cut(stream), isCut)];
       const { text } = await post(sidecar, path, { ...body, ...streamed, stream: true });
       const whole = cut(stream)
         .filter((event) => /\n\r?\n$/.test(event))
@@ -260,7 +260,7 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     const sidecar = await start(provider);
     const failed = [...stream.slice(0, 4), failure];
     for (const pieces of [failed, [failed.join("")]]) {
-      provider.answers = [streamOf([...pieces, "data: late\n\n"])];
+      provider.answers = [toStream([...pieces, "data: late\n\n"])];
       const { text } = await post(sidecar, path, { ...body, ...streamed, stream: true });
       expect(text).toBe(failed.join(""));
     }
@@ -273,8 +273,8 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     const fallback = createFallback({ targets: [{ provider: target, model }] });
     const sidecar = await start(provider, { middleware: [fallback] });
     const first = stream.slice(0, 2).join("");
-    for (const failed of [streamOf([first + failure]), { status: 503, body: ["{}"], headers: JSON_TYPE }]) {
-      provider.answers = [failed, streamOf(stream)];
+    for (const failed of [toStream([first + failure]), { status: 503, body: ["{}"], headers: JSON_TYPE }]) {
+      provider.answers = [failed, toStream(stream)];
       const { text } = await post(sidecar, path, { ...body, ...streamed, stream: true });
       expect(text).toBe(stream.join(""));
     }
@@ -360,7 +360,7 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     expect([answer.status, answer.text]).toEqual([429, failed("(key)")]);
     expect(answer.headers.get("retry-after")).toBe("7");
     provider.answers = [
-      streamOf([...stream.slice(0, 4), `event: odd\ndata: {"a":"${escaped}"}\n\n`, ...stream.slice(4)]),
+      toStream([...stream.slice(0, 4), `event: odd\ndata: {"a":"${escaped}"}\n\n`, ...stream.slice(4)]),
     ];
     const streamedAnswer = await post(sidecar, path, { ...body, ...streamed, stream: true });
     expect(streamedAnswer.text).toContain('{"a":"(key)"}');
@@ -373,7 +373,7 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
   it("is counted like every other call", async () => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);
-    provider.answers = [streamOf(stream)];
+    provider.answers = [toStream(stream)];
     await post(sidecar, path, { ...body, stream: true });
     provider.answers = [{ body: [whole], headers: JSON_TYPE }];
     await post(sidecar, path, body);
@@ -428,7 +428,7 @@ describe("Headers", () => {
     const sidecar = await start(provider);
     const facts = { "x-ratelimit-remaining-requests": "7", "openai-processing-ms": "12" };
     const others = { "openai-organization": "org" };
-    provider.answers = [streamOf(CHAT.stream)].map((answer) => ({
+    provider.answers = [toStream(CHAT.stream)].map((answer) => ({
       ...answer,
       headers: { ...EVENT_TYPE, ...facts, ...others },
     }));
@@ -454,7 +454,7 @@ describe("A chat completion", () => {
   it("asks for the usage, and keeps the chunk with it from a caller who did not", async () => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);
-    provider.answers = [streamOf([CHAT.stream.join("")])];
+    provider.answers = [toStream([CHAT.stream.join("")])];
     const { text } = await post(sidecar, CHAT.path, {
       ...CHAT.body,
       stream: true,

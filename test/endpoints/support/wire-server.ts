@@ -15,6 +15,8 @@ export interface WireAnswer {
 
 /** A request that the provider got. */
 export interface WireRequest {
+  /** With its query. */
+  readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
@@ -34,7 +36,11 @@ export async function startWireServer(servers: ReturnType<typeof useTestServers>
   const listener = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    requests.push({ headers: request.headers, text: Buffer.concat(chunks).toString() });
+    requests.push({
+      path: request.url ?? "",
+      headers: request.headers,
+      text: Buffer.concat(chunks).toString(),
+    });
     const answer = provider.answers.length > 1 ? provider.answers.shift() : provider.answers[0];
     if (answer !== undefined) await send(answer, response);
   });
@@ -51,7 +57,7 @@ async function send(answer: WireAnswer, response: ServerResponse): Promise<void>
   const { status = 200, headers = {}, body, isCut = false } = answer;
   response.writeHead(status, headers);
   for (const [index, piece] of body.entries()) {
-    // Each piece is a read of its own.
+    // Each piece is a separate read.
     if (index > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     response.write(piece);
   }

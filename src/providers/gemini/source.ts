@@ -1,0 +1,31 @@
+/** Requests of callers who speak the Gemini API themselves. */
+import type { SourceProtocol } from "../../kit/adapter/http-adapter.ts";
+import { writeMembers } from "../../kit/adapter/source-body.ts";
+import { asObject, tryParseJson } from "../../kit/json/json.ts";
+import type { SseEvent } from "../../kit/stream/sse.ts";
+import type { StreamChunk } from "../../wire/gemini/stream.ts";
+
+/** @param toPath Returns the path of a model's method. */
+export function createSourceProtocol(toPath: (model: string, streaming: boolean) => string): SourceProtocol {
+  return {
+    api: "gemini",
+    toWire({ headers, restored, getMembers }, { model }, streaming) {
+      const source = getMembers();
+      // Models that think refuse to continue a tool loop without their signatures.
+      if (restored.hasReasoning || restored.hasCallState) return undefined;
+      if (EMPTY_TEXT.test(source.get("contents") ?? "")) return undefined;
+      // The path names the model.
+      const members = [...source].filter(([name]) => name !== "model");
+      const body = writeMembers(members);
+      return { path: toPath(model, streaming), headers, body, warnings: [], relay: { reportsFailure } };
+    },
+  };
+}
+
+/** Matches an empty text. The API refuses parts with it, although it ends streams with one, which some clients return. */
+const EMPTY_TEXT = /"text"\s*:\s*""/;
+
+/** Google's SDKs throw such an event. */
+function reportsFailure({ data }: SseEvent): boolean {
+  return asObject(asObject<StreamChunk>(tryParseJson(data))?.error) !== undefined;
+}
