@@ -14,7 +14,7 @@ import {
   objectsIn,
   parseObjectField,
   textIn,
-  tryParseJson,
+  tryReadJson,
 } from "../kit/json/json.ts";
 import {
   EMBEDDINGS_PATH,
@@ -62,9 +62,9 @@ function toBody({ model, texts, tokenSequences, dimensions }: EmbedRequest): Jso
 }
 
 function toAnswer(body: string, { texts, tokenSequences }: EmbedRequest): EmbeddingAnswer {
-  const answer = objectIn<EmbeddingResponse>(tryParseJson(body));
+  const answer = objectIn<EmbeddingResponse>(tryReadJson(body));
   const count = texts.length + tokenSequences.length;
-  const vectors = new Map<number, readonly number[]>();
+  const vectors = new Map<number, number[]>();
   for (const [position, { index, embedding }] of objectsIn<EmbeddingObject>(answer.data).entries()) {
     const vector = toVector(embedding);
     if (vector !== undefined) vectors.set(asCount(index) ?? position, vector);
@@ -77,26 +77,32 @@ function toAnswer(body: string, { texts, tokenSequences }: EmbedRequest): Embedd
   };
 }
 
-function toVector(embedding: Untrusted<EmbeddingObject>["embedding"]): readonly number[] | undefined {
+function toVector(embedding: Untrusted<EmbeddingObject>["embedding"]): number[] | undefined {
   const base64 = asString(embedding);
   if (base64 === undefined) return toNumbers(embedding);
   const bytes = Buffer.from(base64, "base64");
-  return Array.from({ length: Math.floor(bytes.byteLength / 4) }, (_, index) => bytes.readFloatLE(index * 4));
+  // A copy, since floats are read at addresses that are multiples of four.
+  const floats = new Uint8Array(bytes.subarray(0, bytes.byteLength - (bytes.byteLength % 4)));
+  const numbers = new Float32Array(floats.buffer);
+  const values = new Array<number>(numbers.length);
+  // Several times as fast as an iteration: a batch has millions of numbers.
+  for (let index = 0; index < numbers.length; index += 1) values[index] = numbers[index] ?? 0;
+  return values;
 }
 
 /** Returns a vector of an answer; undefined if it is none. */
-export function toNumbers(value: unknown): readonly number[] | undefined {
+export function toNumbers(value: unknown): number[] | undefined {
   const isVector = Array.isArray(value) && value.every((each) => typeof each === "number");
   return isVector ? value : undefined;
 }
 
 /** Checks that there is a vector for each input. @throws ServerError if there is not. */
 export function requireVectors(
-  vectors: readonly (readonly number[] | undefined)[],
+  vectors: readonly (number[] | undefined)[],
   count: number,
-): readonly (readonly number[])[] {
+): readonly number[][] {
   const found = vectors.filter((vector) => vector !== undefined && vector.length > 0);
-  if (found.length === count && vectors.length === count) return found as readonly (readonly number[])[];
+  if (found.length === count && vectors.length === count) return found as readonly number[][];
   throw new ServerError(`the provider's answer has ${found.length} vectors; expected ${count}`);
 }
 

@@ -54,9 +54,7 @@ function writeEmbeddings(
   };
 }
 
-/** Floats with 32 bits, little-endian. */
+/** Floats with 32 bits, little-endian, as in the memory of every machine that Node runs on. */
 function toBase64(values: readonly number[]): string {
-  const bytes = Buffer.alloc(values.length * 4);
-  for (const [index, value] of values.entries()) bytes.writeFloatLE(value, index * 4);
-  return bytes.toString("base64");
+  return Buffer.from(Float32Array.from(values).buffer).toString("base64");
 }

@@ -97,7 +97,8 @@ function toEmbedRequest(
   const texts = elements.map(readText);
   const all = elements.map((element) => readSettings(element, served));
   const [first] = all;
-  const other = all.findIndex((each) => JSON.stringify(each) !== JSON.stringify(first));
+  const wanted = JSON.stringify(first);
+  const other = all.findIndex((each) => JSON.stringify(each) !== wanted);
   if (other >= 0)
     throw mistake(
       elements[other]?.path ?? "",

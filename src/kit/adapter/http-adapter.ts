@@ -133,7 +133,7 @@ export interface EmbeddingProtocol {
 /** The content of an answer with embeddings. */
 export interface EmbeddingAnswer {
   /** In the order of the inputs. */
-  readonly vectors: readonly (readonly number[])[];
+  readonly vectors: readonly number[][];
   /** The model as the provider reports it; empty if it does not. */
   readonly model: string;
   readonly usage: Usage | undefined;
@@ -366,7 +366,7 @@ export class HttpAdapter implements ProviderAdapter {
   ): EmbedResponse {
     const cost = usage && this.modelsFor(options).costOf(usage, request.model);
     return create(EmbedResponseSchema, {
-      embeddings: vectors.map((values) => create(EmbeddingSchema, { values: [...values] })),
+      embeddings: vectors.map((values) => create(EmbeddingSchema, { values })),
       model: model || request.model,
       provider: this.name,
       inferenceId: getInferenceId(options),

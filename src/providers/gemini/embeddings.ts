@@ -2,7 +2,7 @@
 import { invalidField } from "../../core/errors.ts";
 import type { EmbedRequest } from "../../gen/outrigger/v1/embedding_service_pb.ts";
 import type { EmbeddingAnswer, EmbeddingProtocol } from "../../kit/adapter/http-adapter.ts";
-import { asJson, mergeObjects, objectIn, objectsIn, tryParseJson } from "../../kit/json/json.ts";
+import { asJson, mergeObjects, objectIn, objectsIn, tryReadJson } from "../../kit/json/json.ts";
 import {
   type BatchEmbedContentsResponse,
   type EmbedContentRequest,
@@ -47,7 +47,7 @@ function toRequest({ model, taskType, dimensions }: EmbedRequest, text: string):
 }
 
 function toAnswer(body: string, { texts }: EmbedRequest): EmbeddingAnswer {
-  const { embeddings, usageMetadata } = objectIn<BatchEmbedContentsResponse>(tryParseJson(body));
+  const { embeddings, usageMetadata } = objectIn<BatchEmbedContentsResponse>(tryReadJson(body));
   const vectors = objectsIn<{ values: number[] }>(embeddings).map(({ values }) => toNumbers(values));
   return { vectors: requireVectors(vectors, texts.length), model: "", usage: toUsage(usageMetadata, false) };
 }

@@ -382,6 +382,8 @@ describe("The Gemini API", () => {
     expect(await get("/v1/models?key=a-key")).toEqual([200, false]);
     // Other APIs have no key in their query.
     expect(await get("/v1/responses/resp_1?key=a-key")).toEqual([401, false]);
+    expect(JSON.stringify(server.log)).toContain("GET /v1beta/models");
+    expect(JSON.stringify(server.log)).not.toMatch(/wrong-key|a-key/);
   });
 
   it("answers unknown methods in Google's form", async () => {
