@@ -31,7 +31,7 @@ export function readPrompt(request: GenerateContentRequest, contents: readonly C
   const { generationConfig: config = {}, systemInstruction } = request;
   const lastQuestion = contents.findLastIndex(isQuestion);
   return {
-    question: read((contents[lastQuestion]?.parts ?? []).filter(isNoResponse)).text,
+    question: readQuestion(contents.slice(0, lastQuestion + 1)),
     segments: [
       JSON.stringify([request.tools ?? [], request.toolConfig ?? null, toSchema(config) ?? null]),
       read(systemInstruction?.parts ?? []).text,
@@ -52,6 +52,15 @@ export function readPrompt(request: GenerateContentRequest, contents: readonly C
     stopSequences: config.stopSequences ?? [],
     effort: readEffort(config),
   };
+}
+
+/** Reads the user's last contents, which are one turn if nothing of the model is between them. */
+function readQuestion(contents: readonly Content[]): string {
+  const first = contents.findLastIndex((content) => !isQuestion(content)) + 1;
+  return contents
+    .slice(first)
+    .map(({ parts = [] }) => read(parts.filter(isNoResponse)).text)
+    .join("\n");
 }
 
 function read(parts: readonly Part[]): ReadContent {

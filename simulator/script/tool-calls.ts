@@ -1,3 +1,4 @@
+import { asObject, tryParseJson } from "../../src/kit/json/json.ts";
 import type { InstanceSource } from "./instance-source.ts";
 import type { CallableTool } from "./prompt.ts";
 import { instanceOfSchema } from "./schema-instance.ts";
@@ -38,7 +39,7 @@ export function callTools(input: ScriptInput): ToolCallPart[] {
 
 /**
  * Returns the calls that the last user message writes out, one a line: the name of a tool, a space, and its input. A
- * tool in a namespace is named `namespace.tool`. If parallel calls are not allowed, each round makes the call of the
+ * tool in a namespace is named `namespace.tool`. The input of a function is a JSON object. If parallel calls are not allowed, each round makes the call of the
  * next line.
  */
 export function writtenCalls({ prompt }: ScriptInput): ToolCallPart[] {
@@ -52,7 +53,10 @@ export function writtenCalls({ prompt }: ScriptInput): ToolCallPart[] {
 function writtenCall(line: string, tools: readonly CallableTool[]): ToolCallPart[] {
   const space = line.indexOf(" ");
   const tool = tools.find((each) => qualifiedName(each) === line.slice(0, space));
-  return tool === undefined ? [] : [toolCall(tool, line.slice(space + 1))];
+  const input = line.slice(space + 1);
+  // A sentence may begin with the name of a tool.
+  const isCall = tool?.freeform === true || asObject(tryParseJson(input)) !== undefined;
+  return tool !== undefined && isCall ? [toolCall(tool, input)] : [];
 }
 
 function qualifiedName({ name, namespace }: CallableTool): string {

@@ -157,7 +157,9 @@ describe("sim-call", () => {
   const group = { type: "namespace", name: "files", description: "Reads files.", tools: [file] };
   const tools = [weatherTool, customTool, group];
   const written = ['get_weather {"city": "Oslo"}', "run_code print(1 + 1)", 'files.view {"path": "a b"}'];
-  const input = ["Do this:", ...written, "get_nothing {}"].join("\n");
+  const input = ["Do this:", ...written, "get_nothing {}", "get_weather is a tool.", "get_weather 1"].join(
+    "\n",
+  );
 
   it("makes the calls that the message writes, and no others", async () => {
     const { output } = await ask(simulator(), { model: "sim-call", input, tools });
