@@ -130,7 +130,14 @@ class ConversationReader {
   #addResult(part: ProtoFields): void {
     const result = part.object("functionResponse") ?? part.missing("functionResponse", "an object");
     const name = result.requireString("name", { min: 1 });
-    const toolCallId = this.#calls.take(result.string("id") ?? "", name);
+    const id = result.string("id") ?? "";
+    if (this.#calls.isRepeated(id, result.text()))
+      return this.#context.notes.warn(
+        result.path,
+        "converted_content",
+        "it is left out, since it came twice",
+      );
+    const toolCallId = this.#calls.take(id, name);
     const value = { toolCallId, ...readResult(result, this.#context) };
     const content = [createPart({ part: { case: "toolResult", value } })];
     const message = create(MessageSchema, { role: Role.TOOL, toolCallId, content });
@@ -148,7 +155,16 @@ class OpenCalls {
   readonly #ids = new Set<string>();
   /** Ids by the names of the functions, the last call first. */
   readonly #byName = new Map<string, string[]>();
+  readonly #results = new Map<string, string>();
   #isReversed = false;
+
+  /** Whether a result repeats the one before of the same id, as Gemini CLI does when it resumes a session. */
+  isRepeated(id: string, text: string): boolean {
+    if (id === "") return false;
+    if (this.#results.get(id) === text) return true;
+    this.#results.set(id, text);
+    return false;
+  }
 
   add(id: string, name: string): void {
     this.#ids.add(id);

@@ -132,6 +132,23 @@ describe("readRequest", () => {
     expect(toBodyPath("max_tokens")).toBe("generationConfig.maxOutputTokens");
   });
 
+  it("leaves out a result that came twice, as Gemini CLI sends it in a resumed session", () => {
+    const call = { role: "model", parts: [{ functionCall: { id: "t1", name: "f", args: {} } }] };
+    const toPart = (output: string) => ({ functionResponse: { id: "t1", name: "f", response: { output } } });
+    const readResults = (...outputs: string[]) =>
+      read({ contents: [...base.contents, call, { role: "user", parts: outputs.map(toPart) }] });
+    const { request, warnings } = readResults("a", "a");
+    expect(request.messages.filter(({ role }) => role === Role.TOOL)).toHaveLength(1);
+    expect(warnings).toEqual([
+      {
+        code: "converted_content",
+        param: "contents[2].parts[1].functionResponse",
+        message: "it is left out, since it came twice",
+      },
+    ]);
+    expect(readResults("a", "b").request.messages.filter(({ role }) => role === Role.TOOL)).toHaveLength(2);
+  });
+
   it("finds the calls of results by their ids, else by their names", () => {
     const { request } = read(whole);
     const calls = request.messages[2]?.content.flatMap(({ part }) =>
