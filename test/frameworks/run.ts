@@ -1,5 +1,5 @@
 /**
- * Tests that agent frameworks work over `/v1/responses`, each with its defaults: only the base
+ * Tests that agent frameworks and agents work over the sidecar, each with its defaults: only the base
  * URL, the key and the name of the model differ from a program that was written for OpenAI. Behind the sidecar is the
  * simulator, with each of its wire APIs.
  *

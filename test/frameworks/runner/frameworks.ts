@@ -51,20 +51,38 @@ export const frameworks: readonly Framework[] = [
     language: "python",
     package: "agent-framework-openai",
   },
-  {
-    name: "opencode",
-    folder: "opencode",
-    language: "node",
-    package: "opencode-linux-x64",
-    platform: "linux-x64",
-    checks: ["tools", "second_turn", "stream_failure"],
-  },
+  ...["opencode", "opencode-chat"].map(
+    (name): Framework => ({
+      name,
+      folder: "opencode",
+      language: "node",
+      package: "opencode-linux-x64",
+      platform: "linux-x64",
+      args: [name === "opencode" ? "@ai-sdk/openai" : "@ai-sdk/openai-compatible"],
+      checks: ["tools", "second_turn", "stream_failure"],
+    }),
+  ),
   {
     name: "copilot-cli",
     folder: "copilot-cli",
     language: "node",
     package: "@github/copilot",
     checks: ["tools", "second_turn"],
+  },
+  {
+    name: "claude-code",
+    folder: "claude-code",
+    language: "node",
+    package: "@anthropic-ai/claude-code-linux-x64",
+    platform: "linux-x64",
+    checks: ["tools", "second_turn", "stream_failure"],
+  },
+  {
+    name: "gemini-cli",
+    folder: "gemini-cli",
+    language: "node",
+    package: "@google/gemini-cli",
+    checks: ["tools", "second_turn", "stream_failure"],
   },
 ];
 

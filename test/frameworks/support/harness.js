@@ -6,6 +6,8 @@
 import assert from "node:assert/strict";
 
 export const baseURL = process.env.OUTRIGGER_BASE_URL;
+/** Base URL for clients of other APIs than OpenAI's. */
+export const { origin } = new URL(baseURL);
 export const apiKey = "any";
 
 export const question = "How is the weather in Oslo?";
