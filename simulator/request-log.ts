@@ -32,7 +32,7 @@ export type OpenRequest = { -readonly [Field in keyof SimulatedRequest]: Simulat
 
 /** Options for waiting for a request in a test. */
 export interface WaitOptions {
-  /** Milliseconds after which the wait fails. Defaults to 5000. */
+  /** Milliseconds after which the wait fails. Defaults to 15000, for busy machines. */
   readonly timeoutMs?: number;
   /** Returns whether a request is the awaited one. Defaults to any request. */
   readonly where?: (request: SimulatedRequest) => boolean;
@@ -61,7 +61,7 @@ export interface RequestLog {
 }
 
 /** Default time that a test waits, in milliseconds. */
-const defaultTimeoutMs = 5000;
+const defaultTimeoutMs = 15_000;
 
 /** Returns milliseconds since 1970, with fractions. */
 export function now(): number {
