@@ -4,6 +4,7 @@ import type { SDKError } from "../core/errors.ts";
 import { toolCallsOf } from "../core/message.ts";
 import { toolMessage } from "../core/tools.ts";
 import { type Message, Role, type ToolCall, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
 import { failedResult } from "../generation/loop/failed-result.ts";
 
@@ -33,6 +34,17 @@ export interface Conversation {
   readonly unanswered: readonly ToolCall[];
   /** Calls that were approved, to be executed before the model is called. */
   readonly approved: readonly ToolCall[];
+}
+
+/** A conversation that was checked. */
+export interface CheckedConversation {
+  readonly conversation: Conversation;
+  /** The results that are added to it. */
+  readonly added: readonly ToolResult[];
+  /** The request for the model. */
+  readonly request: Request;
+  /** Returns an error about that request with the fields of the caller's request. */
+  readonly toFailure: (thrown: unknown) => SDKError;
 }
 
 /** Error result for a call that the conversation continued without. */

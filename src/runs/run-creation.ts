@@ -1,15 +1,21 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { validateAhead } from "../client/validate.ts";
-import { type SDKError, toSdkError } from "../core/errors.ts";
+import { toSdkError } from "../core/errors.ts";
 import { systemMessage } from "../core/message.ts";
 import type { TraceContext } from "../core/trace-context.ts";
 import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
-import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
+import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
 import { type Run, RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { failedResult } from "../generation/loop/failed-result.ts";
-import { type ConversationParts, composeConversation, openCallIds, withRunFields } from "./conversation.ts";
+import {
+  type CheckedConversation,
+  type ConversationParts,
+  composeConversation,
+  openCallIds,
+  withRunFields,
+} from "./conversation.ts";
 import { createThreadWait, type EngineParts } from "./engine-parts.ts";
 import { missing, RunStateError } from "./errors.ts";
 import { createResultOutputs, createRunId, createThreadId, newThreadMessage } from "./messages.ts";
@@ -40,6 +46,8 @@ export interface CreationOptions {
 /** A run that was created. */
 export type CreatedRun = Pick<Extract<RunCreationResult, { case: "created" }>, "run" | "hold"> & {
   readonly conversation: ConversationParts;
+  /** Undefined while calls are to be executed first. */
+  readonly checked: CheckedConversation | undefined;
 };
 
 /** A run that is not stored, ready to be executed. */
@@ -53,8 +61,6 @@ export function createUnstoredRun(
   const input = draft.input.flatMap(({ message }) => message ?? []);
   onConversation(input, inputPath);
   const { request, toFailure } = checkConversation({ history: [], input, approvals: [] }, draft, inputPath);
-  // The loop needs the whole answer; the events leave out what the deltas already contain.
-  request.finalResponse = FinalResponse.FULL;
   return { run: newRun(draft, true), generation: { ...draft.generation, request }, toFailure };
 }
 
@@ -75,7 +81,7 @@ export async function createRun(
     const { creation, readConversation } = createCreation(draft, options);
     if (!draft.isStored) {
       creation.input([]);
-      return { run: creation.run, conversation: readConversation() };
+      return { run: creation.run, ...readConversation() };
     }
     const store = () => parts.store.createRun(creation);
     const result = await (options.holder === undefined
@@ -83,7 +89,7 @@ export async function createRun(
       : parts.known.during(creation.run.id, store, (stored) => stored.case === "created"));
     switch (result.case) {
       case "created":
-        return { ...result, conversation: readConversation() };
+        return { ...result, ...readConversation() };
       case "missing":
         throw result.field === "thread_id"
           ? missing("thread", threadId, result.field)
@@ -102,6 +108,7 @@ function createCreation(draft: RunDraft, options: CreationOptions) {
   const { owner, holder, origin, trace, inputPath, onConversation } = options;
   const input = draft.input.flatMap(({ message }) => message ?? []);
   let conversation: ConversationParts = { history: [], input, approvals: request.approvals };
+  let checked: CheckedConversation | undefined;
   const run = newRun(draft, holder !== undefined);
   const creation: RunCreation = {
     run,
@@ -115,7 +122,8 @@ function createCreation(draft: RunDraft, options: CreationOptions) {
       conversation = { ...conversation, history };
       const ofThread = request.threadId === "" ? inputPath : "thread_id";
       onConversation([...history, ...input], request.previousRunId === "" ? ofThread : "previous_run_id");
-      const { added } = checkConversation(conversation, draft, inputPath);
+      checked = checkConversation(conversation, draft, inputPath);
+      const { added } = checked;
       const sent = new Set(openCallIds(input));
       const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);
       return [
@@ -132,7 +140,11 @@ function createCreation(draft: RunDraft, options: CreationOptions) {
       return { run: next, events: [createStatusEvent(next.lastSequence, next)] };
     },
   };
-  return { creation, readConversation: () => conversation };
+  const readConversation = () => ({
+    conversation,
+    checked: checked?.conversation.approved.length === 0 ? checked : undefined,
+  });
+  return { creation, readConversation };
 }
 
 function newRun({ request, isStored }: RunDraft, begins: boolean): Run {
@@ -153,16 +165,6 @@ function newRun({ request, isStored }: RunDraft, begins: boolean): Run {
   });
 }
 
-/** A conversation that was checked. */
-interface CheckedConversation {
-  /** The results that are added to it. */
-  readonly added: readonly ToolResult[];
-  /** The request for the model. */
-  readonly request: Request;
-  /** Returns an error about that request with the fields of the caller's request. */
-  readonly toFailure: (thrown: unknown) => SDKError;
-}
-
 /**
  * Checks the conversation, as far as it is known before approved calls are executed.
  * @throws InvalidRequestError
@@ -172,7 +174,8 @@ function checkConversation(
   { generation, request: { options } }: RunDraft,
   inputPath: string,
 ): CheckedConversation {
-  const { added, approved, ...found } = composeConversation(parts);
+  const found = composeConversation(parts);
+  const { added, approved } = found;
   const placeholders = new Map(approved.map((call) => [call.id, failedResult(call, "not executed yet")]));
   const conversation = approved.length === 0 ? found : composeConversation(parts, placeholders);
   const system = options?.system ?? "";
@@ -186,5 +189,7 @@ function checkConversation(
   } catch (thrown) {
     throw toFailure(thrown);
   }
-  return { added, request, toFailure };
+  // The loop needs the whole answer; the events leave out what the deltas already contain.
+  request.finalResponse = FinalResponse.FULL;
+  return { conversation: found, added, request, toFailure };
 }

@@ -21,6 +21,7 @@ import { NO_TOOLS, type ToolExecutor } from "../generation/loop/step-tools.ts";
 import { type LoopItem, runToolLoop } from "../generation/loop/tool-loop.ts";
 import { toStreamEvents } from "./answer-events.ts";
 import {
+  type CheckedConversation,
   type Conversation,
   type ConversationParts,
   composeConversation,
@@ -42,6 +43,8 @@ export interface RunPlan {
   /** Text of the system message. Empty: none. */
   readonly system: string;
   readonly conversation: ConversationParts;
+  /** The conversation as it was checked, with its request, if nothing is added to them before the model is called. */
+  readonly checked?: Pick<CheckedConversation, "conversation" | "request"> | undefined;
   /** Path of the input messages in the caller's request, for errors. */
   readonly inputPath: string;
   /** What the run has done already. Undefined if it begins. */
@@ -146,7 +149,7 @@ export class RunExecution {
     this.#tools = tools;
     for (const value of tools.lists) this.#log.add(0, { case: "mcpToolList", value });
     this.#run = { ...this.#run, mcpTools: tools.lists.flatMap((list) => list.tools) };
-    this.#log.update(this.run);
+    this.#log.update(() => this.run);
     // The lists in the store tell other processes that the model may have been called.
     await this.#persist();
     const error = tools.lists.find((list) => list.error !== undefined)?.error;
@@ -169,9 +172,9 @@ export class RunExecution {
 
   /** The conversation, with the results of calls of the previous run that were approved. */
   async #converse(executor: ServerToolExecutor | undefined, signal: AbortSignal): Promise<Conversation> {
-    const { conversation: parts } = this.#plan;
+    const { conversation: parts, checked } = this.#plan;
     const results = new Map(this.#earlier.approvedResults.map((result) => [result.toolCallId, result]));
-    const conversation = composeConversation(parts, results);
+    const conversation = checked?.conversation ?? composeConversation(parts, results);
     const { approved, unanswered } = conversation;
     if (unanswered.length > 0)
       this.#run = { ...this.#run, warnings: unanswered.map(createUnansweredWarning) };
@@ -182,7 +185,8 @@ export class RunExecution {
   }
 
   #createRequest({ messages }: Conversation): Request {
-    const { generation, system } = this.#plan;
+    const { generation, system, checked } = this.#plan;
+    if (checked !== undefined) return checked.request;
     const before: readonly Message[] = system === "" ? [] : [systemMessage(system)];
     const tools = [...generation.request.tools, ...(this.#tools?.tools ?? [])];
     return {
@@ -273,7 +277,7 @@ export class RunExecution {
       for (const value of toStreamEvents(step.response))
         this.#log.add(this.#steps.length, { case: "modelEvent", value });
     this.#log.addStep(step, createStepOutputs(this.#plan.run, this.#steps.length, step));
-    this.#log.update(this.run);
+    this.#log.update(() => this.run);
   }
 
   #replaceStep(step: StepResult): void {
@@ -281,7 +285,7 @@ export class RunExecution {
     const results = step.toolResults.filter(({ toolCallId }) => !this.#answered.has(toolCallId));
     for (const { toolCallId } of results) this.#answered.add(toolCallId);
     this.#log.replaceLatestStep(step, createResultOutputs(this.#run.id, results));
-    this.#log.update(this.run);
+    this.#log.update(() => this.run);
   }
 
   /** Adds the result of a call of the latest step, or of one before the run. */

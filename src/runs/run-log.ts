@@ -47,7 +47,7 @@ interface Pending {
   readonly messages: ThreadMessage[];
   /** Replaces the latest step of earlier writes. */
   latestStep?: StepResult | undefined;
-  run?: Run | undefined;
+  getRun?: (() => Run) | undefined;
 }
 
 /**
@@ -93,9 +93,9 @@ export class Journal {
     this.#pending.messages.push(...messages);
   }
 
-  /** Sets what is known of the run, which is still in progress. */
-  update(run: Run): void {
-    this.#pending.run = run;
+  /** Notes that more is known of the run, which is still in progress. @param getRun Called by the next write. */
+  update(getRun: () => Run): void {
+    this.#pending.getRun = getRun;
   }
 
   /** Writes what was added, now or after the current write. */
@@ -149,7 +149,7 @@ export class Journal {
    */
   async finish(run: Run): Promise<number> {
     await this.#stop();
-    this.#pending.run = run;
+    this.#pending.getRun = () => run;
     await this.#persist((thrown) => {
       if (thrown instanceof StoreFullError) throw thrown;
     });
@@ -171,7 +171,7 @@ export class Journal {
   #addEnd(run: Run): Run {
     const ended = { ...run, lastSequence: this.#next };
     this.add(0, { case: "run", value: ended });
-    this.#pending.run = ended;
+    this.#pending.getRun = () => ended;
     return ended;
   }
 
@@ -191,11 +191,13 @@ export class Journal {
   async #write(): Promise<void> {
     const { store, hold, hub } = this.#target;
     const pending = this.#pending;
-    const { events, run } = pending;
+    const { getRun, ...changes } = pending;
+    const { events } = changes;
+    const run = getRun?.();
     const lastSequence = events.at(-1)?.sequence ?? this.#next - 1;
     this.#pending = nothing();
     try {
-      const write = { ...pending, hold, ...(run === undefined ? {} : { run: { ...run, lastSequence } }) };
+      const write = { ...changes, hold, ...(run === undefined ? {} : { run: { ...run, lastSequence } }) };
       if (!(await store.write(write))) throw new HoldLostError(hold.runId);
     } catch (thrown) {
       this.#pending = joined(pending, this.#pending);
@@ -220,6 +222,6 @@ function joined(failed: Pending, later: Pending): Pending {
     steps: [...steps, ...later.steps],
     messages: [...failed.messages, ...later.messages],
     latestStep: isOfFailed ? failed.latestStep : (later.latestStep ?? failed.latestStep),
-    run: later.run ?? failed.run,
+    getRun: later.getRun ?? failed.getRun,
   };
 }

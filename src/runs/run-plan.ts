@@ -22,7 +22,7 @@ const PAGE_MESSAGES = 100;
 export function planCreated(
   parts: EngineParts,
   { generation, request, servers, knownTools }: RunDraft,
-  { run, conversation }: CreatedRun,
+  { run, conversation, checked }: CreatedRun,
   input: RunInput,
   { owner, client, deadline, trace, isStreamed = true }: RunOptions,
   share: HistoryShare,
@@ -34,6 +34,7 @@ export function planCreated(
     generation,
     system: request.options?.system ?? "",
     conversation,
+    checked: servers.length === 0 ? checked : undefined,
     inputPath: getInputPath(input),
     servers,
     knownTools,

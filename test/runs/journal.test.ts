@@ -79,7 +79,7 @@ describe("the log of a run", () => {
     const { journal, writes } = open();
     journal.flush();
     await journal.settle();
-    journal.update(running);
+    journal.update(() => running);
     await journal.settle();
     expect(writes).toEqual([]);
   });
@@ -90,13 +90,13 @@ describe("the log of a run", () => {
     journal.add(1, nothing);
     journal.addStep(first, [answer]);
     journal.addStep(second, []);
-    journal.update(running);
+    journal.update(() => running);
     await journal.settle();
     expect(writes).toMatchObject([
       { hold: getHold("run_1"), steps: [first, second], messages: [answer], run: { lastSequence: 5 } },
     ]);
     journal.addStep(step("third"), []);
-    journal.update(running);
+    journal.update(() => running);
     await journal.settle();
     expect(writes[1]).toMatchObject({
       events: [],
@@ -162,7 +162,7 @@ describe("the log of a run whose store fails", () => {
     const { promise, reject } = Promise.withResolvers<boolean>();
     const { journal, writes } = open([promise]);
     journal.addStep(step("a"), [message("one")]);
-    journal.update(running);
+    journal.update(() => running);
     journal.flush();
     journal.replaceLatestStep(step("b"), [message("two")]);
     journal.addStep(step("c"), []);

@@ -1,9 +1,11 @@
 /** Runs that are not stored, and whose models are called while their callers read. */
-import { functionTool, userMessage } from "outrigger";
+import { Client, functionTool, type ModelClient, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
+import { wasValidatedAhead } from "../../src/client/validate.ts";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import type { RunEngine } from "../../src/runs/engine.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { ScriptedModel } from "../generation/support/scripted-model.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import {
   createTestEngine,
@@ -118,5 +120,32 @@ describe("a run that is not stored", () => {
       status: RunStatus.REQUIRES_ACTION,
       requiredResults: [{ name: "look" }],
     });
+  });
+});
+
+describe("The request of a run", () => {
+  it.each([
+    { store: true, isStreamed: true },
+    { store: true, isStreamed: false },
+    { store: false, isStreamed: true },
+    { store: false, isStreamed: false },
+  ])("is not checked again by the client (%j)", async ({ store, isStreamed }) => {
+    const inner = new Client({ providers: { scripted: new ScriptedModel(["hello"]) } });
+    const checks: boolean[] = [];
+    const client: ModelClient = {
+      complete(sent, options) {
+        checks.push(wasValidatedAhead(sent));
+        return inner.complete(sent, options);
+      },
+      stream(sent, options) {
+        checks.push(wasValidatedAhead(sent));
+        return inner.stream(sent, options);
+      },
+    };
+    const { engine } = await engineWith([], { client });
+    const options = { owner: "", signal: NEVER, isStreamed };
+    const { result } = await engine.createRun({ request: runRequest("hi", { store }) }, options);
+    expect(await result()).toMatchObject({ status: RunStatus.COMPLETED });
+    expect(checks).toEqual([true]);
   });
 });
