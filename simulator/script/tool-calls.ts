@@ -1,4 +1,3 @@
-import { asObject, tryParseJson } from "../../src/kit/json/json.ts";
 import type { InstanceSource } from "./instance-source.ts";
 import type { CallableTool } from "./prompt.ts";
 import { instanceOfSchema } from "./schema-instance.ts";
@@ -55,8 +54,16 @@ function writtenCall(line: string, tools: readonly CallableTool[]): ToolCallPart
   const tool = tools.find((each) => qualifiedName(each) === line.slice(0, space));
   const input = line.slice(space + 1);
   // A sentence may begin with the name of a tool.
-  const isCall = tool?.freeform === true || asObject(tryParseJson(input)) !== undefined;
+  const isCall = tool?.freeform === true || isObjectText(input);
   return tool !== undefined && isCall ? [toolCall(tool, input)] : [];
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    return text.startsWith("{") && typeof JSON.parse(text) === "object";
+  } catch {
+    return false;
+  }
 }
 
 function qualifiedName({ name, namespace }: CallableTool): string {
