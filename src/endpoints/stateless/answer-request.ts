@@ -6,6 +6,7 @@ import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { type EventWriter, streamEvents } from "../../http/event-body.ts";
 import { jsonResponse } from "../../http/json-response.ts";
+import type { WarningCode } from "../../kit/call/loss-report.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
 import type { RequestWarning } from "../openai/request-notes.ts";
 import { toWarningsHeader } from "../openai/warnings-header.ts";
@@ -82,7 +83,8 @@ async function callModel(
   };
   const getHeaders = (warnings: readonly Warning[]) => {
     const relayed = call?.answerHeaders;
-    return { ...relayed, ...writeWarnings(read, relayed === undefined ? read.warnings : [], warnings) };
+    if (relayed === undefined) return writeWarnings(read, read.warnings, warnings);
+    return { ...relayed, ...writeWarnings(read, [], warnings.filter(isRelayed)) };
   };
   if (read.isStreamed) {
     const options = { writer: format.createWriter(), getHeaders, onAnswer, keepAliveMs, source };
@@ -92,6 +94,11 @@ async function callModel(
   const answer = call?.takeAnswer() ?? jsonResponse(format.writeAnswer(response));
   onAnswer(response);
   return { ...answer, headers: { ...answer.headers, ...getHeaders(response.warnings) } };
+}
+
+/** Whether a warning is true of an answer that goes to the caller as it is: it has all candidates. */
+function isRelayed({ code }: Warning): boolean {
+  return code !== ("further_candidates" satisfies WarningCode);
 }
 
 /** @param ofBody Warnings about the body, which do not apply to a request that goes out unchanged. */
