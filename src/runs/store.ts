@@ -8,7 +8,7 @@ import type { Run, RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type { CreateRunRequest } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
 
-/** What a run continues: a run, or a thread at its end. Empty texts name nothing. */
+/** The conversation that a run continues: up to the end of a run, or of a thread. Empty texts name nothing. */
 export interface ContinuedConversation {
   readonly previousRunId: string;
   readonly threadId: string;

@@ -38,7 +38,7 @@ export interface RequestReading {
   readonly mayRelay?: boolean;
 }
 
-/** Headers of the API. Clients need none of them. */
+/** Headers of the API, which clients do not need. */
 const HEADERS: RelayedHeaders = { request: [], answer: [] };
 
 /** Longest name of a model. */

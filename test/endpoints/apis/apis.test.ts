@@ -21,7 +21,7 @@ const APIS: readonly (readonly [ApiName, string])[] = [
 
 const servers = useTestServers();
 
-/** A request and what became of it. */
+/** A request and its effect. */
 interface Exchange {
   readonly status: number;
   /** Whether a warning says that something had no effect. */

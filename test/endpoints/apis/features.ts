@@ -1,4 +1,4 @@
-/** What requests of the four HTTP APIs may ask for, each in the form of its API. */
+/** Features that requests of the four HTTP APIs may ask for, each in the form of its API. */
 
 /** An HTTP API of the sidecar. */
 export type ApiName = "responses" | "chat" | "messages" | "gemini";
