@@ -36,6 +36,8 @@ async function lateSidecar(): Promise<void> {
   const called: (string | undefined)[] = [];
   const server = createHttp2Server().on("stream", (opened, headers) => {
     called.push(headers[":path"]?.split("/").at(-1));
+    // The client ends the connection of the tool loop, whose request is still open.
+    opened.on("error", () => {});
     opened.respond({ "content-type": "application/grpc", "grpc-status": "16" }, { endStream: true });
   });
   server.listen(port, "127.0.0.1");
