@@ -73,6 +73,7 @@ describe("List", () => {
     expect(Object.keys(messages[0]?.statuses ?? {}).sort()).toEqual([
       "",
       "outrigger.v1.CatalogService",
+      "outrigger.v1.EmbeddingService",
       "outrigger.v1.GenerationService",
       "outrigger.v1.InferenceService",
     ]);
