@@ -13,7 +13,7 @@ export function demoText({ addresses, adminAddress, simulatorUrl, providers }: D
   const tools = toolsFor(addresses[0] ?? "");
   return `Outrigger demo: a sidecar with a simulated provider behind it. No key, no cost.
 
-  calls                ${addresses.join(", ")}   gRPC, gRPC-Web, Connect, JSON and OpenAI's Responses API
+  calls                ${addresses.join(", ")}   gRPC, gRPC-Web, Connect, JSON, the APIs of OpenAI, Anthropic and Google
   health and metrics   ${adminAddress === undefined ? "off" : `${toUrl(adminAddress)}/readyz, /metrics`}
   simulated provider   ${simulatorUrl}
 
