@@ -57,6 +57,13 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   return exitCodes.ok;
 }
 
+/** Models that embed texts. The catalog has only models that answer. */
+const EMBEDDING_MODELS: readonly string[] = [
+  "text-embedding-3-small",
+  "text-embedding-3-large",
+  "gemini-embedding-001",
+];
+
 /** The models of the catalog as models of the simulator, so that requests without a model or with a real one work. */
 function createAliases(): Readonly<Record<string, string>> {
   const models = wireDefinitions.flatMap(({ catalogProvider }) =>
@@ -66,7 +73,8 @@ function createAliases(): Readonly<Record<string, string>> {
     const script = capabilities.includes(Capability.REASONING) ? "sim-reasoning" : "sim-tools";
     return [id, ...aliases].map((name) => [name, script] as const);
   });
-  return Object.fromEntries(names);
+  const embedding = EMBEDDING_MODELS.map((name) => [name, "sim-text"] as const);
+  return Object.fromEntries([...names, ...embedding]);
 }
 
 /**

@@ -49,6 +49,16 @@ describe("outrigger demo", () => {
     for (const { status, model: name } of await Promise.all(answers)) expect(status, name).toBe("completed");
   });
 
+  it("embeds texts with the models that the documentation names", async () => {
+    const outrigger = spawnOutrigger(["demo", ...anyPort]);
+    const [, address] = await outrigger.printed(/calls +(\S+)[\s\S]*Ctrl-C/);
+    const openai = new OpenAI({ apiKey: "any", baseURL: `http://${address}/v1` });
+    for (const model of ["openai/text-embedding-3-small", "gemini/gemini-embedding-001"]) {
+      const { data } = await openai.embeddings.create({ model, input: ["one", "two"], dimensions: 8 });
+      expect(data.map(({ embedding }) => embedding.length)).toEqual([8, 8]);
+    }
+  });
+
   it("answers without a key, regardless of the providers in the environment", async () => {
     const environment = {
       OPENAI_API_KEY: "sk-real",
