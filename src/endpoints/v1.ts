@@ -1,6 +1,6 @@
 /**
  * The HTTP APIs under `/v1`: those of OpenAI, Anthropic and Gemini, for the models of every provider. Gemini's is under
- * `/v1beta` as well, where its older clients expect it.
+ * `/v1beta` as well, since its older clients expect it there.
  */
 import { MemoryAccount } from "../core/memory-account.ts";
 import type { HttpApi } from "../http/endpoint.ts";

@@ -69,7 +69,7 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("sends a call again only after its wait, of which the observer learns before", async () => {
+  it("tells the observer of a wait, then waits before it sends the call again", async () => {
     const retries: unknown[] = [];
     const observer: MiddlewareObserver = {
       retry: ({ model }, { kindName }, delay) => void retries.push([model, kindName, delay]),

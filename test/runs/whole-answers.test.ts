@@ -1,4 +1,4 @@
-/** Runs whose models are called for whole answers: the same runs as streamed ones, and whole events for whoever reads them. */
+/** Runs whose models are called for whole answers: they end as streamed runs do, and their readers get complete events. */
 import { create } from "@bufbuild/protobuf";
 import { functionTool, ServerError, textPart, userMessage } from "outrigger";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";

@@ -56,7 +56,7 @@ async function lostConnection(): Promise<void> {
     for (const resets of [false, true]) {
       const server = createBrokenServer(moment, resets).listen(0, "127.0.0.1");
       await once(server, "listening");
-      await using client = new Client({ address: addressOf(server) });
+      await using client = new Client({ address: getAddress(server) });
       const calls = [
         () => client.complete(request),
         () => client.stream(request).final(),
@@ -128,13 +128,13 @@ async function isReady(url: string): Promise<boolean> {
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = new URL(`http://${addressOf(server)}`);
+  const { port } = new URL(`http://${getAddress(server)}`);
   server.close();
   await once(server, "close");
   return Number(port);
 }
 
-function addressOf(server: Server): string {
+function getAddress(server: Server): string {
   const address = server.address();
   assert(address !== null && typeof address === "object");
   return `127.0.0.1:${address.port}`;

@@ -110,7 +110,7 @@ export interface EventRange {
   readonly runId: string;
   readonly afterSequence: number;
   readonly maxEvents: number;
-  /** Undefined: whoever owns the run. */
+  /** Undefined: runs of every owner. */
   readonly owner?: string | undefined;
 }
 
