@@ -17,12 +17,9 @@ const RECIPES = "test/recipes/*.test.ts";
 const WATCH_PROCESSES = "./test/support/event-loop/watch-processes.ts";
 const WATCH_THIS_PROCESS = "./test/support/event-loop/watch-this-process.ts";
 
-/** Tests that start whole processes of `outrigger`. */
-const PROCESSES = [
-  "test/cli/*.test.ts",
-  "test/runs/kill.test.ts",
-  "test/runs/store/postgres/sidecars.test.ts",
-];
+/** Tests that start whole processes of `outrigger`. They take long, so most run with the bundle only. */
+const COMMANDS = "test/cli/*.test.ts";
+const KILLED_RUNS = ["test/runs/kill.test.ts", "test/runs/store/postgres/sidecars.test.ts"];
 
 /** Gives tests the bundle, which is what ships, in the place of the sources. */
 const globalSetup = "test/support/build-program.ts";
@@ -51,7 +48,14 @@ export default defineConfig({
         test: {
           name: "tests",
           include: ["test/**/*.test.ts"],
-          exclude: [...ALONE, RUNS, "test/recipes/**", "test/clients/**", "node_modules/**"],
+          exclude: [
+            ...ALONE,
+            RUNS,
+            "test/cli/!(demo).test.ts",
+            "test/recipes/**",
+            "test/clients/**",
+            "node_modules/**",
+          ],
         },
       },
       {
@@ -59,10 +63,15 @@ export default defineConfig({
         test: {
           name: "runs",
           include: [RUNS],
+          exclude: KILLED_RUNS,
           setupFiles: [WATCH_PROCESSES, WATCH_THIS_PROCESS],
         },
       },
-      { extends: true, test: { name: "bundle", include: PROCESSES, globalSetup } },
+      { extends: true, test: { name: "bundle", include: [COMMANDS], globalSetup } },
+      {
+        extends: true,
+        test: { name: "bundle-runs", include: KILLED_RUNS, setupFiles: [WATCH_PROCESSES], globalSetup },
+      },
       // They run when the other tests have left the cores to them, and one file at a time.
       {
         extends: true,

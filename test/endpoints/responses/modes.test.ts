@@ -79,7 +79,7 @@ describe("a response that is not streamed", () => {
           headers: { "content-type": "application/json" },
           body: JSON.stringify(body),
         });
-      for (const model of ["sim-text", "sim-tools", "sim-long:tokens=400"]) {
+      for (const model of ["sim-text", "sim-tools", "sim-long:tokens=400,rate=4000"]) {
         const include = ["reasoning.encrypted_content"];
         const body = { model: `${provider}/${model}`, input: "Weather in Oslo?", tools, include, store };
         const events = eventsIn(await (await post(streaming, { ...body, stream: true })).text());
