@@ -1,18 +1,24 @@
 /**
- * Counts words and names that make prose hard to read, over src, simulator, test and docs, and compares the figures with the
- * limits in prose-limits.json. A figure may fall and never rise: `--write` lowers the limits to what was counted.
+ * Counts words and names that make prose hard to read, over src, simulator, test, docs and proto, and compares the
+ * figures with the limits in prose-limits.json. A figure may fall and never rise: `--write` lowers the limits to what was counted.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { countPhrases, readMarkdown, readSource, type Text } from "./prose/count.ts";
+import { countPhrases, readMarkdown, readProto, readSource, type Text } from "./prose/count.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const limitsFile = join(root, "scripts/prose-limits.json");
 
 /** Folders that somebody else writes. */
-const IGNORED = /^src\/gen\/|^test\/recordings\//;
+const IGNORED = /^src\/gen\/|^test\/recordings\/|^test\/conformance\/(?:gen|proto)\//;
+
+const READERS: Readonly<Record<string, (path: string, text: string) => Text>> = {
+  ".ts": readSource,
+  ".md": readMarkdown,
+  ".proto": readProto,
+};
 
 /** The files that git knows or would add: builds and caches are not counted. */
 function readTexts(folders: readonly string[]): Text[] {
@@ -21,7 +27,7 @@ function readTexts(folders: readonly string[]): Text[] {
     .split("\n")
     .filter((path) => !IGNORED.test(path) && existsSync(join(root, path)))
     .flatMap((path) => {
-      const read = extname(path) === ".ts" ? readSource : extname(path) === ".md" ? readMarkdown : undefined;
+      const read = READERS[extname(path)];
       return read === undefined ? [] : [read(path, readFileSync(join(root, path), "utf8"))];
     });
 }
@@ -31,7 +37,7 @@ function print(text: string): void {
 }
 
 const limits: Record<string, number> = JSON.parse(readFileSync(limitsFile, "utf8"));
-const figures = countPhrases(readTexts(["src", "simulator", "test", "docs"]));
+const figures = countPhrases(readTexts(["src", "simulator", "test", "docs", "proto"]));
 
 const tooHigh = figures.filter(({ name, value }) => value > (limits[name] ?? 0));
 for (const { name, value, unit, count } of figures)

@@ -102,6 +102,24 @@ export function readMarkdown(path: string, text: string): Text {
   return { path, lines: text.split("\n").length, names: [], comments, titles: [], own };
 }
 
+/** Reads the comments of a Protobuf file; lines that follow one another are one. */
+export function readProto(path: string, text: string): Text {
+  const lines = text.split("\n");
+  const comments: { text: string; line: number }[] = [];
+  const own: Piece[] = [];
+  let previous = -1;
+  for (const [index, line] of lines.entries()) {
+    const [, comment] = /^\s*\/\/(.*)$/.exec(line) ?? [];
+    if (comment === undefined) continue;
+    const last = comments.at(-1);
+    if (last !== undefined && previous === index - 1) last.text += ` ${cleanComment(comment)}`;
+    else comments.push({ text: cleanComment(comment), line: index + 1 });
+    previous = index;
+    if (comment.match(OWN) !== null) own.push({ text: line.trim(), line: index + 1 });
+  }
+  return { path, lines: lines.length, names: [], comments, titles: [], own };
+}
+
 /** The comments of a program; line comments that follow one another are one. */
 function joinComments(
   text: string,

@@ -38,7 +38,7 @@ export interface CarriedState {
   /** The part that it belongs to. Undefined: the reasoning item itself. */
   readonly part: PartReference | undefined;
   readonly state: ProviderState;
-  /** Text of the reasoning: some clients return a reasoning item without it. Empty where the state has it. */
+  /** Text of the reasoning: some clients return a reasoning item without it. Empty if the state has it. */
   readonly text: string;
   /** Whether the provider withholds the text of the reasoning. */
   readonly redacted: boolean;
@@ -49,13 +49,13 @@ const NO_REASONING = { text: "", redacted: false };
 /** Identifies a part by what clients return of it. */
 export interface PartReference {
   readonly kind: "tool_call" | "text" | "image" | "native";
-  /** Id of the call; digest of the content of other parts, empty where that has no bytes. */
+  /** Id of the call; digest of the content of other parts, empty if that has no bytes. */
   readonly key: string;
   /** Digest of a call's name and input: items of MCP servers do not show the id. Empty for other parts. */
   readonly alias: string;
 }
 
-/** `encrypted_content` of the item of a reasoning part: null where there is nothing that a provider needs back. */
+/** `encrypted_content` of the item of a reasoning part: null if a provider needs nothing back. */
 export function encodeReasoning({ part, providerState }: ContentPart): string | null {
   if (part.case !== "reasoning" || providerState === undefined) return null;
   const { text, redacted } = part.value;
@@ -66,7 +66,7 @@ export function encodeReasoning({ part, providerState }: ContentPart): string | 
 
 /**
  * `encrypted_content` of a reasoning item that follows the items of a message, with the state of its parts that are no
- * reasoning. Null where none of them needs it: most have no state, and what OpenAI's items show themselves need not be
+ * reasoning. Null if none needs it: most have no state, and what OpenAI's items show themselves need not be
  * carried.
  */
 export function encodeOtherParts(content: readonly ContentPart[]): string | null {
@@ -84,7 +84,7 @@ export function encodeOtherParts(content: readonly ContentPart[]): string | null
 }
 
 /**
- * Reads `encrypted_content`. Undefined where this API did not write it, it was changed, or has more values.
+ * Reads `encrypted_content`. Undefined if this API did not write it, it was changed, or has more values.
  * @param maxValues JSON values that it may have, those of the providers' JSON texts in it not counted.
  */
 export function decodeStates(encrypted: string, maxValues: number): readonly CarriedState[] | undefined {

@@ -1,6 +1,6 @@
 /** The counts of words and names that the lint compares with its limits. */
 import { describe, expect, it } from "vitest";
-import { countPhrases, readMarkdown, readSource } from "../../../scripts/prose/count.ts";
+import { countPhrases, readMarkdown, readProto, readSource } from "../../../scripts/prose/count.ts";
 
 const source = `/** What a caller sends. */
 export function sizeOf(text: string): number {
@@ -75,5 +75,26 @@ describe("the prose of a document", () => {
     ]);
     expect(figures['comments with "that of", "of it"']?.count).toBe(0);
     expect(figures['"own"']?.count).toBe(1);
+  });
+});
+
+const proto = `// What a key is. Unset
+// where there is none.
+message Key {
+  string id = 1; // not read: where
+
+  // The key's own name.
+  string name = 2;
+}
+`;
+
+describe("the prose of a Protobuf file", () => {
+  it("has a comment for each group of lines", () => {
+    const figures = getFigures(readProto("a.proto", proto));
+    expect(figures['comments with "where"']?.places).toEqual([
+      "a.proto:1: What a key is. Unset where there is none.",
+    ]);
+    expect(figures['comments that begin with "What"']).toMatchObject({ count: 1, value: 50 });
+    expect(figures['"own"']?.places).toEqual(["a.proto:6: // The key's own name."]);
   });
 });

@@ -31,7 +31,7 @@ type Attempt struct {
 	// The provider's model that was asked for, as the name in the request led to it.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
-	// one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
+	// one call share it; a retry of a generation (`GenerationOptions.retry`) has another.
 	InferenceId string `protobuf:"bytes,3,opt,name=inference_id,json=inferenceId,proto3" json:"inference_id,omitempty"`
 	// Number of the step that the attempt belongs to, from 1. 0 in InferenceService.
 	Step int32 `protobuf:"varint,4,opt,name=step,proto3" json:"step,omitempty"`

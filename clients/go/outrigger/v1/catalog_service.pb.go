@@ -177,7 +177,7 @@ type ListModelsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The models, by provider, then newest first.
 	Models []*ModelInfo `protobuf:"bytes,1,rep,name=models,proto3" json:"models,omitempty"`
-	// Token of the next page. Empty where this is the last one.
+	// Token of the next page. Empty if this is the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -337,7 +337,7 @@ func (x *GetLatestModelRequest) GetCapabilities() []Capability {
 	return nil
 }
 
-// What is known about a model.
+// Facts about a model.
 type ModelInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's id of the model.
@@ -348,20 +348,20 @@ type ModelInfo struct {
 	DisplayName string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	// Maximum number of tokens of prompt and answer together.
 	ContextWindow int32 `protobuf:"varint,4,opt,name=context_window,json=contextWindow,proto3" json:"context_window,omitempty"`
-	// Maximum number of tokens of an answer. Unset where unknown.
+	// Maximum number of tokens of an answer. Unset if unknown.
 	MaxOutputTokens *int32 `protobuf:"varint,5,opt,name=max_output_tokens,json=maxOutputTokens,proto3,oneof" json:"max_output_tokens,omitempty"`
 	// Other names that resolve to this model.
 	Aliases []string `protobuf:"bytes,6,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// What the model can do.
+	// Abilities of the model.
 	Capabilities []Capability `protobuf:"varint,7,rep,packed,name=capabilities,proto3,enum=outrigger.v1.Capability" json:"capabilities,omitempty"`
-	// Levels that `Request.reasoning_effort` may have, lowest first. Empty where the model does
+	// Levels that `Request.reasoning_effort` may have, lowest first. Empty if the model does
 	// not reason or the levels are unknown.
 	ReasoningEfforts []string `protobuf:"bytes,8,rep,name=reasoning_efforts,json=reasoningEfforts,proto3" json:"reasoning_efforts,omitempty"`
-	// Prices, one per tier, lowest tier first. Empty where unknown.
+	// Prices, one per tier, lowest tier first. Empty if unknown.
 	Prices []*Price `protobuf:"bytes,9,rep,name=prices,proto3" json:"prices,omitempty"`
-	// Day of release, `YYYY-MM-DD`. Empty where unknown.
+	// Day of release, `YYYY-MM-DD`. Empty if unknown.
 	ReleaseDate string `protobuf:"bytes,10,opt,name=release_date,json=releaseDate,proto3" json:"release_date,omitempty"`
-	// Day on which the provider stops serving the model, `YYYY-MM-DD`. Empty where none is set.
+	// Day on which the provider stops serving the model, `YYYY-MM-DD`. Empty if none is set.
 	EndOfLifeDate string `protobuf:"bytes,11,opt,name=end_of_life_date,json=endOfLifeDate,proto3" json:"end_of_life_date,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -484,10 +484,10 @@ type Price struct {
 	// Price of output tokens, reasoning included, in millionths of a US dollar per million tokens.
 	OutputMicroUsdPerMillionTokens int64 `protobuf:"varint,3,opt,name=output_micro_usd_per_million_tokens,json=outputMicroUsdPerMillionTokens,proto3" json:"output_micro_usd_per_million_tokens,omitempty"`
 	// Price of tokens read from the prompt cache, in millionths of a US dollar per million tokens.
-	// Unset where unknown.
+	// Unset if unknown.
 	CacheReadMicroUsdPerMillionTokens *int64 `protobuf:"varint,4,opt,name=cache_read_micro_usd_per_million_tokens,json=cacheReadMicroUsdPerMillionTokens,proto3,oneof" json:"cache_read_micro_usd_per_million_tokens,omitempty"`
 	// Price of tokens written to the prompt cache, in millionths of a US dollar per million tokens.
-	// Unset where unknown.
+	// Unset if unknown.
 	CacheWriteMicroUsdPerMillionTokens *int64 `protobuf:"varint,5,opt,name=cache_write_micro_usd_per_million_tokens,json=cacheWriteMicroUsdPerMillionTokens,proto3,oneof" json:"cache_write_micro_usd_per_million_tokens,omitempty"`
 	unknownFields                      protoimpl.UnknownFields
 	sizeCache                          protoimpl.SizeCache

@@ -33,9 +33,9 @@ const (
 type CatalogServiceClient interface {
 	// Lists the known models, newest first within a provider.
 	ListModels(ctx context.Context, in *ListModelsRequest, opts ...grpc.CallOption) (*ListModelsResponse, error)
-	// Returns a model by id or alias. NOT_FOUND where the catalog does not know it.
+	// Returns a model by id or alias. NOT_FOUND if the catalog does not know it.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (*ModelInfo, error)
-	// Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
+	// Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
 	// has.
 	GetLatestModel(ctx context.Context, in *GetLatestModelRequest, opts ...grpc.CallOption) (*ModelInfo, error)
 }
@@ -87,9 +87,9 @@ func (c *catalogServiceClient) GetLatestModel(ctx context.Context, in *GetLatest
 type CatalogServiceServer interface {
 	// Lists the known models, newest first within a provider.
 	ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error)
-	// Returns a model by id or alias. NOT_FOUND where the catalog does not know it.
+	// Returns a model by id or alias. NOT_FOUND if the catalog does not know it.
 	GetModel(context.Context, *GetModelRequest) (*ModelInfo, error)
-	// Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
+	// Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
 	// has.
 	GetLatestModel(context.Context, *GetLatestModelRequest) (*ModelInfo, error)
 	mustEmbedUnimplementedCatalogServiceServer()

@@ -26,7 +26,7 @@ type EmbedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's id of the model. Required; named as in `Request.model`.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The texts, none of them empty. Providers limit their number: OpenAI to 2048, Gemini to 100.
+	// The texts, none empty. Providers limit their number: OpenAI to 2048, Gemini to 100.
 	Texts []string `protobuf:"bytes,2,rep,name=texts,proto3" json:"texts,omitempty"`
 	// Provider of the model, by the name under which it is registered. Empty: chosen as for
 	// `Request.provider`.
@@ -35,13 +35,13 @@ type EmbedRequest struct {
 	Dimensions *int32 `protobuf:"varint,4,opt,name=dimensions,proto3,oneof" json:"dimensions,omitempty"`
 	// Use of the vectors: retrieval_query, retrieval_document, semantic_similarity, classification,
 	// clustering, question_answering, fact_verification, code_retrieval_query, and what providers
-	// add. Left out with a warning where the provider has no such setting. Empty: unspecified.
+	// add. Left out with a warning if the provider has no such setting. Empty: unspecified.
 	TaskType string `protobuf:"bytes,5,opt,name=task_type,json=taskType,proto3" json:"task_type,omitempty"`
 	// By provider, an object as JSON text that is merged into the body of its request.
 	ProviderOptionsJson map[string]string `protobuf:"bytes,6,rep,name=provider_options_json,json=providerOptionsJson,proto3" json:"provider_options_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Time limits of the call. Unset limits are those of the provider's configuration.
+	// Time limits of the call. An unset limit is taken from the provider's configuration.
 	Timeouts *Timeouts `protobuf:"bytes,7,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
-	// Inputs as ids of the tokenizer of the model, in place of `texts`. INVALID_ARGUMENT where the
+	// Inputs as ids of the tokenizer of the model, in place of `texts`. INVALID_ARGUMENT if the
 	// provider takes texts only.
 	TokenSequences []*TokenSequence `protobuf:"bytes,8,rep,name=token_sequences,json=tokenSequences,proto3" json:"token_sequences,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -189,7 +189,7 @@ type EmbedResponse struct {
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// Provider that answered.
 	Provider string `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
-	// Tokens of the inputs; `output_tokens` is 0. Unset where the provider reports none.
+	// Tokens of the inputs; `output_tokens` is 0. Unset if the provider reports none.
 	Usage *Usage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Settings that the provider could not honour.
 	Warnings []*Warning `protobuf:"bytes,5,rep,name=warnings,proto3" json:"warnings,omitempty"`

@@ -26,9 +26,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Turns texts into vectors. Errors, deadlines and cancellation are those of InferenceService.
+// Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService.
 type EmbeddingServiceClient interface {
-	// Embeds texts, in one call of the provider's API. INVALID_ARGUMENT where the provider has no
+	// Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
 	// embeddings. Vectors of different models cannot be compared, so the call never goes to a
 	// fallback.
 	Embed(ctx context.Context, in *EmbedRequest, opts ...grpc.CallOption) (*EmbedResponse, error)
@@ -56,9 +56,9 @@ func (c *embeddingServiceClient) Embed(ctx context.Context, in *EmbedRequest, op
 // All implementations must embed UnimplementedEmbeddingServiceServer
 // for forward compatibility.
 //
-// Turns texts into vectors. Errors, deadlines and cancellation are those of InferenceService.
+// Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService.
 type EmbeddingServiceServer interface {
-	// Embeds texts, in one call of the provider's API. INVALID_ARGUMENT where the provider has no
+	// Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
 	// embeddings. Vectors of different models cannot be compared, so the call never goes to a
 	// fallback.
 	Embed(context.Context, *EmbedRequest) (*EmbedResponse, error)

@@ -50,7 +50,7 @@ const (
 	ErrorKind_ERROR_KIND_CONTEXT_LENGTH ErrorKind = 108
 	// The account's credit or quota is used up. Status RESOURCE_EXHAUSTED without a delay.
 	ErrorKind_ERROR_KIND_QUOTA_EXCEEDED ErrorKind = 109
-	// A tool call does not match its schema, or what the model wrote is no call at all. Where the
+	// A tool call does not match its schema, or what the model wrote is no call at all. If the
 	// provider found that, `provider_failure` has what the model wrote. Status ABORTED.
 	ErrorKind_ERROR_KIND_INVALID_TOOL_CALL ErrorKind = 110
 	// A time limit ran out. Status DEADLINE_EXCEEDED.
@@ -151,22 +151,22 @@ func (ErrorKind) EnumDescriptor() ([]byte, []int) {
 // Contains no prompt and no key, and no text of the model except in `no_object`.
 type InferenceError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What kind of failure it is.
+	// Kind of the failure.
 	Kind ErrorKind `protobuf:"varint,1,opt,name=kind,proto3,enum=outrigger.v1.ErrorKind" json:"kind,omitempty"`
 	// Human-readable text. Not stable: do not match on it.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// Whether the same request may succeed later.
 	Retryable bool `protobuf:"varint,3,opt,name=retryable,proto3" json:"retryable,omitempty"`
-	// How long to wait before a retry. Unset where unknown.
+	// How long to wait before a retry. Unset if unknown.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	// What the provider said about the failure. Set only where a provider reported it; unset
-	// where Outrigger found the problem itself, for instance while it validated the request.
+	// The provider's account of the failure. Set only if a provider reported it; unset
+	// if Outrigger found the problem itself, for instance while it validated the request.
 	ProviderFailure *ProviderFailure `protobuf:"bytes,5,opt,name=provider_failure,json=providerFailure,proto3" json:"provider_failure,omitempty"`
 	// Whether the model had begun to produce output. A retry then pays for the output again.
 	OutputStarted bool `protobuf:"varint,6,opt,name=output_started,json=outputStarted,proto3" json:"output_started,omitempty"`
 	// Tokens that the call used before it failed, as far as the provider reported them.
 	Usage *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
-	// The failure that caused this one. Unset where there is none.
+	// The failure that caused this one. Unset if there is none.
 	Cause *InferenceError `protobuf:"bytes,8,opt,name=cause,proto3" json:"cause,omitempty"`
 	// The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
 	NoObject      *NoObject `protobuf:"bytes,9,opt,name=no_object,json=noObject,proto3" json:"no_object,omitempty"`
@@ -323,24 +323,24 @@ func (x *NoObject) GetViolations() []string {
 	return nil
 }
 
-// What a provider said about its failure.
+// A provider's account of its failure.
 type ProviderFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the provider.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// HTTP status code of the provider's answer. Unset where there was no answer, or where the
+	// HTTP status code of the provider's answer. Unset if there was no answer, or if the
 	// failure was reported inside a stream.
 	HttpStatusCode *int32 `protobuf:"varint,2,opt,name=http_status_code,json=httpStatusCode,proto3,oneof" json:"http_status_code,omitempty"`
-	// The provider's own code or type, for instance `insufficient_quota`. Empty where none.
+	// The provider's code or type, for instance `insufficient_quota`. Empty if there is none.
 	ErrorCode string `protobuf:"bytes,3,opt,name=error_code,json=errorCode,proto3" json:"error_code,omitempty"`
-	// The provider's request id, for its support team. Empty where it gives none.
+	// The provider's request id, for its support team. Empty if it gives none.
 	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The provider's response body, at most 2 KiB. Filled only with `Request.include_raw`, because
 	// providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it has
 	// what the model wrote instead of a call.
 	RawJson string `protobuf:"bytes,5,opt,name=raw_json,json=rawJson,proto3" json:"raw_json,omitempty"`
 	// Path of the field of the request that the provider refused, with the names of this contract,
-	// for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+	// for instance `max_tokens` or `tools[1]`. Empty if it named none. Of messages only the list
 	// is named.
 	Field         string `protobuf:"bytes,6,opt,name=field,proto3" json:"field,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -37,7 +37,7 @@ const (
 	GenerateResult_STOP_REASON_MAX_TOOL_ROUNDS GenerateResult_StopReason = 3
 	// `stop_when` was true.
 	GenerateResult_STOP_REASON_STOP_WHEN GenerateResult_StopReason = 4
-	// `GenerationLimits.max_steps` was reached, or the sidecar's own limit.
+	// `GenerationLimits.max_steps` was reached, or the sidecar's limit.
 	GenerateResult_STOP_REASON_MAX_STEPS GenerateResult_StopReason = 5
 	// `GenerationLimits.max_total_tokens` was reached.
 	GenerateResult_STOP_REASON_MAX_TOTAL_TOKENS GenerateResult_StopReason = 6
@@ -100,8 +100,8 @@ func (GenerateResult_StopReason) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{7, 0}
 }
 
-// What a generation does. A generation is one model call, or several with tool results in between.
-// One model call and the execution of the tools that it called are a step.
+// The settings of a generation. A generation is one model call, or several with tool results in
+// between. One model call and the execution of the tools that it called are a step.
 type GenerationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request to the model. Required. `messages` is the conversation before the generation, and may
@@ -128,7 +128,7 @@ type GenerationOptions struct {
 	StopWhen string `protobuf:"bytes,5,opt,name=stop_when,json=stopWhen,proto3" json:"stop_when,omitempty"`
 	// When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
 	Retry *RetryPolicy `protobuf:"bytes,6,opt,name=retry,proto3" json:"retry,omitempty"`
-	// Time limits. The caller's deadline bounds all of them.
+	// Time limits. The caller's deadline bounds them all.
 	Timeouts *GenerationTimeouts `protobuf:"bytes,7,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
 	// Limits on what all steps together may use.
 	Limits        *GenerationLimits `protobuf:"bytes,8,opt,name=limits,proto3" json:"limits,omitempty"`
@@ -222,7 +222,7 @@ func (x *GenerationOptions) GetLimits() *GenerationLimits {
 	return nil
 }
 
-// When and how often a model call is retried. The call of each step is retried on its own: a retry
+// When and how often a model call is retried. The call of each step is retried separately: a retry
 // never executes a tool again, and a stream is never retried after output began. An error is retried
 // if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
 // that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
@@ -240,8 +240,8 @@ type RetryPolicy struct {
 	BackoffMultiplier *float64 `protobuf:"fixed64,4,opt,name=backoff_multiplier,json=backoffMultiplier,proto3,oneof" json:"backoff_multiplier,omitempty"`
 	// Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
 	Jitter *bool `protobuf:"varint,5,opt,name=jitter,proto3,oneof" json:"jitter,omitempty"`
-	// Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
-	// (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
+	// Also retries calls that ran into their time limit. Default false. A provider that gives up by
+	// itself (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
 	RetryTimeouts bool `protobuf:"varint,6,opt,name=retry_timeouts,json=retryTimeouts,proto3" json:"retry_timeouts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -392,7 +392,7 @@ func (x *GenerationTimeouts) GetPerTool() *durationpb.Duration {
 // Unset means no limit.
 type GenerationLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+	// Maximum number of steps, at least 1. The sidecar's configuration has another limit,
 	// `limits.max_generation_steps`; the lower one applies.
 	MaxSteps *int32 `protobuf:"varint,1,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Maximum number of tokens of all steps (`Usage.total_tokens`).
@@ -401,7 +401,7 @@ type GenerationLimits struct {
 	// continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
 	// `allow_unknown_prices`.
 	MaxCostNanoUsd *int64 `protobuf:"varint,3,opt,name=max_cost_nano_usd,json=maxCostNanoUsd,proto3,oneof" json:"max_cost_nano_usd,omitempty"`
-	// Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+	// Maximum number of tool calls in all steps. If the calls of a step would exceed it, none
 	// is executed.
 	MaxToolCalls *int32 `protobuf:"varint,4,opt,name=max_tool_calls,json=maxToolCalls,proto3,oneof" json:"max_tool_calls,omitempty"`
 	// Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
@@ -476,8 +476,8 @@ func (x *GenerationLimits) GetAllowUnknownPrices() bool {
 	return false
 }
 
-// What a generation had done before it failed: a detail of the status of RunTools and ContinueTools, if
-// a step was complete.
+// The work that a generation had done before it failed: a detail of the status of RunTools and
+// ContinueTools, if a step was complete.
 type FailedGeneration struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The complete steps from the first one on, as many as fit into the status.
@@ -659,7 +659,7 @@ type GenerateResult struct {
 	// All steps, in order. At least one.
 	Steps []*StepResult `protobuf:"bytes,1,rep,name=steps,proto3" json:"steps,omitempty"`
 	// The model's last answer, equal to `response` of the last step. With
-	// FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
+	// FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; the last step's message does.
 	Response *Response `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
 	// Sum of the usage of all steps. Unset if no provider reported any.
 	TotalUsage *Usage `protobuf:"bytes,3,opt,name=total_usage,json=totalUsage,proto3" json:"total_usage,omitempty"`

@@ -150,7 +150,7 @@ func (RejectedOutput_Reason) EnumDescriptor() ([]byte, []int) {
 // The request of Generate.
 type GenerateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to generate.
+	// The request and its settings.
 	Options       *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -242,7 +242,7 @@ func (x *GenerateResponse) GetResult() *GenerateResult {
 // The request of StreamGenerate.
 type StreamGenerateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to generate.
+	// The request and its settings.
 	Options       *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -292,7 +292,7 @@ type StreamGenerateResponse struct {
 	Sequence int32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Number of the step, from 1.
 	Step int32 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
-	// What happened. Values may be added; skip an unknown one.
+	// The kind of event. Values may be added; skip an unknown one.
 	//
 	// Types that are valid to be assigned to Message:
 	//
@@ -500,8 +500,8 @@ func (x *ObjectFormat) GetStrategy() ObjectFormat_Strategy {
 // The request of GenerateObject.
 type GenerateObjectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to generate. `request.response_format` must be unset, and `request.tools` may have only
-	// hosted tools.
+	// The request and its settings. `request.response_format` must be unset, and `request.tools` may
+	// have only hosted tools.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	// The object.
 	Object        *ObjectFormat `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
@@ -602,8 +602,8 @@ func (x *GenerateObjectResponse) GetResult() *GenerateResult {
 // The request of StreamObject.
 type StreamObjectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to generate. `request.response_format` must be unset, and `request.tools` may have only
-	// hosted tools.
+	// The request and its settings. `request.response_format` must be unset, and `request.tools` may
+	// have only hosted tools.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	// The object.
 	Object *ObjectFormat `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
@@ -671,7 +671,7 @@ type StreamObjectResponse struct {
 	Sequence int32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Number of the step, from 1.
 	Step int32 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
-	// What happened. Values may be added; skip an unknown one.
+	// The kind of event. Values may be added; skip an unknown one.
 	//
 	// Types that are valid to be assigned to Message:
 	//
@@ -960,7 +960,8 @@ func (*RunToolsRequest_Output) isRunToolsRequest_Message() {}
 // Starts a tool loop.
 type RunToolsStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to generate. The caller executes the function tools and custom tools of `request.tools`.
+	// The request and its settings. The caller executes the function tools and custom tools of
+	// `request.tools`.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	// Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
 	// with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
@@ -1039,7 +1040,7 @@ type RunToolsResponse struct {
 	Sequence int32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Number of the step, from 1.
 	Step int32 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
-	// What happened. Values may be added; skip an unknown one.
+	// The kind of event. Values may be added; skip an unknown one.
 	//
 	// Types that are valid to be assigned to Message:
 	//
@@ -1210,7 +1211,7 @@ type ExecuteTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call. Its arguments match the tool's schema unless `problem` is set.
 	ToolCall *ToolCall `protobuf:"bytes,1,opt,name=tool_call,json=toolCall,proto3" json:"tool_call,omitempty"`
-	// What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+	// The problem with the arguments. If set, do not execute the tool: answer with `repaired_call`,
 	// `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
 	// invalid arguments gets an error result.
 	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
@@ -1375,7 +1376,7 @@ type isToolOutput_Output interface {
 }
 
 type ToolOutput_Result struct {
-	// The tool's result. Its own `tool_call_id` may be empty.
+	// The tool's result. Its `tool_call_id` may be empty.
 	Result *ToolResult `protobuf:"bytes,10,opt,name=result,proto3,oneof"`
 }
 
@@ -1386,7 +1387,7 @@ type ToolOutput_Failure struct {
 
 type ToolOutput_RepairedCall struct {
 	// The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
-	// be empty and must not differ from those of the call.
+	// be empty and must not differ from the call's.
 	RepairedCall *ToolCall `protobuf:"bytes,12,opt,name=repaired_call,json=repairedCall,proto3,oneof"`
 }
 
@@ -1407,7 +1408,7 @@ func (*ToolOutput_Refusal) isToolOutput_Output() {}
 // The failure of a tool.
 type ToolFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What went wrong, in words for the model. Empty: `the tool failed`.
+	// The reason, in words for the model. Empty: `the tool failed`.
 	Message       string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -50,7 +50,7 @@ type GenerationServiceClient interface {
 	GenerateObject(ctx context.Context, in *GenerateObjectRequest, opts ...grpc.CallOption) (*GenerateObjectResponse, error)
 	// Like GenerateObject, but also sends the object as far as it has arrived.
 	StreamObject(ctx context.Context, in *StreamObjectRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamObjectResponse], error)
-	// Runs the tool loop with tools that the caller executes in its own process.
+	// Runs the tool loop with tools that the caller executes in its process.
 	//
 	// This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
 	//
@@ -219,7 +219,7 @@ type GenerationServiceServer interface {
 	GenerateObject(context.Context, *GenerateObjectRequest) (*GenerateObjectResponse, error)
 	// Like GenerateObject, but also sends the object as far as it has arrived.
 	StreamObject(*StreamObjectRequest, grpc.ServerStreamingServer[StreamObjectResponse]) error
-	// Runs the tool loop with tools that the caller executes in its own process.
+	// Runs the tool loop with tools that the caller executes in its process.
 	//
 	// This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
 	//

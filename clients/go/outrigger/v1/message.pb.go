@@ -33,7 +33,7 @@ const (
 	Role_ROLE_USER Role = 2
 	// The model. Text, tool calls, reasoning, images, native parts.
 	Role_ROLE_ASSISTANT Role = 3
-	// The result of a tool call. A native part in this role is the result of a provider's own tool
+	// The result of a tool call. A native part in this role is the result of a provider's tool
 	// that the caller runs, for instance OpenAI's `computer_call_output`.
 	Role_ROLE_TOOL Role = 4
 	// Instructions of the application rather than of the user.
@@ -94,10 +94,10 @@ type Message struct {
 	Role Role `protobuf:"varint,1,opt,name=role,proto3,enum=outrigger.v1.Role" json:"role,omitempty"`
 	// Parts of the message, in order. The order is never changed.
 	Content []*ContentPart `protobuf:"bytes,2,rep,name=content,proto3" json:"content,omitempty"`
-	// Name of the author, where a provider accepts one. Optional.
+	// Name of the author, for providers that accept one. Optional.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// The tool call that a message of role TOOL answers. May stay empty where every part is a
-	// `tool_result` with its own id.
+	// The tool call that a message of role TOOL answers. May stay empty if every part is a
+	// `tool_result` with an id.
 	ToolCallId    string `protobuf:"bytes,4,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -383,10 +383,10 @@ type Image struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// IANA media type. Empty means `image/png` for `data`, and is inferred for a file.
 	MediaType string `protobuf:"bytes,1,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
-	// Level of detail at which the model reads the image: `auto`, `low`, `high`, or a provider's own
+	// Level of detail at which the model reads the image: `auto`, `low`, `high`, or a provider's
 	// value. Optional.
 	Detail string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
-	// Where the image is. Exactly one is set.
+	// Source of the image. Exactly one is set.
 	//
 	// Types that are valid to be assigned to Source:
 	//
@@ -481,7 +481,7 @@ type isImage_Source interface {
 }
 
 type Image_Url struct {
-	// An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+	// An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
 	// allows its folder. A web address is handed to the provider; the sidecar never fetches it.
 	Url string `protobuf:"bytes,10,opt,name=url,proto3,oneof"`
 }
@@ -507,7 +507,7 @@ type Audio struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// IANA media type, for instance `audio/wav`. Required with `data`.
 	MediaType string `protobuf:"bytes,1,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
-	// Where the audio is. Exactly one is set.
+	// Source of the audio. Exactly one is set.
 	//
 	// Types that are valid to be assigned to Source:
 	//
@@ -595,7 +595,7 @@ type isAudio_Source interface {
 }
 
 type Audio_Url struct {
-	// An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+	// An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
 	// allows its folder. A web address is handed to the provider; the sidecar never fetches it.
 	Url string `protobuf:"bytes,10,opt,name=url,proto3,oneof"`
 }
@@ -623,7 +623,7 @@ type Document struct {
 	MediaType string `protobuf:"bytes,1,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
 	// Name shown to the model. Optional.
 	FileName string `protobuf:"bytes,2,opt,name=file_name,json=fileName,proto3" json:"file_name,omitempty"`
-	// Where the document is. Exactly one is set.
+	// Source of the document. Exactly one is set.
 	//
 	// Types that are valid to be assigned to Source:
 	//
@@ -718,7 +718,7 @@ type isDocument_Source interface {
 }
 
 type Document_Url struct {
-	// An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+	// An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
 	// allows its folder. A web address is handed to the provider; the sidecar never fetches it.
 	Url string `protobuf:"bytes,10,opt,name=url,proto3,oneof"`
 }
@@ -742,7 +742,7 @@ func (*Document_FileId) isDocument_Source() {}
 // A call of a tool, written by the model.
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id that the result must name. Unique within a call and its history, even where the provider
+	// Id that the result must name. Unique within a call and its history, even if the provider
 	// repeats ids or gives none.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the tool.
@@ -980,7 +980,7 @@ type NativePart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the provider that wrote it.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The provider's own name for the kind of block, for instance `web_search_call`.
+	// The provider's name for the kind of block, for instance `web_search_call`.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The block as the provider sent it, JSON text.
 	DataJson      string `protobuf:"bytes,3,opt,name=data_json,json=dataJson,proto3" json:"data_json,omitempty"`
@@ -1039,7 +1039,7 @@ func (x *NativePart) GetDataJson() string {
 	return ""
 }
 
-// What a provider attached to a part and needs back. Opaque: return it unchanged.
+// Data that a provider attached to a part and needs back. Opaque: return it unchanged.
 type ProviderState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the provider that wrote it.
@@ -1106,24 +1106,24 @@ func (x *ProviderState) GetDataJson() string {
 // A source that a provider names for a part of its answer.
 type Citation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The provider's own name for the kind of citation, for instance `url_citation`.
+	// The provider's name for the kind of citation, for instance `url_citation`.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// Title of the source. Empty where there is none.
+	// Title of the source. Empty if there is none.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// Address of the source. Empty where there is none.
+	// Address of the source. Empty if there is none.
 	Url string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
-	// Text of the source that is cited. Empty where the provider gives none.
+	// Text of the source that is cited. Empty if the provider gives none.
 	CitedText string `protobuf:"bytes,4,opt,name=cited_text,json=citedText,proto3" json:"cited_text,omitempty"`
-	// Id or name of the file or document. Empty where there is none.
+	// Id or name of the file or document. Empty if there is none.
 	SourceId string `protobuf:"bytes,5,opt,name=source_id,json=sourceId,proto3" json:"source_id,omitempty"`
 	// Start of the cited span in the part's text, in Unicode code points from 0. Converted from the
-	// provider's unit (bytes, UTF-16 code units or code points). Unset where the provider gives no
+	// provider's unit (bytes, UTF-16 code units or code points). Unset if the provider gives no
 	// span, or one that does not fit the text.
 	StartIndex *int32 `protobuf:"varint,6,opt,name=start_index,json=startIndex,proto3,oneof" json:"start_index,omitempty"`
-	// End of the cited span in the part's text, exclusive, in Unicode code points. Unset where
+	// End of the cited span in the part's text, exclusive, in Unicode code points. Unset if
 	// `start_index` is unset.
 	EndIndex *int32 `protobuf:"varint,7,opt,name=end_index,json=endIndex,proto3,oneof" json:"end_index,omitempty"`
-	// The citation as the provider sent it, JSON text. Holds the provider's own indices.
+	// The citation as the provider sent it, JSON text. Holds the provider's indices.
 	RawJson       string `protobuf:"bytes,8,opt,name=raw_json,json=rawJson,proto3" json:"raw_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What happens where the provider cannot honour part of the request. Values may be added.
+// The policy if the provider cannot honour part of the request. Values may be added.
 type LossPolicy int32
 
 const (
@@ -130,7 +130,7 @@ func (FinalResponse) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_request_proto_rawDescGZIP(), []int{1}
 }
 
-// What happens to reasoning, signatures, native parts and other provider state in the history
+// The policy for reasoning, signatures, native parts and other provider state in the history
 // that the provider of this call did not write. Keep one policy for a whole conversation: some
 // signatures are bound to the messages before them. Values may be added.
 type StatePolicy int32
@@ -310,10 +310,10 @@ func (ResponseFormat_Type) EnumDescriptor() ([]byte, []int) {
 // One call of a model. The same message is used for Complete and Stream, and for every provider.
 type Request struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+	// Name of the model. If `provider` is set, it is that provider's id, sent as it is. Otherwise it
 	// may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
 	// registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
-	// the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+	// the default provider, sent as it is. Name the provider if the provider's ids have slashes.
 	// Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The conversation so far, oldest first. At least one message is required.
@@ -322,7 +322,7 @@ type Request struct {
 	Provider string `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
 	// Tools that the model may call. Names are unique within a request.
 	Tools []*Tool `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
-	// Whether and how the model must use tools. Unset means AUTO where there are tools.
+	// Whether and how the model must use tools. Unset means AUTO if there are tools.
 	ToolChoice *ToolChoice `protobuf:"bytes,5,opt,name=tool_choice,json=toolChoice,proto3" json:"tool_choice,omitempty"`
 	// Format of the answer. Unset means text.
 	ResponseFormat *ResponseFormat `protobuf:"bytes,6,opt,name=response_format,json=responseFormat,proto3" json:"response_format,omitempty"`
@@ -332,7 +332,7 @@ type Request struct {
 	// Nucleus sampling mass in (0.0, 1.0]. Unset leaves the provider's default.
 	TopP *float64 `protobuf:"fixed64,8,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
 	// Maximum number of tokens that the model may generate, reasoning included. At least 1.
-	// Unset leaves the provider's default; where a provider requires a value, the adapter
+	// Unset leaves the provider's default; if a provider requires a value, the adapter
 	// chooses one that fits the model.
 	MaxTokens *int32 `protobuf:"varint,9,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
 	// Texts at which the model stops. Providers allow a few (0, 4 or 5); more is an error or a
@@ -344,20 +344,20 @@ type Request struct {
 	ReasoningEffort string `protobuf:"bytes,11,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
 	// Key-value pairs that the provider stores with the call. Limits differ by provider.
 	Metadata map[string]string `protobuf:"bytes,12,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What the contract does not model: provider name to the text of a JSON object, merged
+	// Settings that the contract does not model: provider name to the text of a JSON object, merged
 	// into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
 	// removes, everything else replaces; but `tools` and `include` are appended. Other
 	// providers' entries are not sent. `model` and `stream` may not be set.
 	ProviderOptionsJson map[string]string `protobuf:"bytes,13,rep,name=provider_options_json,json=providerOptionsJson,proto3" json:"provider_options_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What happens where the provider cannot honour part of the request. Default WARN.
+	// The policy if the provider cannot honour part of the request. Default WARN.
 	LossPolicy LossPolicy `protobuf:"varint,14,opt,name=loss_policy,json=lossPolicy,proto3,enum=outrigger.v1.LossPolicy" json:"loss_policy,omitempty"`
-	// What happens to another provider's or model's reasoning and signatures in the history.
+	// The policy for another provider's or model's reasoning and signatures in the history.
 	// Default STRIP.
 	ForeignState StatePolicy `protobuf:"varint,15,opt,name=foreign_state,json=foreignState,proto3,enum=outrigger.v1.StatePolicy" json:"foreign_state,omitempty"`
 	// Fills `raw_json` fields and sends the provider events that are otherwise left out.
 	// Costs time and bytes. Default false.
 	IncludeRaw bool `protobuf:"varint,16,opt,name=include_raw,json=includeRaw,proto3" json:"include_raw,omitempty"`
-	// Time limits of the provider call, overriding those of the provider's configuration.
+	// Time limits of the provider call, overriding the provider's configuration.
 	Timeouts *Timeouts `protobuf:"bytes,17,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
 	// How much of the answer the last event of a stream repeats. Default FULL. Without effect on
 	// Complete.
@@ -522,8 +522,8 @@ func (x *Request) GetFinalResponse() FinalResponse {
 	return FinalResponse_FINAL_RESPONSE_UNSPECIFIED
 }
 
-// Time limits of one provider call. An unset limit is that of the provider's configuration; zero
-// disables a limit. The caller's deadline bounds all of them.
+// Time limits of one provider call. An unset limit is taken from the provider's configuration; zero
+// disables a limit. The caller's deadline bounds them all.
 type Timeouts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Maximum time to connect. Default 10 s. Exceeding it is an error of kind NETWORK.

@@ -117,7 +117,7 @@ const (
 	IncompleteReason_INCOMPLETE_REASON_CONTENT_FILTER IncompleteReason = 2
 	// A limit on steps, tool calls, tokens or cost was reached while the model still called tools.
 	IncompleteReason_INCOMPLETE_REASON_LIMIT IncompleteReason = 3
-	// The provider stopped before the answer was finished, for a reason of its own: see the `raw` finish
+	// The provider stopped before the answer was finished, for another reason: see the `raw` finish
 	// reason of the last step, for instance `pause_turn` or `LANGUAGE`.
 	IncompleteReason_INCOMPLETE_REASON_PROVIDER_STOPPED IncompleteReason = 4
 )
@@ -541,7 +541,7 @@ type RunEvent struct {
 	Sequence int32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Number of the step, from 1. 0 outside of a step.
 	Step int32 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
-	// What happened. Values may be added; skip an unknown one.
+	// The kind of event. Values may be added; skip an unknown one.
 	//
 	// Types that are valid to be assigned to Event:
 	//

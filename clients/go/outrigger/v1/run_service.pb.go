@@ -24,17 +24,17 @@ const (
 // The request of CreateRun and CreateRunStream.
 type CreateRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to generate. The messages are appended to the thread; `system` is not, and is not
+	// The request and its settings. The messages are appended to the thread; `system` is not, and is not
 	// inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
-	// applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+	// applies to the tools of MCP servers; if unset, only `limits` and the sidecar's limit on
 	// steps apply.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	// The run to continue. If another run already continued it, its thread is forked after it: runs
 	// that continue the same run never see each other's messages. It must have ended or require
 	// action; `options.request.messages` and `approvals` have the results of its tool calls.
 	PreviousRunId string `protobuf:"bytes,2,opt,name=previous_run_id,json=previousRunId,proto3" json:"previous_run_id,omitempty"`
-	// The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
-	// The runs of a thread are executed one at a time. Must not be set together with
+	// The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names
+	// none. The runs of a thread are executed one at a time. Must not be set together with
 	// `previous_run_id`. Empty: a new thread, or that of the previous run.
 	ThreadId string `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// Whether the run continues when the caller disconnects. Requires `store`. Default false.

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What kind of input a tool call has. Values may be added.
+// Kind of input that a tool call has. Values may be added.
 type ToolCallStart_InputKind int32
 
 const (
@@ -85,9 +85,9 @@ func (ToolCallStart_InputKind) EnumDescriptor() ([]byte, []int) {
 //     part in the final message. Blocks may interleave. There is no delta outside its block,
 //     and no block is open at `finish`.
 //  4. The deltas of a block concatenate to what its `*_end` carries, which is what the final
-//     `Response` holds. Where the caller asked for FINAL_RESPONSE_WITHOUT_CONTENT, `text_end` and
+//     `Response` holds. If the caller asked for FINAL_RESPONSE_WITHOUT_CONTENT, `text_end` and
 //     `reasoning_end` carry no text and the final message has no content.
-//  5. A tool call id is unique within the call and its history, even where the provider repeats ids
+//  5. A tool call id is unique within the call and its history, even if the provider repeats ids
 //     or gives none. Arguments are parsed at `tool_call_end`; arguments that do not parse are kept
 //     verbatim and marked, never dropped.
 //  6. The events of Stream accumulate to the `Response` that Complete gives.
@@ -103,7 +103,7 @@ type StreamEvent struct {
 	Sequence int32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Milliseconds since `stream_start`. Never decreases within a stream.
 	ElapsedMs int32 `protobuf:"varint,2,opt,name=elapsed_ms,json=elapsedMs,proto3" json:"elapsed_ms,omitempty"`
-	// What happened. Values may be added; skip an unknown one.
+	// The kind of event. Values may be added; skip an unknown one.
 	//
 	// Types that are valid to be assigned to Event:
 	//
@@ -412,11 +412,11 @@ type StreamStart struct {
 	InferenceId string `protobuf:"bytes,1,opt,name=inference_id,json=inferenceId,proto3" json:"inference_id,omitempty"`
 	// Name of the provider that answers.
 	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The model that answers, as the provider reports it; the requested model where it does not.
+	// The model that answers, as the provider reports it; the requested model if it does not report one.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// When the provider accepted the request, by the sidecar's clock.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// What was changed, left out or emulated in the translation to the provider's API.
+	// Parts that were changed, left out or emulated in the translation to the provider's API.
 	Warnings []*Warning `protobuf:"bytes,5,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// Which content the end of this stream repeats, as the request asked: FULL or WITHOUT_CONTENT.
 	FinalResponse FinalResponse `protobuf:"varint,6,opt,name=final_response,json=finalResponse,proto3,enum=outrigger.v1.FinalResponse" json:"final_response,omitempty"`
@@ -556,7 +556,7 @@ type TextDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Place of the part in the final message.
 	PartIndex int32 `protobuf:"varint,1,opt,name=part_index,json=partIndex,proto3" json:"part_index,omitempty"`
-	// What is added. Never empty.
+	// The text that is added. Never empty.
 	Delta         string `protobuf:"bytes,2,opt,name=delta,proto3" json:"delta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -615,7 +615,7 @@ type TextEnd struct {
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// Sources that the provider cites for the part.
 	Citations []*Citation `protobuf:"bytes,3,rep,name=citations,proto3" json:"citations,omitempty"`
-	// What the provider needs back with the part. Unset where nothing.
+	// Data that the provider needs back with the part. Unset if it needs none.
 	ProviderState *ProviderState `protobuf:"bytes,4,opt,name=provider_state,json=providerState,proto3" json:"provider_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -730,7 +730,7 @@ type ReasoningDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Place of the part in the final message.
 	PartIndex int32 `protobuf:"varint,1,opt,name=part_index,json=partIndex,proto3" json:"part_index,omitempty"`
-	// What is added. Never empty.
+	// The text that is added. Never empty.
 	Delta         string `protobuf:"bytes,2,opt,name=delta,proto3" json:"delta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -789,7 +789,7 @@ type ReasoningEnd struct {
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// Whether the provider withholds the text on purpose.
 	Redacted bool `protobuf:"varint,3,opt,name=redacted,proto3" json:"redacted,omitempty"`
-	// Signature or encrypted reasoning. Unset where the provider gives none.
+	// Signature or encrypted reasoning. Unset if the provider gives none.
 	ProviderState *ProviderState `protobuf:"bytes,4,opt,name=provider_state,json=providerState,proto3" json:"provider_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -862,7 +862,7 @@ type ToolCallStart struct {
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the tool.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// What the deltas of this block are.
+	// Meaning of this block's deltas.
 	InputKind     ToolCallStart_InputKind `protobuf:"varint,4,opt,name=input_kind,json=inputKind,proto3,enum=outrigger.v1.ToolCallStart_InputKind" json:"input_kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -931,7 +931,8 @@ type ToolCallDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Place of the part in the final message.
 	PartIndex int32 `protobuf:"varint,1,opt,name=part_index,json=partIndex,proto3" json:"part_index,omitempty"`
-	// What is added: a fragment of JSON text, or of free text where the block's kind is TEXT. Never empty.
+	// The text that is added: a fragment of JSON text, or of free text if the block's kind is TEXT.
+	// Never empty.
 	Delta         string `protobuf:"bytes,2,opt,name=delta,proto3" json:"delta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -988,7 +989,7 @@ type ToolCallEnd struct {
 	PartIndex int32 `protobuf:"varint,1,opt,name=part_index,json=partIndex,proto3" json:"part_index,omitempty"`
 	// The whole call.
 	ToolCall *ToolCall `protobuf:"bytes,2,opt,name=tool_call,json=toolCall,proto3" json:"tool_call,omitempty"`
-	// What the provider needs back with the call. Unset where nothing.
+	// Data that the provider needs back with the call. Unset if it needs none.
 	ProviderState *ProviderState `protobuf:"bytes,3,opt,name=provider_state,json=providerState,proto3" json:"provider_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1169,7 +1170,7 @@ func (x *Finish) GetResponse() *Response {
 // elsewhere are sent only with `Request.include_raw`.
 type ProviderEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The provider's own name for the event. Empty where it has none.
+	// The provider's name for the event. Empty if it has none.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	// The event as the provider sent it, JSON text.
 	DataJson      string `protobuf:"bytes,2,opt,name=data_json,json=dataJson,proto3" json:"data_json,omitempty"`

@@ -33,7 +33,7 @@ type Thread struct {
 	// Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512.
 	Metadata map[string]string `protobuf:"bytes,3,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Whether the caller created the thread as a conversation. Otherwise a run created it, and
-	// continuing an earlier run of it forks the thread.
+	// continuing an earlier run forks the thread.
 	Conversation  bool `protobuf:"varint,4,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -45,7 +45,7 @@ type ThreadServiceClient interface {
 	GetThread(ctx context.Context, in *GetThreadRequest, opts ...grpc.CallOption) (*Thread, error)
 	// Replaces the labels of a thread.
 	UpdateThread(ctx context.Context, in *UpdateThreadRequest, opts ...grpc.CallOption) (*Thread, error)
-	// Deletes a thread with its messages, except those that a fork of it has as well. Its runs can still be
+	// Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
 	// read, and cannot be continued.
 	DeleteThread(ctx context.Context, in *DeleteThreadRequest, opts ...grpc.CallOption) (*DeleteThreadResponse, error)
 	// Appends messages to a thread without calling a model. Waits until no run of the thread is in
@@ -163,7 +163,7 @@ type ThreadServiceServer interface {
 	GetThread(context.Context, *GetThreadRequest) (*Thread, error)
 	// Replaces the labels of a thread.
 	UpdateThread(context.Context, *UpdateThreadRequest) (*Thread, error)
-	// Deletes a thread with its messages, except those that a fork of it has as well. Its runs can still be
+	// Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
 	// read, and cannot be continued.
 	DeleteThread(context.Context, *DeleteThreadRequest) (*DeleteThreadResponse, error)
 	// Appends messages to a thread without calling a model. Waits until no run of the thread is in

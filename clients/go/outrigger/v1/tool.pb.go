@@ -183,7 +183,7 @@ type FunctionTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the tool: at most 128 of `[a-zA-Z0-9_-]`; at most 64 works everywhere. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What the tool does, for the model. Optional, but recommended.
+	// A description of the tool, for the model. Optional, but recommended.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// Text of a JSON Schema document whose root is an object. Empty means no arguments. The order of
 	// keys is kept.
@@ -259,7 +259,7 @@ type CustomTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the tool, as in `FunctionTool`. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What the tool does, for the model. Optional, but recommended.
+	// A description of the tool, for the model. Optional, but recommended.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// Grammar that the input must match. Unset allows any text. A provider without grammars ignores
 	// it, with a warning.
@@ -379,7 +379,7 @@ type HostedTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the provider that has the tool. Required.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The tool's definition in the provider's own format, the text of a JSON object, sent verbatim.
+	// The tool's definition in the provider's format, the text of a JSON object, sent verbatim.
 	ConfigJson    string `protobuf:"bytes,2,opt,name=config_json,json=configJson,proto3" json:"config_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -23,7 +23,7 @@ const (
 
 // Tokens that a call used, counted the same way for every provider: `input_tokens` includes cached
 // tokens, `output_tokens` includes `reasoning_tokens`, and `total_tokens` is their sum. The message
-// is unset where the provider reports no usage. An `optional` count that it does not report is
+// is unset if the provider reports no usage. An `optional` count that it does not report is
 // unset; 0 means that it reported zero.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -39,7 +39,7 @@ type Usage struct {
 	CacheReadTokens *int32 `protobuf:"varint,5,opt,name=cache_read_tokens,json=cacheReadTokens,proto3,oneof" json:"cache_read_tokens,omitempty"`
 	// Tokens written to the provider's prompt cache; part of `input_tokens`.
 	CacheWriteTokens *int32 `protobuf:"varint,6,opt,name=cache_write_tokens,json=cacheWriteTokens,proto3,oneof" json:"cache_write_tokens,omitempty"`
-	// Price of the call, in billionths of a US dollar. Unset where a price is unknown.
+	// Price of the call, in billionths of a US dollar. Unset if a price is unknown.
 	CostNanoUsd *int64 `protobuf:"varint,7,opt,name=cost_nano_usd,json=costNanoUsd,proto3,oneof" json:"cost_nano_usd,omitempty"`
 	// The provider's usage object, verbatim JSON text. Filled only with `Request.include_raw`.
 	RawJson string `protobuf:"bytes,8,opt,name=raw_json,json=rawJson,proto3" json:"raw_json,omitempty"`

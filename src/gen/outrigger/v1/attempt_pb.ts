@@ -38,7 +38,7 @@ export type Attempt = Message<"outrigger.v1.Attempt"> & {
 
   /**
    * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
-   * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
+   * one call share it; a retry of a generation (`GenerationOptions.retry`) has another.
    *
    * @generated from field: string inference_id = 3;
    */

@@ -69,7 +69,7 @@ export type ListModelsResponse = Message<"outrigger.v1.ListModelsResponse"> & {
   models: ModelInfo[];
 
   /**
-   * Token of the next page. Empty where this is the last one.
+   * Token of the next page. Empty if this is the last one.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -140,7 +140,7 @@ export const GetLatestModelRequestSchema: GenMessage<GetLatestModelRequest> = /*
   messageDesc(file_outrigger_v1_catalog_service, 3);
 
 /**
- * What is known about a model.
+ * Facts about a model.
  *
  * @generated from message outrigger.v1.ModelInfo
  */
@@ -174,7 +174,7 @@ export type ModelInfo = Message<"outrigger.v1.ModelInfo"> & {
   contextWindow: number;
 
   /**
-   * Maximum number of tokens of an answer. Unset where unknown.
+   * Maximum number of tokens of an answer. Unset if unknown.
    *
    * @generated from field: optional int32 max_output_tokens = 5;
    */
@@ -188,14 +188,14 @@ export type ModelInfo = Message<"outrigger.v1.ModelInfo"> & {
   aliases: string[];
 
   /**
-   * What the model can do.
+   * Abilities of the model.
    *
    * @generated from field: repeated outrigger.v1.Capability capabilities = 7;
    */
   capabilities: Capability[];
 
   /**
-   * Levels that `Request.reasoning_effort` may have, lowest first. Empty where the model does
+   * Levels that `Request.reasoning_effort` may have, lowest first. Empty if the model does
    * not reason or the levels are unknown.
    *
    * @generated from field: repeated string reasoning_efforts = 8;
@@ -203,21 +203,21 @@ export type ModelInfo = Message<"outrigger.v1.ModelInfo"> & {
   reasoningEfforts: string[];
 
   /**
-   * Prices, one per tier, lowest tier first. Empty where unknown.
+   * Prices, one per tier, lowest tier first. Empty if unknown.
    *
    * @generated from field: repeated outrigger.v1.Price prices = 9;
    */
   prices: Price[];
 
   /**
-   * Day of release, `YYYY-MM-DD`. Empty where unknown.
+   * Day of release, `YYYY-MM-DD`. Empty if unknown.
    *
    * @generated from field: string release_date = 10;
    */
   releaseDate: string;
 
   /**
-   * Day on which the provider stops serving the model, `YYYY-MM-DD`. Empty where none is set.
+   * Day on which the provider stops serving the model, `YYYY-MM-DD`. Empty if none is set.
    *
    * @generated from field: string end_of_life_date = 11;
    */
@@ -260,7 +260,7 @@ export type Price = Message<"outrigger.v1.Price"> & {
 
   /**
    * Price of tokens read from the prompt cache, in millionths of a US dollar per million tokens.
-   * Unset where unknown.
+   * Unset if unknown.
    *
    * @generated from field: optional int64 cache_read_micro_usd_per_million_tokens = 4;
    */
@@ -268,7 +268,7 @@ export type Price = Message<"outrigger.v1.Price"> & {
 
   /**
    * Price of tokens written to the prompt cache, in millionths of a US dollar per million tokens.
-   * Unset where unknown.
+   * Unset if unknown.
    *
    * @generated from field: optional int64 cache_write_micro_usd_per_million_tokens = 5;
    */
@@ -383,7 +383,7 @@ export const CatalogService: GenService<{
     output: typeof ListModelsResponseSchema;
   },
   /**
-   * Returns a model by id or alias. NOT_FOUND where the catalog does not know it.
+   * Returns a model by id or alias. NOT_FOUND if the catalog does not know it.
    *
    * @generated from rpc outrigger.v1.CatalogService.GetModel
    */
@@ -393,7 +393,7 @@ export const CatalogService: GenService<{
     output: typeof ModelInfoSchema;
   },
   /**
-   * Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
+   * Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
    * has.
    *
    * @generated from rpc outrigger.v1.CatalogService.GetLatestModel

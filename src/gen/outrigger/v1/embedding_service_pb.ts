@@ -32,7 +32,7 @@ export type EmbedRequest = Message<"outrigger.v1.EmbedRequest"> & {
   model: string;
 
   /**
-   * The texts, none of them empty. Providers limit their number: OpenAI to 2048, Gemini to 100.
+   * The texts, none empty. Providers limit their number: OpenAI to 2048, Gemini to 100.
    *
    * @generated from field: repeated string texts = 2;
    */
@@ -56,7 +56,7 @@ export type EmbedRequest = Message<"outrigger.v1.EmbedRequest"> & {
   /**
    * Use of the vectors: retrieval_query, retrieval_document, semantic_similarity, classification,
    * clustering, question_answering, fact_verification, code_retrieval_query, and what providers
-   * add. Left out with a warning where the provider has no such setting. Empty: unspecified.
+   * add. Left out with a warning if the provider has no such setting. Empty: unspecified.
    *
    * @generated from field: string task_type = 5;
    */
@@ -70,14 +70,14 @@ export type EmbedRequest = Message<"outrigger.v1.EmbedRequest"> & {
   providerOptionsJson: { [key: string]: string };
 
   /**
-   * Time limits of the call. Unset limits are those of the provider's configuration.
+   * Time limits of the call. An unset limit is taken from the provider's configuration.
    *
    * @generated from field: outrigger.v1.Timeouts timeouts = 7;
    */
   timeouts?: Timeouts | undefined;
 
   /**
-   * Inputs as ids of the tokenizer of the model, in place of `texts`. INVALID_ARGUMENT where the
+   * Inputs as ids of the tokenizer of the model, in place of `texts`. INVALID_ARGUMENT if the
    * provider takes texts only.
    *
    * @generated from field: repeated outrigger.v1.TokenSequence token_sequences = 8;
@@ -141,7 +141,7 @@ export type EmbedResponse = Message<"outrigger.v1.EmbedResponse"> & {
   provider: string;
 
   /**
-   * Tokens of the inputs; `output_tokens` is 0. Unset where the provider reports none.
+   * Tokens of the inputs; `output_tokens` is 0. Unset if the provider reports none.
    *
    * @generated from field: outrigger.v1.Usage usage = 4;
    */
@@ -191,13 +191,13 @@ export const EmbeddingSchema: GenMessage<Embedding> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_embedding_service, 3);
 
 /**
- * Turns texts into vectors. Errors, deadlines and cancellation are those of InferenceService.
+ * Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService.
  *
  * @generated from service outrigger.v1.EmbeddingService
  */
 export const EmbeddingService: GenService<{
   /**
-   * Embeds texts, in one call of the provider's API. INVALID_ARGUMENT where the provider has no
+   * Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
    * embeddings. Vectors of different models cannot be compared, so the call never goes to a
    * fallback.
    *

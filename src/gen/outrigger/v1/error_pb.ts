@@ -24,7 +24,7 @@ export const file_outrigger_v1_error: GenFile = /*@__PURE__*/
  */
 export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
   /**
-   * What kind of failure it is.
+   * Kind of the failure.
    *
    * @generated from field: outrigger.v1.ErrorKind kind = 1;
    */
@@ -45,15 +45,15 @@ export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
   retryable: boolean;
 
   /**
-   * How long to wait before a retry. Unset where unknown.
+   * How long to wait before a retry. Unset if unknown.
    *
    * @generated from field: google.protobuf.Duration retry_after = 4;
    */
   retryAfter?: Duration | undefined;
 
   /**
-   * What the provider said about the failure. Set only where a provider reported it; unset
-   * where Outrigger found the problem itself, for instance while it validated the request.
+   * The provider's account of the failure. Set only if a provider reported it; unset
+   * if Outrigger found the problem itself, for instance while it validated the request.
    *
    * @generated from field: outrigger.v1.ProviderFailure provider_failure = 5;
    */
@@ -74,7 +74,7 @@ export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
   usage?: Usage | undefined;
 
   /**
-   * The failure that caused this one. Unset where there is none.
+   * The failure that caused this one. Unset if there is none.
    *
    * @generated from field: outrigger.v1.InferenceError cause = 8;
    */
@@ -125,7 +125,7 @@ export const NoObjectSchema: GenMessage<NoObject> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_error, 1);
 
 /**
- * What a provider said about its failure.
+ * A provider's account of its failure.
  *
  * @generated from message outrigger.v1.ProviderFailure
  */
@@ -138,7 +138,7 @@ export type ProviderFailure = Message<"outrigger.v1.ProviderFailure"> & {
   provider: string;
 
   /**
-   * HTTP status code of the provider's answer. Unset where there was no answer, or where the
+   * HTTP status code of the provider's answer. Unset if there was no answer, or if the
    * failure was reported inside a stream.
    *
    * @generated from field: optional int32 http_status_code = 2;
@@ -146,14 +146,14 @@ export type ProviderFailure = Message<"outrigger.v1.ProviderFailure"> & {
   httpStatusCode?: number | undefined;
 
   /**
-   * The provider's own code or type, for instance `insufficient_quota`. Empty where none.
+   * The provider's code or type, for instance `insufficient_quota`. Empty if there is none.
    *
    * @generated from field: string error_code = 3;
    */
   errorCode: string;
 
   /**
-   * The provider's request id, for its support team. Empty where it gives none.
+   * The provider's request id, for its support team. Empty if it gives none.
    *
    * @generated from field: string request_id = 4;
    */
@@ -170,7 +170,7 @@ export type ProviderFailure = Message<"outrigger.v1.ProviderFailure"> & {
 
   /**
    * Path of the field of the request that the provider refused, with the names of this contract,
-   * for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+   * for instance `max_tokens` or `tools[1]`. Empty if it named none. Of messages only the list
    * is named.
    *
    * @generated from field: string field = 6;
@@ -271,7 +271,7 @@ export const ErrorKind = {
   QUOTA_EXCEEDED: 109,
 
   /**
-   * A tool call does not match its schema, or what the model wrote is no call at all. Where the
+   * A tool call does not match its schema, or what the model wrote is no call at all. If the
    * provider found that, `provider_failure` has what the model wrote. Status ABORTED.
    *
    * @generated from enum value: ERROR_KIND_INVALID_TOOL_CALL = 110;

@@ -25,8 +25,8 @@ export const file_outrigger_v1_generation: GenFile = /*@__PURE__*/
   fileDesc("Ch1vdXRyaWdnZXIvdjEvZ2VuZXJhdGlvbi5wcm90bxIMb3V0cmlnZ2VyLnYxIq4CChFHZW5lcmF0aW9uT3B0aW9ucxImCgdyZXF1ZXN0GAEgASgLMhUub3V0cmlnZ2VyLnYxLlJlcXVlc3QSDgoGcHJvbXB0GAIgASgJEg4KBnN5c3RlbRgDIAEoCRIcCg9tYXhfdG9vbF9yb3VuZHMYBCABKAVIAIgBARIRCglzdG9wX3doZW4YBSABKAkSKAoFcmV0cnkYBiABKAsyGS5vdXRyaWdnZXIudjEuUmV0cnlQb2xpY3kSMgoIdGltZW91dHMYByABKAsyIC5vdXRyaWdnZXIudjEuR2VuZXJhdGlvblRpbWVvdXRzEi4KBmxpbWl0cxgIIAEoCzIeLm91dHJpZ2dlci52MS5HZW5lcmF0aW9uTGltaXRzQhIKEF9tYXhfdG9vbF9yb3VuZHMihAIKC1JldHJ5UG9saWN5EhgKC21heF9yZXRyaWVzGAEgASgFSACIAQESLQoKYmFzZV9kZWxheRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIsCgltYXhfZGVsYXkYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SHwoSYmFja29mZl9tdWx0aXBsaWVyGAQgASgBSAGIAQESEwoGaml0dGVyGAUgASgISAKIAQESFgoOcmV0cnlfdGltZW91dHMYBiABKAhCDgoMX21heF9yZXRyaWVzQhUKE19iYWNrb2ZmX211bHRpcGxpZXJCCQoHX2ppdHRlciKYAQoSR2VuZXJhdGlvblRpbWVvdXRzEigKBXRvdGFsGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHBlcl9zdGVwGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHBlcl90b29sGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIvABChBHZW5lcmF0aW9uTGltaXRzEhYKCW1heF9zdGVwcxgBIAEoBUgAiAEBEh0KEG1heF90b3RhbF90b2tlbnMYAiABKAVIAYgBARIeChFtYXhfY29zdF9uYW5vX3VzZBgDIAEoA0gCiAEBEhsKDm1heF90b29sX2NhbGxzGAQgASgFSAOIAQESHAoUYWxsb3dfdW5rbm93bl9wcmljZXMYBSABKAhCDAoKX21heF9zdGVwc0ITChFfbWF4X3RvdGFsX3Rva2Vuc0IUChJfbWF4X2Nvc3RfbmFub191c2RCEQoPX21heF90b29sX2NhbGxzIngKEEZhaWxlZEdlbmVyYXRpb24SJwoFc3RlcHMYASADKAsyGC5vdXRyaWdnZXIudjEuU3RlcFJlc3VsdBISCgpzdGVwX2NvdW50GAIgASgFEicKCGF0dGVtcHRzGAMgAygLMhUub3V0cmlnZ2VyLnYxLkF0dGVtcHQilgEKClN0ZXBSZXN1bHQSKAoIcmVzcG9uc2UYASABKAsyFi5vdXRyaWdnZXIudjEuUmVzcG9uc2USLgoMdG9vbF9yZXN1bHRzGAIgAygLMhgub3V0cmlnZ2VyLnYxLlRvb2xSZXN1bHQSLgoOcmVwYWlyZWRfY2FsbHMYAyADKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGwiNgoKU3RlcEZpbmlzaBIoCgZyZXN1bHQYASABKAsyGC5vdXRyaWdnZXIudjEuU3RlcFJlc3VsdCKfBAoOR2VuZXJhdGVSZXN1bHQSJwoFc3RlcHMYASADKAsyGC5vdXRyaWdnZXIudjEuU3RlcFJlc3VsdBIoCghyZXNwb25zZRgCIAEoCzIWLm91dHJpZ2dlci52MS5SZXNwb25zZRIoCgt0b3RhbF91c2FnZRgDIAEoCzITLm91dHJpZ2dlci52MS5Vc2FnZRITCgtvdXRwdXRfanNvbhgEIAEoCRInCghhdHRlbXB0cxgFIAMoCzIVLm91dHJpZ2dlci52MS5BdHRlbXB0EjwKC3N0b3BfcmVhc29uGAYgASgOMicub3V0cmlnZ2VyLnYxLkdlbmVyYXRlUmVzdWx0LlN0b3BSZWFzb24ikwIKClN0b3BSZWFzb24SGwoXU1RPUF9SRUFTT05fVU5TUEVDSUZJRUQQABIZChVTVE9QX1JFQVNPTl9DT01QTEVURUQQARIaChZTVE9QX1JFQVNPTl9UT09MX0NBTExTEAISHwobU1RPUF9SRUFTT05fTUFYX1RPT0xfUk9VTkRTEAMSGQoVU1RPUF9SRUFTT05fU1RPUF9XSEVOEAQSGQoVU1RPUF9SRUFTT05fTUFYX1NURVBTEAUSIAocU1RPUF9SRUFTT05fTUFYX1RPVEFMX1RPS0VOUxAGEhgKFFNUT1BfUkVBU09OX01BWF9DT1NUEAcSHgoaU1RPUF9SRUFTT05fTUFYX1RPT0xfQ0FMTFMQCEKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z", [file_google_protobuf_duration, file_outrigger_v1_attempt, file_outrigger_v1_message, file_outrigger_v1_request, file_outrigger_v1_response, file_outrigger_v1_usage]);
 
 /**
- * What a generation does. A generation is one model call, or several with tool results in between.
- * One model call and the execution of the tools that it called are a step.
+ * The settings of a generation. A generation is one model call, or several with tool results in
+ * between. One model call and the execution of the tools that it called are a step.
  *
  * @generated from message outrigger.v1.GenerationOptions
  */
@@ -86,7 +86,7 @@ export type GenerationOptions = Message<"outrigger.v1.GenerationOptions"> & {
   retry?: RetryPolicy | undefined;
 
   /**
-   * Time limits. The caller's deadline bounds all of them.
+   * Time limits. The caller's deadline bounds them all.
    *
    * @generated from field: outrigger.v1.GenerationTimeouts timeouts = 7;
    */
@@ -108,7 +108,7 @@ export const GenerationOptionsSchema: GenMessage<GenerationOptions> = /*@__PURE_
   messageDesc(file_outrigger_v1_generation, 0);
 
 /**
- * When and how often a model call is retried. The call of each step is retried on its own: a retry
+ * When and how often a model call is retried. The call of each step is retried separately: a retry
  * never executes a tool again, and a stream is never retried after output began. An error is retried
  * if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
  * that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
@@ -154,8 +154,8 @@ export type RetryPolicy = Message<"outrigger.v1.RetryPolicy"> & {
   jitter?: boolean | undefined;
 
   /**
-   * Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
-   * (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
+   * Also retries calls that ran into their time limit. Default false. A provider that gives up by
+   * itself (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
    *
    * @generated from field: bool retry_timeouts = 6;
    */
@@ -217,7 +217,7 @@ export const GenerationTimeoutsSchema: GenMessage<GenerationTimeouts> = /*@__PUR
  */
 export type GenerationLimits = Message<"outrigger.v1.GenerationLimits"> & {
   /**
-   * Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+   * Maximum number of steps, at least 1. The sidecar's configuration has another limit,
    * `limits.max_generation_steps`; the lower one applies.
    *
    * @generated from field: optional int32 max_steps = 1;
@@ -241,7 +241,7 @@ export type GenerationLimits = Message<"outrigger.v1.GenerationLimits"> & {
   maxCostNanoUsd?: bigint | undefined;
 
   /**
-   * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+   * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none
    * is executed.
    *
    * @generated from field: optional int32 max_tool_calls = 4;
@@ -265,8 +265,8 @@ export const GenerationLimitsSchema: GenMessage<GenerationLimits> = /*@__PURE__*
   messageDesc(file_outrigger_v1_generation, 3);
 
 /**
- * What a generation had done before it failed: a detail of the status of RunTools and ContinueTools, if
- * a step was complete.
+ * The work that a generation had done before it failed: a detail of the status of RunTools and
+ * ContinueTools, if a step was complete.
  *
  * @generated from message outrigger.v1.FailedGeneration
  */
@@ -373,7 +373,7 @@ export type GenerateResult = Message<"outrigger.v1.GenerateResult"> & {
 
   /**
    * The model's last answer, equal to `response` of the last step. With
-   * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
+   * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; the last step's message does.
    *
    * @generated from field: outrigger.v1.Response response = 2;
    */
@@ -459,7 +459,7 @@ export const GenerateResult_StopReason = {
   STOP_WHEN: 4,
 
   /**
-   * `GenerationLimits.max_steps` was reached, or the sidecar's own limit.
+   * `GenerationLimits.max_steps` was reached, or the sidecar's limit.
    *
    * @generated from enum value: STOP_REASON_MAX_STEPS = 5;
    */

@@ -29,7 +29,7 @@ export const file_outrigger_v1_generation_service: GenFile = /*@__PURE__*/
  */
 export type GenerateRequest = Message<"outrigger.v1.GenerateRequest"> & {
   /**
-   * What to generate.
+   * The request and its settings.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
@@ -71,7 +71,7 @@ export const GenerateResponseSchema: GenMessage<GenerateResponse> = /*@__PURE__*
  */
 export type StreamGenerateRequest = Message<"outrigger.v1.StreamGenerateRequest"> & {
   /**
-   * What to generate.
+   * The request and its settings.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
@@ -106,7 +106,7 @@ export type StreamGenerateResponse = Message<"outrigger.v1.StreamGenerateRespons
   step: number;
 
   /**
-   * What happened. Values may be added; skip an unknown one.
+   * The kind of event. Values may be added; skip an unknown one.
    *
    * @generated from oneof outrigger.v1.StreamGenerateResponse.message
    */
@@ -258,8 +258,8 @@ export const ObjectFormat_StrategySchema: GenEnum<ObjectFormat_Strategy> = /*@__
  */
 export type GenerateObjectRequest = Message<"outrigger.v1.GenerateObjectRequest"> & {
   /**
-   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
-   * hosted tools.
+   * The request and its settings. `request.response_format` must be unset, and `request.tools` may
+   * have only hosted tools.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
@@ -308,8 +308,8 @@ export const GenerateObjectResponseSchema: GenMessage<GenerateObjectResponse> = 
  */
 export type StreamObjectRequest = Message<"outrigger.v1.StreamObjectRequest"> & {
   /**
-   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
-   * hosted tools.
+   * The request and its settings. `request.response_format` must be unset, and `request.tools` may
+   * have only hosted tools.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
@@ -358,7 +358,7 @@ export type StreamObjectResponse = Message<"outrigger.v1.StreamObjectResponse"> 
   step: number;
 
   /**
-   * What happened. Values may be added; skip an unknown one.
+   * The kind of event. Values may be added; skip an unknown one.
    *
    * @generated from oneof outrigger.v1.StreamObjectResponse.message
    */
@@ -481,7 +481,8 @@ export const RunToolsRequestSchema: GenMessage<RunToolsRequest> = /*@__PURE__*/
  */
 export type RunToolsStart = Message<"outrigger.v1.RunToolsStart"> & {
   /**
-   * What to generate. The caller executes the function tools and custom tools of `request.tools`.
+   * The request and its settings. The caller executes the function tools and custom tools of
+   * `request.tools`.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
@@ -539,7 +540,7 @@ export type RunToolsResponse = Message<"outrigger.v1.RunToolsResponse"> & {
   step: number;
 
   /**
-   * What happened. Values may be added; skip an unknown one.
+   * The kind of event. Values may be added; skip an unknown one.
    *
    * @generated from oneof outrigger.v1.RunToolsResponse.message
    */
@@ -615,7 +616,7 @@ export type ExecuteTool = Message<"outrigger.v1.ExecuteTool"> & {
   toolCall?: ToolCall | undefined;
 
   /**
-   * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+   * The problem with the arguments. If set, do not execute the tool: answer with `repaired_call`,
    * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
    * invalid arguments gets an error result.
    *
@@ -659,7 +660,7 @@ export type ToolOutput = Message<"outrigger.v1.ToolOutput"> & {
    */
   output: {
     /**
-     * The tool's result. Its own `tool_call_id` may be empty.
+     * The tool's result. Its `tool_call_id` may be empty.
      *
      * @generated from field: outrigger.v1.ToolResult result = 10;
      */
@@ -676,7 +677,7 @@ export type ToolOutput = Message<"outrigger.v1.ToolOutput"> & {
   } | {
     /**
      * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
-     * be empty and must not differ from those of the call.
+     * be empty and must not differ from the call's.
      *
      * @generated from field: outrigger.v1.ToolCall repaired_call = 12;
      */
@@ -708,7 +709,7 @@ export const ToolOutputSchema: GenMessage<ToolOutput> = /*@__PURE__*/
  */
 export type ToolFailure = Message<"outrigger.v1.ToolFailure"> & {
   /**
-   * What went wrong, in words for the model. Empty: `the tool failed`.
+   * The reason, in words for the model. Empty: `the tool failed`.
    *
    * @generated from field: string message = 1;
    */
@@ -921,7 +922,7 @@ export const GenerationService: GenService<{
     output: typeof StreamObjectResponseSchema;
   },
   /**
-   * Runs the tool loop with tools that the caller executes in its own process.
+   * Runs the tool loop with tools that the caller executes in its process.
    *
    * This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
    *

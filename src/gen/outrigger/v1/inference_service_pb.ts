@@ -66,8 +66,8 @@ export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__P
  * call, sends it to another provider, refuses it or answers it from a cache.
  *
  * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
- * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
- * known, and a `google.rpc.BadRequest` where a field of the request is wrong.
+ * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is
+ * known, and a `google.rpc.BadRequest` if a field of the request is wrong.
  *
  * The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
  * request to the provider is aborted at once.

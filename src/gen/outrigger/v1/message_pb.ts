@@ -33,15 +33,15 @@ export type Message = Message$1<"outrigger.v1.Message"> & {
   content: ContentPart[];
 
   /**
-   * Name of the author, where a provider accepts one. Optional.
+   * Name of the author, for providers that accept one. Optional.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * The tool call that a message of role TOOL answers. May stay empty where every part is a
-   * `tool_result` with its own id.
+   * The tool call that a message of role TOOL answers. May stay empty if every part is a
+   * `tool_result` with an id.
    *
    * @generated from field: string tool_call_id = 4;
    */
@@ -176,7 +176,7 @@ export type Image = Message$1<"outrigger.v1.Image"> & {
   mediaType: string;
 
   /**
-   * Level of detail at which the model reads the image: `auto`, `low`, `high`, or a provider's own
+   * Level of detail at which the model reads the image: `auto`, `low`, `high`, or a provider's
    * value. Optional.
    *
    * @generated from field: string detail = 2;
@@ -184,13 +184,13 @@ export type Image = Message$1<"outrigger.v1.Image"> & {
   detail: string;
 
   /**
-   * Where the image is. Exactly one is set.
+   * Source of the image. Exactly one is set.
    *
    * @generated from oneof outrigger.v1.Image.source
    */
   source: {
     /**
-     * An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+     * An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
      * allows its folder. A web address is handed to the provider; the sidecar never fetches it.
      *
      * @generated from field: string url = 10;
@@ -237,13 +237,13 @@ export type Audio = Message$1<"outrigger.v1.Audio"> & {
   mediaType: string;
 
   /**
-   * Where the audio is. Exactly one is set.
+   * Source of the audio. Exactly one is set.
    *
    * @generated from oneof outrigger.v1.Audio.source
    */
   source: {
     /**
-     * An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+     * An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
      * allows its folder. A web address is handed to the provider; the sidecar never fetches it.
      *
      * @generated from field: string url = 10;
@@ -297,13 +297,13 @@ export type Document = Message$1<"outrigger.v1.Document"> & {
   fileName: string;
 
   /**
-   * Where the document is. Exactly one is set.
+   * Source of the document. Exactly one is set.
    *
    * @generated from oneof outrigger.v1.Document.source
    */
   source: {
     /**
-     * An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+     * An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
      * allows its folder. A web address is handed to the provider; the sidecar never fetches it.
      *
      * @generated from field: string url = 10;
@@ -343,7 +343,7 @@ export const DocumentSchema: GenMessage<Document> = /*@__PURE__*/
  */
 export type ToolCall = Message$1<"outrigger.v1.ToolCall"> & {
   /**
-   * Id that the result must name. Unique within a call and its history, even where the provider
+   * Id that the result must name. Unique within a call and its history, even if the provider
    * repeats ids or gives none.
    *
    * @generated from field: string id = 1;
@@ -474,7 +474,7 @@ export type NativePart = Message$1<"outrigger.v1.NativePart"> & {
   provider: string;
 
   /**
-   * The provider's own name for the kind of block, for instance `web_search_call`.
+   * The provider's name for the kind of block, for instance `web_search_call`.
    *
    * @generated from field: string kind = 2;
    */
@@ -496,7 +496,7 @@ export const NativePartSchema: GenMessage<NativePart> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 8);
 
 /**
- * What a provider attached to a part and needs back. Opaque: return it unchanged.
+ * Data that a provider attached to a part and needs back. Opaque: return it unchanged.
  *
  * @generated from message outrigger.v1.ProviderState
  */
@@ -537,35 +537,35 @@ export const ProviderStateSchema: GenMessage<ProviderState> = /*@__PURE__*/
  */
 export type Citation = Message$1<"outrigger.v1.Citation"> & {
   /**
-   * The provider's own name for the kind of citation, for instance `url_citation`.
+   * The provider's name for the kind of citation, for instance `url_citation`.
    *
    * @generated from field: string type = 1;
    */
   type: string;
 
   /**
-   * Title of the source. Empty where there is none.
+   * Title of the source. Empty if there is none.
    *
    * @generated from field: string title = 2;
    */
   title: string;
 
   /**
-   * Address of the source. Empty where there is none.
+   * Address of the source. Empty if there is none.
    *
    * @generated from field: string url = 3;
    */
   url: string;
 
   /**
-   * Text of the source that is cited. Empty where the provider gives none.
+   * Text of the source that is cited. Empty if the provider gives none.
    *
    * @generated from field: string cited_text = 4;
    */
   citedText: string;
 
   /**
-   * Id or name of the file or document. Empty where there is none.
+   * Id or name of the file or document. Empty if there is none.
    *
    * @generated from field: string source_id = 5;
    */
@@ -573,7 +573,7 @@ export type Citation = Message$1<"outrigger.v1.Citation"> & {
 
   /**
    * Start of the cited span in the part's text, in Unicode code points from 0. Converted from the
-   * provider's unit (bytes, UTF-16 code units or code points). Unset where the provider gives no
+   * provider's unit (bytes, UTF-16 code units or code points). Unset if the provider gives no
    * span, or one that does not fit the text.
    *
    * @generated from field: optional int32 start_index = 6;
@@ -581,7 +581,7 @@ export type Citation = Message$1<"outrigger.v1.Citation"> & {
   startIndex?: number | undefined;
 
   /**
-   * End of the cited span in the part's text, exclusive, in Unicode code points. Unset where
+   * End of the cited span in the part's text, exclusive, in Unicode code points. Unset if
    * `start_index` is unset.
    *
    * @generated from field: optional int32 end_index = 7;
@@ -589,7 +589,7 @@ export type Citation = Message$1<"outrigger.v1.Citation"> & {
   endIndex?: number | undefined;
 
   /**
-   * The citation as the provider sent it, JSON text. Holds the provider's own indices.
+   * The citation as the provider sent it, JSON text. Holds the provider's indices.
    *
    * @generated from field: string raw_json = 8;
    */
@@ -638,7 +638,7 @@ export const Role = {
   ASSISTANT: 3,
 
   /**
-   * The result of a tool call. A native part in this role is the result of a provider's own tool
+   * The result of a tool call. A native part in this role is the result of a provider's tool
    * that the caller runs, for instance OpenAI's `computer_call_output`.
    *
    * @generated from enum value: ROLE_TOOL = 4;

@@ -25,10 +25,10 @@ export const file_outrigger_v1_request: GenFile = /*@__PURE__*/
  */
 export type Request = Message<"outrigger.v1.Request"> & {
   /**
-   * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+   * Name of the model. If `provider` is set, it is that provider's id, sent as it is. Otherwise it
    * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
    * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
-   * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+   * the default provider, sent as it is. Name the provider if the provider's ids have slashes.
    * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
    *
    * @generated from field: string model = 1;
@@ -57,7 +57,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
   tools: Tool[];
 
   /**
-   * Whether and how the model must use tools. Unset means AUTO where there are tools.
+   * Whether and how the model must use tools. Unset means AUTO if there are tools.
    *
    * @generated from field: outrigger.v1.ToolChoice tool_choice = 5;
    */
@@ -87,7 +87,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
 
   /**
    * Maximum number of tokens that the model may generate, reasoning included. At least 1.
-   * Unset leaves the provider's default; where a provider requires a value, the adapter
+   * Unset leaves the provider's default; if a provider requires a value, the adapter
    * chooses one that fits the model.
    *
    * @generated from field: optional int32 max_tokens = 9;
@@ -119,7 +119,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
   metadata: { [key: string]: string };
 
   /**
-   * What the contract does not model: provider name to the text of a JSON object, merged
+   * Settings that the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
    * providers' entries are not sent. `model` and `stream` may not be set.
@@ -129,14 +129,14 @@ export type Request = Message<"outrigger.v1.Request"> & {
   providerOptionsJson: { [key: string]: string };
 
   /**
-   * What happens where the provider cannot honour part of the request. Default WARN.
+   * The policy if the provider cannot honour part of the request. Default WARN.
    *
    * @generated from field: outrigger.v1.LossPolicy loss_policy = 14;
    */
   lossPolicy: LossPolicy;
 
   /**
-   * What happens to another provider's or model's reasoning and signatures in the history.
+   * The policy for another provider's or model's reasoning and signatures in the history.
    * Default STRIP.
    *
    * @generated from field: outrigger.v1.StatePolicy foreign_state = 15;
@@ -152,7 +152,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
   includeRaw: boolean;
 
   /**
-   * Time limits of the provider call, overriding those of the provider's configuration.
+   * Time limits of the provider call, overriding the provider's configuration.
    *
    * @generated from field: outrigger.v1.Timeouts timeouts = 17;
    */
@@ -175,8 +175,8 @@ export const RequestSchema: GenMessage<Request> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_request, 0);
 
 /**
- * Time limits of one provider call. An unset limit is that of the provider's configuration; zero
- * disables a limit. The caller's deadline bounds all of them.
+ * Time limits of one provider call. An unset limit is taken from the provider's configuration; zero
+ * disables a limit. The caller's deadline bounds them all.
  *
  * @generated from message outrigger.v1.Timeouts
  */
@@ -394,7 +394,7 @@ export const ResponseFormat_TypeSchema: GenEnum<ResponseFormat_Type> = /*@__PURE
   enumDesc(file_outrigger_v1_request, 3, 0);
 
 /**
- * What happens where the provider cannot honour part of the request. Values may be added.
+ * The policy if the provider cannot honour part of the request. Values may be added.
  *
  * @generated from enum outrigger.v1.LossPolicy
  */
@@ -422,7 +422,7 @@ export const LossPolicy = {
 } as const;
 
 /**
- * What happens where the provider cannot honour part of the request. Values may be added.
+ * The policy if the provider cannot honour part of the request. Values may be added.
  *
  * @generated from enum outrigger.v1.LossPolicy
  */
@@ -478,7 +478,7 @@ export const FinalResponseSchema: GenEnum<FinalResponse> = /*@__PURE__*/
   enumDesc(file_outrigger_v1_request, 1);
 
 /**
- * What happens to reasoning, signatures, native parts and other provider state in the history
+ * The policy for reasoning, signatures, native parts and other provider state in the history
  * that the provider of this call did not write. Keep one policy for a whole conversation: some
  * signatures are bound to the messages before them. Values may be added.
  *
@@ -515,7 +515,7 @@ export const StatePolicy = {
 } as const;
 
 /**
- * What happens to reasoning, signatures, native parts and other provider state in the history
+ * The policy for reasoning, signatures, native parts and other provider state in the history
  * that the provider of this call did not write. Keep one policy for a whole conversation: some
  * signatures are bound to the messages before them. Values may be added.
  *

@@ -27,7 +27,7 @@ export const file_outrigger_v1_response: GenFile = /*@__PURE__*/
  */
 export type Response = Message<"outrigger.v1.Response"> & {
   /**
-   * The provider's id of the answer. Empty where it gives none.
+   * The provider's id of the answer. Empty if it gives none.
    *
    * @generated from field: string id = 1;
    */
@@ -69,15 +69,15 @@ export type Response = Message<"outrigger.v1.Response"> & {
   usage?: Usage | undefined;
 
   /**
-   * What was changed, left out or emulated in the translation to the provider's API, and what the
-   * provider reported.
+   * Parts that were changed, left out or emulated in the translation to the provider's API, and
+   * what the provider reported.
    *
    * @generated from field: repeated outrigger.v1.Warning warnings = 7;
    */
   warnings: Warning[];
 
   /**
-   * Rate limits of the account, from the provider's headers. Unset where there are none.
+   * Rate limits of the account, from the provider's headers. Unset if there are none.
    *
    * @generated from field: outrigger.v1.RateLimitInfo rate_limit = 8;
    */
@@ -98,7 +98,7 @@ export type Response = Message<"outrigger.v1.Response"> & {
   inferenceId: string;
 
   /**
-   * The provider's request id, for its support team. Empty where it gives none.
+   * The provider's request id, for its support team. Empty if it gives none.
    *
    * @generated from field: string provider_request_id = 11;
    */
@@ -129,7 +129,7 @@ export const ResponseSchema: GenMessage<Response> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_response, 0);
 
 /**
- * Why a model stopped: the unified reason and the provider's own.
+ * Why a model stopped: the unified reason and the provider's.
  *
  * @generated from message outrigger.v1.FinishReason
  */
@@ -142,15 +142,15 @@ export type FinishReason = Message<"outrigger.v1.FinishReason"> & {
   reason: FinishReason_Reason;
 
   /**
-   * The provider's own finish reason, verbatim.
+   * The provider's finish reason, verbatim.
    *
    * @generated from field: string raw = 2;
    */
   raw: string;
 
   /**
-   * The stop sequence that ended the answer, one of Request.stop_sequences. Empty where the answer ended otherwise, or
-   * the provider does not say which it was: OpenAI and Gemini do not.
+   * The stop sequence that ended the answer, one of Request.stop_sequences. Empty if the answer
+   * ended otherwise, or the provider does not say which it was: OpenAI and Gemini do not.
    *
    * @generated from field: string stop_sequence = 3;
    */

@@ -239,7 +239,7 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
   step: number;
 
   /**
-   * What happened. Values may be added; skip an unknown one.
+   * The kind of event. Values may be added; skip an unknown one.
    *
    * @generated from oneof outrigger.v1.RunEvent.event
    */
@@ -839,7 +839,7 @@ export const IncompleteReason = {
   LIMIT: 3,
 
   /**
-   * The provider stopped before the answer was finished, for a reason of its own: see the `raw` finish
+   * The provider stopped before the answer was finished, for another reason: see the `raw` finish
    * reason of the last step, for instance `pause_turn` or `LANGUAGE`.
    *
    * @generated from enum value: INCOMPLETE_REASON_PROVIDER_STOPPED = 4;

@@ -25,9 +25,9 @@ export const file_outrigger_v1_run_service: GenFile = /*@__PURE__*/
  */
 export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   /**
-   * What to generate. The messages are appended to the thread; `system` is not, and is not
+   * The request and its settings. The messages are appended to the thread; `system` is not, and is not
    * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
-   * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+   * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's limit on
    * steps apply.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
@@ -44,8 +44,8 @@ export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   previousRunId: string;
 
   /**
-   * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
-   * The runs of a thread are executed one at a time. Must not be set together with
+   * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names
+   * none. The runs of a thread are executed one at a time. Must not be set together with
    * `previous_run_id`. Empty: a new thread, or that of the previous run.
    *
    * @generated from field: string thread_id = 3;

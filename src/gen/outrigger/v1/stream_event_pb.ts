@@ -35,9 +35,9 @@ export const file_outrigger_v1_stream_event: GenFile = /*@__PURE__*/
  *    part in the final message. Blocks may interleave. There is no delta outside its block,
  *    and no block is open at `finish`.
  * 4. The deltas of a block concatenate to what its `*_end` carries, which is what the final
- *    `Response` holds. Where the caller asked for FINAL_RESPONSE_WITHOUT_CONTENT, `text_end` and
+ *    `Response` holds. If the caller asked for FINAL_RESPONSE_WITHOUT_CONTENT, `text_end` and
  *    `reasoning_end` carry no text and the final message has no content.
- * 5. A tool call id is unique within the call and its history, even where the provider repeats ids
+ * 5. A tool call id is unique within the call and its history, even if the provider repeats ids
  *    or gives none. Arguments are parsed at `tool_call_end`; arguments that do not parse are kept
  *    verbatim and marked, never dropped.
  * 6. The events of Stream accumulate to the `Response` that Complete gives.
@@ -66,7 +66,7 @@ export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
   elapsedMs: number;
 
   /**
-   * What happened. Values may be added; skip an unknown one.
+   * The kind of event. Values may be added; skip an unknown one.
    *
    * @generated from oneof outrigger.v1.StreamEvent.event
    */
@@ -213,7 +213,7 @@ export type StreamStart = Message<"outrigger.v1.StreamStart"> & {
   provider: string;
 
   /**
-   * The model that answers, as the provider reports it; the requested model where it does not.
+   * The model that answers, as the provider reports it; the requested model if it does not report one.
    *
    * @generated from field: string model = 3;
    */
@@ -227,7 +227,7 @@ export type StreamStart = Message<"outrigger.v1.StreamStart"> & {
   startedAt?: Timestamp | undefined;
 
   /**
-   * What was changed, left out or emulated in the translation to the provider's API.
+   * Parts that were changed, left out or emulated in the translation to the provider's API.
    *
    * @generated from field: repeated outrigger.v1.Warning warnings = 5;
    */
@@ -290,7 +290,7 @@ export type TextDelta = Message<"outrigger.v1.TextDelta"> & {
   partIndex: number;
 
   /**
-   * What is added. Never empty.
+   * The text that is added. Never empty.
    *
    * @generated from field: string delta = 2;
    */
@@ -332,7 +332,7 @@ export type TextEnd = Message<"outrigger.v1.TextEnd"> & {
   citations: Citation[];
 
   /**
-   * What the provider needs back with the part. Unset where nothing.
+   * Data that the provider needs back with the part. Unset if it needs none.
    *
    * @generated from field: outrigger.v1.ProviderState provider_state = 4;
    */
@@ -381,7 +381,7 @@ export type ReasoningDelta = Message<"outrigger.v1.ReasoningDelta"> & {
   partIndex: number;
 
   /**
-   * What is added. Never empty.
+   * The text that is added. Never empty.
    *
    * @generated from field: string delta = 2;
    */
@@ -423,7 +423,7 @@ export type ReasoningEnd = Message<"outrigger.v1.ReasoningEnd"> & {
   redacted: boolean;
 
   /**
-   * Signature or encrypted reasoning. Unset where the provider gives none.
+   * Signature or encrypted reasoning. Unset if the provider gives none.
    *
    * @generated from field: outrigger.v1.ProviderState provider_state = 4;
    */
@@ -465,7 +465,7 @@ export type ToolCallStart = Message<"outrigger.v1.ToolCallStart"> & {
   name: string;
 
   /**
-   * What the deltas of this block are.
+   * Meaning of this block's deltas.
    *
    * @generated from field: outrigger.v1.ToolCallStart.InputKind input_kind = 4;
    */
@@ -480,7 +480,7 @@ export const ToolCallStartSchema: GenMessage<ToolCallStart> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_stream_event, 8);
 
 /**
- * What kind of input a tool call has. Values may be added.
+ * Kind of input that a tool call has. Values may be added.
  *
  * @generated from enum outrigger.v1.ToolCallStart.InputKind
  */
@@ -508,7 +508,7 @@ export const ToolCallStart_InputKind = {
 } as const;
 
 /**
- * What kind of input a tool call has. Values may be added.
+ * Kind of input that a tool call has. Values may be added.
  *
  * @generated from enum outrigger.v1.ToolCallStart.InputKind
  */
@@ -534,7 +534,8 @@ export type ToolCallDelta = Message<"outrigger.v1.ToolCallDelta"> & {
   partIndex: number;
 
   /**
-   * What is added: a fragment of JSON text, or of free text where the block's kind is TEXT. Never empty.
+   * The text that is added: a fragment of JSON text, or of free text if the block's kind is TEXT.
+   * Never empty.
    *
    * @generated from field: string delta = 2;
    */
@@ -569,7 +570,7 @@ export type ToolCallEnd = Message<"outrigger.v1.ToolCallEnd"> & {
   toolCall?: ToolCall | undefined;
 
   /**
-   * What the provider needs back with the call. Unset where nothing.
+   * Data that the provider needs back with the call. Unset if it needs none.
    *
    * @generated from field: outrigger.v1.ProviderState provider_state = 3;
    */
@@ -655,7 +656,7 @@ export const FinishSchema: GenMessage<Finish> = /*@__PURE__*/
  */
 export type ProviderEvent = Message<"outrigger.v1.ProviderEvent"> & {
   /**
-   * The provider's own name for the event. Empty where it has none.
+   * The provider's name for the event. Empty if it has none.
    *
    * @generated from field: string type = 1;
    */

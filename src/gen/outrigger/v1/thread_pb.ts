@@ -46,7 +46,7 @@ export type Thread = Message<"outrigger.v1.Thread"> & {
 
   /**
    * Whether the caller created the thread as a conversation. Otherwise a run created it, and
-   * continuing an earlier run of it forks the thread.
+   * continuing an earlier run forks the thread.
    *
    * @generated from field: bool conversation = 4;
    */

@@ -354,7 +354,7 @@ export const ThreadService: GenService<{
     output: typeof ThreadSchema;
   },
   /**
-   * Deletes a thread with its messages, except those that a fork of it has as well. Its runs can still be
+   * Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
    * read, and cannot be continued.
    *
    * @generated from rpc outrigger.v1.ThreadService.DeleteThread

@@ -71,7 +71,7 @@ export type FunctionTool = Message<"outrigger.v1.FunctionTool"> & {
   name: string;
 
   /**
-   * What the tool does, for the model. Optional, but recommended.
+   * A description of the tool, for the model. Optional, but recommended.
    *
    * @generated from field: string description = 2;
    */
@@ -116,7 +116,7 @@ export type CustomTool = Message<"outrigger.v1.CustomTool"> & {
   name: string;
 
   /**
-   * What the tool does, for the model. Optional, but recommended.
+   * A description of the tool, for the model. Optional, but recommended.
    *
    * @generated from field: string description = 2;
    */
@@ -221,7 +221,7 @@ export type HostedTool = Message<"outrigger.v1.HostedTool"> & {
   provider: string;
 
   /**
-   * The tool's definition in the provider's own format, the text of a JSON object, sent verbatim.
+   * The tool's definition in the provider's format, the text of a JSON object, sent verbatim.
    *
    * @generated from field: string config_json = 2;
    */

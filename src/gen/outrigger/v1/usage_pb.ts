@@ -15,7 +15,7 @@ export const file_outrigger_v1_usage: GenFile = /*@__PURE__*/
 /**
  * Tokens that a call used, counted the same way for every provider: `input_tokens` includes cached
  * tokens, `output_tokens` includes `reasoning_tokens`, and `total_tokens` is their sum. The message
- * is unset where the provider reports no usage. An `optional` count that it does not report is
+ * is unset if the provider reports no usage. An `optional` count that it does not report is
  * unset; 0 means that it reported zero.
  *
  * @generated from message outrigger.v1.Usage
@@ -64,7 +64,7 @@ export type Usage = Message<"outrigger.v1.Usage"> & {
   cacheWriteTokens?: number | undefined;
 
   /**
-   * Price of the call, in billionths of a US dollar. Unset where a price is unknown.
+   * Price of the call, in billionths of a US dollar. Unset if a price is unknown.
    *
    * @generated from field: optional int64 cost_nano_usd = 7;
    */

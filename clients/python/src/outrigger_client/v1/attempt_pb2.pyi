@@ -39,7 +39,7 @@ class Attempt(_message.Message):
     """The provider's model that was asked for, as the name in the request led to it."""
     inference_id: _builtins.str
     """Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
-    one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
+    one call share it; a retry of a generation (`GenerationOptions.retry`) has another.
     """
     step: _builtins.int
     """Number of the step that the attempt belongs to, from 1. 0 in InferenceService."""

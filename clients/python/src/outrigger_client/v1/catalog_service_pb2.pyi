@@ -114,7 +114,7 @@ class ListModelsResponse(_message.Message):
     MODELS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Token of the next page. Empty where this is the last one."""
+    """Token of the next page. Empty if this is the last one."""
     @_builtins.property
     def models(self) -> _containers.RepeatedCompositeFieldContainer[Global___ModelInfo]:
         """The models, by provider, then newest first."""
@@ -189,7 +189,7 @@ Global___GetLatestModelRequest: _TypeAlias = GetLatestModelRequest  # noqa: Y015
 
 @_typing.final
 class ModelInfo(_message.Message):
-    """What is known about a model."""
+    """Facts about a model."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -213,28 +213,28 @@ class ModelInfo(_message.Message):
     context_window: _builtins.int
     """Maximum number of tokens of prompt and answer together."""
     max_output_tokens: _builtins.int
-    """Maximum number of tokens of an answer. Unset where unknown."""
+    """Maximum number of tokens of an answer. Unset if unknown."""
     release_date: _builtins.str
-    """Day of release, `YYYY-MM-DD`. Empty where unknown."""
+    """Day of release, `YYYY-MM-DD`. Empty if unknown."""
     end_of_life_date: _builtins.str
-    """Day on which the provider stops serving the model, `YYYY-MM-DD`. Empty where none is set."""
+    """Day on which the provider stops serving the model, `YYYY-MM-DD`. Empty if none is set."""
     @_builtins.property
     def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Other names that resolve to this model."""
 
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[Global___Capability.ValueType]:
-        """What the model can do."""
+        """Abilities of the model."""
 
     @_builtins.property
     def reasoning_efforts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Levels that `Request.reasoning_effort` may have, lowest first. Empty where the model does
+        """Levels that `Request.reasoning_effort` may have, lowest first. Empty if the model does
         not reason or the levels are unknown.
         """
 
     @_builtins.property
     def prices(self) -> _containers.RepeatedCompositeFieldContainer[Global___Price]:
-        """Prices, one per tier, lowest tier first. Empty where unknown."""
+        """Prices, one per tier, lowest tier first. Empty if unknown."""
 
     def __init__(
         self,
@@ -280,11 +280,11 @@ class Price(_message.Message):
     """Price of output tokens, reasoning included, in millionths of a US dollar per million tokens."""
     cache_read_micro_usd_per_million_tokens: _builtins.int
     """Price of tokens read from the prompt cache, in millionths of a US dollar per million tokens.
-    Unset where unknown.
+    Unset if unknown.
     """
     cache_write_micro_usd_per_million_tokens: _builtins.int
     """Price of tokens written to the prompt cache, in millionths of a US dollar per million tokens.
-    Unset where unknown.
+    Unset if unknown.
     """
     def __init__(
         self,

@@ -66,14 +66,14 @@ class CatalogServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetModel(self, request, context):
-        """Returns a model by id or alias. NOT_FOUND where the catalog does not know it.
+        """Returns a model by id or alias. NOT_FOUND if the catalog does not know it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetLatestModel(self, request, context):
-        """Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
+        """Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
         has.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

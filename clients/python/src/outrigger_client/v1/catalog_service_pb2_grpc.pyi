@@ -38,9 +38,9 @@ class CatalogServiceStub:
     ListModels: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.ListModelsRequest, _catalog_service_pb2.ListModelsResponse]
     """Lists the known models, newest first within a provider."""
     GetModel: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.GetModelRequest, _catalog_service_pb2.ModelInfo]
-    """Returns a model by id or alias. NOT_FOUND where the catalog does not know it."""
+    """Returns a model by id or alias. NOT_FOUND if the catalog does not know it."""
     GetLatestModel: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.GetLatestModelRequest, _catalog_service_pb2.ModelInfo]
-    """Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
+    """Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
     has.
     """
 
@@ -54,9 +54,9 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     ListModels: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.ListModelsRequest, _catalog_service_pb2.ListModelsResponse]  # type: ignore[assignment]
     """Lists the known models, newest first within a provider."""
     GetModel: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.GetModelRequest, _catalog_service_pb2.ModelInfo]  # type: ignore[assignment]
-    """Returns a model by id or alias. NOT_FOUND where the catalog does not know it."""
+    """Returns a model by id or alias. NOT_FOUND if the catalog does not know it."""
     GetLatestModel: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.GetLatestModelRequest, _catalog_service_pb2.ModelInfo]  # type: ignore[assignment]
-    """Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
+    """Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
     has.
     """
 
@@ -79,7 +79,7 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _catalog_service_pb2.GetModelRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_service_pb2.ModelInfo, _abc.Awaitable[_catalog_service_pb2.ModelInfo]]:
-        """Returns a model by id or alias. NOT_FOUND where the catalog does not know it."""
+        """Returns a model by id or alias. NOT_FOUND if the catalog does not know it."""
 
     @_abc_1.abstractmethod
     def GetLatestModel(
@@ -87,7 +87,7 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _catalog_service_pb2.GetLatestModelRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_service_pb2.ModelInfo, _abc.Awaitable[_catalog_service_pb2.ModelInfo]]:
-        """Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
+        """Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
         has.
         """
 

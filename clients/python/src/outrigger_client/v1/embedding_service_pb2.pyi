@@ -66,11 +66,11 @@ class EmbedRequest(_message.Message):
     task_type: _builtins.str
     """Use of the vectors: retrieval_query, retrieval_document, semantic_similarity, classification,
     clustering, question_answering, fact_verification, code_retrieval_query, and what providers
-    add. Left out with a warning where the provider has no such setting. Empty: unspecified.
+    add. Left out with a warning if the provider has no such setting. Empty: unspecified.
     """
     @_builtins.property
     def texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The texts, none of them empty. Providers limit their number: OpenAI to 2048, Gemini to 100."""
+        """The texts, none empty. Providers limit their number: OpenAI to 2048, Gemini to 100."""
 
     @_builtins.property
     def provider_options_json(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
@@ -78,11 +78,11 @@ class EmbedRequest(_message.Message):
 
     @_builtins.property
     def timeouts(self) -> _request_pb2.Timeouts:
-        """Time limits of the call. Unset limits are those of the provider's configuration."""
+        """Time limits of the call. An unset limit is taken from the provider's configuration."""
 
     @_builtins.property
     def token_sequences(self) -> _containers.RepeatedCompositeFieldContainer[Global___TokenSequence]:
-        """Inputs as ids of the tokenizer of the model, in place of `texts`. INVALID_ARGUMENT where the
+        """Inputs as ids of the tokenizer of the model, in place of `texts`. INVALID_ARGUMENT if the
         provider takes texts only.
         """
 
@@ -156,7 +156,7 @@ class EmbedResponse(_message.Message):
 
     @_builtins.property
     def usage(self) -> _usage_pb2.Usage:
-        """Tokens of the inputs; `output_tokens` is 0. Unset where the provider reports none."""
+        """Tokens of the inputs; `output_tokens` is 0. Unset if the provider reports none."""
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_response_pb2.Warning]:

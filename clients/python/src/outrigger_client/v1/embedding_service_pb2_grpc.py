@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class EmbeddingServiceStub(object):
-    """Turns texts into vectors. Errors, deadlines and cancellation are those of InferenceService.
+    """Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService.
     """
 
     def __init__(self, channel):
@@ -43,11 +43,11 @@ class EmbeddingServiceStub(object):
 
 
 class EmbeddingServiceServicer(object):
-    """Turns texts into vectors. Errors, deadlines and cancellation are those of InferenceService.
+    """Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService.
     """
 
     def Embed(self, request, context):
-        """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT where the provider has no
+        """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
         embeddings. Vectors of different models cannot be compared, so the call never goes to a
         fallback.
         """
@@ -72,7 +72,7 @@ def add_EmbeddingServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class EmbeddingService(object):
-    """Turns texts into vectors. Errors, deadlines and cancellation are those of InferenceService.
+    """Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService.
     """
 
     @staticmethod

@@ -27,31 +27,31 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class EmbeddingServiceStub:
-    """Turns texts into vectors. Errors, deadlines and cancellation are those of InferenceService."""
+    """Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> EmbeddingServiceAsyncStub: ...
     Embed: _grpc.UnaryUnaryMultiCallable[_embedding_service_pb2.EmbedRequest, _embedding_service_pb2.EmbedResponse]
-    """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT where the provider has no
+    """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
     embeddings. Vectors of different models cannot be compared, so the call never goes to a
     fallback.
     """
 
 @_typing.type_check_only
 class EmbeddingServiceAsyncStub(EmbeddingServiceStub):
-    """Turns texts into vectors. Errors, deadlines and cancellation are those of InferenceService."""
+    """Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Embed: _aio.UnaryUnaryMultiCallable[_embedding_service_pb2.EmbedRequest, _embedding_service_pb2.EmbedResponse]  # type: ignore[assignment]
-    """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT where the provider has no
+    """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
     embeddings. Vectors of different models cannot be compared, so the call never goes to a
     fallback.
     """
 
 class EmbeddingServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Turns texts into vectors. Errors, deadlines and cancellation are those of InferenceService."""
+    """Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService."""
 
     @_abc_1.abstractmethod
     def Embed(
@@ -59,7 +59,7 @@ class EmbeddingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _embedding_service_pb2.EmbedRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_embedding_service_pb2.EmbedResponse, _abc.Awaitable[_embedding_service_pb2.EmbedResponse]]:
-        """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT where the provider has no
+        """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
         embeddings. Vectors of different models cannot be compared, so the call never goes to a
         fallback.
         """

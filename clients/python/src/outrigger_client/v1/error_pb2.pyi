@@ -50,7 +50,7 @@ class _ErrorKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorKind.V
     ERROR_KIND_QUOTA_EXCEEDED: _ErrorKind.ValueType  # 109
     """The account's credit or quota is used up. Status RESOURCE_EXHAUSTED without a delay."""
     ERROR_KIND_INVALID_TOOL_CALL: _ErrorKind.ValueType  # 110
-    """A tool call does not match its schema, or what the model wrote is no call at all. Where the
+    """A tool call does not match its schema, or what the model wrote is no call at all. If the
     provider found that, `provider_failure` has what the model wrote. Status ABORTED.
     """
     ERROR_KIND_REQUEST_TIMEOUT: _ErrorKind.ValueType  # 200
@@ -101,7 +101,7 @@ ERROR_KIND_CONTEXT_LENGTH: ErrorKind.ValueType  # 108
 ERROR_KIND_QUOTA_EXCEEDED: ErrorKind.ValueType  # 109
 """The account's credit or quota is used up. Status RESOURCE_EXHAUSTED without a delay."""
 ERROR_KIND_INVALID_TOOL_CALL: ErrorKind.ValueType  # 110
-"""A tool call does not match its schema, or what the model wrote is no call at all. Where the
+"""A tool call does not match its schema, or what the model wrote is no call at all. If the
 provider found that, `provider_failure` has what the model wrote. Status ABORTED.
 """
 ERROR_KIND_REQUEST_TIMEOUT: ErrorKind.ValueType  # 200
@@ -142,7 +142,7 @@ class InferenceError(_message.Message):
     CAUSE_FIELD_NUMBER: _builtins.int
     NO_OBJECT_FIELD_NUMBER: _builtins.int
     kind: Global___ErrorKind.ValueType
-    """What kind of failure it is."""
+    """Kind of the failure."""
     message: _builtins.str
     """Human-readable text. Not stable: do not match on it."""
     retryable: _builtins.bool
@@ -151,12 +151,12 @@ class InferenceError(_message.Message):
     """Whether the model had begun to produce output. A retry then pays for the output again."""
     @_builtins.property
     def retry_after(self) -> _duration_pb2.Duration:
-        """How long to wait before a retry. Unset where unknown."""
+        """How long to wait before a retry. Unset if unknown."""
 
     @_builtins.property
     def provider_failure(self) -> Global___ProviderFailure:
-        """What the provider said about the failure. Set only where a provider reported it; unset
-        where Outrigger found the problem itself, for instance while it validated the request.
+        """The provider's account of the failure. Set only if a provider reported it; unset
+        if Outrigger found the problem itself, for instance while it validated the request.
         """
 
     @_builtins.property
@@ -165,7 +165,7 @@ class InferenceError(_message.Message):
 
     @_builtins.property
     def cause(self) -> Global___InferenceError:
-        """The failure that caused this one. Unset where there is none."""
+        """The failure that caused this one. Unset if there is none."""
 
     @_builtins.property
     def no_object(self) -> Global___NoObject:
@@ -224,7 +224,7 @@ Global___NoObject: _TypeAlias = NoObject  # noqa: Y015
 
 @_typing.final
 class ProviderFailure(_message.Message):
-    """What a provider said about its failure."""
+    """A provider's account of its failure."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -237,13 +237,13 @@ class ProviderFailure(_message.Message):
     provider: _builtins.str
     """Name of the provider."""
     http_status_code: _builtins.int
-    """HTTP status code of the provider's answer. Unset where there was no answer, or where the
+    """HTTP status code of the provider's answer. Unset if there was no answer, or if the
     failure was reported inside a stream.
     """
     error_code: _builtins.str
-    """The provider's own code or type, for instance `insufficient_quota`. Empty where none."""
+    """The provider's code or type, for instance `insufficient_quota`. Empty if there is none."""
     request_id: _builtins.str
-    """The provider's request id, for its support team. Empty where it gives none."""
+    """The provider's request id, for its support team. Empty if it gives none."""
     raw_json: _builtins.str
     """The provider's response body, at most 2 KiB. Filled only with `Request.include_raw`, because
     providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it has
@@ -251,7 +251,7 @@ class ProviderFailure(_message.Message):
     """
     field: _builtins.str
     """Path of the field of the request that the provider refused, with the names of this contract,
-    for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+    for instance `max_tokens` or `tools[1]`. Empty if it named none. Of messages only the list
     is named.
     """
     def __init__(

@@ -27,8 +27,8 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class GenerationOptions(_message.Message):
-    """What a generation does. A generation is one model call, or several with tool results in between.
-    One model call and the execution of the tools that it called are a step.
+    """The settings of a generation. A generation is one model call, or several with tool results in
+    between. One model call and the execution of the tools that it called are a step.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -74,7 +74,7 @@ class GenerationOptions(_message.Message):
 
     @_builtins.property
     def timeouts(self) -> Global___GenerationTimeouts:
-        """Time limits. The caller's deadline bounds all of them."""
+        """Time limits. The caller's deadline bounds them all."""
 
     @_builtins.property
     def limits(self) -> Global___GenerationLimits:
@@ -104,7 +104,7 @@ Global___GenerationOptions: _TypeAlias = GenerationOptions  # noqa: Y015
 
 @_typing.final
 class RetryPolicy(_message.Message):
-    """When and how often a model call is retried. The call of each step is retried on its own: a retry
+    """When and how often a model call is retried. The call of each step is retried separately: a retry
     never executes a tool again, and a stream is never retried after output began. An error is retried
     if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
     that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
@@ -127,8 +127,8 @@ class RetryPolicy(_message.Message):
     jitter: _builtins.bool
     """Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true."""
     retry_timeouts: _builtins.bool
-    """Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
-    (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
+    """Also retries calls that ran into their time limit. Default false. A provider that gives up by
+    itself (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
     """
     @_builtins.property
     def base_delay(self) -> _duration_pb2.Duration:
@@ -226,7 +226,7 @@ class GenerationLimits(_message.Message):
     MAX_TOOL_CALLS_FIELD_NUMBER: _builtins.int
     ALLOW_UNKNOWN_PRICES_FIELD_NUMBER: _builtins.int
     max_steps: _builtins.int
-    """Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+    """Maximum number of steps, at least 1. The sidecar's configuration has another limit,
     `limits.max_generation_steps`; the lower one applies.
     """
     max_total_tokens: _builtins.int
@@ -237,7 +237,7 @@ class GenerationLimits(_message.Message):
     `allow_unknown_prices`.
     """
     max_tool_calls: _builtins.int
-    """Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+    """Maximum number of tool calls in all steps. If the calls of a step would exceed it, none
     is executed.
     """
     allow_unknown_prices: _builtins.bool
@@ -278,8 +278,8 @@ Global___GenerationLimits: _TypeAlias = GenerationLimits  # noqa: Y015
 
 @_typing.final
 class FailedGeneration(_message.Message):
-    """What a generation had done before it failed: a detail of the status of RunTools and ContinueTools, if
-    a step was complete.
+    """The work that a generation had done before it failed: a detail of the status of RunTools and
+    ContinueTools, if a step was complete.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -401,7 +401,7 @@ class GenerateResult(_message.Message):
         STOP_REASON_STOP_WHEN: GenerateResult._StopReason.ValueType  # 4
         """`stop_when` was true."""
         STOP_REASON_MAX_STEPS: GenerateResult._StopReason.ValueType  # 5
-        """`GenerationLimits.max_steps` was reached, or the sidecar's own limit."""
+        """`GenerationLimits.max_steps` was reached, or the sidecar's limit."""
         STOP_REASON_MAX_TOTAL_TOKENS: GenerateResult._StopReason.ValueType  # 6
         """`GenerationLimits.max_total_tokens` was reached."""
         STOP_REASON_MAX_COST: GenerateResult._StopReason.ValueType  # 7
@@ -425,7 +425,7 @@ class GenerateResult(_message.Message):
     STOP_REASON_STOP_WHEN: GenerateResult.StopReason.ValueType  # 4
     """`stop_when` was true."""
     STOP_REASON_MAX_STEPS: GenerateResult.StopReason.ValueType  # 5
-    """`GenerationLimits.max_steps` was reached, or the sidecar's own limit."""
+    """`GenerationLimits.max_steps` was reached, or the sidecar's limit."""
     STOP_REASON_MAX_TOTAL_TOKENS: GenerateResult.StopReason.ValueType  # 6
     """`GenerationLimits.max_total_tokens` was reached."""
     STOP_REASON_MAX_COST: GenerateResult.StopReason.ValueType  # 7
@@ -452,7 +452,7 @@ class GenerateResult(_message.Message):
     @_builtins.property
     def response(self) -> _response_pb2.Response:
         """The model's last answer, equal to `response` of the last step. With
-        FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
+        FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; the last step's message does.
         """
 
     @_builtins.property

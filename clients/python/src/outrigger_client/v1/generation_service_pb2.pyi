@@ -33,7 +33,7 @@ class GenerateRequest(_message.Message):
     OPTIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """What to generate."""
+        """The request and its settings."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class StreamGenerateRequest(_message.Message):
     OPTIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """What to generate."""
+        """The request and its settings."""
 
     def __init__(
         self,
@@ -231,8 +231,8 @@ class GenerateObjectRequest(_message.Message):
     OBJECT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """What to generate. `request.response_format` must be unset, and `request.tools` may have only
-        hosted tools.
+        """The request and its settings. `request.response_format` must be unset, and `request.tools` may
+        have only hosted tools.
         """
 
     @_builtins.property
@@ -290,8 +290,8 @@ class StreamObjectRequest(_message.Message):
     """Also sends the model's events. Default false."""
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """What to generate. `request.response_format` must be unset, and `request.tools` may have only
-        hosted tools.
+        """The request and its settings. `request.response_format` must be unset, and `request.tools` may
+        have only hosted tools.
         """
 
     @_builtins.property
@@ -448,7 +448,9 @@ class RunToolsStart(_message.Message):
     """
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """What to generate. The caller executes the function tools and custom tools of `request.tools`."""
+        """The request and its settings. The caller executes the function tools and custom tools of
+        `request.tools`.
+        """
 
     @_builtins.property
     def passive_tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -546,7 +548,7 @@ class ExecuteTool(_message.Message):
     PROBLEM_FIELD_NUMBER: _builtins.int
     TIMEOUT_FIELD_NUMBER: _builtins.int
     problem: _builtins.str
-    """What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+    """The problem with the arguments. If set, do not execute the tool: answer with `repaired_call`,
     `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
     invalid arguments gets an error result.
     """
@@ -590,7 +592,7 @@ class ToolOutput(_message.Message):
     """Id of the tool call. Required."""
     @_builtins.property
     def result(self) -> _message_pb2.ToolResult:
-        """The tool's result. Its own `tool_call_id` may be empty."""
+        """The tool's result. Its `tool_call_id` may be empty."""
 
     @_builtins.property
     def failure(self) -> Global___ToolFailure:
@@ -599,7 +601,7 @@ class ToolOutput(_message.Message):
     @_builtins.property
     def repaired_call(self) -> _message_pb2.ToolCall:
         """The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
-        be empty and must not differ from those of the call.
+        be empty and must not differ from the call's.
         """
 
     @_builtins.property
@@ -635,7 +637,7 @@ class ToolFailure(_message.Message):
 
     MESSAGE_FIELD_NUMBER: _builtins.int
     message: _builtins.str
-    """What went wrong, in words for the model. Empty: `the tool failed`."""
+    """The reason, in words for the model. Empty: `the tool failed`."""
     def __init__(
         self,
         *,

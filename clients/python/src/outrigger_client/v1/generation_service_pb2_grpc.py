@@ -114,7 +114,7 @@ class GenerationServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RunTools(self, request_iterator, context):
-        """Runs the tool loop with tools that the caller executes in its own process.
+        """Runs the tool loop with tools that the caller executes in its process.
 
         This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
 

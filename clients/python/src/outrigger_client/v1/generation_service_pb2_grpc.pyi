@@ -54,7 +54,7 @@ class GenerationServiceStub:
     StreamObject: _grpc.UnaryStreamMultiCallable[_generation_service_pb2.StreamObjectRequest, _generation_service_pb2.StreamObjectResponse]
     """Like GenerateObject, but also sends the object as far as it has arrived."""
     RunTools: _grpc.StreamStreamMultiCallable[_generation_service_pb2.RunToolsRequest, _generation_service_pb2.RunToolsResponse]
-    """Runs the tool loop with tools that the caller executes in its own process.
+    """Runs the tool loop with tools that the caller executes in its process.
 
     This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
 
@@ -128,7 +128,7 @@ class GenerationServiceAsyncStub(GenerationServiceStub):
     StreamObject: _aio.UnaryStreamMultiCallable[_generation_service_pb2.StreamObjectRequest, _generation_service_pb2.StreamObjectResponse]  # type: ignore[assignment]
     """Like GenerateObject, but also sends the object as far as it has arrived."""
     RunTools: _aio.StreamStreamMultiCallable[_generation_service_pb2.RunToolsRequest, _generation_service_pb2.RunToolsResponse]  # type: ignore[assignment]
-    """Runs the tool loop with tools that the caller executes in its own process.
+    """Runs the tool loop with tools that the caller executes in its process.
 
     This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
 
@@ -229,7 +229,7 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_generation_service_pb2.RunToolsRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_generation_service_pb2.RunToolsResponse], _abc.AsyncIterator[_generation_service_pb2.RunToolsResponse]]:
-        """Runs the tool loop with tools that the caller executes in its own process.
+        """Runs the tool loop with tools that the caller executes in its process.
 
         This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
 

@@ -34,7 +34,7 @@ class _RoleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Role.ValueType],
     ROLE_ASSISTANT: _Role.ValueType  # 3
     """The model. Text, tool calls, reasoning, images, native parts."""
     ROLE_TOOL: _Role.ValueType  # 4
-    """The result of a tool call. A native part in this role is the result of a provider's own tool
+    """The result of a tool call. A native part in this role is the result of a provider's tool
     that the caller runs, for instance OpenAI's `computer_call_output`.
     """
     ROLE_DEVELOPER: _Role.ValueType  # 5
@@ -52,7 +52,7 @@ ROLE_USER: Role.ValueType  # 2
 ROLE_ASSISTANT: Role.ValueType  # 3
 """The model. Text, tool calls, reasoning, images, native parts."""
 ROLE_TOOL: Role.ValueType  # 4
-"""The result of a tool call. A native part in this role is the result of a provider's own tool
+"""The result of a tool call. A native part in this role is the result of a provider's tool
 that the caller runs, for instance OpenAI's `computer_call_output`.
 """
 ROLE_DEVELOPER: Role.ValueType  # 5
@@ -72,10 +72,10 @@ class Message(_message.Message):
     role: Global___Role.ValueType
     """Role of the author. Required."""
     name: _builtins.str
-    """Name of the author, where a provider accepts one. Optional."""
+    """Name of the author, for providers that accept one. Optional."""
     tool_call_id: _builtins.str
-    """The tool call that a message of role TOOL answers. May stay empty where every part is a
-    `tool_result` with its own id.
+    """The tool call that a message of role TOOL answers. May stay empty if every part is a
+    `tool_result` with an id.
     """
     @_builtins.property
     def content(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContentPart]:
@@ -195,11 +195,11 @@ class Image(_message.Message):
     media_type: _builtins.str
     """IANA media type. Empty means `image/png` for `data`, and is inferred for a file."""
     detail: _builtins.str
-    """Level of detail at which the model reads the image: `auto`, `low`, `high`, or a provider's own
+    """Level of detail at which the model reads the image: `auto`, `low`, `high`, or a provider's
     value. Optional.
     """
     url: _builtins.str
-    """An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+    """An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
     allows its folder. A web address is handed to the provider; the sidecar never fetches it.
     """
     data: _builtins.bytes
@@ -238,7 +238,7 @@ class Audio(_message.Message):
     media_type: _builtins.str
     """IANA media type, for instance `audio/wav`. Required with `data`."""
     url: _builtins.str
-    """An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+    """An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
     allows its folder. A web address is handed to the provider; the sidecar never fetches it.
     """
     data: _builtins.bytes
@@ -279,7 +279,7 @@ class Document(_message.Message):
     file_name: _builtins.str
     """Name shown to the model. Optional."""
     url: _builtins.str
-    """An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+    """An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
     allows its folder. A web address is handed to the provider; the sidecar never fetches it.
     """
     data: _builtins.bytes
@@ -317,7 +317,7 @@ class ToolCall(_message.Message):
     ARGUMENTS_JSON_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """Id that the result must name. Unique within a call and its history, even where the provider
+    """Id that the result must name. Unique within a call and its history, even if the provider
     repeats ids or gives none.
     """
     name: _builtins.str
@@ -421,7 +421,7 @@ class NativePart(_message.Message):
     provider: _builtins.str
     """Name of the provider that wrote it."""
     kind: _builtins.str
-    """The provider's own name for the kind of block, for instance `web_search_call`."""
+    """The provider's name for the kind of block, for instance `web_search_call`."""
     data_json: _builtins.str
     """The block as the provider sent it, JSON text."""
     def __init__(
@@ -441,7 +441,7 @@ Global___NativePart: _TypeAlias = NativePart  # noqa: Y015
 
 @_typing.final
 class ProviderState(_message.Message):
-    """What a provider attached to a part and needs back. Opaque: return it unchanged."""
+    """Data that a provider attached to a part and needs back. Opaque: return it unchanged."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -484,26 +484,26 @@ class Citation(_message.Message):
     END_INDEX_FIELD_NUMBER: _builtins.int
     RAW_JSON_FIELD_NUMBER: _builtins.int
     type: _builtins.str
-    """The provider's own name for the kind of citation, for instance `url_citation`."""
+    """The provider's name for the kind of citation, for instance `url_citation`."""
     title: _builtins.str
-    """Title of the source. Empty where there is none."""
+    """Title of the source. Empty if there is none."""
     url: _builtins.str
-    """Address of the source. Empty where there is none."""
+    """Address of the source. Empty if there is none."""
     cited_text: _builtins.str
-    """Text of the source that is cited. Empty where the provider gives none."""
+    """Text of the source that is cited. Empty if the provider gives none."""
     source_id: _builtins.str
-    """Id or name of the file or document. Empty where there is none."""
+    """Id or name of the file or document. Empty if there is none."""
     start_index: _builtins.int
     """Start of the cited span in the part's text, in Unicode code points from 0. Converted from the
-    provider's unit (bytes, UTF-16 code units or code points). Unset where the provider gives no
+    provider's unit (bytes, UTF-16 code units or code points). Unset if the provider gives no
     span, or one that does not fit the text.
     """
     end_index: _builtins.int
-    """End of the cited span in the part's text, exclusive, in Unicode code points. Unset where
+    """End of the cited span in the part's text, exclusive, in Unicode code points. Unset if
     `start_index` is unset.
     """
     raw_json: _builtins.str
-    """The citation as the provider sent it, JSON text. Holds the provider's own indices."""
+    """The citation as the provider sent it, JSON text. Holds the provider's indices."""
     def __init__(
         self,
         *,

@@ -36,7 +36,7 @@ class _LossPolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LossPolicy
     """The call is refused with INVALID_REQUEST before anything is sent to the provider."""
 
 class LossPolicy(_LossPolicy, metaclass=_LossPolicyEnumTypeWrapper):
-    """What happens where the provider cannot honour part of the request. Values may be added."""
+    """The policy if the provider cannot honour part of the request. Values may be added."""
 
 LOSS_POLICY_UNSPECIFIED: LossPolicy.ValueType  # 0
 """Treated as WARN."""
@@ -92,7 +92,7 @@ class _StatePolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_StatePoli
     """The call is refused with INVALID_REQUEST."""
 
 class StatePolicy(_StatePolicy, metaclass=_StatePolicyEnumTypeWrapper):
-    """What happens to reasoning, signatures, native parts and other provider state in the history
+    """The policy for reasoning, signatures, native parts and other provider state in the history
     that the provider of this call did not write. Keep one policy for a whole conversation: some
     signatures are bound to the messages before them. Values may be added.
     """
@@ -172,10 +172,10 @@ class Request(_message.Message):
     TIMEOUTS_FIELD_NUMBER: _builtins.int
     FINAL_RESPONSE_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+    """Name of the model. If `provider` is set, it is that provider's id, sent as it is. Otherwise it
     may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
     registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
-    the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+    the default provider, sent as it is. Name the provider if the provider's ids have slashes.
     Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
     """
     provider: _builtins.str
@@ -188,7 +188,7 @@ class Request(_message.Message):
     """Nucleus sampling mass in (0.0, 1.0]. Unset leaves the provider's default."""
     max_tokens: _builtins.int
     """Maximum number of tokens that the model may generate, reasoning included. At least 1.
-    Unset leaves the provider's default; where a provider requires a value, the adapter
+    Unset leaves the provider's default; if a provider requires a value, the adapter
     chooses one that fits the model.
     """
     reasoning_effort: _builtins.str
@@ -197,9 +197,9 @@ class Request(_message.Message):
     one, with a warning. Empty leaves the provider's default.
     """
     loss_policy: Global___LossPolicy.ValueType
-    """What happens where the provider cannot honour part of the request. Default WARN."""
+    """The policy if the provider cannot honour part of the request. Default WARN."""
     foreign_state: Global___StatePolicy.ValueType
-    """What happens to another provider's or model's reasoning and signatures in the history.
+    """The policy for another provider's or model's reasoning and signatures in the history.
     Default STRIP.
     """
     include_raw: _builtins.bool
@@ -220,7 +220,7 @@ class Request(_message.Message):
 
     @_builtins.property
     def tool_choice(self) -> Global___ToolChoice:
-        """Whether and how the model must use tools. Unset means AUTO where there are tools."""
+        """Whether and how the model must use tools. Unset means AUTO if there are tools."""
 
     @_builtins.property
     def response_format(self) -> Global___ResponseFormat:
@@ -238,7 +238,7 @@ class Request(_message.Message):
 
     @_builtins.property
     def provider_options_json(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """What the contract does not model: provider name to the text of a JSON object, merged
+        """Settings that the contract does not model: provider name to the text of a JSON object, merged
         into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
         removes, everything else replaces; but `tools` and `include` are appended. Other
         providers' entries are not sent. `model` and `stream` may not be set.
@@ -246,7 +246,7 @@ class Request(_message.Message):
 
     @_builtins.property
     def timeouts(self) -> Global___Timeouts:
-        """Time limits of the provider call, overriding those of the provider's configuration."""
+        """Time limits of the provider call, overriding the provider's configuration."""
 
     def __init__(
         self,
@@ -291,8 +291,8 @@ Global___Request: _TypeAlias = Request  # noqa: Y015
 
 @_typing.final
 class Timeouts(_message.Message):
-    """Time limits of one provider call. An unset limit is that of the provider's configuration; zero
-    disables a limit. The caller's deadline bounds all of them.
+    """Time limits of one provider call. An unset limit is taken from the provider's configuration; zero
+    disables a limit. The caller's deadline bounds them all.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -103,7 +103,7 @@ class _IncompleteReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Inco
     INCOMPLETE_REASON_LIMIT: _IncompleteReason.ValueType  # 3
     """A limit on steps, tool calls, tokens or cost was reached while the model still called tools."""
     INCOMPLETE_REASON_PROVIDER_STOPPED: _IncompleteReason.ValueType  # 4
-    """The provider stopped before the answer was finished, for a reason of its own: see the `raw` finish
+    """The provider stopped before the answer was finished, for another reason: see the `raw` finish
     reason of the last step, for instance `pause_turn` or `LANGUAGE`.
     """
 
@@ -119,7 +119,7 @@ INCOMPLETE_REASON_CONTENT_FILTER: IncompleteReason.ValueType  # 2
 INCOMPLETE_REASON_LIMIT: IncompleteReason.ValueType  # 3
 """A limit on steps, tool calls, tokens or cost was reached while the model still called tools."""
 INCOMPLETE_REASON_PROVIDER_STOPPED: IncompleteReason.ValueType  # 4
-"""The provider stopped before the answer was finished, for a reason of its own: see the `raw` finish
+"""The provider stopped before the answer was finished, for another reason: see the `raw` finish
 reason of the last step, for instance `pause_turn` or `LANGUAGE`.
 """
 Global___IncompleteReason: _TypeAlias = IncompleteReason  # noqa: Y015

@@ -62,8 +62,8 @@ class CreateRunRequest(_message.Message):
     action; `options.request.messages` and `approvals` have the results of its tool calls.
     """
     thread_id: _builtins.str
-    """The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
-    The runs of a thread are executed one at a time. Must not be set together with
+    """The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names
+    none. The runs of a thread are executed one at a time. Must not be set together with
     `previous_run_id`. Empty: a new thread, or that of the previous run.
     """
     background: _builtins.bool
@@ -78,9 +78,9 @@ class CreateRunRequest(_message.Message):
     """
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """What to generate. The messages are appended to the thread; `system` is not, and is not
+        """The request and its settings. The messages are appended to the thread; `system` is not, and is not
         inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
-        applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+        applies to the tools of MCP servers; if unset, only `limits` and the sidecar's limit on
         steps apply.
         """
 

@@ -37,9 +37,9 @@ class StreamEvent(_message.Message):
        part in the final message. Blocks may interleave. There is no delta outside its block,
        and no block is open at `finish`.
     4. The deltas of a block concatenate to what its `*_end` carries, which is what the final
-       `Response` holds. Where the caller asked for FINAL_RESPONSE_WITHOUT_CONTENT, `text_end` and
+       `Response` holds. If the caller asked for FINAL_RESPONSE_WITHOUT_CONTENT, `text_end` and
        `reasoning_end` carry no text and the final message has no content.
-    5. A tool call id is unique within the call and its history, even where the provider repeats ids
+    5. A tool call id is unique within the call and its history, even if the provider repeats ids
        or gives none. Arguments are parsed at `tool_call_end`; arguments that do not parse are kept
        verbatim and marked, never dropped.
     6. The events of Stream accumulate to the `Response` that Complete gives.
@@ -176,7 +176,7 @@ class StreamStart(_message.Message):
     provider: _builtins.str
     """Name of the provider that answers."""
     model: _builtins.str
-    """The model that answers, as the provider reports it; the requested model where it does not."""
+    """The model that answers, as the provider reports it; the requested model if it does not report one."""
     final_response: _request_pb2.FinalResponse.ValueType
     """Which content the end of this stream repeats, as the request asked: FULL or WITHOUT_CONTENT."""
     @_builtins.property
@@ -185,7 +185,7 @@ class StreamStart(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_response_pb2.Warning]:
-        """What was changed, left out or emulated in the translation to the provider's API."""
+        """Parts that were changed, left out or emulated in the translation to the provider's API."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class TextDelta(_message.Message):
     part_index: _builtins.int
     """Place of the part in the final message."""
     delta: _builtins.str
-    """What is added. Never empty."""
+    """The text that is added. Never empty."""
     def __init__(
         self,
         *,
@@ -277,7 +277,7 @@ class TextEnd(_message.Message):
 
     @_builtins.property
     def provider_state(self) -> _message_pb2.ProviderState:
-        """What the provider needs back with the part. Unset where nothing."""
+        """Data that the provider needs back with the part. Unset if it needs none."""
 
     def __init__(
         self,
@@ -328,7 +328,7 @@ class ReasoningDelta(_message.Message):
     part_index: _builtins.int
     """Place of the part in the final message."""
     delta: _builtins.str
-    """What is added. Never empty."""
+    """The text that is added. Never empty."""
     def __init__(
         self,
         *,
@@ -361,7 +361,7 @@ class ReasoningEnd(_message.Message):
     """Whether the provider withholds the text on purpose."""
     @_builtins.property
     def provider_state(self) -> _message_pb2.ProviderState:
-        """Signature or encrypted reasoning. Unset where the provider gives none."""
+        """Signature or encrypted reasoning. Unset if the provider gives none."""
 
     def __init__(
         self,
@@ -399,7 +399,7 @@ class ToolCallStart(_message.Message):
         """Free text, for a custom tool: `ToolCall.text`."""
 
     class InputKind(_InputKind, metaclass=_InputKindEnumTypeWrapper):
-        """What kind of input a tool call has. Values may be added."""
+        """Kind of input that a tool call has. Values may be added."""
 
     INPUT_KIND_UNSPECIFIED: ToolCallStart.InputKind.ValueType  # 0
     """Not set."""
@@ -419,7 +419,7 @@ class ToolCallStart(_message.Message):
     name: _builtins.str
     """Name of the tool."""
     input_kind: Global___ToolCallStart.InputKind.ValueType
-    """What the deltas of this block are."""
+    """Meaning of this block's deltas."""
     def __init__(
         self,
         *,
@@ -447,7 +447,9 @@ class ToolCallDelta(_message.Message):
     part_index: _builtins.int
     """Place of the part in the final message."""
     delta: _builtins.str
-    """What is added: a fragment of JSON text, or of free text where the block's kind is TEXT. Never empty."""
+    """The text that is added: a fragment of JSON text, or of free text if the block's kind is TEXT.
+    Never empty.
+    """
     def __init__(
         self,
         *,
@@ -479,7 +481,7 @@ class ToolCallEnd(_message.Message):
 
     @_builtins.property
     def provider_state(self) -> _message_pb2.ProviderState:
-        """What the provider needs back with the call. Unset where nothing."""
+        """Data that the provider needs back with the call. Unset if it needs none."""
 
     def __init__(
         self,
@@ -573,7 +575,7 @@ class ProviderEvent(_message.Message):
     TYPE_FIELD_NUMBER: _builtins.int
     DATA_JSON_FIELD_NUMBER: _builtins.int
     type: _builtins.str
-    """The provider's own name for the event. Empty where it has none."""
+    """The provider's name for the event. Empty if it has none."""
     data_json: _builtins.str
     """The event as the provider sent it, JSON text."""
     def __init__(

@@ -56,7 +56,7 @@ class Thread(_message.Message):
     """Id of the thread: `thread_` and 32 hexadecimal digits."""
     conversation: _builtins.bool
     """Whether the caller created the thread as a conversation. Otherwise a run created it, and
-    continuing an earlier run of it forks the thread.
+    continuing an earlier run forks the thread.
     """
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:

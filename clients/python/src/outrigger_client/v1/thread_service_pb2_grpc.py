@@ -112,7 +112,7 @@ class ThreadServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteThread(self, request, context):
-        """Deletes a thread with its messages, except those that a fork of it has as well. Its runs can still be
+        """Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
         read, and cannot be continued.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -46,7 +46,7 @@ class ThreadServiceStub:
     UpdateThread: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.UpdateThreadRequest, _thread_pb2.Thread]
     """Replaces the labels of a thread."""
     DeleteThread: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.DeleteThreadRequest, _thread_service_pb2.DeleteThreadResponse]
-    """Deletes a thread with its messages, except those that a fork of it has as well. Its runs can still be
+    """Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
     read, and cannot be continued.
     """
     AppendMessages: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.AppendMessagesRequest, _thread_service_pb2.AppendMessagesResponse]
@@ -77,7 +77,7 @@ class ThreadServiceAsyncStub(ThreadServiceStub):
     UpdateThread: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.UpdateThreadRequest, _thread_pb2.Thread]  # type: ignore[assignment]
     """Replaces the labels of a thread."""
     DeleteThread: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.DeleteThreadRequest, _thread_service_pb2.DeleteThreadResponse]  # type: ignore[assignment]
-    """Deletes a thread with its messages, except those that a fork of it has as well. Its runs can still be
+    """Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
     read, and cannot be continued.
     """
     AppendMessages: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.AppendMessagesRequest, _thread_service_pb2.AppendMessagesResponse]  # type: ignore[assignment]
@@ -129,7 +129,7 @@ class ThreadServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thread_service_pb2.DeleteThreadRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thread_service_pb2.DeleteThreadResponse, _abc.Awaitable[_thread_service_pb2.DeleteThreadResponse]]:
-        """Deletes a thread with its messages, except those that a fork of it has as well. Its runs can still be
+        """Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
         read, and cannot be continued.
         """
 

@@ -68,7 +68,7 @@ class FunctionTool(_message.Message):
     name: _builtins.str
     """Name of the tool: at most 128 of `[a-zA-Z0-9_-]`; at most 64 works everywhere. Required."""
     description: _builtins.str
-    """What the tool does, for the model. Optional, but recommended."""
+    """A description of the tool, for the model. Optional, but recommended."""
     parameters_json: _builtins.str
     """Text of a JSON Schema document whose root is an object. Empty means no arguments. The order of
     keys is kept.
@@ -106,7 +106,7 @@ class CustomTool(_message.Message):
     name: _builtins.str
     """Name of the tool, as in `FunctionTool`. Required."""
     description: _builtins.str
-    """What the tool does, for the model. Optional, but recommended."""
+    """A description of the tool, for the model. Optional, but recommended."""
     @_builtins.property
     def grammar(self) -> Global___Grammar:
         """Grammar that the input must match. Unset allows any text. A provider without grammars ignores
@@ -188,7 +188,7 @@ class HostedTool(_message.Message):
     provider: _builtins.str
     """Name of the provider that has the tool. Required."""
     config_json: _builtins.str
-    """The tool's definition in the provider's own format, the text of a JSON object, sent verbatim."""
+    """The tool's definition in the provider's format, the text of a JSON object, sent verbatim."""
     def __init__(
         self,
         *,

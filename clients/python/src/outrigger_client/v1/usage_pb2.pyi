@@ -20,7 +20,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 class Usage(_message.Message):
     """Tokens that a call used, counted the same way for every provider: `input_tokens` includes cached
     tokens, `output_tokens` includes `reasoning_tokens`, and `total_tokens` is their sum. The message
-    is unset where the provider reports no usage. An `optional` count that it does not report is
+    is unset if the provider reports no usage. An `optional` count that it does not report is
     unset; 0 means that it reported zero.
     """
 
@@ -48,7 +48,7 @@ class Usage(_message.Message):
     cache_write_tokens: _builtins.int
     """Tokens written to the provider's prompt cache; part of `input_tokens`."""
     cost_nano_usd: _builtins.int
-    """Price of the call, in billionths of a US dollar. Unset where a price is unknown."""
+    """Price of the call, in billionths of a US dollar. Unset if a price is unknown."""
     raw_json: _builtins.str
     """The provider's usage object, verbatim JSON text. Filled only with `Request.include_raw`."""
     cost_incomplete: _builtins.bool
