@@ -66,6 +66,7 @@ Options:
   --admin-listen ADDRESS    Address for health and metrics, or "off". Default: 0.0.0.0:6191.
   --default-provider NAME   Provider of requests that name none. Default: the first one.
   --log-level LEVEL         trace, debug, info, warn, error, fatal or silent. Default: info.
+  --log-format FORMAT       numbers or words, for levels and times in the log. Default: numbers.
 
 An ADDRESS is 127.0.0.1:6190, [::1]:6190, :6190 (all interfaces) or unix:///run/outrigger.sock.
 Port 0 takes a free one. Flags override variables, variables override the file.
@@ -84,6 +85,7 @@ ${wireDefinitions.map(describeVariables).join("")}  OUTRIGGER_CONFIG            
   OUTRIGGER_RUNS_STORE        where runs are kept: the path of a file, or a postgres:// URL. Default:
                               in memory
   OUTRIGGER_LOG_LEVEL         like --log-level
+  OUTRIGGER_LOG_FORMAT        like --log-format
   HTTP_PROXY, HTTPS_PROXY and NO_PROXY are used for calls of the providers;
   NODE_EXTRA_CA_CERTS names a PEM file with additional certificate authorities.
   An empty variable counts as unset.

@@ -26,6 +26,7 @@ const FLAGS = {
   "admin-listen": { type: "string" },
   "default-provider": { type: "string" },
   "log-level": { type: "string" },
+  "log-format": { type: "string" },
 } as const;
 
 /** File descriptor of the log. */
@@ -42,12 +43,13 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
       adminListen: flags["admin-listen"],
       defaultProvider: flags["default-provider"],
       logLevel: flags["log-level"],
+      logFormat: flags["log-format"],
     },
   });
   if (config.client.providers.size === 0) throw noProvider(config.client.remedy);
   checkNetwork(config);
   const output = createLogOutput(STDOUT);
-  const logger = createLogger({ level: config.log.level, destination: output });
+  const logger = createLogger({ ...config.log, destination: output });
   const keyFiles = openKeyFiles(config.client, logger);
   const accessKeys = config.access.keys && new AccessKeysFile(config.access.keys, logger);
   const access = accessKeys && new AccessControl(accessKeys);

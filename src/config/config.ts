@@ -15,7 +15,10 @@ export interface Config {
   readonly access: AccessConfig;
   /** Whether gRPC reflection is served. Undefined for the server's default. */
   readonly reflection: boolean | undefined;
-  readonly log: { readonly level: NonNullable<Settings["log_level"]> };
+  readonly log: {
+    readonly level: NonNullable<Settings["log_level"]>;
+    readonly format: NonNullable<Settings["log_format"]>;
+  };
   readonly shutdown: {
     /** Longest wait for calls in progress when the sidecar stops. Undefined for the server's default. */
     readonly timeoutMs: number | undefined;

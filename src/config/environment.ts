@@ -13,6 +13,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   OUTRIGGER_LOCAL_ONLY: "local_only",
   OUTRIGGER_DEFAULT_PROVIDER: "default_provider",
   OUTRIGGER_LOG_LEVEL: "log_level",
+  OUTRIGGER_LOG_FORMAT: "log_format",
   OUTRIGGER_RUNS_STORE: "runs.store",
 };
 

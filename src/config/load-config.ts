@@ -43,6 +43,7 @@ export interface ConfigFlags {
   readonly adminListen?: string | undefined;
   readonly defaultProvider?: string | undefined;
   readonly logLevel?: string | undefined;
+  readonly logFormat?: string | undefined;
 }
 
 /** The sources of a configuration. */
@@ -80,7 +81,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     listeners: toListeners(settings),
     access: { keys: access, allowUnauthenticated: settings.allow_unauthenticated ?? false },
     reflection: settings.reflection,
-    log: { level: settings.log_level ?? "info" },
+    log: { level: settings.log_level ?? "info", format: settings.log_format ?? "numbers" },
     shutdown: { timeoutMs: settings.drain_timeout },
     client: {
       providers,
@@ -286,12 +287,13 @@ function noticeBaseUrls(providers: ReadonlyMap<string, ProviderSettings>): strin
   });
 }
 
-function toTree({ listen, adminListen, defaultProvider, logLevel }: ConfigFlags): unknown {
+function toTree({ listen, adminListen, defaultProvider, logLevel, logFormat }: ConfigFlags): unknown {
   return compact({
     listen,
     admin_listen: adminListen,
     default_provider: defaultProvider,
     log_level: logLevel,
+    log_format: logFormat,
   });
 }
 

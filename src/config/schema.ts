@@ -38,6 +38,9 @@ import { mcp } from "./mcp-schema.ts";
 import { middleware, ruleFields, splitRules } from "./middleware-schema.ts";
 import { runs } from "./runs-schema.ts";
 
+/** Forms of levels and times in the log. */
+const logFormats = ["numbers", "words"] as const;
+
 /** Levels of the log. */
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
@@ -258,6 +261,7 @@ export const settingsSchema = fields({
   unix_socket_mode: z.optional(fileMode),
   default_provider: z.optional(text),
   log_level: z.optional(choice(logLevels)),
+  log_format: z.optional(choice(logFormats)),
   drain_timeout: z.optional(duration),
   access_keys_file: z.optional(text),
   allow_unauthenticated: z.optional(flag),

@@ -1,6 +1,7 @@
 import type { EmbedRequest, EmbedResponse } from "../gen/outrigger/v1/embedding_service_pb.ts";
 import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { CallTiming } from "./call-timing.ts";
 import type { Caller } from "./caller.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { MemoryShare } from "./memory-pool.ts";
@@ -23,6 +24,8 @@ export interface CallOptions {
   readonly caller?: Caller | undefined;
   /** The trace that the call is a part of, for observers. */
   readonly trace?: TraceContext | undefined;
+  /** Measures how long the call waits. Default: nothing is measured. */
+  readonly timing?: CallTiming | undefined;
   /** Limits the retries and fallbacks of the whole call. Created by the first middleware that repeats calls. */
   readonly repeats?: RepeatLimit | undefined;
   /** Memory that the answer draws on until the caller has it. Default: the process does not count its memory. */

@@ -63,13 +63,19 @@ class RateLimiter {
   /**
    * Takes the amounts that a call needs, after a wait if necessary. Throws RateLimitError if it would wait too long.
    */
-  async reserve(request: Request, { signal, deadline = Infinity }: CallOptions): Promise<Reservation> {
+  async reserve(
+    request: Request,
+    { signal, deadline = Infinity, timing }: CallOptions,
+  ): Promise<Reservation> {
     const estimate = estimateUsage(request);
     // A call that needs more than a minute allows would never fit, so it runs when the whole minute is available.
     const taken = this.#limits.map(({ bucket, what }) =>
       Math.min(what === "requests" ? 1 : estimate.totalTokens, bucket.capacity),
     );
-    const refused = await this.#queue.take(taken, deadline - now(), signal);
+    timing?.begin("queue");
+    const refused = await this.#queue
+      .take(taken, deadline - now(), signal)
+      .finally(() => timing?.end("queue"));
     if (refused !== undefined) throw this.#refuse(request, refused);
     return { estimate, settle: (spent) => this.#settle(taken, spent) };
   }

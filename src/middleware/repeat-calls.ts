@@ -108,11 +108,20 @@ function behind(error: SDKError, earlier: SDKError | undefined): SDKError {
   return withCause(error, earlier);
 }
 
-async function pause(delayMs: number, { signal }: CallOptions, failed: readonly Attempt[]): Promise<void> {
+async function pause(
+  delayMs: number,
+  { signal, timing }: CallOptions,
+  failed: readonly Attempt[],
+): Promise<void> {
   if (delayMs <= 0) return;
   const last = failed.at(-1);
   if (last !== undefined) last.retryDelay = durationFromMs(Math.round(delayMs));
-  await waitFor(delayMs, signal);
+  timing?.begin("queue");
+  try {
+    await waitFor(delayMs, signal);
+  } finally {
+    timing?.end("queue");
+  }
 }
 
 type Batch = readonly StreamEvent[];

@@ -68,7 +68,7 @@ describe("loadConfig()", () => {
         admin: { address: "0.0.0.0:6191" },
         limits: {},
       },
-      log: { level: "info" },
+      log: { level: "info", format: "numbers" },
       client: { defaultProvider: undefined },
       mcp: { servers: new Map(), allowedUrls: [], limits: {} },
       notices: [],
@@ -167,7 +167,7 @@ providers:
         },
       },
       access: { keys: undefined, allowUnauthenticated: true },
-      log: { level: "debug" },
+      log: { level: "debug", format: "numbers" },
       shutdown: { timeoutMs: 90_000 },
       runs: {
         store: { kind: "memory", maxBytes: 67_108_864 },
@@ -236,11 +236,12 @@ providers:
       OUTRIGGER_LISTEN: ":3, [::1]:4",
       OUTRIGGER_ADMIN_LISTEN: ":5",
       OUTRIGGER_LOG_LEVEL: "",
+      OUTRIGGER_LOG_FORMAT: "words",
     };
     const loaded = await loadConfig({ environment, flags: { adminListen: "off" } });
     expect(loaded).toMatchObject({
       listeners: { data: { addresses: [":3", "[::1]:4"] }, admin: undefined },
-      log: { level: "warn" },
+      log: { level: "warn", format: "words" },
     });
   });
 
@@ -315,7 +316,7 @@ providers:
       "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
       "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",
       'outrigger.yaml:15:3 providers.bad name: expected a name of at most 64 letters, digits, ".", "_" or "-"',
-      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, allowed_hosts, unix_socket_mode, default_provider, log_level, drain_timeout, access_keys_file, allow_unauthenticated, local_only, reflection, limits, cors, timeouts, media, mcp, middleware, models, providers, runs; did you mean "listen"?',
+      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, allowed_hosts, unix_socket_mode, default_provider, log_level, log_format, drain_timeout, access_keys_file, allow_unauthenticated, local_only, reflection, limits, cors, timeouts, media, mcp, middleware, models, providers, runs; did you mean "listen"?',
       "outrigger.yaml:11:3 providers.main: expected api_key or api_key_file, found neither",
       'OUTRIGGER_LISTEN: expected an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock", found "6190"',
       '--log-level: expected trace, debug, info, warn, error, fatal, silent, found "inf"; did you mean "info"?',

@@ -414,6 +414,7 @@ export class HttpAdapter implements ProviderAdapter {
       headers: { "content-type": "application/json", accept, ...this.#headers, ...wire.headers },
       body: wire.body,
       signal: options.signal,
+      timing: options.timing,
       timeouts: toTimeouts(request.timeouts),
     });
     if (answer.status >= 200 && answer.status < 300) return answer;

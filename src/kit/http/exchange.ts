@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import type { CallTiming } from "../../core/call-timing.ts";
 import { AbortError, NetworkError, type SDKError, StreamError } from "../../core/errors.ts";
 import { toAbortError } from "./abort.ts";
 import { type BodySource, decodedBody, getContentEncoding, HttpBody, isDecodable } from "./body.ts";
@@ -46,6 +47,8 @@ export interface ExchangeOptions {
   readonly peer: string;
   readonly timeouts: HttpTimeouts;
   readonly signal?: AbortSignal | undefined;
+  /** Measures the time until the end of the exchange. */
+  readonly timing?: CallTiming | undefined;
 }
 
 /**
@@ -71,6 +74,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
   #bodyLength = 0;
   /** Whether the server may have answered without reading the request. */
   #isRefused = false;
+  #timing: CallTiming | undefined;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -88,8 +92,10 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
 
   /** Sends the request and resolves when the head of the answer has arrived. To be called once. */
   run(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions): Promise<HttpAnswer> {
-    const { signal, timeouts } = this.#options;
+    const { signal, timeouts, timing } = this.#options;
     if (signal?.aborted) return Promise.reject(toAbortError(signal));
+    this.#timing = timing;
+    timing?.begin("provider");
     signal?.addEventListener("abort", this.#onAbort);
     if (timeouts.requestMs > 0) this.#requestTimer = setTimeout(this.#onTimeout, timeouts.requestMs);
     this.#request = request;
@@ -219,6 +225,8 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
   }
 
   #stopWatching(): void {
+    this.#timing?.end("provider");
+    this.#timing = undefined;
     clearTimeout(this.#requestTimer);
     clearTimeout(this.#silenceTimer);
     this.#options.signal?.removeEventListener("abort", this.#onAbort);

@@ -4,6 +4,7 @@
  */
 
 import { type buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici";
+import type { CallTiming } from "../../core/call-timing.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { Connector } from "./connector.ts";
 import { MAX_RESPONSE_HEADER_BYTES, notLocal } from "./error.ts";
@@ -45,6 +46,8 @@ export interface HttpGetOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Ends the exchange in any phase: its socket closes at once. */
   readonly signal?: AbortSignal | undefined;
+  /** Measures the time until the end of the exchange. */
+  readonly timing?: CallTiming | undefined;
   /** Limits of this exchange, overriding the limits of the transport. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
 }
@@ -91,7 +94,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     const headers: Record<string, string> = { "user-agent": userAgent, "accept-encoding": "identity" };
     // In lower case, so that a caller's `User-Agent` replaces the default.
     for (const name in request.headers) headers[name.toLowerCase()] = request.headers[name] ?? "";
-    const exchange = new Exchange({ peer, timeouts: limits, signal: request.signal });
+    const exchange = new Exchange({ peer, timeouts: limits, signal: request.signal, timing: request.timing });
     return exchange.run(dispatcher, { origin, path: join(path), method, headers, body });
   };
 

@@ -121,7 +121,7 @@ export class CommandAdapter implements ProviderAdapter {
   async #start(
     request: Request,
     { args, input }: ProgramInput,
-    { signal }: AdapterCallOptions,
+    { signal, timing }: AdapterCallOptions,
   ): Promise<ProgramRun> {
     const { folder, maxProcesses = DEFAULT_MAX_PROCESSES } = this.#options;
     const provider = this.name;
@@ -143,7 +143,11 @@ export class CommandAdapter implements ProviderAdapter {
       };
       const run = await ProgramRun.start(call, (exit) => exitError(exit, { provider, request }));
       this.#running.add(run);
-      void run.exited.then(() => this.#running.delete(run));
+      timing?.begin("provider");
+      void run.exited.then(() => {
+        this.#running.delete(run);
+        timing?.end("provider");
+      });
       const gone = run.gone();
       this.#ending.add(gone);
       void gone.then(() => this.#ending.delete(gone));

@@ -18,6 +18,7 @@ import { toConnectError } from "../status/status.ts";
 import { INFERENCE_ID_HEADER } from "../telemetry/call-ids.ts";
 import type { Attempt } from "../telemetry/call-observer.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
+import { withoutCallerText } from "../telemetry/caller-text.ts";
 import { CutOffError } from "./call-context.ts";
 
 /** Hooks for the end of a recorded stream. */
@@ -39,6 +40,8 @@ interface ProviderCall {
   /** As far as it is known. */
   usage: Usage | undefined;
   failure: SDKError | undefined;
+  /** The request, until its answer begins: a long stream should not keep it. */
+  request: CallTarget | undefined;
 }
 
 type Batch = readonly StreamEvent[];
@@ -61,6 +64,8 @@ export class InferenceRecord {
   #usage: Usage | undefined;
   readonly #inProgress: ProviderCall[] = [];
   #error: SDKError | undefined;
+  /** The latest failure of a call, with its message without texts of the caller. */
+  #failure: { readonly error: SDKError; readonly reason: string | undefined } | undefined;
   #hasOutput = false;
 
   constructor(client: ModelClient, recorder: CallRecorder, memory?: MemoryShare) {
@@ -184,6 +189,7 @@ export class InferenceRecord {
       model: this.#model,
       usage,
       error: this.#error,
+      reason: this.#failure?.error.message === this.#error?.message ? this.#failure?.reason : undefined,
       isCutOff: reason instanceof CutOffError,
     });
   }
@@ -202,6 +208,7 @@ export class InferenceRecord {
       isSent: false,
       usage: undefined,
       failure: undefined,
+      request,
     };
     this.#inProgress.push(call);
     return call;
@@ -212,6 +219,7 @@ export class InferenceRecord {
       ...options,
       ...(this.memory && { memory: this.memory }),
       caller: this.#recorder.call.caller,
+      timing: this.#recorder.timing,
       inferenceId: call.inferenceId,
       onTarget: (target) => {
         this.#noteTarget(target);
@@ -256,11 +264,14 @@ export class InferenceRecord {
   #noteFailure(call: ProviderCall, thrown: unknown): void {
     const error = toSdkError(thrown);
     call.failure = error;
+    const reason = call.request && withoutCallerText(error.message, call.request);
+    this.#failure = { error, reason };
     call.usage = error.usage ?? call.usage;
     if (error instanceof ProviderError) this.#noteTarget({ provider: error.provider, model: "" });
   }
 
   #noteEvents(call: ProviderCall, batch: Batch): void {
+    call.request = undefined;
     // Events are inspected one by one only until the first output; the event that ends a stream is the last of its
     // batch.
     if (!this.#hasOutput) this.#noteBeginning(batch);

@@ -130,7 +130,7 @@ class ApiExchange {
 
   #note(error: SDKError, fault?: unknown): void {
     this.#record.fail(error);
-    this.#outcome = { code: getCode(error.kind), disconnected: false, fault };
+    this.#outcome = { code: getCode(error.kind), disconnected: false, fault, error };
   }
 }
 

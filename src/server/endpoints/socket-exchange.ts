@@ -61,7 +61,7 @@ async function serve(
   let outcome: TransportOutcome = { code: undefined, disconnected: false };
   const noteFailure = (error: SDKError) => {
     record.fail(error);
-    outcome = { code: getCode(error.kind), disconnected: false };
+    outcome = { code: getCode(error.kind), disconnected: false, error };
   };
   const client = record.toClient();
   const { caller } = recorder.call;

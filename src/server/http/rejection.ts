@@ -13,7 +13,7 @@ import { endWithHeaders } from "../http/paced-writer.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { RETRY_AFTER_HEADER, toConnectError } from "../status/status.ts";
 import { toTrailers } from "../status/trailers.ts";
-import type { TransportOutcome } from "../telemetry/call-observer.ts";
+import { failedOutcome, type TransportOutcome } from "../telemetry/call-observer.ts";
 
 /** The reason to reject a request before a service sees it. */
 export interface Rejection {
@@ -113,7 +113,9 @@ export function sendRejection(
     response.writeHead(rejection.status, { ...rejection.headers, "content-type": type });
     response.end(body);
   }
-  return { code: rejection.code, disconnected: false };
+  return error === undefined
+    ? { code: rejection.code, disconnected: false }
+    : failedOutcome(error, undefined);
 }
 
 const MAX_PATH_BYTES = 256;

@@ -52,7 +52,12 @@ export function toFailure(thrown: unknown, rpc: string): Failure {
     const status = toConnectError(thrown);
     // Other contracts know no details of ours.
     const isOurs = OUR_TYPE.test(rpc);
-    return { status: isOurs ? status : new ConnectError(status.rawMessage, status.code), fault: undefined };
+    return {
+      status: isOurs
+        ? status
+        : new ConnectError(status.rawMessage, status.code, undefined, undefined, thrown),
+      fault: undefined,
+    };
   }
   if (!(thrown instanceof ConnectError))
     return { status: new ConnectError("internal error", Code.Internal), fault: thrown };

@@ -1,8 +1,9 @@
 /** The facts that observers of calls get, such as a log, metrics or traces. */
 
-import { Code } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import type { CallTimes } from "../../core/call-timing.ts";
 import type { Caller } from "../../core/caller.ts";
-import type { SDKError } from "../../core/errors.ts";
+import { SDKError } from "../../core/errors.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 
@@ -66,6 +67,8 @@ export interface TransportOutcome {
   readonly disconnected: boolean;
   /** The thrown value of a bug of this program. For the log, never for the client. */
   readonly fault?: unknown;
+  /** The error with which the call was ended, if it has the form of our contract. */
+  readonly error?: SDKError | undefined;
 }
 
 /** The outcome of a call, as its service knows it. */
@@ -78,6 +81,8 @@ export interface ServiceOutcome {
   readonly usage?: Usage | undefined;
   /** The error of the service. */
   readonly error?: SDKError | undefined;
+  /** The message of the error without texts of the caller; undefined if it was not compared with the request. */
+  readonly reason?: string | undefined;
   /** Whether the server stopped before the call ended. */
   readonly isCutOff?: boolean | undefined;
 }
@@ -92,6 +97,10 @@ export interface Outcome extends TransportOutcome, ServiceOutcome {
   readonly firstOutputMs: number | undefined;
   /** Undefined if the call is not an inference. */
   readonly inferenceId: string | undefined;
+  /** Number of requests to providers that began. */
+  readonly attempts: number;
+  /** The times of the call. Undefined if it is not an inference. */
+  readonly times: CallTimes | undefined;
 }
 
 /**
@@ -109,6 +118,11 @@ export interface CallObserver {
   firstOutput?(call: Call, output: FirstOutput): void;
   /** Called when a call has ended, once for each `begin`. */
   end(call: Call, outcome: Outcome): void;
+}
+
+/** Returns the outcome of a call that failed with a status, and because of a bug if there is a thrown value. */
+export function failedOutcome({ code, cause }: ConnectError, fault: unknown): TransportOutcome {
+  return { code, disconnected: false, fault, error: cause instanceof SDKError ? cause : undefined };
 }
 
 /** Returns the outcome of a call whose client closed the stream. */

@@ -1,3 +1,4 @@
+import { CallTiming } from "../../core/call-timing.ts";
 import { anyCaller, type Caller } from "../../core/caller.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
 import { codeName } from "../status/status-code.ts";
@@ -32,6 +33,8 @@ export class CallRecorder {
   readonly responseIds: Record<string, string>;
   readonly #observers: readonly CallObserver[];
   #attempt: Attempt | undefined;
+  #attempts = 0;
+  #timing: CallTiming | undefined;
   #firstOutputMs: number | undefined;
   #report: ServiceOutcome | undefined;
 
@@ -55,9 +58,16 @@ export class CallRecorder {
     for (const observer of observers) observer.begin(this.call);
   }
 
+  /** Measures how long the call waits. Created by its first use, for calls of providers. */
+  get timing(): CallTiming {
+    this.#timing ??= new CallTiming(this.call.startedAt);
+    return this.#timing;
+  }
+
   /** Reports that a request to a provider begins. */
   attempt(attempt: Attempt): void {
     this.#attempt = attempt;
+    this.#attempts += 1;
     for (const observer of this.#observers) observer.attempt?.(this.call, attempt);
   }
 
@@ -80,7 +90,7 @@ export class CallRecorder {
   }
 
   /** Takes the transport's outcome of the call. Must be called once, and last. */
-  end({ code, disconnected, fault }: TransportOutcome): void {
+  end({ code, disconnected, fault, error }: TransportOutcome): void {
     const attempt = this.#attempt;
     const report = this.#report;
     const outcome = {
@@ -94,7 +104,10 @@ export class CallRecorder {
       provider: report?.provider ?? attempt?.provider,
       model: report?.model ?? attempt?.model,
       usage: report?.usage,
-      error: report?.error,
+      attempts: this.#attempts,
+      times: this.#timing?.read(),
+      error: report?.error ?? error,
+      reason: report?.reason,
       isCutOff: report?.isCutOff,
     };
     for (const observer of this.#observers) observer.end(this.call, outcome);

@@ -1,34 +1,50 @@
 /** The log of the server: one line per call, never a prompt, an answer or a key. */
 import { Code } from "@connectrpc/connect";
-import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino } from "pino";
-import { ProviderError } from "../../core/errors.ts";
-import { kindName } from "../status/status-code.ts";
+import {
+  type DestinationStream,
+  type Logger,
+  type LoggerOptions as PinoOptions,
+  pino,
+  stdTimeFunctions,
+} from "pino";
 import type { Call, CallObserver, Outcome } from "./call-observer.ts";
+import { type FailedBy, findFailedBy, roundedMs, toFailureFields } from "./failed-call.ts";
 
 /** Options of a logger. */
 export interface LoggerOptions {
   /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Default `info`. */
   readonly level?: string | undefined;
+  /** Levels as numbers and times as milliseconds since 1970, or both in words. Default `numbers`. */
+  readonly format?: LogFormat | undefined;
   /** The destination of the lines. */
   readonly destination: DestinationStream;
 }
+
+/** `numbers`: `"level":30,"time":1767225600000`. `words`: `"level":"info","time":"2026-01-01T00:00:00.000Z"`. */
+export type LogFormat = "numbers" | "words";
 
 /**
  * Creates the logger of the program: JSON lines, in which the values of headers and fields that hold a key are
  * `[redacted]`, up to two levels deep.
  */
-export function createLogger({ level = "info", destination }: LoggerOptions): Logger {
+export function createLogger({ level = "info", format = "numbers", destination }: LoggerOptions): Logger {
   // pino's redaction is not used: with every name at every depth it costs a tenth of a whole call.
   const options: PinoOptions = {
     level,
-    formatters: { log: (object) => redact(object), bindings: (object) => redact(object) },
+    formatters: {
+      log: (object) => redact(object),
+      bindings: (object) => redact(object),
+      ...(format === "words" ? { level: (label: string) => ({ level: label }) } : {}),
+    },
+    ...(format === "words" ? { timestamp: stdTimeFunctions.isoTime } : {}),
   };
   return pino(options, destination);
 }
 
 /**
- * Logs each call when it has ended: info for calls of Outrigger, debug for probes and calls that their client
- * cancelled, warn for calls that a shutdown aborted, error for bugs of this program.
+ * Logs each call when it has ended: info for successful calls, debug for probes and calls that their client cancelled,
+ * warn for calls that a shutdown aborted and for failures by a caller, a provider or the network, error for failures by
+ * the sidecar: its bugs, its configuration, and its keys that providers refuse.
  */
 export function createCallLog(logger: Logger): CallObserver {
   return {
@@ -42,10 +58,18 @@ export function createCallLog(logger: Logger): CallObserver {
       else if (outcome.isCutOff) logger.warn(line, "call cut off by shutdown");
       else if (outcome.disconnected) logger.debug(line, "client disconnected");
       else if (call.isProbe) logger.debug(line, "call");
-      else logger.info(line, "call");
+      else if (!hasFailed(outcome)) logger.info(line, "call");
+      else logger[LEVELS[findFailedBy(outcome)]](line, "call failed");
     },
   };
 }
+
+const LEVELS: Readonly<Record<FailedBy, "warn" | "error">> = {
+  caller: "warn",
+  provider: "warn",
+  network: "warn",
+  sidecar: "error",
+};
 
 /**
  * Returns the facts about a thrown value that the log may hold: its type, its system code and its stack. Its message is
@@ -102,7 +126,7 @@ const MAX_FRAMES = 12;
 
 /** Fields that are undefined are not written. */
 function toLine(call: Call, outcome: Outcome): Record<string, unknown> {
-  const { firstOutputMs, inferenceId, provider, model, usage, error } = outcome;
+  const { firstOutputMs, inferenceId, provider, model, usage } = outcome;
   const line: Record<string, unknown> = {
     rpc: call.rpc,
     protocol: call.protocol,
@@ -119,15 +143,10 @@ function toLine(call: Call, outcome: Outcome): Record<string, unknown> {
     input_tokens: usage?.inputTokens,
     output_tokens: usage?.outputTokens,
   };
-  if (error !== undefined) line.error_kind = kindName(error.kind);
-  if (error instanceof ProviderError) {
-    line.http_status = error.httpStatusCode;
-    line.provider_request_id = error.requestId;
-  }
-  return line;
+  return hasFailed(outcome) ? Object.assign(line, toFailureFields(outcome)) : line;
 }
 
-/** Rounds milliseconds to one decimal. */
-function roundedMs(ms: number): number {
-  return Math.round(ms * 10) / 10;
+/** A run that failed is the answer of a successful call. */
+function hasFailed({ code, error }: Outcome): boolean {
+  return code !== undefined || error !== undefined;
 }

@@ -410,6 +410,41 @@ describe("the log line of a call", () => {
     expect(JSON.stringify(server.log)).not.toMatch(/the answer|the prompt|hush/);
   });
 
+  it("says why the call failed, and not what the caller sent", async () => {
+    const failure = new ServerError("cannot digest the albatross now", {
+      provider: "scripted",
+      errorCode: "busy",
+    });
+    const fail = () => Promise.reject(failure);
+    async function* failing(): AsyncGenerator<readonly StreamEvent[]> {
+      yield await fail();
+    }
+    const server = await servers.start({ complete: fail, stream: failing });
+    const messages = [userMessage("an albatross")];
+    for (const call of [complete, stream]) {
+      await callGrpc(grpcTo(server), call, { model: "m-1", messages });
+      await expect
+        .poll(() => lastLine(server))
+        .toMatchObject({
+          level: 40,
+          msg: "call failed",
+          failed_by: "provider",
+          error_kind: "SERVER",
+          reason: "cannot digest the … now",
+          provider_code: "busy",
+          attempts: 1,
+        });
+      server.log.length = 0;
+    }
+    await callGrpc(
+      grpcTo(server),
+      complete,
+      { model: "m-1", messages },
+      { metadata: { "grpc-timeout": "x" } },
+    );
+    await expect.poll(() => lastLine(server)).toMatchObject({ level: 40, failed_by: "caller" });
+  });
+
   it("has names of clients with bounded length", async () => {
     const server = await servers.start({ complete: async (call) => textResponse(call, "x") });
     const name = "n".repeat(100_000);
@@ -418,23 +453,24 @@ describe("the log line of a call", () => {
     expect(JSON.stringify(lastLine(server)).length).toBeLessThan(1000);
   });
 
-  it("of a provider's failure has its kind, HTTP status and request id, and not its message", async () => {
-    const failure = new ServerError("your prompt was: the prompt", {
+  it("of a provider's failure has its kind, HTTP status and request id, and not the prompt", async () => {
+    const failure = new ServerError("your prompt was: apricot", {
       provider: "acme",
       httpStatusCode: 500,
       requestId: "req_1",
     });
     const server = await servers.start({ complete: () => Promise.reject(failure) });
-    await callGrpc(grpcTo(server), complete, { model: "m-1" });
+    await callGrpc(grpcTo(server), complete, { model: "m-1", messages: [userMessage("Apricot")] });
     await expect
       .poll(() => lastLine(server))
       .toMatchObject({
         code: "UNAVAILABLE",
+        reason: "your prompt was: …",
         error_kind: "SERVER",
         http_status: 500,
         provider_request_id: "req_1",
       });
-    expect(JSON.stringify(server.log)).not.toContain("the prompt");
+    expect(JSON.stringify(server.log)).not.toContain("apricot");
   });
 
   it.each([

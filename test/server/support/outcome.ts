@@ -11,6 +11,8 @@ export function toOutcome(changes: Partial<Outcome> = {}): Outcome {
     durationMs: 1,
     firstOutputMs: undefined,
     inferenceId: undefined,
+    attempts: 0,
+    times: undefined,
     ...changes,
   };
 }

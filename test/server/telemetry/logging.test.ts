@@ -1,6 +1,22 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { InternalError } from "../../../src/core/errors.ts";
+import {
+  AuthenticationError,
+  ConfigurationError,
+  InternalError,
+  InvalidRequestError,
+  NetworkError,
+  NoObjectGeneratedError,
+  NotFoundError,
+  QuotaExceededError,
+  RateLimitError,
+  RequestTimeoutError,
+  type SDKError,
+  ServerError,
+  StreamError,
+} from "../../../src/core/errors.ts";
+import { refusal } from "../../../src/middleware/refusals.ts";
+import { getCode } from "../../../src/server/status/status-code.ts";
 import type { Outcome } from "../../../src/server/telemetry/call-observer.ts";
 import { createCallLog, createLogger, describeFault } from "../../../src/server/telemetry/logging.ts";
 import { createCall, toOutcome } from "../support/outcome.ts";
@@ -31,6 +47,17 @@ describe("createLogger()", () => {
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ authorization: "[redacted]", headers: { host: "h" } });
   });
 
+  it("writes levels and times as numbers, or in words", () => {
+    const [numbers, words] = (["numbers", "words"] as const).map((format) => {
+      const lines: string[] = [];
+      createLogger({ format, destination: { write: (line) => void lines.push(line) } }).warn("x");
+      return JSON.parse(lines[0] ?? "");
+    });
+    expect(numbers).toMatchObject({ level: 40, time: expect.any(Number), msg: "x" });
+    expect(words).toMatchObject({ level: "warn", msg: "x" });
+    expect(words.time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  });
+
   it("keeps its level", () => {
     const lines: string[] = [];
     const logger = createLogger({ level: "warn", destination: { write: (line) => void lines.push(line) } });
@@ -44,16 +71,87 @@ describe("createCallLog()", () => {
   const bug = { code: Code.Internal, fault: new TypeError("x") };
   const levels: readonly [string, Partial<Outcome>, string | undefined, number][] = [
     ["a call", {}, undefined, 30],
-    ["a failure of a provider", { code: Code.Unavailable }, undefined, 30],
     ["a probe", {}, PROBE, 20],
     ["a client that disconnected", { code: Code.Canceled, disconnected: true }, undefined, 20],
     ["a bug of ours", bug, undefined, 50],
     ["a bug of ours in a probe", bug, PROBE, 50],
-    ["a client that breaks the protocol", { code: Code.Internal }, undefined, 30],
+    ["a client that breaks the protocol", { code: Code.Internal }, undefined, 40],
+    ["an unknown path", { code: Code.Unimplemented }, undefined, 40],
   ];
   it.each(levels)("logs %s at its level", (_what, outcome, rpc, level) => {
     const lines = toLines({ ...outcome, durationMs: 12.3456 }, rpc);
     expect(lines).toMatchObject([{ level, request_id: "r-1", duration_ms: 12.3 }] satisfies LogLine[]);
+  });
+
+  const provider = { provider: "acme" };
+  const blamed: readonly [SDKError, string, number][] = [
+    [new InvalidRequestError("x"), "caller", 40],
+    [new InvalidRequestError("x", provider), "caller", 40],
+    [new NotFoundError("x", provider), "caller", 40],
+    [new AuthenticationError("x"), "caller", 40],
+    [new AuthenticationError("x", provider), "sidecar", 50],
+    [new RateLimitError("x"), "caller", 40],
+    [new RateLimitError("x", provider), "provider", 40],
+    [new QuotaExceededError("x", provider), "provider", 40],
+    [new ServerError("x", provider), "provider", 40],
+    [new ServerError("x"), "sidecar", 50],
+    [refusal(new ServerError("the breaker is open")), "provider", 40],
+    [new NetworkError("x"), "network", 40],
+    [new StreamError("x"), "network", 40],
+    [new RequestTimeoutError("x"), "caller", 40],
+    [new RequestTimeoutError("x", provider), "provider", 40],
+    [new NoObjectGeneratedError("x"), "provider", 40],
+    [new ConfigurationError("x"), "sidecar", 50],
+  ];
+  it.each(blamed)("says whose fault %s is: %s", (error, failedBy, level) => {
+    const lines = toLines({ code: getCode(error.kind), error });
+    expect(lines).toMatchObject([
+      { level, failed_by: failedBy, msg: "call failed", error_kind: error.kindName },
+    ]);
+  });
+
+  it("says why a call failed", () => {
+    const error = new ServerError("do not quote me", {
+      provider: "acme",
+      httpStatusCode: 503,
+      errorCode: "overloaded",
+      requestId: "req_1",
+      violations: [{ field: "messages[0].content", description: "hush" }],
+    });
+    const times = { total: 5, ours: 1, provider: 3.04, queue: 1 };
+    const reason = "the model is overloaded";
+    const line = toLines({ code: Code.Unavailable, error, reason, attempts: 3, times })[0];
+    expect(line).toMatchObject({
+      reason,
+      attempts: 3,
+      provider_ms: 3,
+      queue_ms: 1,
+      http_status: 503,
+      provider_code: "overloaded",
+      provider_request_id: "req_1",
+      fields: ["messages[0].content"],
+    });
+    expect(JSON.stringify(line)).not.toMatch(/quote|hush/);
+  });
+
+  it("logs no message that may quote the caller, and no key that a caller chose", () => {
+    const violations = [
+      { field: 'metadata["my secret"]', description: "is secret" },
+      { field: "tools[1].\n secret", description: "is secret" },
+    ];
+    const provided = { provider: "acme", errorCode: "a secret code" };
+    for (const error of [
+      new InvalidRequestError("secret", { violations }),
+      new ServerError("secret", provided),
+    ]) {
+      const lines = toLines({ code: getCode(error.kind), error });
+      expect(JSON.stringify(lines)).not.toContain("secret");
+    }
+    const refused = toLines({
+      code: Code.FailedPrecondition,
+      error: new ConfigurationError("no provider x"),
+    });
+    expect(refused).toMatchObject([{ reason: "no provider x" }]);
   });
 
   it("logs the time to the first output of a stream", () => {

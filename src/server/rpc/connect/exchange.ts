@@ -3,7 +3,7 @@ import type { ServedCall } from "../../calls/call-context.ts";
 import type { Codec } from "../../requests/codec.ts";
 import type { RequestMemory, RequestShare } from "../../requests/request-memory.ts";
 import { type Failure, replaceStatus, toFailure } from "../../status/status.ts";
-import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
+import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
 
 /** A message that a service has not got yet. */
@@ -57,7 +57,9 @@ export class ConnectExchange implements ServedCall {
   /** The outcome of the call. */
   get outcome(): TransportOutcome {
     if (this.disconnected) return disconnectedOutcome();
-    return { code: this.#failure?.status.code, disconnected: false, fault: this.#failure?.fault };
+    return this.#failure === undefined
+      ? { code: undefined, disconnected: false }
+      : failedOutcome(this.#failure.status, this.#failure.fault);
   }
 }
 

@@ -11,7 +11,7 @@ import type { Codec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
 import type { RequestShare } from "../../requests/request-memory.ts";
 import { toConnectError, toFailure } from "../../status/status.ts";
-import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
+import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
 import { FrameReader } from "./frames.ts";
 import { RequestMessages } from "./request.ts";
@@ -139,5 +139,5 @@ function sendFailure(
     stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     return { code: Code.Internal, disconnected: false, fault: headerFault };
   }
-  return { code: status.code, disconnected: false, fault };
+  return failedOutcome(status, fault);
 }

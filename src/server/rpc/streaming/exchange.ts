@@ -18,7 +18,7 @@ import { discardBody } from "../../http/request-body.ts";
 import type { RequestShare } from "../../requests/request-memory.ts";
 import { Metadata } from "../../status/metadata.ts";
 import { toFailure } from "../../status/status.ts";
-import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
+import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
 import { RequestMessages } from "../grpc/request.ts";
 import type { StreamProtocol, StreamSettings, StreamSpec } from "./protocol.ts";
@@ -102,7 +102,7 @@ async function sendFailure(
     response.destroy();
     return { code: Code.Internal, disconnected: false, fault: headerFault };
   }
-  return { code: status.code, disconnected: false, fault };
+  return failedOutcome(status, fault);
 }
 
 /** The call of a response. */

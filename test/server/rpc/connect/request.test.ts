@@ -183,7 +183,7 @@ describe("a message that is malformed", () => {
       );
       expect(trailers["grpc-status"] ?? body.toString("latin1")).toContain("13");
       expect(server.inference.calls).toEqual([]);
-      expect(server.log.at(-1)).toMatchObject({ level: 30, code: "INTERNAL" });
+      expect(server.log.at(-1)).toMatchObject({ level: 40, code: "INTERNAL", failed_by: "caller" });
     },
   );
 
