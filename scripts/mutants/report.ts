@@ -1,7 +1,13 @@
 import { dirname } from "node:path";
 import { describe, type Outcome, type Result } from "./run.ts";
 
-/** Prints the outcomes of the mutants. Returns the exit code: 1 if the score in per cent is below the minimum. */
+/** Fewest mutants whose score is compared with the minimum, if the time was over before all were tried. */
+const MIN_JUDGED = 10;
+
+/**
+ * Prints the outcomes of the mutants. Returns the exit code: 1 if the score in per cent is below the minimum, unless the
+ * time was over too soon to tell.
+ */
 export function printReport(outcome: Outcome, leastScore: number, print: (line: string) => void): number {
   const { results, untried, stale } = outcome;
   const survivors = results.filter(({ verdict }) => verdict === "survived" || verdict === "no test");
@@ -13,10 +19,9 @@ export function printReport(outcome: Outcome, leastScore: number, print: (line: 
   printTable([HEADINGS, ...rows, toRow("all", results)], print);
   if (untried > 0) print(`${untried} more were not tried, because the time was over`);
   const score = getScore(results);
-  if (score !== undefined && score < leastScore) {
-    print(`${score.toFixed(1)} % of the mutants were killed, expected at least ${leastScore} %`);
-  }
-  return stale.length > 0 || (score !== undefined && score < leastScore) ? 1 : 0;
+  const isTooLow = score !== undefined && score < leastScore && !isTooSmall(outcome);
+  if (isTooLow) print(`${score.toFixed(1)} % of the mutants were killed, expected at least ${leastScore} %`);
+  return stale.length > 0 || isTooLow ? 1 : 0;
 }
 
 const HEADINGS = ["folder", "killed", "timed out", "survived", "no test", "equivalent", "score"];
@@ -27,6 +32,10 @@ function getScore(results: readonly Result[]): number | undefined {
   if (tried.length === 0) return undefined;
   const noticed = tried.filter(({ verdict }) => verdict === "killed" || verdict === "timed out");
   return (100 * noticed.length) / tried.length;
+}
+
+function isTooSmall({ results, untried }: Outcome): boolean {
+  return untried > 0 && results.filter(({ verdict }) => verdict !== "equivalent").length < MIN_JUDGED;
 }
 
 function toRow(folder: string, results: readonly Result[]): string[] {

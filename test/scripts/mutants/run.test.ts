@@ -123,6 +123,14 @@ describe("runMutants", { timeout: 120_000 }, () => {
     expect(first && listVerdicts(first)).toEqual(second && listVerdicts(second));
   });
 
+  it("does not judge by a few mutants of many", async () => {
+    const outcome = await run({ paths: ["src/sizes/unused.ts"] });
+    expect(printReport(outcome, 85, () => {})).toBe(1);
+    expect(printReport({ ...outcome, untried: 1 }, 85, () => {})).toBe(0);
+    const ten = Array.from({ length: 10 }, () => outcome.results).flat();
+    expect(printReport({ ...outcome, results: ten, untried: 1 }, 85, () => {})).toBe(1);
+  });
+
   it("names entries of the list of equivalents that match nothing, and fails", async () => {
     const stale = { ...EQUIVALENT, line: "return size > 99;" };
     const outcome = await run({ paths: ["src/sizes/size.ts"] }, [stale], Number.NEGATIVE_INFINITY);
