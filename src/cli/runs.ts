@@ -4,6 +4,7 @@ import { SDKError } from "../core/errors.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
 import type { RunEngine } from "../runs/engine.ts";
 import { createLazyRunEngine, openWhenReachable } from "../runs/lazy-engine.ts";
+import { watchStore } from "../runs/watched-store.ts";
 import { createBackgroundClient } from "../server/calls/background-calls.ts";
 import type { AccessControl, ModelClient } from "../server/index.ts";
 import type { CallObserver } from "../server/telemetry/call-observer.ts";
@@ -58,15 +59,23 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       import("../runs/run-engine.ts"),
       import("../runs/mcp/mcp-tools.ts"),
     ]);
-    const failed = (error: Error) => report(`reach the database of runs${describeHost(runs.store)}`, error);
-    const store = await openWhenReachable(() => openRunStore(runs, warn), failed);
+    const failed = (error: Error) => {
+      metrics.runs.storeChanged("away");
+      report(`reach the database of runs${describeHost(runs.store)}`, error);
+    };
+    const opened = await openWhenReachable(() => openRunStore(runs, warn), failed);
+    const store = watchStore(opened, (state, problem) => {
+      metrics.runs.storeChanged(state);
+      if (state === "ok") logger.info("the store of runs can be used again");
+      else logger.warn({ problem, store: state }, "the store of runs cannot be used");
+    });
     const observer = { ...metrics.runs, failed: report };
     return createRunEngine({
       client: createBackgroundClient(client, observers),
       callerNamed: access && ((name) => access.callerNamed(name)),
       store,
       limits: { ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }), ...runs.limits },
-      serverTools: createMcpTools(mcp),
+      serverTools: createMcpTools(mcp, metrics.runs.mcpCalled),
       observer,
       account,
     });

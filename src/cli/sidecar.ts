@@ -5,6 +5,7 @@ import { type Config, middlewareTargets } from "../config/index.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
 import { ModelDirectory } from "../endpoints/models/model-directory.ts";
 import { createV1Api } from "../endpoints/v1.ts";
+import type { StoreState } from "../runs/watched-store.ts";
 import {
   type AccessControl,
   createCatalogService,
@@ -70,6 +71,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
     },
     observers,
     metrics,
+    listProblems: () => describeStore(metrics.runs.storeState),
     shutdown: {
       timeoutMs: config.shutdown.timeoutMs,
       parts: [
@@ -92,7 +94,7 @@ function createDirectory({ client: { providers } }: Config, { catalog, routing }
 }
 
 /**
- * Creates the metrics of a sidecar. Models that the configuration names, or the catalog has, keep separate labels.
+ * Creates the metrics of a sidecar. Models that the configuration names, or the catalog has, get separate labels.
  * @param readDroppedLogLines Returns the number of lines that the log has dropped so far.
  */
 export function createSidecarMetrics(
@@ -103,7 +105,20 @@ export function createSidecarMetrics(
   const configured = new Set(middlewareTargets(client.middleware).map(({ model }) => model));
   const isKnownModel = (_provider: string, model: string) =>
     configured.has(model) || catalog.getModelInfo(model)?.id === model;
-  return createMetrics({ version, isKnownModel, readDroppedLogLines });
+  const isKnownProvider = (provider: string) => client.providers.has(provider);
+  return createMetrics({ version, isKnownProvider, isKnownModel, readDroppedLogLines });
+}
+
+/** Says what is wrong with the store of runs. */
+function describeStore(state: StoreState): readonly string[] {
+  switch (state) {
+    case "ok":
+      return [];
+    case "full":
+      return ["store of runs: full, so that no runs are stored"];
+    case "away":
+      return ["store of runs: cannot be reached, so that calls that need stored runs fail"];
+  }
 }
 
 /** Writes the waiting lines. */

@@ -113,7 +113,8 @@ export class Delivery {
       const at = performance.now();
       for (const runId of await store.beat(holder)) live.get(runId)?.cancel();
       this.#beatAt = at;
-      if (observer.queueMeasured !== undefined) observer.queueMeasured((await store.countQueued("")).total);
+      if (observer.runsMeasured !== undefined)
+        observer.runsMeasured((await store.countQueued("")).total, live.size);
     };
     this.#beating ??= giveSign().finally(() => {
       this.#beating = undefined;

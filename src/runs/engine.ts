@@ -139,8 +139,8 @@ export interface RunObserver {
   runCreated?(run: Run): void;
   /** A run that this process executed has ended or requires action. */
   runEnded?(run: Run): void;
-  /** Number of runs in the queue, of all processes. Called every few seconds. */
-  queueMeasured?(queued: number): void;
+  /** Number of queued runs of all processes, and of stored runs that this one executes. Called every few seconds. */
+  runsMeasured?(queued: number, inProgress: number): void;
   /** A background task has failed, for instance the removal of old runs. */
   failed?(what: string, error: unknown): void;
 }

@@ -53,6 +53,8 @@ export interface ServerOptions {
   readonly observers?: readonly CallObserver[] | undefined;
   /** The metrics of the admin listener's `/metrics`. Undefined if there is no such page. */
   readonly metrics?: Pick<Metrics, "render" | "connectionRefused"> | undefined;
+  /** Returns what is degraded, for `/readyz?verbose`. Default: nothing. */
+  readonly listProblems?: (() => readonly string[]) | undefined;
   readonly shutdown?: {
     /** Longest wait for work in progress when the server drains. Default 30 s. */
     readonly timeoutMs?: number | undefined;

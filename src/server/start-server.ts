@@ -149,10 +149,11 @@ async function openAdmin(
   options: ServerOptions,
   { limits, health, healthService, checkHost, observers }: Shared,
 ): Promise<Listener | undefined> {
-  const { listeners, metrics } = options;
+  const { listeners, metrics, listProblems = () => [] } = options;
   if (listeners.admin === undefined) return undefined;
   const pages = createAdminRoutes({
     isReady: () => health.serving,
+    listProblems,
     renderMetrics: metrics === undefined ? undefined : () => metrics.render(),
   });
   const adminLimits = toAdminLimits(limits);

@@ -243,7 +243,7 @@ describe("a process", () => {
     const { engine } = await processOn([], {
       store: sharedStore(store),
       limits: { maxBackgroundRuns: 0, leaseMs: 3_000 },
-      observer: { queueMeasured: (queued) => void measured.push(queued) },
+      observer: { runsMeasured: (queued) => void measured.push(queued) },
     });
     await start(engine, runRequest("hi", { background: true }), "someone");
     await pass(3_000, 500);

@@ -32,8 +32,11 @@ import { type McpEndpoint, readEndpoints } from "./endpoint.ts";
 import { failedResult, freeToolName, readResult } from "./result.ts";
 import { DEFAULT_MCP_LIMITS, type McpLimits, type McpSettings } from "./settings.ts";
 
+/** Is told of each call of a tool. @param server Label of a configured server; empty for servers of callers. */
+export type McpCallObserver = (server: string, hasFailed: boolean, durationMs: number) => void;
+
 /** Makes the tools of the MCP servers that a configuration allows. */
-export function createMcpTools(settings: McpSettings): ServerTools {
+export function createMcpTools(settings: McpSettings, onCall: McpCallObserver = () => {}): ServerTools {
   const limits = { ...DEFAULT_MCP_LIMITS, ...settings.limits };
   const endpointsIn = (servers: readonly McpServer[], field: string) =>
     readEndpoints(servers, field, settings, limits.maxServers);
@@ -42,7 +45,9 @@ export function createMcpTools(settings: McpSettings): ServerTools {
     async open(servers, field, options) {
       const endpoints = endpointsIn(servers, field);
       if (options.signal.aborted) throw toAbortError(options.signal);
-      const run = new McpRun(options, limits);
+      const run = new McpRun(options, limits, (label, ...result) =>
+        onCall(settings.servers.has(label) ? label : "", ...result),
+      );
       if (endpoints.length > 0) await run.open(endpoints, settings);
       return run;
     },
@@ -59,12 +64,14 @@ class McpRun implements OpenedServerTools {
   readonly tools: Tool[] = [];
   readonly #options: OpenServerToolsOptions;
   readonly #limits: McpLimits;
+  readonly #onCall: McpCallObserver;
   readonly #servers = new Map<string, OpenServer>();
   readonly #tools = new Map<string, McpTool>();
 
-  constructor(options: OpenServerToolsOptions, limits: McpLimits) {
+  constructor(options: OpenServerToolsOptions, limits: McpLimits, onCall: McpCallObserver) {
     this.#options = options;
     this.#limits = limits;
+    this.#onCall = onCall;
   }
 
   /** Opens the servers and lists their tools. To be called once. */
@@ -105,12 +112,18 @@ class McpRun implements OpenedServerTools {
     const args = input.case === "argumentsJson" && input.value !== "" ? tryParseJson(input.value) : {};
     if (!isObject(args)) return failedResult("the arguments are not a JSON object");
     const { signal, timeoutMs = this.#limits.callMs } = options;
+    const startedAt = performance.now();
+    let hasFailed = true;
     try {
-      return readResult(await open.connection.call(tool.toolName, args, { signal, timeoutMs }));
+      const result = readResult(await open.connection.call(tool.toolName, args, { signal, timeoutMs }));
+      hasFailed = result.isError;
+      return result;
     } catch (thrown) {
       const failure = toSdkError(thrown);
       if (failure instanceof AbortError || signal.aborted) throw failure;
       return failedResult(failure.message);
+    } finally {
+      this.#onCall(tool.serverLabel, hasFailed, performance.now() - startedAt);
     }
   }
 

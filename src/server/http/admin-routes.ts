@@ -7,19 +7,27 @@ import type { FindRoute, Route } from "./route.ts";
 export interface AdminOptions {
   /** Whether calls are accepted. */
   readonly isReady: () => boolean;
+  /** Returns what is degraded, one line each, for `/readyz?verbose`. Calls that need none of it are served. */
+  readonly listProblems: () => readonly string[];
   /** The metrics in Prometheus' text format; undefined if there is no `/metrics`. */
   readonly renderMetrics: (() => string) | undefined;
 }
 
 /**
  * Serves the pages for probes and scrapes. `/livez`: the process answers. `/readyz`: 200, or 503 from the start of a
- * drain; it never depends on a provider, whose outage is no reason to stop the service that uses this sidecar.
- * `/metrics`: Prometheus.
+ * drain; it never depends on a provider or a database, whose outage is no reason to stop the service that uses this
+ * sidecar. With the parameter `verbose` it names what is degraded. `/metrics`: Prometheus.
  */
-export function createAdminRoutes({ isReady, renderMetrics }: AdminOptions): FindRoute {
+export function createAdminRoutes({ isReady, listProblems, renderMetrics }: AdminOptions): FindRoute {
+  const readyPage = (isVerbose: boolean) => {
+    if (!isReady()) return plain(503, "draining");
+    const problems = isVerbose ? listProblems() : [];
+    if (problems.length === 0) return plain(200, "ready");
+    return plain(200, ["ready, degraded", ...problems.map((problem) => `[-] ${problem}`)].join("\n"));
+  };
   const pages = [
     toRoute("/livez", () => plain(200, "ok")),
-    toRoute("/readyz", () => (isReady() ? plain(200, "ready") : plain(503, "draining"))),
+    toRoute("/readyz", ({ url = "" }) => readyPage(IS_VERBOSE.test(url))),
   ];
   if (renderMetrics !== undefined)
     pages.push(
@@ -38,16 +46,18 @@ interface Page {
   readonly body: string;
 }
 
+const IS_VERBOSE = /[?&]verbose(?:[=&]|$)/;
+
 const OK: TransportOutcome = { code: undefined, disconnected: false };
 
 const WRONG_METHOD = toRoute("wrong method", () => plain(405, "takes GET and HEAD"));
 
-function toRoute(name: string, page: () => Page): Route {
+function toRoute(name: string, page: (request: HttpRequest) => Page): Route {
   return {
     name,
     isObserved: false,
     async serve(request, response) {
-      sendPage(request, response, page());
+      sendPage(request, response, page(request));
       return OK;
     },
     reject(request, response, { status, code, message }) {

@@ -77,7 +77,7 @@ const VOCABULARY: ReadonlySet<string> = new Set(
     format found free from function gateway generate given greater has have header higher host hour however http id if
     image images in incorrect input internal invalid is it its json key keys large least length less limit limits long
     longer lower match max maximum may message messages min minimum minute missing model models more most must name
-    network no none not null number object of off on one only openai anthropic google gemini or organization out output
+    network no none not null number object of off on one only google or organization out output
     over overloaded parameter parameters parse per permission please plan property prompt provider provided quota
     range rate reached reason received reduce refused region request requested requests required requires reset
     resource response retry role schema second seconds server service should size small stream string support supported

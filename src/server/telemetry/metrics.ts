@@ -1,10 +1,10 @@
 import type { CallTarget } from "../../core/adapter.ts";
-import { type Run, type RunStatus, RunStatusSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CircuitState } from "../../middleware/breaker.ts";
 import type { MiddlewareObserver } from "../../middleware/observer.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import type { CallObserver } from "./call-observer.ts";
+import { createModelMetrics, TargetLabels, toUsd } from "./model-metrics.ts";
 import {
   createCounter,
   createGauge,
@@ -12,12 +12,14 @@ import {
   createHistogram,
   createReadCounter,
   type Metric,
+  SECONDS_BUCKETS,
 } from "./prometheus.ts";
+import { createRunMetrics, type RunMetrics } from "./run-metrics.ts";
 
 /** The metrics of the server. */
-export interface Metrics extends Required<Omit<CallObserver, "attemptEnd">>, Required<MiddlewareObserver> {
+export interface Metrics extends Required<CallObserver>, Required<MiddlewareObserver> {
   /** Receives the events of runs. */
-  readonly runs: Pick<RunMetrics, "runEnded" | "queueMeasured">;
+  readonly runs: RunMetrics;
   /** Counts a connection that was closed because too many are open. */
   connectionRefused(listener: string): void;
   /** Renders all metrics in Prometheus' text format. */
@@ -27,24 +29,25 @@ export interface Metrics extends Required<Omit<CallObserver, "attemptEnd">>, Req
 /** Media type of the rendered metrics. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Maximum number of models with a separate label, whatever their names. Later models must be known. */
-export const MAX_MODEL_LABELS = 100;
-
 /** Options of the server's metrics. */
 export interface MetricsOptions {
   /** Version of the program. */
   readonly version: string;
-  /**
-   * Whether a model is known, so that it gets a separate label even if callers have used up all others with invented
-   * names. Must be true for finitely many models. Called only in that case.
-   */
+  /** Whether a provider is registered. Must be true for finitely many names. Default: every provider is. */
+  readonly isKnownProvider?: ((provider: string) => boolean) | undefined;
+  /** Whether a model is known. Must be true for finitely many models. Default: none is. */
   readonly isKnownModel?: ((provider: string, model: string) => boolean) | undefined;
   /** Returns the number of lines that the log has dropped so far. Default: there is no such metric. */
   readonly readDroppedLogLines?: (() => number) | undefined;
 }
 
 /** Creates the server's metrics. */
-export function createMetrics({ version, isKnownModel, readDroppedLogLines }: MetricsOptions): Metrics {
+export function createMetrics({
+  version,
+  isKnownProvider = () => true,
+  isKnownModel = () => false,
+  readDroppedLogLines,
+}: MetricsOptions): Metrics {
   const requests = createCounter({
     name: "outrigger_requests_total",
     help: "Calls that ended, by RPC and status.",
@@ -58,24 +61,6 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
     },
     SECONDS_BUCKETS,
   );
-  const tokens = createCounter({
-    name: "outrigger_tokens_total",
-    help: "Tokens as providers report them.",
-    labels: ["provider", "model", "direction"],
-  });
-  const attempts = createCounter({
-    name: "outrigger_provider_calls_total",
-    help: "Requests to providers that began, by the RPC that they serve.",
-    labels: ["rpc"],
-  });
-  const firstOutput = createHistogram(
-    {
-      name: "outrigger_time_to_first_output_seconds",
-      help: "Time of streams from their headers to the first text, reasoning, tool call or other part.",
-      labels: ["provider", "model"],
-    },
-    SECONDS_BUCKETS,
-  );
   const refusedConnections = createCounter({
     name: "outrigger_refused_connections_total",
     help: "Connections that were closed because too many were open, by listener.",
@@ -86,59 +71,32 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
     { name: "outrigger_inflight", help: "Calls that have not ended." },
     () => inflight,
   );
-  const getLabel = boundedLabels(MAX_MODEL_LABELS, isKnownModel);
-  const middleware = createMiddlewareMetrics(getLabel);
+  const targets = new TargetLabels(isKnownProvider, isKnownModel);
+  const models = createModelMetrics(targets);
+  const middleware = createMiddlewareMetrics((provider, model) => targets.get(provider, model));
   const callers = createCallerMetrics();
   const runs = createRunMetrics();
-  const all: Metric[] = [requests, seconds, firstOutput, gauge, attempts, tokens];
-  all.push(refusedConnections, ...callers.all, ...middleware.all, ...runs.all, ...processMetrics(version));
+  const all: Metric[] = [requests, seconds, gauge, refusedConnections];
+  all.push(...models.all, ...callers.all, ...middleware.all, ...runs.all, ...processMetrics(version));
   if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
   return {
     ...middleware.observer,
-    runs,
+    ...models.observer,
+    runs: runs.events,
     begin() {
       inflight += 1;
     },
-    attempt: ({ rpc }) => attempts.add([rpc]),
-    firstOutput(_call, { provider, model, elapsedMs }) {
-      firstOutput.observe(getLabel(provider, model), elapsedMs / 1000);
-    },
-    end({ rpc, caller }, { codeName, durationMs, usage, provider = "", model = "" }) {
+    end(call, outcome) {
+      const { rpc, caller } = call;
+      const { codeName, durationMs, usage } = outcome;
       inflight -= 1;
       requests.add([rpc, codeName]);
       if (caller.name !== "") callers.end(caller.name, codeName, usage);
       seconds.observe([rpc], durationMs / 1000);
-      if (usage === undefined) return;
-      const [providerLabel, modelLabel] = getLabel(provider, model);
-      tokens.add([providerLabel, modelLabel, "input"], usage.inputTokens);
-      tokens.add([providerLabel, modelLabel, "output"], usage.outputTokens);
+      models.observer.end(call, outcome);
     },
     connectionRefused: (listener) => refusedConnections.add([listener]),
     render: () => all.map((metric) => metric.render()).join(""),
-  };
-}
-
-// From a health check to a reasoning model that thinks for ten minutes.
-const SECONDS_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-
-const OTHER = ["other", "other"] as const;
-
-/** Keeps the number of time series finite: callers choose model names freely. */
-function boundedLabels(
-  limit: number,
-  isKnownModel: (provider: string, model: string) => boolean = () => false,
-): (provider: string, model: string) => readonly [string, string] {
-  const known = new Map<string, Map<string, readonly [string, string]>>();
-  let count = 0;
-  return (provider, model) => {
-    const models = known.get(provider) ?? new Map<string, readonly [string, string]>();
-    const labels = models.get(model);
-    if (labels !== undefined) return labels;
-    if (count >= limit && !isKnownModel(provider, model)) return OTHER;
-    const added = [provider, model] as const;
-    known.set(provider, models.set(model, added));
-    count += 1;
-    return added;
   };
 }
 
@@ -221,41 +179,6 @@ function createMiddlewareMetrics(
   };
 }
 
-/** Events of runs, as metrics. */
-interface RunMetrics {
-  /** Counts a run that this process executed and that has ended or waits for its caller. */
-  runEnded(run: Run): void;
-  /** Records the number of queued runs. */
-  queueMeasured(queued: number): void;
-  readonly all: readonly Metric[];
-}
-
-/** Creates the metrics of runs. */
-function createRunMetrics(): RunMetrics {
-  const ended = createCounter({
-    name: "outrigger_runs_total",
-    help: "Runs that ended or came to wait for their caller, by status and by whether they were in the background.",
-    labels: ["status", "background"],
-  });
-  let queued = 0;
-  const queue = createGauge(
-    { name: "outrigger_runs_queued", help: "Runs that wait for their turn, of all sidecars on one store." },
-    () => queued,
-  );
-  return {
-    runEnded: ({ status, background }) => ended.add([statusName(status), String(background)]),
-    queueMeasured(measured) {
-      queued = measured;
-    },
-    all: [ended, queue],
-  };
-}
-
-/** Returns the status without the prefix of its enum: `COMPLETED`. */
-function statusName(status: RunStatus): string {
-  return RunStatusSchema.value[status]?.localName ?? String(status);
-}
-
 /** The usage of callers with access keys, as metrics. */
 interface CallerMetrics {
   /** Counts a call that has ended. */
@@ -281,6 +204,11 @@ function createCallerMetrics(): CallerMetrics {
     help: "Tokens as providers report them, by the name of the access key.",
     labels: ["caller", "direction"],
   });
+  const cost = createCounter({
+    name: "outrigger_caller_cost_usd_total",
+    help: "Cost of calls with a known price in US dollars, by the name of the access key.",
+    labels: ["caller"],
+  });
   const known = new Set<string>();
   const getLabel = (caller: string): string => {
     if (known.has(caller)) return caller;
@@ -295,7 +223,8 @@ function createCallerMetrics(): CallerMetrics {
       if (usage === undefined) return;
       tokens.add([label, "input"], usage.inputTokens);
       tokens.add([label, "output"], usage.outputTokens);
+      if (usage.costNanoUsd !== undefined) cost.add([label], toUsd(usage.costNanoUsd));
     },
-    all: [requests, tokens],
+    all: [requests, tokens, cost],
   };
 }

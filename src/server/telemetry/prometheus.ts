@@ -1,5 +1,8 @@
 /** Counters, gauges and histograms in Prometheus' text format (version 0.0.4). */
 
+/** Buckets of durations in seconds: from a health check to a reasoning model that thinks for ten minutes. */
+export const SECONDS_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+
 /** A metric that can write its samples. */
 export interface Metric {
   /** Returns its lines, `# HELP` and `# TYPE` first, each with its line break. */

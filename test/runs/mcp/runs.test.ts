@@ -3,7 +3,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ApprovalPolicy, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
-import { createMcpTools } from "../../../src/runs/mcp/mcp-tools.ts";
+import { createMcpTools, type McpCallObserver } from "../../../src/runs/mcp/mcp-tools.ts";
 import { waitUntil } from "../../kit/http/servers.ts";
 import { createTestEngine, getEvents, run, runRequest, start } from "../support/test-engine.ts";
 import {
@@ -29,8 +29,12 @@ function registerDesk(server: McpServer): void {
   }));
 }
 
-async function engineWith(server: RunningServer, turns: Parameters<typeof createTestEngine>[0]) {
-  const made = await createTestEngine(turns, { serverTools: createMcpTools(allowing(server)) });
+async function engineWith(
+  server: RunningServer,
+  turns: Parameters<typeof createTestEngine>[0],
+  onCall?: McpCallObserver,
+) {
+  const made = await createTestEngine(turns, { serverTools: createMcpTools(allowing(server), onCall) });
   onTestFinished(() => made.engine.close());
   return made;
 }
@@ -38,15 +42,18 @@ async function engineWith(server: RunningServer, turns: Parameters<typeof create
 describe("a run with an MCP server", () => {
   it("lists its tools, executes the model's calls, and gives the results to the model", async () => {
     const server = await serveOfficial(registerDesk);
-    const { engine, model } = await engineWith(server, [
-      [{ name: "desk__look", args: '{"at":"sea"}' }],
-      "It is blue.",
-    ]);
+    const calls: unknown[] = [];
+    const { engine, model } = await engineWith(
+      server,
+      [[{ name: "desk__look", args: '{"at":"sea"}' }], "It is blue."],
+      (...call) => void calls.push(call),
+    );
     const mcpServers = [describeServer(server, { approval: ApprovalPolicy.NEVER })];
     const started = await start(engine, runRequest("What is there?", { mcpServers }));
     const events = await getEvents(started.events);
     const kinds = events.map(({ event }) => event.case).filter((kind) => kind?.startsWith("mcpTool"));
     expect(kinds).toEqual(["mcpToolList", "mcpToolStart", "mcpToolFinish"]);
+    expect(calls).toEqual([["", false, expect.any(Number)]]);
     const over = await started.result();
     expect(over).toMatchObject({
       status: RunStatus.COMPLETED,

@@ -20,6 +20,17 @@ describe("the admin listener", () => {
     }
   });
 
+  it("names what is degraded, and stays ready", async () => {
+    const server = await servers.start({}, { problems: ["store of runs: full"] });
+    const read = async (path: string) => {
+      const response = await fetch(`${server.adminUrl}${path}`);
+      return [response.status, await response.text()];
+    };
+    expect(await read("/readyz")).toEqual([200, "ready\n"]);
+    for (const path of ["/readyz?verbose", "/readyz?x=1&verbose=true"])
+      expect(await read(path)).toEqual([200, "ready, degraded\n[-] store of runs: full\n"]);
+  });
+
   it("answers HEAD without a body, and takes nothing else", async () => {
     const server = await servers.start();
     const head = await fetch(`${server.adminUrl}/livez`, { method: "HEAD" });

@@ -61,6 +61,8 @@ export interface TestServerOptions {
   readonly reflection?: boolean;
   readonly drainTimeoutMs?: number;
   readonly parts?: readonly ShutdownPart[];
+  /** The problems that `/readyz?verbose` names. */
+  readonly problems?: readonly string[];
 }
 
 const emptyCatalog: Catalog = {
@@ -133,6 +135,7 @@ export async function startTestServer(script: Script, options: TestServerOptions
     metrics,
     shutdown: { timeoutMs: drainTimeoutMs, parts },
     reflection: options.reflection,
+    listProblems: () => options.problems ?? [],
     logger,
   });
   const authority = server.addresses[0] ?? "";

@@ -1,12 +1,16 @@
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { ServerError } from "../../../src/core/errors.ts";
+import { anyCaller } from "../../../src/core/caller.ts";
+import { NotFoundError, ServerError } from "../../../src/core/errors.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { createMetrics, MAX_MODEL_LABELS } from "../../../src/server/telemetry/metrics.ts";
+import { createMetrics } from "../../../src/server/telemetry/metrics.ts";
+import { MAX_MODEL_LABELS } from "../../../src/server/telemetry/model-metrics.ts";
 import { createCall, toOutcome } from "../support/outcome.ts";
 
 const CALL = createCall();
+
+const ENDED = { durationMs: 10, isRepeated: false, error: undefined, usage: undefined };
 
 describe("createMetrics()", () => {
   it("counts calls in flight", () => {
@@ -42,12 +46,91 @@ describe("createMetrics()", () => {
       .split("\n")
       .filter((line) => line.startsWith("outrigger_tokens_total{"));
     expect(lines).toHaveLength(2 * (MAX_MODEL_LABELS + 1));
-    expect(lines).toContain('outrigger_tokens_total{provider="other",model="other",direction="output"} 40');
+    expect(lines).toContain('outrigger_tokens_total{provider="acme",model="other",direction="output"} 40');
+  });
+
+  it("gives no label to names that never answered, nor to providers that are not registered", () => {
+    const isKnownProvider = (provider: string) => provider === "acme";
+    const isKnownModel = (_provider: string, model: string) => model === "known";
+    const metrics = createMetrics({ version: "1", isKnownProvider, isKnownModel });
+    const error = new NotFoundError("no such model", { provider: "acme" });
+    for (const [provider, model] of [
+      ["acme", "invented"],
+      ["acme", "known"],
+      ["invented", "known"],
+    ] as const) {
+      metrics.attempt(CALL, { inferenceId: "i", provider, model });
+      metrics.attemptEnd(CALL, { inferenceId: "i", provider, model }, { ...ENDED, error });
+      metrics.end(CALL, toOutcome({ provider, model, code: Code.NotFound, error }));
+    }
+    const text = metrics.render();
+    expect(text).not.toContain("invented");
+    for (const target of [
+      'provider="acme",model="other"',
+      'provider="acme",model="known"',
+      'provider="other",model="other"',
+    ]) {
+      expect(text).toContain(
+        `outrigger_failed_calls_total{${target},kind="NOT_FOUND",failed_by="caller"} 1\n`,
+      );
+      expect(text).toContain(`outrigger_attempts_total{${target},result="failed"} 1\n`);
+    }
+  });
+
+  it("has the parts of a call's time, its cost, its cached tokens and the pace of its output", () => {
+    const metrics = createMetrics({ version: "1" });
+    const caller = { ...anyCaller, name: "team" };
+    const usage = create(UsageSchema, {
+      inputTokens: 10,
+      outputTokens: 101,
+      cacheReadTokens: 7,
+      costNanoUsd: 1_500_000_000n,
+    });
+    const times = { total: 2000, ours: 2, provider: 1500, queue: 498 };
+    const target = { provider: "acme", model: "m" };
+    metrics.end(
+      { ...CALL, caller },
+      toOutcome({ ...target, usage, times, durationMs: 2000, firstOutputMs: 1000 }),
+    );
+    metrics.attemptEnd(CALL, { inferenceId: "i", ...target }, { ...ENDED, isRepeated: true });
+    const text = metrics.render();
+    const labels = 'provider="acme",model="m"';
+    for (const line of [
+      `outrigger_cost_usd_total{${labels}} 1.5`,
+      'outrigger_caller_cost_usd_total{caller="team"} 1.5',
+      `outrigger_cached_tokens_total{${labels},operation="read"} 7`,
+      `outrigger_time_per_output_token_seconds_sum{${labels}} 0.01`,
+      'outrigger_overhead_seconds_sum{rpc="acme.Service/Do"} 0.002',
+      'outrigger_queue_wait_seconds_sum{rpc="acme.Service/Do"} 0.498',
+      `outrigger_attempts_total{${labels},result="repeated"} 1`,
+      `outrigger_attempt_seconds_count{${labels}} 1`,
+    ])
+      expect(text).toContain(`${line}\n`);
+  });
+
+  it("shows runs, their store, and calls of MCP servers", () => {
+    const metrics = createMetrics({ version: "1" });
+    metrics.runs.runsMeasured(3, 2);
+    metrics.runs.storeChanged("full");
+    metrics.runs.mcpCalled("docs", false, 100);
+    metrics.runs.mcpCalled("", true, 100);
+    const text = metrics.render();
+    for (const line of [
+      "outrigger_runs_queued 3",
+      "outrigger_runs_in_progress 2",
+      "outrigger_store_full 1",
+      "outrigger_store_reachable 1",
+      'outrigger_mcp_calls_total{server="docs",result="ok"} 1',
+      'outrigger_mcp_calls_total{server="other",result="failed"} 1',
+      'outrigger_mcp_call_seconds_count{server="docs"} 1',
+    ])
+      expect(text).toContain(`${line}\n`);
+    metrics.runs.storeChanged("away");
+    expect(metrics.render()).toContain("outrigger_store_reachable 0\n");
   });
 
   it("gives known models separate labels after invented ones have used up the others", () => {
-    const asked: string[] = [];
-    const isKnownModel = (_provider: string, model: string) => asked.push(model) > 0 && model === "gpt-5.2";
+    const isKnownModel = (_provider: string, model: string) => model === "gpt-5.2";
     const metrics = createMetrics({ version: "1", isKnownModel });
     const usage = create(UsageSchema, { inputTokens: 1 });
     const models = Array.from({ length: MAX_MODEL_LABELS + 1 }, (_, index) => `junk-${index}`);
@@ -56,8 +139,7 @@ describe("createMetrics()", () => {
     }
     const text = metrics.render();
     expect(text).toContain('{provider="acme",model="gpt-5.2",direction="input"} 2\n');
-    expect(text).toContain('{provider="other",model="other",direction="input"} 1\n');
-    expect(asked).toEqual([`junk-${MAX_MODEL_LABELS}`, "gpt-5.2"]);
+    expect(text).toContain('{provider="acme",model="other",direction="input"} 1\n');
   });
 
   it("never counts backwards", () => {
@@ -101,7 +183,7 @@ describe("createMetrics()", () => {
     metrics.cache(target, "hit");
     metrics.cache({ provider: "acme", model: "x".repeat(1000) }, "miss");
     const text = metrics.render();
-    const labels = 'provider="acme",model="m"';
+    const labels = 'provider="acme",model="other"';
     for (const line of [
       `outrigger_retries_total{${labels}} 1`,
       `outrigger_fallbacks_total{${labels}} 1`,

@@ -1,0 +1,90 @@
+/** Metrics of runs: their ends, their queue, their store, and their calls of MCP servers. */
+import { type Run, type RunStatus, RunStatusSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import type { StoreState } from "../../runs/watched-store.ts";
+import { createCounter, createGauge, createHistogram, type Metric, SECONDS_BUCKETS } from "./prometheus.ts";
+
+/** Events of runs, as metrics. */
+export interface RunMetrics {
+  /** Counts a run that this process executed and that has ended or waits for its caller. */
+  runEnded(run: Run): void;
+  /** Records the number of queued runs of all sidecars on one store, and of the stored runs that this one executes. */
+  runsMeasured(queued: number, inProgress: number): void;
+  /** Records how the store is now. */
+  storeChanged(state: StoreState): void;
+  /** How the store was when it was last used. */
+  readonly storeState: StoreState;
+  /** Counts a call of a tool of an MCP server. @param server Its label in the configuration; empty for others. */
+  mcpCalled(server: string, hasFailed: boolean, durationMs: number): void;
+}
+
+/** Creates the metrics of runs. */
+export function createRunMetrics(): { readonly events: RunMetrics; readonly all: readonly Metric[] } {
+  const ended = createCounter({
+    name: "outrigger_runs_total",
+    help: "Runs that ended or came to wait for their caller, by status and by whether they were in the background.",
+    labels: ["status", "background"],
+  });
+  const mcpCalls = createCounter({
+    name: "outrigger_mcp_calls_total",
+    help: "Calls of tools of MCP servers, by the label of the server and by result.",
+    labels: ["server", "result"],
+  });
+  const mcpSeconds = createHistogram(
+    {
+      name: "outrigger_mcp_call_seconds",
+      help: "Duration of calls of tools of MCP servers.",
+      labels: ["server"],
+    },
+    SECONDS_BUCKETS,
+  );
+  let queued = 0;
+  let inProgress = 0;
+  let state: StoreState = "ok";
+  const gauge = (name: string, help: string, read: () => number) => createGauge({ name, help }, read);
+  return {
+    all: [
+      ended,
+      gauge(
+        "outrigger_runs_queued",
+        "Runs that wait for their turn, of all sidecars on one store.",
+        () => queued,
+      ),
+      gauge("outrigger_runs_in_progress", "Stored runs that this sidecar executes.", () => inProgress),
+      gauge(
+        "outrigger_store_reachable",
+        "Whether the store of runs could be reached when it was last used: 1 or 0.",
+        () => Number(state !== "away"),
+      ),
+      gauge(
+        "outrigger_store_full",
+        "Whether the store of runs had no space when it was last written: 1 or 0.",
+        () => Number(state === "full"),
+      ),
+      mcpCalls,
+      mcpSeconds,
+    ],
+    events: {
+      runEnded: ({ status, background }) => ended.add([statusName(status), String(background)]),
+      runsMeasured(measured, executed) {
+        queued = measured;
+        inProgress = executed;
+      },
+      storeChanged(changed) {
+        state = changed;
+      },
+      get storeState() {
+        return state;
+      },
+      mcpCalled(server, hasFailed, durationMs) {
+        const label = server || "other";
+        mcpCalls.add([label, hasFailed ? "failed" : "ok"]);
+        mcpSeconds.observe([label], durationMs / 1000);
+      },
+    },
+  };
+}
+
+/** Returns the status without the prefix of its enum: `COMPLETED`. */
+function statusName(status: RunStatus): string {
+  return RunStatusSchema.value[status]?.localName ?? String(status);
+}
