@@ -122,6 +122,13 @@ function createWays(stream: boolean): readonly Way[] {
     { label: "gRPC", provider: "anthropic" },
     way("anthropic", "/v1/messages, relayed", "/v1/messages", relayed),
     { label: "gRPC", provider: "openai" },
+    {
+      label: "/v1/responses, relayed",
+      provider: "openai",
+      path: "/v1/responses",
+      aim: relayed,
+      body: { model: `openai/${MODEL}`, input: QUESTION, store: false, ...(stream && { stream }) },
+    },
     way("openai", `${chat}, translated`, chat, translated),
     way("openai", "/v1/messages, translated", "/v1/messages", translated),
   ];

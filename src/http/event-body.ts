@@ -65,11 +65,25 @@ export async function streamEvents(
   const start = first[0]?.event;
   const warnings = start?.case === "streamStart" ? start.value.warnings : [];
   const relay = form?.relay.head === undefined ? undefined : form.relay;
-  const source = new EventSource({ first, events, writer, relay, onAnswer, signal, noteFailure });
+  const source = { first, events, writer, relay, onAnswer, signal, noteFailure };
+  return streamSource(source, getHeaders(warnings), keepAliveMs);
+}
+
+/**
+ * Returns the events of a call as a response.
+ * @param headers Further headers.
+ * @param keepAliveMs Longest silence in milliseconds.
+ */
+export function streamSource(
+  source: EventSourceOptions,
+  headers: Readonly<Record<string, string>>,
+  keepAliveMs = KEEP_ALIVE_MS,
+): EndpointResponse {
+  const { writer } = source;
   return {
     status: 200,
-    headers: { ...HEADERS, ...getType(writer), ...getHeaders(warnings) },
-    body: new EventBody(source, keepAliveMs, Buffer.from(writer.keepAlive ?? COMMENT)),
+    headers: { ...HEADERS, ...getType(writer), ...headers },
+    body: new EventBody(new EventSource(source), keepAliveMs, Buffer.from(writer.keepAlive ?? COMMENT)),
   };
 }
 
@@ -79,14 +93,15 @@ function getType({ contentType }: EventWriter): Readonly<Record<string, string>>
 
 type Result = IteratorResult<Uint8Array>;
 
-interface EventSourceOptions extends Pick<EndpointRequest, "signal" | "noteFailure"> {
+/** The events of a call that its provider has accepted. */
+export interface EventSourceOptions extends Pick<EndpointRequest, "signal" | "noteFailure"> {
   /** The first batch, which has been read already. */
   readonly first: readonly StreamEvent[];
   readonly events: AsyncIterator<readonly StreamEvent[]>;
   readonly writer: EventWriter;
   /** Has the events in the form of the API if the provider writes them in that form. */
   readonly relay: AnswerRelay | undefined;
-  readonly onAnswer: StreamOptions["onAnswer"] | undefined;
+  readonly onAnswer?: StreamOptions["onAnswer"] | undefined;
 }
 
 /** The chunks of a body. The events of one batch are one write. */

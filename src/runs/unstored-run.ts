@@ -58,6 +58,8 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
   #hasBegun = false;
   /** Whether an answer is among the events that is complete: it comes with what follows it at once. */
   #isBetweenSteps = false;
+  /** Whether a batch without events came, by which a caller learns that an answer goes on. */
+  #hasEmptyBatch = false;
   #isOver = false;
   /** Thrown by the next read. */
   #failure: SDKError | undefined;
@@ -90,13 +92,14 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
   async next(): Promise<Result> {
     this.#hasBegun = true;
     this.#unreadSince = undefined;
-    while ((this.#events.length === 0 || this.#isBetweenSteps) && !this.#isOver) await this.#advance();
+    while (!this.#hasBatch && !this.#isOver) await this.#advance();
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
     const value = this.#events;
-    if (value.length === 0) return DONE;
+    if (value.length === 0 && !this.#hasEmptyBatch) return DONE;
     this.#events = [];
+    this.#hasEmptyBatch = false;
     this.#unreadSince = performance.now();
     return { done: false, value };
   }
@@ -133,6 +136,10 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
     this.abort(new AbortError(problem));
   }
 
+  get #hasBatch(): boolean {
+    return (this.#events.length > 0 || this.#hasEmptyBatch) && !this.#isBetweenSteps;
+  }
+
   /** Nobody may be reading: the run ends all the same. */
   readonly #onAbort = async (): Promise<void> => {
     while (!this.#isOver) await this.#advance();
@@ -164,6 +171,7 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
   #take(item: LoopItem): void {
     this.#isBetweenSteps = item.case === "stepFinish" || item.events.at(-1)?.event.case === "finish";
     if (item.case === "stepFinish") return this.#finishStep(item.step, item.result);
+    if (item.events.length === 0) this.#hasEmptyBatch = true;
     // Without the content that the deltas already contain.
     for (const event of item.events)
       this.#add(item.step, { case: "modelEvent", value: withoutContent(event) });

@@ -11,10 +11,10 @@ import {
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake, parseBody } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
+import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
 import type { ReadRequest } from "../stateless/answer-request.ts";
 import { type ReadForm, readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
-import type { RelayedHeaders } from "../stateless/relayed-call.ts";
 import { toBodyPath } from "../stateless/request-paths.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { readMessages } from "./read-messages.ts";
@@ -25,12 +25,6 @@ export interface ReadChatRequest extends ReadRequest {
   /** Whether the last chunk of a stream has the usage. */
   readonly includesUsage: boolean;
 }
-
-/** Headers of OpenAI's API, and of OpenRouter's, by which it knows applications. */
-const HEADERS: RelayedHeaders = {
-  request: ["http-referer", "idempotency-key", "openai-beta", "x-client-request-id", "x-title"],
-  answer: ["openai-processing-ms", "openai-version", "x-ratelimit-*"],
-};
 
 /**
  * Reads a request.
@@ -43,7 +37,7 @@ export function readRequest(body: Uint8Array, models: Pick<ModelDirectory, "reso
   const context = new ReadingContext(target, notes);
   const read = () => readFields(fields, target, context);
   return {
-    ...readForm({ api: "openai-chat", headers: HEADERS, fields, target, context }, read, () =>
+    ...readForm({ api: "openai-chat", headers: OPENAI_HEADERS, fields, target, context }, read, () =>
       findSeveralAnswers(fields),
     ),
     isStreamed: fields.boolean("stream") ?? false,

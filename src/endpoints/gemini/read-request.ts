@@ -10,10 +10,10 @@ import {
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { mistake, quote } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
+import type { RelayedHeaders } from "../relay/relayed-call.ts";
 import type { ReadRequest } from "../stateless/answer-request.ts";
 import { type ReadForm, readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
-import type { RelayedHeaders } from "../stateless/relayed-call.ts";
 import { toBodyPath } from "../stateless/request-paths.ts";
 import { ProtoFields } from "./fields.ts";
 import { ENUM_TYPE, readProviderSettings } from "./provider-settings.ts";

@@ -16,9 +16,14 @@ export function encodeCompaction(summary: string): string {
   return MARK + Buffer.from(JSON.stringify(summary)).toString("base64url");
 }
 
+/** Whether this API wrote it. */
+export function isCompaction(encrypted: string): boolean {
+  return encrypted.startsWith(MARK);
+}
+
 /** Returns the text that the model gets in place of the conversation. Undefined if this API did not write it. */
 export function decodeCompaction(encrypted: string): string | undefined {
-  if (!encrypted.startsWith(MARK)) return undefined;
+  if (!isCompaction(encrypted)) return undefined;
   const text = Buffer.from(encrypted.slice(MARK.length), "base64url").toString();
   const summary = asString(tryParseJson(text));
   return summary === undefined ? undefined : `${INTRODUCTION}\n\n${summary}`;

@@ -5,6 +5,7 @@ import { jsonTextResponse } from "../../http/json-response.ts";
 import { checkContentType } from "../openai/content-type.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { readToEnd } from "./read-events.ts";
+import { openRelayed, takeRelayed } from "./relayed-answer.ts";
 import { failureOfRequest, type RequestedRun, startRun } from "./start-run.ts";
 import { writeRun } from "./write-run.ts";
 import { acceptedStreamResponse, type StreamSource, streamResponse } from "./write-stream.ts";
@@ -25,19 +26,22 @@ export async function createResponse(
   const { read, started } = requested;
   if (read.isStreamed) return await streamAnswer(requested, request, parts);
   if (started.run.background) return await jsonTextResponse(writeRun(started.run, read.settings));
-  return await wholeResponse(requested);
+  return await wholeResponse(requested, request);
 }
 
 async function streamAnswer(
-  { read, started }: RequestedRun,
+  requested: RequestedRun,
   request: EndpointRequest,
   { keepAliveMs = KEEP_ALIVE_MS, marks }: ResponsesParts,
 ): Promise<EndpointResponse> {
-  const { run, events } = started;
+  const { read, started } = requested;
+  const { run } = started;
   const { settings } = read;
+  const opened = await openRelayed(requested, request, keepAliveMs);
+  if ("status" in opened) return opened;
   const source: StreamSource = {
     run,
-    events,
+    events: opened.events,
     settings,
     marks: run.stored ? marks.open(run, settings) : undefined,
     keepAliveMs,
@@ -55,10 +59,15 @@ async function streamAnswer(
   }
 }
 
-async function wholeResponse({ read, started }: RequestedRun): Promise<EndpointResponse> {
+async function wholeResponse(
+  { read, started, relaying }: RequestedRun,
+  request: EndpointRequest,
+): Promise<EndpointResponse> {
   const { mcpServers, inheritTools } = read.input.request;
   if (mcpServers.length > 0 || inheritTools) return await responseFromEvents({ read, started });
   const run = await started.result();
+  const relayed = relaying && takeRelayed(relaying, run, request);
+  if (relayed !== undefined) return relayed;
   if (run.error !== undefined) throw failureOfRequest(errorFromProto(run.error), read);
   return await jsonTextResponse(writeRun(run, read.settings));
 }

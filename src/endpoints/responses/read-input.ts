@@ -35,6 +35,8 @@ export interface ReadInput {
   readonly approvals: readonly ToolApproval[];
   /** The ids of the approval requests that were answered with yes, by the ids of their calls. */
   readonly approved: Readonly<Record<string, string>>;
+  /** Whether reasoning was put back that the client had left out. */
+  readonly restoresReasoning: boolean;
 }
 
 /** Reads `input`, or the items of a conversation. @param name Name of the field. */
@@ -44,7 +46,8 @@ export async function readInput(fields: Fields, name: string, context: ReadingCo
   const path = fields.at(name);
   const drafts = new MessageDrafts();
   drafts.add(Role.USER, [{ part: createTextPart(fields.requireString(name)), path }], path);
-  return { messages: drafts.messages, paths: drafts.paths, approvals: [], approved: {} };
+  const { messages, paths } = drafts;
+  return { messages, paths, approvals: [], approved: {}, restoresReasoning: false };
 }
 
 /** Items of the model that only OpenAI's API knows. */
@@ -150,9 +153,11 @@ class InputReader {
     // A request that neither is stored nor continues stored ones does not need the store.
     if (isStateful || conversation !== undefined) sources.push(this.#kept);
     const known = sources.filter((source) => source !== undefined);
-    if (known.length > 0) await new PartRestorer(known, served).restore(this.#drafts, conversation);
+    const restorer = new PartRestorer(known, served);
+    if (known.length > 0) await restorer.restore(this.#drafts, conversation);
     const { messages, paths } = this.#drafts;
-    return { messages, paths, approvals: this.#approvals, approved: Object.fromEntries(this.#approved) };
+    const approved = Object.fromEntries(this.#approved);
+    return { messages, paths, approvals: this.#approvals, approved, restoresReasoning: restorer.hasAdded };
   }
 
   /** Parts directly in the list of items form a message of the user. */

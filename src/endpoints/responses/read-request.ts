@@ -75,6 +75,8 @@ export interface ReadRequest {
   /** Whether the answer is a stream of events. */
   readonly isStreamed: boolean;
   readonly streamOptions: StreamOptions;
+  /** Whether reasoning was put back that the client had left out. */
+  readonly restoresReasoning: boolean;
   /**
    * Converts the path of a field in an error of the engine to a path in the body. @param field Path with the names of
    * the contract.
@@ -88,15 +90,26 @@ export interface StreamOptions {
   readonly includeObfuscation: boolean | undefined;
 }
 
+/** Parses a body, in a turn of the event loop before it is read. */
+export async function parseRequest(body: Uint8Array): Promise<Fields> {
+  const fields = parseBody(body);
+  const turn = yieldTurnAfter(body.byteLength);
+  if (turn !== undefined) await turn;
+  return fields;
+}
+
+/** Returns the destination of a request. */
+export function readTarget(fields: Fields, models: RequestReading["models"]): ModelTarget {
+  return models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
+}
+
 /**
  * Reads a request.
  * @param body Its bytes, or its fields if they are parsed.
  * @throws InvalidRequestError that names the first invalid field; NotFoundError if a reference does not exist.
  */
 export async function readRequest(body: Uint8Array | Fields, reading: RequestReading): Promise<ReadRequest> {
-  const fields = body instanceof Fields ? body : parseBody(body);
-  const turn = body instanceof Fields ? undefined : yieldTurnAfter(body.byteLength);
-  if (turn !== undefined) await turn;
+  const fields = body instanceof Fields ? body : await parseRequest(body);
   const state = readState(fields, reading.allowsUnstoredContinuation === true);
   await reading.engine.checkRoom(reading.owner, state);
   const previous =
@@ -194,7 +207,7 @@ class RequestReader {
     this.#previous = previous;
     if (reading.requiresModel === true && !fields.has("model"))
       fields.missing("model", "the name of a model");
-    this.#target = reading.models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
+    this.#target = readTarget(fields, reading.models);
     this.#echoedTools =
       this.#inherits && previous !== undefined ? getSettings(previous).echoed.tools : echoedTools(fields);
     this.#sendsGroups = this.#target.served.api === "openai-responses" && searchesTools(this.#echoedTools);
@@ -225,6 +238,7 @@ class RequestReader {
       target: this.#target,
       isStreamed: fields.boolean("stream") ?? false,
       streamOptions: { includeObfuscation: streamed },
+      restoresReasoning: input.restoresReasoning,
       toBodyPath: (field) => toBodyPath(field, paths),
     };
   }

@@ -61,11 +61,17 @@ export class PartRestorer {
   readonly #sources: readonly KeptMessages[];
   readonly #served: ServedModel;
   readonly #found = new Map<string, FoundMessage>();
+  #hasAdded = false;
 
   /** @param sources Sources of messages, which are searched in this order. */
   constructor(sources: readonly KeptMessages[], served: ServedModel) {
     this.#sources = sources;
     this.#served = served;
+  }
+
+  /** Whether parts were added that the client had left out. */
+  get hasAdded(): boolean {
+    return this.#hasAdded;
   }
 
   /**
@@ -157,6 +163,7 @@ export class PartRestorer {
       const next = returned.find((each) => each > index);
       const neighbour = parts.get(next ?? returned.at(-1) ?? -1);
       neighbour?.turn.insert(part, neighbour.returned, next === undefined ? "after" : "before");
+      this.#hasAdded ||= neighbour !== undefined;
     }
   }
 

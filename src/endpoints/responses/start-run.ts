@@ -5,6 +5,7 @@ import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { withFieldPaths } from "../../client/field-paths.ts";
 import {
   AccessDeniedError,
+  InvalidRequestError,
   invalidField,
   NotFoundError,
   type SDKError,
@@ -22,16 +23,25 @@ import {
 import type { EndpointRequest } from "../../http/endpoint.ts";
 import type { RunEngine, StartedRun } from "../../runs/engine.ts";
 import { createRunId } from "../../runs/messages.ts";
-import type { Fields } from "../openai/fields.ts";
+import { Fields } from "../openai/fields.ts";
 import { toConversationId, toResponseId } from "../openai/ids.ts";
 import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
-import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
+import {
+  parseRequest,
+  type ReadRequest,
+  type RequestReading,
+  readRequest,
+  readTarget,
+} from "./read-request.ts";
+import { createStandInRequest, findRelayable, type RelayableRequest, RelayingClient } from "./relayed-run.ts";
 
 /** A run, and the request that started it. */
 export interface RequestedRun {
   readonly read: ReadRequest;
   readonly started: StartedRun;
+  /** Has the answer in the form of the provider, if the call is relayed. Undefined if it cannot be. */
+  readonly relaying?: RelayingClient | undefined;
 }
 
 /** Options for starting a run. */
@@ -46,35 +56,70 @@ export interface StartOptions {
 
 /**
  * Reads a request and starts its run.
- * @param body The body of `POST /v1/responses`, or its fields if they are parsed.
+ * @param body The body of `POST /v1/responses`, or its fields if they are parsed and the answer is no body of HTTP, so that
+ *   it cannot be relayed.
  * @throws SDKError with the paths of the body.
  */
 export async function startRun(
   body: Uint8Array | Fields,
-  { engine, models, allowsUnstoredContinuation, recentAnswers }: ResponsesParts,
+  parts: ResponsesParts,
   request: EndpointRequest,
-  { continuedId, generates = true, isStreamed }: StartOptions = {},
+  options: StartOptions = {},
 ): Promise<RequestedRun> {
-  const { caller, signal, client } = request;
-  const owner = caller.name;
-  const settings = { allowsUnstoredContinuation, continuedId, recentAnswers };
-  const read = await readRequest(body, { models, engine: ofRequest(engine), owner, ...settings });
+  if (body instanceof Fields) return readAndStart(body, parts, request, options);
+  const fields = await parseRequest(body);
+  const relayable = findRelayable(fields, readTarget(fields, parts.models));
+  try {
+    return await readAndStart(fields, parts, request, { ...options, relayable });
+  } catch (thrown) {
+    if (relayable === undefined || !(thrown instanceof InvalidRequestError)) throw thrown;
+    // The provider decides what it accepts.
+    const invalid = { ...relayable, form: { ...relayable.form, untranslatable: thrown } };
+    return createRun(createStandInRequest(invalid), parts, request, { ...options, relayable: invalid });
+  }
+}
+
+interface RunStart extends StartOptions {
+  /** The body in the form of its caller, if the answer may be relayed. */
+  readonly relayable?: RelayableRequest | undefined;
+}
+
+async function readAndStart(
+  fields: Fields,
+  parts: ResponsesParts,
+  request: EndpointRequest,
+  start: RunStart,
+): Promise<RequestedRun> {
+  const { engine, models, allowsUnstoredContinuation, recentAnswers } = parts;
+  const { continuedId, generates = true } = start;
+  const settings = { allowsUnstoredContinuation, continuedId, recentAnswers, owner: request.caller.name };
+  const read = await readRequest(fields, { models, engine: ofRequest(engine), ...settings });
+  return generates ? createRun(read, parts, request, start) : { read, started: prepareRun(read) };
+}
+
+/** Creates the run of a request that was read. @throws SDKError with the paths of the body. */
+async function createRun(
+  read: ReadRequest,
+  { engine, recentAnswers }: ResponsesParts,
+  request: EndpointRequest,
+  { isStreamed, relayable }: RunStart,
+): Promise<RequestedRun> {
+  const { caller, signal, headers } = request;
   const { provider, model } = read.target.served;
   // A background run calls the models after the request, without its caller.
   if (read.input.request.background && !caller.allowsModel(provider, model))
     throw new AccessDeniedError(`the access key may not use the model ${model} of ${provider}`);
-  if (!generates) return { read, started: prepareRun(read) };
+  const relaying = relayable && new RelayingClient(relayable, read, request);
+  const options = {
+    owner: caller.name,
+    signal,
+    client: relaying ?? request.client,
+    onMessages: recentAnswers.createListener(caller.name),
+    trace: readTraceContext(headers),
+    isStreamed: isStreamed ?? read.isStreamed,
+  };
   try {
-    const onMessages = recentAnswers.createListener(owner);
-    const options = {
-      owner,
-      signal,
-      client,
-      onMessages,
-      trace: readTraceContext(request.headers),
-      isStreamed: isStreamed ?? read.isStreamed,
-    };
-    return { read, started: await engine.createRun(read.input, options) };
+    return { read, started: await engine.createRun(read.input, options), relaying };
   } catch (thrown) {
     throw failureToStart(toSdkError(thrown), read);
   }

@@ -264,3 +264,8 @@ function errorMembers(error: SDKError): string {
   const { code, message, param } = nested;
   return JSON.stringify({ code, message, param, error: nested }).slice(1, -1);
 }
+
+/** Returns the event of a failure that ends a stream which another server numbers, as text. */
+export function writeFailure(error: SDKError): string {
+  return `event: error\ndata: {"type":"error",${errorMembers(error)}}\n\n`;
+}

@@ -10,8 +10,8 @@ import type { WarningCode } from "../../kit/call/loss-report.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
 import type { RequestWarning } from "../openai/request-notes.ts";
 import { toWarningsHeader } from "../openai/warnings-header.ts";
+import { type CallerForm, RelayedCall } from "../relay/relayed-call.ts";
 import type { RecentAnswers } from "../responses/recent-answers.ts";
-import { type CallerForm, RelayedCall } from "./relayed-call.ts";
 import { restoreAnswers } from "./restore-answers.ts";
 
 /** The parts that these APIs share. */

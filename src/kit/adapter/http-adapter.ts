@@ -74,8 +74,14 @@ export interface SourceProtocol {
   /**
    * Returns the request in its source form, with the model of the request and `relay`. Undefined if the provider is known
    * to refuse that form: the request is translated then.
+   * @param models The catalog as seen by the provider.
    */
-  toWire(source: SourceForm, request: Request, streaming: boolean): WireRequest | undefined;
+  toWire(
+    source: SourceForm,
+    request: Request,
+    streaming: boolean,
+    models: ProviderModels,
+  ): WireRequest | undefined;
 }
 
 /** A failed HTTP answer, to be classified. */
@@ -342,10 +348,11 @@ export class HttpAdapter implements ProviderAdapter {
     streaming: boolean,
     { source, ...options }: AdapterCallOptions,
   ): Promise<WireRequest> {
-    const unchanged = source && this.#protocol.source?.toWire(source, request, streaming);
+    const models = this.modelsFor(options);
+    const unchanged = source && this.#protocol.source?.toWire(source, request, streaming, models);
     if (unchanged !== undefined) return unchanged;
     if (source !== undefined) checkTranslatable(source);
-    return this.#protocol.toWire(request, streaming, this.modelsFor(options));
+    return this.#protocol.toWire(request, streaming, models);
   }
 
   /** Sends a request that calls no model, and returns the body of its answer. */

@@ -13,8 +13,9 @@ import { createEmbeddingProtocol } from "../embeddings.ts";
 import { type MediaSource, PROVIDER_NAME } from "./context.ts";
 import { toCount, toCountBody } from "./count-tokens.ts";
 import { toError } from "./error.ts";
-import { toRequestBody } from "./request.ts";
+import { RESPONSES_PATH, toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
+import { createSourceProtocol } from "./source.ts";
 import { ResponsesDecoder } from "./stream.ts";
 
 /** Options of an account at OpenAI, or at a server that speaks its Responses API. */
@@ -78,13 +79,14 @@ function createProtocol(
   return {
     async toWire(request, streaming, models) {
       const { body, warnings } = await translate(request, streaming, models);
-      return { path: "/responses", headers: {}, body: stringifyJson(body), warnings };
+      return { path: RESPONSES_PATH, headers: {}, body: stringifyJson(body), warnings };
     },
+    source: createSourceProtocol(store),
     counting: {
       async toWire(request, models) {
         const { body, warnings } = await translate(request, false, models);
         return {
-          path: "/responses/input_tokens",
+          path: `${RESPONSES_PATH}/input_tokens`,
           headers: {},
           body: stringifyJson(toCountBody(body)),
           warnings,

@@ -48,6 +48,11 @@ export interface ProviderOptions {
 /** Longer ids are refused, including ids from other providers and from some servers of this API. */
 const CALL_IDS: ToolCallIdRule = { pattern: /^.{1,64}$/s, prefix: "call_", length: 32 };
 
+/** Whether the API takes the id of a call. */
+export function takesCallId(id: string): boolean {
+  return CALL_IDS.pattern.test(id);
+}
+
 /** Type and call id of the item that holds the result of a call. */
 export interface ResultHead {
   readonly type: (FunctionCallOutput | CustomToolCallOutput)["type"];

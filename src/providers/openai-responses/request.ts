@@ -21,6 +21,14 @@ import { type ResponseFormatSettings, responseFormatSettings } from "./response-
 import { toolSettings } from "./tools.ts";
 import { inputMessage, inputText } from "./user-content.ts";
 
+/** Path of every request. */
+export const RESPONSES_PATH = "/responses";
+
+/** Entry of `include` that asks for reasoning in a form that can be sent back. */
+export const ENCRYPTED_REASONING = "reasoning.encrypted_content" satisfies NonNullable<
+  CreateRequest["include"]
+>[number];
+
 /**
  * Translates a request.
  * @throws InvalidRequestError naming the part that the API has no form for; under LOSS_POLICY_REFUSE also parts that
@@ -124,7 +132,7 @@ function metadataSettings({ request, loss }: RequestContext): JsonObject {
  */
 function storageSettings(store: boolean, { reasoningControl }: ModelTraits): JsonObject {
   if (store || reasoningControl === "none") return { store } satisfies CreateRequest;
-  return { store, include: ["reasoning.encrypted_content"] } satisfies CreateRequest;
+  return { store, include: [ENCRYPTED_REASONING] } satisfies CreateRequest;
 }
 
 function reportStopSequences({ request, loss }: RequestContext): void {

@@ -251,9 +251,12 @@ export const FEATURES: readonly Feature[] = [
   {
     name: "temperature",
     fields: {
-      ...setting("temperature", 0.5, "responses", "chat", "messages"),
+      ...setting("temperature", 0.5, "chat", "messages"),
+      responses: { temperature: 0.5, store: true },
       gemini: config({ temperature: 0.5 }),
     },
+    // A request without it would be relayed to OpenAI, in another form.
+    needs: { responses: { store: true } },
   },
   { name: "`top_k`", fields: { ...setting("top_k", 5, "messages"), gemini: config({ topK: 5 }) } },
   { name: "`seed`", fields: { ...setting("seed", 7, "chat"), gemini: config({ seed: 7 }) } },

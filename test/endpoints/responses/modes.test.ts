@@ -23,31 +23,27 @@ async function getEvents({ fetch }: ApiServer, body: object): Promise<string[]> 
 }
 
 describe("a response that is kept, and one that is not", () => {
-  it.each(["openai", "compatible", "anthropic", "gemini"])(
-    "have the same events from %s",
-    async (provider) => {
-      // Each has a separate simulator: the ids that it gives count up.
-      const [keeping, forgetting] = [await startApi(servers), await startApi(servers)];
-      const tools = [
-        { type: "function", name: "get_weather", parameters: { type: "object", properties: {} } },
-      ];
-      for (const model of ["sim-text", "sim-tools"]) {
-        const body = { model: `${provider}/${model}`, input: "Weather in Oslo?", tools, stream: true };
-        const kept = await getEvents(keeping, {
-          ...body,
-          store: true,
-          include: ["reasoning.encrypted_content"],
-        });
-        const unkept = await getEvents(forgetting, {
-          ...body,
-          store: false,
-          include: ["reasoning.encrypted_content"],
-        });
-        expect(kept.length).toBeGreaterThan(5);
-        expect(unkept).toEqual(kept);
-      }
-    },
-  );
+  // A response of OpenAI that is not kept is relayed as it is.
+  it.each(["compatible", "anthropic", "gemini"])("have the same events from %s", async (provider) => {
+    // Each has a separate simulator: the ids that it gives count up.
+    const [keeping, forgetting] = [await startApi(servers), await startApi(servers)];
+    const tools = [{ type: "function", name: "get_weather", parameters: { type: "object", properties: {} } }];
+    for (const model of ["sim-text", "sim-tools"]) {
+      const body = { model: `${provider}/${model}`, input: "Weather in Oslo?", tools, stream: true };
+      const kept = await getEvents(keeping, {
+        ...body,
+        store: true,
+        include: ["reasoning.encrypted_content"],
+      });
+      const unkept = await getEvents(forgetting, {
+        ...body,
+        store: false,
+        include: ["reasoning.encrypted_content"],
+      });
+      expect(kept.length).toBeGreaterThan(5);
+      expect(unkept).toEqual(kept);
+    }
+  });
 });
 
 /** A response without the parts that differ between responses. */
@@ -61,9 +57,9 @@ function withoutIds(response: unknown): unknown {
 
 describe("a response that is not streamed", () => {
   it.each(
-    ["openai", "compatible", "anthropic", "gemini"].flatMap((provider) =>
-      [true, false].map((store) => ({ provider, store })),
-    ),
+    ["openai", "compatible", "anthropic", "gemini"]
+      .flatMap((provider) => [true, false].map((store) => ({ provider, store })))
+      .filter(({ provider, store }) => store || provider !== "openai"),
   )(
     "is the one that a stream ends with, and that a reader finds ($provider, store: $store)",
     async (wanted) => {

@@ -115,7 +115,6 @@ describe("POST /v1/responses", () => {
     const answer = await post(api, {
       model: `openai/sim-text:${fault},retry_after_ms=5`,
       input: "a",
-      store: false,
     });
     expect([answer.status, (answer.body.error as { code: string }).code]).toEqual([status, code]);
     expect(answer.headers.get("x-should-retry")).toBe(retry);

@@ -34,6 +34,10 @@ interface RelayedApi {
   /** Folder of its recordings. */
   readonly folder: string;
   readonly body: Body & { readonly model: string };
+  /** The field with the conversation. */
+  readonly input: "messages" | "input";
+  /** The failure of its first message, if its role is unknown. */
+  readonly wrongRole: string;
   /** Settings with which a stream has all events. */
   readonly streamed: Body;
   /** The same model of another account. */
@@ -46,14 +50,30 @@ interface RelayedApi {
   readonly failure: string;
   /** A text that every error event has. */
   readonly errorEvent: string;
+  /** A model of a provider with another API, and its answer. */
+  readonly foreign: { readonly provider: string; readonly answer: object; readonly input: string };
 }
 
 const messages = [{ role: "user", content: "Hi" }];
+
+const OPENAI = {
+  provider: "openai",
+  answer: {
+    id: "r",
+    object: "response",
+    status: "completed",
+    model: "gpt-x",
+    output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "Hello" }] }],
+  },
+  input: "input",
+};
 
 const MESSAGES: RelayedApi = {
   path: "/v1/messages",
   folder: "anthropic-messages",
   body: { model: "anthropic/claude-x", max_tokens: 100, messages },
+  input: "messages",
+  wrongRole: "messages[0].role",
   streamed: {},
   other: "second/claude-x",
   whole:
@@ -71,6 +91,7 @@ const MESSAGES: RelayedApi = {
   failure:
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"mood":1}\n\n',
   errorEvent: '"type":"api_error"',
+  foreign: OPENAI,
 };
 
 const CHUNK = '"id":"c1","object":"chat.completion.chunk","model":"m"';
@@ -79,6 +100,8 @@ const CHAT: RelayedApi = {
   path: "/v1/chat/completions",
   folder: "openai-chat",
   body: { model: "compatible/m", max_tokens: 100, messages },
+  input: "messages",
+  wrongRole: "messages[0].role",
   streamed: { stream_options: { include_usage: true } },
   other: "other/m",
   whole:
@@ -94,9 +117,46 @@ const CHAT: RelayedApi = {
   ],
   failure: 'data: {"error":{"message":"Overloaded","type":"server_error","code":503,"mood":1}}\n\n',
   errorEvent: 'data: {"error":',
+  foreign: OPENAI,
 };
 
-const APIS = [MESSAGES, CHAT];
+const ITEM = '"id":"msg_1","type":"message","role":"assistant"';
+const RESPONSE = '"id":"resp_1","object":"response","model":"m","mood":[1.0]';
+
+const RESPONSES: RelayedApi = {
+  path: "/v1/responses",
+  folder: "openai-responses",
+  body: { model: "openai/gpt-4.1", max_output_tokens: 100, store: false, input: messages },
+  input: "input",
+  wrongRole: "input[0].role",
+  streamed: {},
+  other: "azure/gpt-4.1",
+  whole: `{ ${RESPONSE},"status":"completed","output":[{${ITEM},"status":"completed","content":[{"type":"output_text","text":"Gr\\u00fc\\u00dfe","tint":1.0}]}],"usage":{"input_tokens":3,"output_tokens":7,"total_tokens":10}}\n`,
+  stream: [
+    `event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{${RESPONSE},"status":"in_progress","output":[]}}\n\n`,
+    `event: response.in_progress\ndata: {"type":"response.in_progress","sequence_number":1}\n\n`,
+    `event: response.output_item.added\ndata: {"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{${ITEM},"status":"in_progress","content":[]}}\n\n`,
+    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":3,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"Grüße 👋"}\n\n',
+    'event: hologram\ndata: {"type":"hologram","shape":{"edges":12}}\n\n',
+    `event: response.output_item.done\ndata: {"type":"response.output_item.done","sequence_number":5,"output_index":0,"item":{${ITEM},"status":"completed","content":[{"type":"output_text","text":"Grüße 👋"}]}}\n\n`,
+    `event: response.completed\ndata: {"type":"response.completed","sequence_number":6,"response":{${RESPONSE},"status":"completed","output":[{${ITEM},"status":"completed","content":[{"type":"output_text","text":"Grüße 👋"}]}],"usage":{"input_tokens":3,"output_tokens":7,"total_tokens":10}}}\n\n`,
+  ],
+  failure:
+    'event: error\ndata: {"type":"error","sequence_number":4,"code":"server_error","message":"Overloaded","param":null,"mood":1}\n\n',
+  errorEvent: 'event: error\ndata: {"type":"error",',
+  foreign: {
+    provider: "compatible",
+    answer: {
+      id: "c",
+      object: "chat.completion",
+      model: "m",
+      choices: [{ index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" }],
+    },
+    input: "messages",
+  },
+};
+
+const APIS = [MESSAGES, CHAT, RESPONSES];
 
 /** The sidecar, with several accounts at one server. */
 async function start({ url }: WireServer, options: ApiServerOptions = {}): Promise<ApiServer> {
@@ -106,6 +166,8 @@ async function start({ url }: WireServer, options: ApiServerOptions = {}): Promi
     new AnthropicAdapter(account),
     new AnthropicAdapter({ ...account, name: "second", defaultHeaders: { "anthropic-beta": "ours-1" } }),
     new OpenAIAdapter(compatible),
+    new OpenAIAdapter({ ...compatible, name: "azure" }),
+    new OpenAIAdapter({ ...compatible, name: "keeping", store: true }),
     new OpenAIChatAdapter(compatible),
     new OpenAIChatAdapter({ ...compatible, name: "other" }),
     new OpenAIChatAdapter({
@@ -128,15 +190,21 @@ async function post({ fetch }: ApiServer, path: string, body: Body | string, hea
 function getRequest({ file }: Recording): Body | undefined {
   const name = file.replace(/\.(sse|json)$/, ".request.json");
   try {
-    return JSON.parse(readFileSync(new URL(`../../recordings/${name}`, import.meta.url), "utf8"));
+    const text = readFileSync(new URL(`../../recordings/${name}`, import.meta.url), "utf8");
+    // Nobody could find reasoning without its content.
+    return /"type": "reasoning"/.test(text) && !text.includes("encrypted_content")
+      ? undefined
+      : JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
-/** The model that takes a recorded request: the limit has two names. */
-function getModel({ body }: RelayedApi, request: Body | undefined): string {
-  return request?.max_completion_tokens === undefined ? body.model : "wide/m";
+/** The members of a recorded request that the sidecar must know: the limit of Chat Completions has two names. */
+function getFixed({ body, path }: RelayedApi, request: Body | undefined) {
+  const model = request?.max_completion_tokens === undefined ? body.model : "wide/m";
+  // A response that is stored, or continues a stored one, is made by the sidecar.
+  return path === RESPONSES.path ? { model, store: false, previous_response_id: undefined } : { model };
 }
 
 function getBody(provider: WireServer, index = -1): Body {
@@ -152,28 +220,47 @@ const NOT_RELAYED: readonly string[] = [
   // The provider refuses the key of the sidecar.
   "anthropic-messages/error-identity-auth-rejection-carries-identity.json",
   "openai-chat/llamacpp-error-missing-api-key-is-401.json",
+  "openai-responses/chatgpt-http-errors-nonstreaming-unauthorized-preserves-status-and-body.json",
+  "openai-responses/error-identity-auth-rejection-carries-identity.json",
   // The stream fails before it begins, so that the caller gets a status.
   "anthropic-messages/overloaded-error-first-event.sse",
   "openai-chat/groq-error-mid-stream.sse",
+  "openai-responses/error.1.sse",
+  "openai-responses/stream-rate-limited-1.sse",
+  "openai-responses/stream-unknown-error-responses-1.sse",
   // The stream breaks the protocol.
   "anthropic-messages/spliced-message-start.sse",
   "openai-chat/unparsable-chunk.sse",
 ];
 
 describe.each(APIS)("A call of $path to a provider with that API", (api) => {
-  const { path, folder, body, streamed, other, whole, stream, failure, errorEvent } = api;
+  const {
+    path,
+    folder,
+    body,
+    input,
+    wrongRole,
+    streamed,
+    other,
+    whole,
+    stream,
+    failure,
+    errorEvent,
+    foreign,
+  } = api;
 
   it.each([".json", ".sse"] as const)(
     "goes through unchanged, for every recording: %s",
     async (ending) => {
       const provider = await startWireServer(servers);
       const sidecar = await start(provider);
+      const odd: string[] = [];
       for (const recording of getRecordings(folder, ending)) {
         const { file, status } = recording;
         const bytes = toBytes(recording);
         const settings = ending === ".sse" ? { stream: true, ...streamed } : { stream: false };
         const request = getRequest(recording);
-        const sent = { ...(request ?? body), ...settings, model: getModel(api, request) };
+        const sent = { ...(request ?? body), ...settings, ...getFixed(api, request) };
         provider.answers = [
           ending === ".sse" ? toStream([bytes]) : { status, body: [bytes], headers: JSON_TYPE },
         ];
@@ -181,9 +268,12 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
         const [, model] = sent.model.split("/");
         expect(getBody(provider), file).toEqual({ ...sent, model });
         const isSame = answer.status === status && answer.bytes.equals(bytes);
-        expect(isSame ? "relayed" : file).toBe(NOT_RELAYED.includes(file) ? file : "relayed");
-        if (!isSame) expect(answer.text).toContain('"error":{');
+        if (isSame) continue;
+        odd.push(file);
+        expect(answer.text).toContain('"error":{');
       }
+      const expected = NOT_RELAYED.filter((file) => file.startsWith(`${folder}/`) && file.endsWith(ending));
+      expect(odd.toSorted()).toEqual(expected.toSorted());
     },
     60_000,
   );
@@ -191,7 +281,8 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
   it("passes fields and events that nobody knows yet, as they are spelled", async () => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);
-    const odd = `{ "mood" : [1.0, 12345678901234567890], "model":${JSON.stringify(body.model)}, "max_tokens": 10, "messages":[{"role":"user","content":"Hi","tint":1E2}] }`;
+    const storage = body.store === undefined ? "" : `"store": ${body.store}, `;
+    const odd = `{ "mood" : [1.0, 12345678901234567890], "model":${JSON.stringify(body.model)}, ${storage}"max_tokens": 10, ${JSON.stringify(input)}:[{"role":"user","content":"Hi","tint":1E2}] }`;
     provider.answers = [{ body: [whole], headers: JSON_TYPE }];
     const answer = await post(sidecar, path, odd);
     expect(answer.text).toBe(whole);
@@ -210,20 +301,21 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
 
   it("lets the provider decide what it accepts, and translates nothing of that for another one", async () => {
     const provider = await startWireServer(servers);
-    const fallback = createFallback({ targets: [{ provider: "openai", model: "gpt-x" }], on: ["SERVER"] });
+    const targets = [{ provider: foreign.provider, model: "x" }];
+    const fallback = createFallback({ targets, on: ["SERVER"] });
     const sidecar = await start(provider, { middleware: [fallback] });
     const strange = {
       ...body,
       temperature: -5,
       tool_choice: { type: "perhaps" },
-      messages: [{ role: "oracle" }],
+      [input]: [{ role: "oracle" }],
     };
     provider.answers = [{ body: [whole], headers: JSON_TYPE }];
     expect((await post(sidecar, path, strange)).text).toBe(whole);
-    expect(getBody(provider)).toMatchObject({ temperature: -5, messages: [{ role: "oracle" }] });
+    expect(getBody(provider)).toMatchObject({ temperature: -5, [input]: [{ role: "oracle" }] });
     provider.answers = [{ status: 500, body: ["{}"], headers: JSON_TYPE }];
     const answer = await post(sidecar, path, strange);
-    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining("messages[0].role")]);
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(wrongRole)]);
   });
 
   it("refuses a second name of a model", async () => {
@@ -283,25 +375,18 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
 
   it("is translated if a fallback has another API", async () => {
     const provider = await startWireServer(servers);
-    const fallback = createFallback({ targets: [{ provider: "openai", model: "gpt-x" }] });
+    const fallback = createFallback({ targets: [{ provider: foreign.provider, model: "x" }] });
     const sidecar = await start(provider, { middleware: [fallback] });
-    const response = {
-      id: "r",
-      object: "response",
-      status: "completed",
-      model: "gpt-x",
-      output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "Hello" }] }],
-    };
     provider.answers = [
       { status: 503, body: ['{"error":{"message":"no"}}'], headers: JSON_TYPE },
-      { body: [JSON.stringify(response)], headers: JSON_TYPE },
+      { body: [JSON.stringify(foreign.answer)], headers: JSON_TYPE },
     ];
     const answer = await post(sidecar, path, { ...body, mood: 1 });
     expect(answer.status).toBe(200);
     expect(answer.text).toContain("Hello");
-    expect(answer.text).not.toContain("output_text");
+    expect(answer.text.includes("output_text")).toBe(path === RESPONSES.path);
     expect(getBody(provider)).not.toHaveProperty("mood");
-    expect(getBody(provider)).toHaveProperty("input");
+    expect(getBody(provider)).toHaveProperty(foreign.input);
   });
 
   it("is translated if middleware changes more than the model", async () => {
@@ -339,11 +424,18 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
       { type: "thinking", thinking: "Hm", signature: data },
       { type: "text", text: "Ho" },
     ];
-    const answer =
-      path === MESSAGES.path
-        ? { role: "assistant", content }
-        : { role: "assistant", content: "Ho", reasoning_details: [{ type: "reasoning.encrypted", data }] };
-    const { status } = await post(sidecar, path, { ...body, messages: [...messages, answer, ...messages] });
+    const answers: Readonly<Record<string, readonly object[]>> = {
+      [MESSAGES.path]: [{ role: "assistant", content }],
+      [CHAT.path]: [
+        { role: "assistant", content: "Ho", reasoning_details: [{ type: "reasoning.encrypted", data }] },
+      ],
+      [RESPONSES.path]: [
+        { type: "reasoning", summary: [], encrypted_content: data },
+        { role: "assistant", content: "Ho" },
+      ],
+    };
+    const items = [...messages, ...(answers[path] ?? []), ...messages];
+    const { status } = await post(sidecar, path, { ...body, [input]: items });
     expect(status).toBe(200);
     expect(provider.requests[0]?.text).toContain("Ho");
     expect(provider.requests[0]?.text).not.toContain(data);
@@ -388,8 +480,7 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider, { middleware: [createCache()] });
     provider.answers = [{ body: [whole], headers: JSON_TYPE }];
-    for (const mood of [1, 2, 2])
-      await post(sidecar, path, { ...body, messages: [{ ...messages[0], mood }] });
+    for (const mood of [1, 2, 2]) await post(sidecar, path, { ...body, [input]: [{ ...messages[0], mood }] });
     expect(provider.requests).toHaveLength(2);
   });
 });
@@ -423,19 +514,19 @@ describe("Headers", () => {
     expect(got).not.toHaveProperty("x-other");
   });
 
-  it("of OpenAI's API pass by a list", async () => {
+  it.each([CHAT, RESPONSES])("of OpenAI's API pass by a list: $path", async ({ path, body, stream }) => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);
     const facts = { "x-ratelimit-remaining-requests": "7", "openai-processing-ms": "12" };
     const others = { "openai-organization": "org" };
-    provider.answers = [toStream(CHAT.stream)].map((answer) => ({
+    provider.answers = [toStream(stream)].map((answer) => ({
       ...answer,
       headers: { ...EVENT_TYPE, ...facts, ...others },
     }));
     const { headers } = await post(
       sidecar,
-      CHAT.path,
-      { ...CHAT.body, stream: true },
+      path,
+      { ...body, stream: true },
       {
         "idempotency-key": "i-1",
         "openai-organization": "of the caller",
@@ -500,5 +591,112 @@ describe("A chat completion", () => {
     const { status, text } = await post(sidecar, CHAT.path, { ...CHAT.body, ...change });
     expect([status, text === CHAT.whole]).toEqual([200, false]);
     expect(getBody(provider)).toMatchObject(expected);
+  });
+});
+
+describe("A response", () => {
+  const { path, body, whole, stream } = RESPONSES;
+  const call = { type: "function_call", call_id: "call_1", name: "look", arguments: "{}" };
+  const result = { type: "function_call_output", call_id: "call_1", output: "done" };
+  const reasoning = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "gAAAA=" };
+
+  async function send(more: Body, answer = whole) {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider);
+    provider.answers = [{ body: [answer], headers: JSON_TYPE }];
+    const { status, text } = await post(sidecar, path, { ...body, ...more });
+    expect(status).toBe(200);
+    return { provider, sidecar, text, isRelayed: text === answer, sent: getBody(provider) };
+  }
+
+  it("asks models that reason for their encrypted reasoning, which nobody stores", async () => {
+    const model = "openai/gpt-5";
+    const include = ["message.output_text.logprobs"];
+    expect((await send({ model, include })).sent.include).toEqual([
+      ...include,
+      "reasoning.encrypted_content",
+    ]);
+    expect((await send({ include })).sent.include).toEqual(include);
+  });
+
+  it.each([
+    ["is stored", { store: undefined }],
+    ["is kept by the provider", { model: "keeping/gpt-4.1" }],
+    [
+      "returns items of an earlier response",
+      {
+        input: [
+          { type: "message", id: `msg_${"a".repeat(39)}`, role: "assistant", content: "Ho" },
+          ...messages,
+        ],
+      },
+    ],
+    [
+      "returns reasoning that cannot be found",
+      { input: [...messages, { ...reasoning, encrypted_content: undefined }, call, result] },
+    ],
+    [
+      "returns a call with an id that the API does not take",
+      { input: [...messages, { ...call, call_id: "c".repeat(65) }, { ...result, call_id: "c".repeat(65) }] },
+    ],
+  ])("is translated if it %s", async (_, change) => {
+    expect((await send(change)).isRelayed).toBe(false);
+  });
+
+  it("goes on with its items, unchanged, and with another model in a form that it reads", async () => {
+    const output = [
+      { ...reasoning, status: null },
+      { ...call, id: "fc_1", status: "completed" },
+    ];
+    const input = [...messages, ...output, result];
+    const { isRelayed, sent, sidecar, provider } = await send({ input });
+    expect([isRelayed, sent.input]).toEqual([true, input]);
+    provider.answers = [{ body: [JSON.stringify(RESPONSES.foreign.answer)], headers: JSON_TYPE }];
+    const answer = await post(sidecar, path, { ...body, model: "compatible/m", input });
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining("Hello")]);
+    expect(getBody(provider)).toMatchObject({
+      messages: [{}, { tool_calls: [{ id: "call_1" }] }, { content: "done" }],
+    });
+  });
+
+  it("loses only those ids of its items that the API refuses", async () => {
+    const message = {
+      type: "message",
+      id: "5b0c",
+      role: "user",
+      content: [{ type: "input_text", text: "Hi" }],
+    };
+    const { isRelayed, sent } = await send({
+      input: [message, { ...call, id: "x" }, { ...result, id: "y" }],
+    });
+    expect([isRelayed, sent.input]).toEqual([
+      true,
+      [{ ...message, id: undefined }, call, { ...result, id: "y" }],
+    ]);
+  });
+
+  it("gets reasoning back that its client left out, by a translation", async () => {
+    const item = { ...call, id: "fc_1", status: "completed" };
+    const answer = `{${RESPONSE},"status":"completed","output":${JSON.stringify([reasoning, item])}}`;
+    const { isRelayed, sidecar, provider } = await send({}, answer);
+    expect(isRelayed).toBe(true);
+    await post(sidecar, path, { ...body, input: [...messages, call, result] });
+    expect(JSON.stringify(getBody(provider).input)).toContain("gAAAA=");
+  });
+
+  it("passes events at once of which the sidecar knows nothing", async () => {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider);
+    const silence = Array.from({ length: 40 }, () => ": wait\n\n");
+    provider.answers = [toStream([...stream.slice(0, 2), ...silence, ...stream.slice(2)])];
+    const response = await sidecar.fetch(path, {
+      method: "POST",
+      headers: JSON_TYPE,
+      body: JSON.stringify({ ...body, stream: true }),
+    });
+    const chunks: string[] = [];
+    for await (const chunk of response.body ?? []) chunks.push(Buffer.from(chunk).toString());
+    expect(chunks.join("")).toBe([...stream.slice(0, 2), ...silence, ...stream.slice(2)].join(""));
+    expect(chunks.length).toBeGreaterThan(8);
   });
 });

@@ -1,0 +1,46 @@
+/** The form in which a caller wrote a request, for a provider that speaks the API of the caller. */
+import { create } from "@bufbuild/protobuf";
+import type { ProviderApi } from "../../client/providers.ts";
+import type { SDKError } from "../../core/errors.ts";
+import { userMessage } from "../../core/message.ts";
+import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
+import { asInt32 } from "../../kit/json/json.ts";
+import type { ModelTarget } from "../models/model-directory.ts";
+import { type Fields, mistake } from "../openai/fields.ts";
+import type { CallerForm, RelayedHeaders } from "./relayed-call.ts";
+
+/** A body that may be relayed. */
+export interface FormSource {
+  /** The API of the caller, by the name that it has as the API of a provider. */
+  readonly api: ProviderApi;
+  /** The headers of the API that go through unchanged. */
+  readonly headers: RelayedHeaders;
+  readonly fields: Fields;
+}
+
+/**
+ * Creates the form of a body.
+ * @param untranslatable Why the request cannot be translated. Undefined: it can.
+ * @throws InvalidRequestError for a second model: limits, budgets and access keys go by the model of the request.
+ */
+export function createForm(
+  { api, headers, fields }: FormSource,
+  untranslatable: SDKError | undefined,
+): CallerForm {
+  const { getMembers } = fields;
+  // Servers that are written in Go read any case.
+  const model = Object.keys(fields.value).find((name) => name !== "model" && name.toLowerCase() === "model");
+  if (model !== undefined) throw mistake(model, "unsupported_parameter", "expected no model besides `model`");
+  return { api, headers, getMembers, untranslatable };
+}
+
+/** Fields that limit the output, by their names in the APIs of OpenAI and Anthropic. */
+const LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+
+/** Stands in for a request that could not be read: middleware sees its size, and its limit. */
+export function createStandIn(fields: Fields, { provider, model }: ModelTarget): Request {
+  const request = create(RequestSchema, { provider, model, messages: [userMessage(fields.text())] });
+  const limit = LIMITS.map((name) => asInt32(fields.get(name))).find((value) => value !== undefined);
+  if (limit !== undefined && limit > 0) request.maxTokens = limit;
+  return request;
+}

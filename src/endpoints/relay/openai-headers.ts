@@ -1,0 +1,17 @@
+import type { RelayedHeaders } from "./relayed-call.ts";
+
+/** Headers of OpenAI's APIs, of Codex, and of OpenRouter, by which it knows applications. */
+export const OPENAI_HEADERS: RelayedHeaders = {
+  request: [
+    "http-referer",
+    "idempotency-key",
+    "openai-beta",
+    "originator",
+    "session-id",
+    "thread-id",
+    "x-client-request-id",
+    "x-codex-*",
+    "x-title",
+  ],
+  answer: ["openai-model", "openai-processing-ms", "openai-version", "x-codex-*", "x-ratelimit-*"],
+};
