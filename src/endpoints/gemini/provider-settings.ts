@@ -57,6 +57,7 @@ export function readProviderSettings(
   if (isGemini(context))
     return { optionsJson: createOptions(served, toGeminiOptions(body, config)), reasoningEffort: "" };
   checkModalities(config);
+  checkCache(body);
   const { options, read } = getCounterparts(config, served);
   warnOfOthers(body, config, [...read, "thinkingConfig"], context);
   return { optionsJson: createOptions(served, options), reasoningEffort: readEffort(config) };
@@ -81,6 +82,14 @@ function checkModalities(config: ProtoFields): void {
   if (other === undefined) return;
   const found = `expected "TEXT", found ${quote(other)}; the provider of the model writes text in this API`;
   throw mistake(config.at("responseModalities"), "unsupported_value", found);
+}
+
+/** The beginning of the prompt is in it. */
+function checkCache(body: ProtoFields): void {
+  if (!body.has("cachedContent")) return;
+  const problem =
+    "the provider of the model cannot read it, and it is a part of the prompt; send that in contents";
+  throw mistake(body.at("cachedContent"), "unsupported_value", problem);
 }
 
 const TEXT_MODALITIES = ["TEXT", "MODALITY_UNSPECIFIED"];

@@ -63,6 +63,11 @@ export interface WireRequest {
   readonly body: string;
   /** Notes about parts of the request that were changed or left out. */
   readonly warnings: Warning[];
+  /**
+   * The fields of the contract that the elements of the conversation were written from, for failures that name one:
+   * `messages[2].content[1]`. Undefined for an element that cannot be named alone. Absent: none can.
+   */
+  readonly elementFields?: readonly (string | undefined)[] | undefined;
   /** How the answer is relayed. Set if the request has its source form. */
   readonly relay?: RelayRules | undefined;
 }
@@ -93,6 +98,8 @@ export interface WireFailure {
   readonly body: string;
   /** The request that failed. */
   readonly request: Request;
+  /** As in `WireRequest`. */
+  readonly elementFields?: readonly (string | undefined)[] | undefined;
 }
 
 /** A wire API. Pure functions, except that `toWire` may read files that the caller names. */
@@ -425,21 +432,25 @@ export class HttpAdapter implements ProviderAdapter {
       timeouts: toTimeouts(request.timeouts),
     });
     if (answer.status >= 200 && answer.status < 300) return answer;
-    throw await this.#readError(request, answer, options, getRelay(wire, options));
+    throw await this.#readError(request, wire, answer, options);
   }
 
   async #readError(
     request: Request,
+    wire: WireRequest,
     answer: HttpAnswer,
-    { signal, adviseOnModel }: AdapterCallOptions,
-    relay: AnswerRelay | undefined,
+    options: AdapterCallOptions,
   ): Promise<SDKError> {
+    const { signal, adviseOnModel } = options;
+    const { elementFields } = wire;
     const { status, headers } = answer;
+    const relay = getRelay(wire, options);
     // Before anything else is masked in it, which could leave a part of a key.
     const body = this.#mask.apply(await readFailure(answer, signal));
     const redirect = redirectError(this.name, status, headers, this.#protocol.getRequestId(headers));
     if (redirect !== undefined) return redirect;
-    const error = this.#protocol.toError({ provider: this.name, status, headers, body, request });
+    const failure = { provider: this.name, status, headers, body, request, elementFields };
+    const error = this.#protocol.toError(failure);
     // A caller would take the refusal of the provider's key for the refusal of an access key.
     if (relay !== undefined && body !== "" && !(error instanceof AuthenticationError)) {
       this.#relayBody(body, answer, relay);

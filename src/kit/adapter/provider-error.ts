@@ -31,6 +31,8 @@ export interface ReportedFailure {
 export interface FailureSource {
   readonly provider: string;
   readonly request: Request;
+  /** The fields that the elements of the conversation were written from, see `WireRequest`. */
+  readonly elementFields?: readonly (string | undefined)[] | undefined;
   /** The body as text, or the object that reports the failure inside a stream or a body. */
   readonly body: string | object;
   /** Undefined if there is no status, as inside a stream. */
@@ -69,9 +71,9 @@ function violationsIn(
   { field = "", fieldNames = [] }: ReportedFailure,
   kind: ErrorKind,
   message: string,
-  { provider, request }: FailureSource,
+  { provider, request, elementFields }: FailureSource,
 ): readonly FieldViolation[] {
-  const path = toContractField(field, fieldNames, { kind, options: provider, request });
+  const path = toContractField(field, fieldNames, { kind, options: provider, request, elementFields });
   return path === undefined ? [] : [{ field: path, description: message || "the provider refused it" }];
 }
 

@@ -23,7 +23,7 @@ const PATH = /^[A-Za-z_]\w*(?:\.\w+|\[\d+\])*$/;
 
 /**
  * The path in the contract. Undefined if the provider names no field, or the failure is not about the request. Of
- * messages only the list is named, since adapters join and split them.
+ * messages only the list is named unless it is known what its elements were written from: adapters join and split them.
  * @param path As the provider wrote it: `messages.1.content`, `tools[0].parameters`, `generationConfig.topP`.
  * @param options Name under which options of the provider are in the request.
  */
@@ -34,13 +34,21 @@ export function toContractField(
     kind,
     options,
     request,
-  }: { readonly kind: ErrorKind; readonly options: string; readonly request: Request },
+    elementFields = [],
+  }: {
+    readonly kind: ErrorKind;
+    readonly options: string;
+    readonly request: Request;
+    /** See `WireRequest`. */
+    readonly elementFields?: readonly (string | undefined)[] | undefined;
+  },
 ): string | undefined {
   const wire = path.replace(/\.(?:(\d+)(?=\.|$)|\[(\d+)\])/g, "[$1$2]").slice(0, MAX_PATH_CHARS);
   if (!REQUEST_KINDS.has(kind) || !PATH.test(wire)) return undefined;
   const [, contract] = names.find(([name]) => beginsWith(wire, name)) ?? [];
   if (contract === undefined) return `provider_options_json["${options}"].${wire}`;
   const [, index] = /^\w+\[(\d+)\]/.exec(wire) ?? [];
+  if (contract === "messages" && index !== undefined) return elementFields[Number(index)] ?? contract;
   const isElement = contract === "tools" && index !== undefined && sendsToolsInOrder(request, Number(index));
   return isElement ? `tools[${index}]` : contract;
 }

@@ -29,6 +29,8 @@ export interface RequestBody {
   readonly body: JsonObject;
   /** Notes about parts of the request that were changed or left out. */
   readonly warnings: Warning[];
+  /** As in `WireRequest`. */
+  readonly elementFields?: readonly (string | undefined)[] | undefined;
 }
 
 /** The options in the provider's form that a request has for a provider. */

@@ -78,8 +78,8 @@ function createProtocol(
   };
   return {
     async toWire(request, streaming, models) {
-      const { body, warnings } = await translate(request, streaming, models);
-      return { path: RESPONSES_PATH, headers: {}, body: stringifyJson(body), warnings };
+      const { body, ...notes } = await translate(request, streaming, models);
+      return { path: RESPONSES_PATH, headers: {}, body: stringifyJson(body), ...notes };
     },
     source: createSourceProtocol(store),
     counting: {

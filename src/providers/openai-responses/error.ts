@@ -25,11 +25,12 @@ interface ErrorDetails {
 }
 
 /** Converts a failed HTTP answer to an SDKError. */
-export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
+export function toError({ provider, status, headers, body, request, elementFields }: WireFailure): SDKError {
   const { object = {}, text } = readFailureBody<ErrorBody>(body);
   return createProviderError(toFailure(detailsIn(object, text), status), {
     provider,
     request,
+    elementFields,
     body,
     httpStatusCode: status,
     requestId: headers.get("x-request-id"),

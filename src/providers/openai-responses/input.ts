@@ -20,6 +20,8 @@ export interface Conversation {
   readonly instructions: string | undefined;
   /** The items of `input`. */
   readonly input: readonly JsonObject[];
+  /** The fields that the items were written from: `messages[2].content[1]`. Undefined for several parts of one message. */
+  readonly fields: readonly (string | undefined)[];
 }
 
 /** Translates the conversation. Throws InvalidRequestError naming the part that the API has no form for. */
@@ -27,18 +29,26 @@ export async function toConversation(context: RequestContext): Promise<Conversat
   const { messages } = context.request;
   const instructing = countInstructions(messages);
   const input: JsonObject[] = [];
+  const fields: (string | undefined)[] = [];
   for (const [index, message] of messages.entries()) {
     const field = `messages[${index}]`;
     reportName(message, field, context);
     if (index < instructing) continue;
     const isLast = messages[index + 1]?.role !== Role.ASSISTANT;
-    input.push(...(await getItems(message, field, isLast, context)));
+    const items = await getItems(message, field, isLast, context);
+    input.push(...items);
+    fields.push(...items.map((_, item) => getItemField(message, field, items.length, item)));
   }
   const texts = messages
     .slice(0, instructing)
     .map(textOf)
     .filter((text) => text !== "");
-  return { instructions: texts.length === 0 ? undefined : texts.join("\n\n"), input };
+  return { instructions: texts.length === 0 ? undefined : texts.join("\n\n"), input, fields };
+}
+
+function getItemField({ content }: Message, field: string, items: number, item: number): string | undefined {
+  if (items === 1) return field;
+  return items === content.length ? `${field}.content[${item}]` : undefined;
 }
 
 /**

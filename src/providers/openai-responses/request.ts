@@ -45,11 +45,12 @@ export async function toRequestBody(
   const store = options.store ?? settings.store;
   const context = { ...settings, request, traits, loss, store, toolCallIds: new ToolCallIds(loss) };
   const format = responseFormatSettings(context);
-  const { instructions, input } = await toConversation(context);
+  const { instructions, input, fields } = await toConversation(context);
+  const opening = toOpening(format);
   const body: JsonObject = {
     model: request.model,
     instructions,
-    input: [...toOpening(format), ...input],
+    input: [...opening, ...input],
     ...toolSettings(context, options),
     ...format.settings,
     ...samplingSettings(context),
@@ -60,7 +61,8 @@ export async function toRequestBody(
   };
   reportStopSequences(context);
   loss.enforce(request.lossPolicy);
-  return { body: withOptions(body, options), warnings: loss.warnings };
+  const elementFields = [...opening.map(() => undefined), ...fields];
+  return { body: withOptions(body, options), warnings: loss.warnings, elementFields };
 }
 
 /** @throws InvalidRequestError naming the option that is wrong. */

@@ -4,11 +4,7 @@
  * name none.
  */
 import { cors } from "@connectrpc/connect";
-import { SDK_HEADERS } from "../../endpoints/sdk-headers.ts";
-import { WARNINGS_HEADER } from "../../http/warnings-header.ts";
 import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
-import { RETRY_AFTER_HEADER, RETRY_PUSHBACK_TRAILER } from "../status/status.ts";
-import { INFERENCE_ID_HEADER, REQUEST_ID_HEADER } from "../telemetry/call-ids.ts";
 
 /** Which browsers may call. */
 export interface CorsOptions {
@@ -41,22 +37,18 @@ export function createOriginCheck(options: CorsOptions | undefined): OriginCheck
   };
 }
 
-const EXPOSED_HEADERS = [
-  ...cors.exposedHeaders,
-  REQUEST_ID_HEADER,
-  INFERENCE_ID_HEADER,
-  RETRY_AFTER_HEADER,
-  RETRY_PUSHBACK_TRAILER,
-  WARNINGS_HEADER,
-].join(", ");
+/** All headers of requests without cookies. SDKs send and read many, and relayed answers have the provider's headers. */
+const ALL_HEADERS = "*";
 
-const ALLOWED_HEADERS = [
-  ...cors.allowedHeaders,
-  "authorization",
-  "accept",
-  REQUEST_ID_HEADER,
-  ...SDK_HEADERS,
-].join(", ");
+/** gRPC-Web has its status in headers. The names are for browsers that do not know the asterisk. */
+const EXPOSED_HEADERS = [...cors.exposedHeaders, ALL_HEADERS].join(", ");
+
+/** The asterisk does not stand for `authorization`. */
+const ALLOWED_HEADERS = [...cors.allowedHeaders, "authorization", ALL_HEADERS].join(", ");
+
+/** With DELETE for stored responses and conversations. */
+const ALLOWED_METHODS = [...cors.allowedMethods, "DELETE"].join(", ");
+
 const PREFLIGHT_MAX_AGE_SECONDS = "7200";
 
 function isPreflight({ method, headers }: HttpRequest): boolean {
@@ -64,7 +56,7 @@ function isPreflight({ method, headers }: HttpRequest): boolean {
 }
 
 function answerPreflight(response: HttpResponse): void {
-  response.setHeader("access-control-allow-methods", cors.allowedMethods.join(", "));
+  response.setHeader("access-control-allow-methods", ALLOWED_METHODS);
   response.setHeader("access-control-allow-headers", ALLOWED_HEADERS);
   response.setHeader("access-control-max-age", PREFLIGHT_MAX_AGE_SECONDS);
   response.statusCode = 204;

@@ -8,7 +8,7 @@ import { getCode } from "./status-code.ts";
 import { type ErrorFacts, getRetryDelay, publicMessage, toDetails } from "./status-details.ts";
 
 /** Trailer that controls the automatic retries of a gRPC client: milliseconds to wait, or -1 for no retry. */
-export const RETRY_PUSHBACK_TRAILER = "grpc-retry-pushback-ms";
+const RETRY_PUSHBACK_TRAILER = "grpc-retry-pushback-ms";
 
 /** Header with the same meaning for HTTP clients, in whole seconds. */
 export const RETRY_AFTER_HEADER = "retry-after";

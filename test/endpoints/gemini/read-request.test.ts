@@ -285,6 +285,8 @@ describe("readRequest", () => {
     ["generationConfig.maxOutputTokens", withConfig({ maxOutputTokens: 1.5 })],
     ["generationConfig.responseMimeType", withConfig({ responseMimeType: "text/x.enum" })],
     ["generationConfig.responseModalities", withConfig({ responseModalities: ["TEXT", "AUDIO"] })],
+    ["cachedContent", { cachedContent: "cachedContents/a" }],
+    ["cached_content", { cached_content: "cachedContents/a" }],
   ])("refuses a mistake with its path: %s", (field, change) => {
     expect(readViolations({ ...base, ...change })).toMatchObject([{ field }]);
   });

@@ -1,10 +1,12 @@
 /** Fields that a provider refuses: errors name them as the caller's request has them. */
 import { create } from "@bufbuild/protobuf";
+import { OpenAIAdapter } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { ErrorKind, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { startApi } from "../support/api-server.ts";
+import { startWireServer } from "../support/wire-server.ts";
 import { createRunEvents } from "./support/run-events.ts";
 import { runWith, written } from "./support/written.ts";
 
@@ -34,6 +36,40 @@ describe("An error of a provider that names a field", () => {
       expect(status).toBe(model.includes("no-such") ? 404 : 400);
       expect(error).toMatchObject({ param });
     }
+  });
+});
+
+describe("An error of OpenAI that names an item of its input", () => {
+  const [system, user] = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Hi" },
+  ];
+  const call = { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" };
+  const loop = [
+    system,
+    user,
+    { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA=" },
+    { ...call, id: "fc_1" },
+    { type: "function_call_output", call_id: "call_1", output: "done" },
+  ];
+
+  // The leading system message is not among the items that OpenAI gets.
+  it.each([
+    ["/v1/responses", { input: loop }, "input[0].content", "input[1]"],
+    ["/v1/responses", { input: loop }, "input[2].arguments", "input[3]"],
+    ["/v1/responses", { input: loop }, "input[3].output", "input[4]"],
+    ["/v1/responses", { input: loop }, "input[9].output", "input"],
+    ["/v1/responses", { input: loop, store: false }, "input[2].arguments", "input[2].arguments"],
+    ["/v1/chat/completions", { messages: [system, user, user] }, "input[1].content", "messages[2]"],
+  ])("names the item of %s, %j: %s is %s", async (path, body, reported, param) => {
+    const provider = await startWireServer(servers);
+    const error = { message: "no", type: "invalid_request_error", code: "invalid_value", param: reported };
+    const headers = { "content-type": "application/json" };
+    provider.answers = [{ status: 400, body: [JSON.stringify({ error })], headers }];
+    const adapters = [new OpenAIAdapter({ apiKey: "any", baseUrl: provider.url })];
+    const { fetch } = await startApi(servers, { adapters });
+    const init = { method: "POST", headers, body: JSON.stringify({ model: "openai/m", ...body }) };
+    expect(await (await fetch(path, init)).json()).toMatchObject({ error: { param } });
   });
 });
 

@@ -38,6 +38,13 @@ describe("toContractField()", () => {
     expect(convert(path)).toBe(field);
   });
 
+  it("names the message, or its part, that an element of the conversation was written from", () => {
+    const elementFields = [undefined, "messages[1]", "messages[2].content[1]"];
+    const settings = { kind: ErrorKind.INVALID_REQUEST, options: "openai", request, elementFields };
+    const found = [0, 1, 2, 3].map((index) => toContractField(`input[${index}].content`, names, settings));
+    expect(found).toEqual(["messages", "messages[1]", "messages[2].content[1]", "messages"]);
+  });
+
   it.each(["", "(none)", "what you wrote", "input[x]", "a..b"])("takes %j for no field", (path) => {
     expect(convert(path)).toBeUndefined();
   });
