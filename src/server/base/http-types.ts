@@ -41,3 +41,11 @@ export const EVENT_STREAM = "text/event-stream";
 
 /** Content type of lines of JSON. */
 export const NDJSON = "application/x-ndjson";
+
+/**
+ * Whether a client reads trailers. Over HTTP/1.1 it must say so (RFC 9110 §6.5.1): some clients, Java's among them, take
+ * trailers for a broken answer.
+ */
+export function takesTrailers({ httpVersionMajor, headers }: HttpRequest): boolean {
+  return httpVersionMajor === 2 || /\btrailers\b/i.test(String(headers.te ?? ""));
+}

@@ -1,11 +1,12 @@
 /** Serves one request of an HTTP API, from its headers to the end of its response. */
 
+import type { OutgoingHttpHeaders } from "node:http2";
 import { Code } from "@connectrpc/connect";
 import { InternalError, type SDKError } from "../../core/errors.ts";
 import { runInTurn } from "../../core/loop-turns.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { EndpointResponse, EndpointRoute } from "../../http/endpoint.ts";
-import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
+import { type HttpRequest, type HttpResponse, takesTrailers } from "../base/http-types.ts";
 import { type CallsInProgress, type CallWork, createDisconnect } from "../calls/call-context.ts";
 import { InferenceRecord } from "../calls/inference-record.ts";
 import {
@@ -20,6 +21,7 @@ import type { Intake } from "../requests/intake.ts";
 import { toRefusalError } from "../requests/refusals.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
 import { getCode } from "../status/status-code.ts";
+import { TIMING_HEADER } from "../telemetry/call-ids.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/call-observer.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { WebSockets } from "../websocket/web-sockets.ts";
@@ -64,7 +66,7 @@ class ApiExchange {
   constructor(options: ExchangeOptions) {
     const { response, unsent, client, recorder, calls } = options;
     this.#options = options;
-    this.#writer = new BodyResponse(response, unsent);
+    this.#writer = new BodyResponse(response, unsent, takesTrailers(options.request));
     this.#record = new InferenceRecord(client, recorder);
     this.#work = calls.begin();
     response.once("close", () => runInTurn(() => this.#onClose()));
@@ -80,7 +82,7 @@ class ApiExchange {
       const answer = withoutLargeText(await this.#answer(signal, share));
       const bytes = countBytes(answer.body);
       if (bytes !== undefined) share.memory.shrink(bytes);
-      await this.#writer.send(answer, recorder.responseIds);
+      await this.#writer.send(answer, recorder);
     } catch (thrown) {
       if (share === undefined) await this.#refuse(toRefusalError(thrown));
       else if (!this.#isPeerGone(thrown)) {
@@ -125,7 +127,7 @@ class ApiExchange {
   #refuse(error: SDKError): Promise<void> {
     const { route, recorder } = this.#options;
     this.#note(error);
-    return this.#writer.send(route.fail(error), recorder.responseIds);
+    return this.#writer.send(route.fail(error), recorder);
   }
 
   #note(error: SDKError, fault?: unknown): void {
@@ -137,11 +139,14 @@ class ApiExchange {
 /** Writes one response. */
 class BodyResponse extends FlushedResponse {
   readonly #response: HttpResponse;
+  readonly #hasTrailers: boolean;
   #ended = false;
 
-  constructor(response: HttpResponse, unsent: UnsentResponses) {
+  /** @param hasTrailers Whether the client reads trailers after a stream. */
+  constructor(response: HttpResponse, unsent: UnsentResponses, hasTrailers: boolean) {
     super(unsent);
     this.#response = response;
+    this.#hasTrailers = hasTrailers;
   }
 
   /** Whether the response is complete, so that nothing more will be sent. */
@@ -151,16 +156,12 @@ class BodyResponse extends FlushedResponse {
 
   /**
    * Sends a whole response. Resolves when it is flushed or the peer has disconnected.
-   * @param ids Headers by which the caller can name this call. May grow until the body begins.
+   * @param recorder Has the headers that tell the caller about this call. They may grow until the body begins.
    * @throws PeerClosedError, after it stops reading the body. Also throws any error of the body.
    */
-  async send(
-    { status, headers, body }: EndpointResponse,
-    ids: Readonly<Record<string, string>>,
-  ): Promise<void> {
+  async send({ status, headers, body }: EndpointResponse, recorder: CallRecorder): Promise<void> {
     const bytes = countBytes(body);
-    if (bytes !== undefined)
-      this.#response.writeHead(status, { ...headers, ...ids, "content-length": bytes });
+    if (bytes !== undefined) this.#begin(status, { ...headers, "content-length": bytes }, recorder);
     // Node writes a text together with the headers.
     if (typeof body === "string") return this.#end(body, bytes);
     if (body instanceof Uint8Array) {
@@ -170,13 +171,23 @@ class BodyResponse extends FlushedResponse {
     for await (const chunk of body) {
       if (this.unflushed) await this.flushed();
       if (this.disconnected) throw new PeerClosedError();
-      if (!this.#response.headersSent) this.#response.writeHead(status, { ...headers, ...ids });
+      if (!this.#response.headersSent) this.#begin(status, { ...headers, ...this.#announced }, recorder);
       const last = chunk.byteLength > SLICE_BYTES ? await this.#writeAllButLast(chunk) : chunk;
       this.beginWrite(last.byteLength);
       this.#response.write(last, this.onFlush);
     }
-    if (!this.#response.headersSent) this.#response.writeHead(status, { ...headers, ...ids });
+    if (!this.#response.headersSent) this.#begin(status, { ...headers, ...this.#announced }, recorder);
+    if (this.#hasTrailers) this.#response.addTrailers(recorder.getTimingHeader());
     return this.#end();
+  }
+
+  /** The header that announces the trailers of a stream. */
+  get #announced(): OutgoingHttpHeaders {
+    return this.#hasTrailers ? { trailer: TIMING_HEADER } : {};
+  }
+
+  #begin(status: number, headers: OutgoingHttpHeaders, recorder: CallRecorder): void {
+    this.#response.writeHead(status, { ...headers, ...recorder.responseIds, ...recorder.getTimingHeader() });
   }
 
   /** Closes the stream, or the connection of HTTP/1.1, because a truncated response must not look complete. */

@@ -1,11 +1,24 @@
-/** The headers by which a call is found again. */
+/** The headers that tell a client about its call: by which ids it is found again, and how long it took. */
 import { randomUUID } from "node:crypto";
+import type { CallTimes } from "../../core/call-timing.ts";
 
 /** Header with the id of a request, in requests and responses. */
 export const REQUEST_ID_HEADER = "x-request-id";
 
 /** Response header with the id of a provider call. */
 export const INFERENCE_ID_HEADER = "outrigger-inference-id";
+
+/** Response header and trailer with the times of a call. */
+export const TIMING_HEADER = "outrigger-timing";
+
+/** Returns the times of a call in the form of Server-Timing (W3C), in milliseconds with one decimal. */
+export function formatTimes({ ours, provider, queue, total }: CallTimes): string {
+  return `ours;dur=${tenths(ours)}, provider;dur=${tenths(provider)}, queue;dur=${tenths(queue)}, total;dur=${tenths(total)}`;
+}
+
+function tenths(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
 
 // Visible and short, without characters that have a meaning in log viewers or shells.
 const VALID_ID = /^[\w.:@/+=-]{1,128}$/;

@@ -2,7 +2,7 @@ import { CallTiming } from "../../core/call-timing.ts";
 import { anyCaller, type Caller } from "../../core/caller.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
 import { codeName } from "../status/status-code.ts";
-import { REQUEST_ID_HEADER } from "./call-ids.ts";
+import { formatTimes, REQUEST_ID_HEADER, TIMING_HEADER } from "./call-ids.ts";
 import type {
   Attempt,
   AttemptOutcome,
@@ -62,6 +62,11 @@ export class CallRecorder {
   get timing(): CallTiming {
     this.#timing ??= new CallTiming(this.call.startedAt);
     return this.#timing;
+  }
+
+  /** The times of the call until now, as a header or a trailer. Empty if it has called no provider. */
+  getTimingHeader(): Record<string, string> {
+    return this.#timing === undefined ? {} : { [TIMING_HEADER]: formatTimes(this.#timing.read()) };
   }
 
   /** Reports that a request to a provider begins. */

@@ -1,4 +1,4 @@
-import { request as http1 } from "node:http";
+import { request as http1, type IncomingMessage } from "node:http";
 import { connect } from "node:http2";
 import { connect as connectTcp } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -171,12 +171,41 @@ describe("an HTTP API on the data listener", () => {
     const answer = await post(server, "/v1/complete", "{}");
     expect(await answer.json()).toEqual({ text: "hello" });
     expect(answer.headers.get("outrigger-inference-id")).toMatch(/^inf_/);
+    expect(answer.headers.get("outrigger-timing")).toMatch(
+      /^ours;dur=[\d.]+, provider;dur=0, queue;dur=0, total;dur=/,
+    );
     await expect
       .poll(() => server.log.find(({ rpc }) => rpc === "POST /v1/complete"))
       .toMatchObject({
         model: "m-1",
         input_tokens: 7,
       });
+  });
+
+  it("tells the times of a stream in trailers, over HTTP/1.1 only to clients that read them", async () => {
+    const call = async (request: EndpointRequest) => {
+      await request.client.complete(create(RequestSchema, { model: "m-1" }), { signal: request.signal });
+      return { status: 200, headers: { "content-type": "text/plain" }, body: chunks("abc") };
+    };
+    const server = await servers.start(
+      { complete: async (scripted) => textResponse(scripted, "hello") },
+      { apis: [createHttpApi({ "/v1/stream": call })] },
+    );
+    const [host, port] = server.authority.split(":");
+    const read = (headers: Record<string, string>) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const sent = http1({ host, port, path: "/v1/stream", method: "POST", headers }, (answer) => {
+          answer.resume().on("end", () => resolve(answer));
+        });
+        sent.on("error", reject).end("{}");
+      });
+    const deaf = await read({});
+    expect([deaf.headers.trailer, deaf.trailers]).toEqual([undefined, {}]);
+    expect(deaf.headers).toHaveProperty("outrigger-timing");
+    const listening = await read({ te: "trailers" });
+    expect(listening.headers.trailer).toBe("outrigger-timing");
+    expect(listening.trailers).toHaveProperty("outrigger-timing");
+    expect(listening.complete).toBe(true);
   });
 
   it("sends each element of a body as it comes, over HTTP/2 too", async () => {

@@ -140,8 +140,9 @@ async function serve(
   const answer = takesTextResponse(request.headers) ? toTextResponse(answered) : answered;
   if (answer.status !== OK && answer.body === undefined)
     return sendRejection(request, response, toRejection(answer.status, handler));
-  const { responseIds } = exchange.recorder;
-  for (const [name, value] of Object.entries(responseIds)) answer.header?.set(name, value);
+  const { recorder } = exchange;
+  const told = { ...recorder.responseIds, ...recorder.getTimingHeader() };
+  for (const [name, value] of Object.entries(told)) answer.header?.set(name, value);
   await sendResponse(answer, response, {
     isUnary: handler.method.methodKind === "unary",
     isDisconnected: () => exchange.disconnected,

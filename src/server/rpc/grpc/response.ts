@@ -122,7 +122,8 @@ export class ResponseWriter extends FlushedResponse {
 
   #end(error: ConnectError | undefined): void {
     this.ended = true;
-    this.#trailers = toTrailers(this.#context.serviceTrailer, error);
+    const { serviceTrailer, recorder } = this.#context;
+    this.#trailers = Object.assign(toTrailers(serviceTrailer, error), recorder.getTimingHeader());
     this.#stream.once("wantTrailers", () => {
       if (this.#gone) return;
       this.#stream.sendTrailers(this.#trailers);

@@ -52,6 +52,7 @@ export function envelopedProtocol(
       return { frames, compression: knownCompression(request?.name), codec };
     },
     encode: (messages) => encodeFrames(codec.encode, messages),
+    endHasTrailers: true,
     encodeEnd: (trailer, failure) => encodeEnvelope(endFlag, encodeEnd(trailer, failure)),
     fail: undefined,
   };

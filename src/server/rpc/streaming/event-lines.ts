@@ -84,6 +84,7 @@ export function linesProtocol(
       };
     },
     encode: (messages) => encodeLines(messages, method, format),
+    endHasTrailers: false,
     encodeEnd(_trailer, error) {
       if (error === undefined) return NOTHING;
       const json = Buffer.concat([STATUS_START, errorToJsonBytes(error, jsonOptions), STATUS_END]);

@@ -5,7 +5,7 @@ import { create, type Message } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { toBatches } from "../../../core/batches.ts";
 import { runInTurn } from "../../../core/loop-turns.ts";
-import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
+import { type HttpRequest, type HttpResponse, takesTrailers } from "../../base/http-types.ts";
 import { CallContext, createDisconnect } from "../../calls/call-context.ts";
 import {
   FlushedResponse,
@@ -18,6 +18,7 @@ import { discardBody } from "../../http/request-body.ts";
 import type { RequestShare } from "../../requests/request-memory.ts";
 import { Metadata } from "../../status/metadata.ts";
 import { toFailure } from "../../status/status.ts";
+import { TIMING_HEADER } from "../../telemetry/call-ids.ts";
 import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
 import { RequestMessages } from "../grpc/request.ts";
@@ -39,7 +40,7 @@ export async function serveStream(options: ExchangeOptions): Promise<TransportOu
   const { headers, url = "/" } = request;
   const context = new CallContext(spec.method, recorder, { protocolName: protocol.name, headers, path: url });
   const { intake, unsent } = options.settings;
-  const writer = new StreamResponse(response, { protocol, context, unsent });
+  const writer = new StreamResponse(response, { request, protocol, context, unsent });
   const onClose = () => {
     if (writer.ended) return;
     writer.disconnect();
@@ -107,6 +108,7 @@ async function sendFailure(
 
 /** The call of a response. */
 interface StreamResponseOptions {
+  readonly request: HttpRequest;
   readonly protocol: StreamProtocol;
   readonly context: CallContext;
   /** Limits the unsent bytes of all responses together. */
@@ -118,12 +120,15 @@ class StreamResponse extends FlushedResponse {
   readonly #response: HttpResponse;
   readonly #protocol: StreamProtocol;
   readonly #context: CallContext;
+  /** Whether trailers of HTTP are sent. */
+  readonly #hasTrailers: boolean;
 
   /** Whether the response is complete, so that nothing more will be sent. */
   ended = false;
 
-  constructor(response: HttpResponse, { protocol, context, unsent }: StreamResponseOptions) {
+  constructor(response: HttpResponse, { request, protocol, context, unsent }: StreamResponseOptions) {
     super(unsent);
+    this.#hasTrailers = !protocol.endHasTrailers && takesTrailers(request);
     this.#response = response;
     this.#protocol = protocol;
     this.#context = context;
@@ -146,13 +151,17 @@ class StreamResponse extends FlushedResponse {
    */
   end(error?: ConnectError): Promise<void> {
     const { encodeEnd, fail } = this.#protocol;
+    const timing = this.#context.recorder.getTimingHeader();
     if (error !== undefined && fail !== undefined && !this.#response.headersSent) {
       const { status, headers, body } = fail(error);
       this.#begin(status, headers);
       return this.#end(body);
     }
-    const last = encodeEnd(this.#context.serviceTrailer ?? new Metadata(), error);
+    const trailer = this.#context.serviceTrailer ?? new Metadata();
+    for (const name in timing) trailer.set(name, timing[name] ?? "");
+    const last = encodeEnd(trailer, error);
     if (!this.#response.headersSent) this.#begin(HTTP_OK, this.#protocol.headers);
+    if (this.#hasTrailers) this.#response.addTrailers(timing);
     return this.#end(last);
   }
 
@@ -182,8 +191,12 @@ class StreamResponse extends FlushedResponse {
   /** Sends the headers. Headers of the protocol override headers of the service. */
   #begin(status: number, ofProtocol: OutgoingHttpHeaders): void {
     const headers: OutgoingHttpHeaders = {};
-    this.#context.serviceHeader?.writeTo(headers);
-    this.#response.writeHead(status, Object.assign(headers, ofProtocol, this.#context.recorder.responseIds));
+    const { serviceHeader, recorder } = this.#context;
+    serviceHeader?.writeTo(headers);
+    Object.assign(headers, ofProtocol, recorder.responseIds);
+    if (!this.#protocol.endHasTrailers) Object.assign(headers, recorder.getTimingHeader());
+    if (this.#hasTrailers) headers.trailer = TIMING_HEADER;
+    this.#response.writeHead(status, headers);
   }
 
   #end(last: Uint8Array): Promise<void> {

@@ -65,6 +65,8 @@ export interface StreamProtocol {
   readonly readRequest: (share: RequestShare) => RequestFormat;
   /** Encodes messages that became ready together. */
   readonly encode: (messages: readonly Message[]) => Uint8Array;
+  /** Whether the end that `encodeEnd` encodes has the trailers. Otherwise the trailers of HTTP are used. */
+  readonly endHasTrailers: boolean;
   /**
    * Encodes the end after the last message; empty if the protocol has none. `error` is undefined for a successful call.
    */
