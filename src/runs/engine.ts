@@ -11,7 +11,8 @@ import type {
 } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
-import type { ContinuedConversation, MessageQuery, Page, StoredMessage } from "./store.ts";
+import type { HistoryShare } from "./limits.ts";
+import type { ContinuedConversation, MessageQuery, Page, StoredMessage, StoredRun } from "./store.ts";
 
 /**
  * Creates, executes and stores runs. All methods throw SDKErrors: InvalidRequestError with field violations,
@@ -21,11 +22,11 @@ export interface RunEngine {
   /** Creates a run and starts it, or queues it if it is in the background. Resolves when it is stored. */
   createRun(input: RunInput, options: RunOptions): Promise<StartedRun>;
   /**
-   * Checks that a conversation fits beside those of the runs under way, before reading it: many small
-   * requests may continue a large one at once.
-   * @throws RateLimitError
+   * Takes memory for a conversation beside those of the runs under way, before it is read, since many small
+   * requests may continue a large one at once; then reads the previous run. A RunInput hands both to `createRun`.
+   * @throws RateLimitError; NotFoundError for the field `previous_run_id`.
    */
-  checkRoom(owner: string, continued: ContinuedConversation): Promise<void>;
+  openConversation(owner: string, continued: ContinuedConversation): Promise<OpenConversation>;
   submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun>;
   /** A stored run. @param withSteps Whether its steps are read. Default true. */
   getRun(owner: string, runId: string, withSteps?: boolean): Promise<RunWithOrigin>;
@@ -95,6 +96,15 @@ export interface RunInput {
   readonly input?: readonly NewMessage[] | undefined;
   /** Set by an HTTP API that creates the run. */
   readonly origin?: RunOrigin | undefined;
+  /** The conversation that the request continues, if it is open already. `createRun` releases it, also if it throws. */
+  readonly conversation?: OpenConversation | undefined;
+}
+
+/** A conversation with memory to continue it. */
+export interface OpenConversation {
+  /** The run that `previous_run_id` names, with its steps. */
+  readonly previous: StoredRun | undefined;
+  readonly share: HistoryShare;
 }
 
 /** The owner of a run, and when it must end. */

@@ -1,11 +1,12 @@
 import { invalidField } from "../core/errors.ts";
 import { measureMemory } from "../core/measure-memory.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
-import type { MemoryPool, MemoryShare } from "../core/memory-pool.ts";
+import { getCountedBytes, type MemoryPool, type MemoryShare } from "../core/memory-pool.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import { untilAborted } from "../generation/loop/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import { RunLimitError } from "./errors.ts";
+import type { ConversationSize, StoredRun } from "./store.ts";
 
 /** The default limits. Each kind of work has its own limit, so that none can starve another. */
 export const DEFAULT_RUN_LIMITS = {
@@ -174,7 +175,7 @@ export class HistoryMemory {
   /**
    * Throws if a conversation never fits, or does not fit beside others at this moment.
    * @param field What names the conversation in the request.
-   * @param heldBytes How much of it is taken already. Undefined: others do not matter.
+   * @param heldBytes Bytes that are taken already. Undefined: others do not matter.
    * @throws InvalidRequestError; RateLimitError.
    */
   check(bytes: number, field: string, owner: string, heldBytes: number | undefined): void {
@@ -186,6 +187,10 @@ export class HistoryMemory {
       );
     if (heldBytes !== undefined && !this.#pool.fits(bytes - heldBytes, owner))
       throw this.#pool.createRefusal();
+  }
+
+  get maxBytes(): number {
+    return this.#pool.maxBytes;
   }
 
   /** Whether so much is used that a large conversation would probably not fit. */
@@ -211,6 +216,8 @@ export class HistoryShare {
   #owner: string;
   #answers: MemoryShare | undefined;
   #bytes = 0;
+  /** Memory of the tools and settings that the run takes over from the previous one. */
+  #previousBytes = 0;
   #onRead: (() => void) | undefined;
 
   /** @param onRead Called once when the conversation is read, or is not going to be. */
@@ -226,6 +233,33 @@ export class HistoryShare {
     return this.#answers;
   }
 
+  /**
+   * Takes memory for a stored conversation and its previous run before they are read. `keepPrevious` and `take` correct
+   * the size: a text may take less memory than space, never less than half, and a compressed one takes more.
+   * @throws InvalidRequestError, RateLimitError if it does not fit.
+   */
+  reserve({ messages, run }: ConversationSize): void {
+    const bytes = messages + getCountedBytes(run);
+    this.#memory.check(Math.floor(bytes / 2), "previous_run_id", this.#owner, undefined);
+    const counted = Math.min(bytes, this.#memory.maxBytes);
+    this.#memory.check(counted, "previous_run_id", this.#owner, this.#bytes);
+    this.#previousBytes = Math.min(getCountedBytes(run), counted);
+    this.#set(counted);
+  }
+
+  /**
+   * Takes memory for what is kept of the previous run, beside the conversation.
+   * @throws InvalidRequestError, RateLimitError if it does not fit.
+   */
+  keepPrevious(previous: Pick<StoredRun, "request" | "origin"> | undefined): void {
+    const { request, origin } = previous ?? {};
+    const bytes = getCountedBytes(measureMemory(request) + measureMemory(origin));
+    const all = this.#bytes - this.#previousBytes + bytes;
+    this.#memory.check(all, "previous_run_id", this.#owner, this.#bytes);
+    this.#previousBytes = bytes;
+    this.#set(all);
+  }
+
   /** Checks a conversation that a run in the background will read later. @throws InvalidRequestError */
   check(messages: readonly Message[], field: string): void {
     this.#memory.check(measureMemory(messages), field, this.#owner, undefined);
@@ -233,7 +267,7 @@ export class HistoryShare {
 
   /** Takes memory for a conversation. @throws InvalidRequestError, RateLimitError if it does not fit. */
   take(messages: readonly Message[], field: string): void {
-    const bytes = measureMemory(messages);
+    const bytes = this.#previousBytes + measureMemory(messages);
     this.#memory.check(bytes, field, this.#owner, this.#bytes);
     this.#set(bytes);
   }

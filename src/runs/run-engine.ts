@@ -17,7 +17,15 @@ import {
 } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { Delivery } from "./delivery.ts";
-import type { RunEngine, RunInput, RunObserver, RunOptions, RunWithOrigin, StartedRun } from "./engine.ts";
+import type {
+  OpenConversation,
+  RunEngine,
+  RunInput,
+  RunObserver,
+  RunOptions,
+  RunWithOrigin,
+  StartedRun,
+} from "./engine.ts";
 import { type EngineParts, KnownRuns, waitForRun } from "./engine-parts.ts";
 import { missing, RunLimitError, RunStateError, StoreUnreachableError } from "./errors.ts";
 import { RunFeeds } from "./event-hub.ts";
@@ -109,22 +117,38 @@ class Engine implements RunEngine {
   }
 
   async createRun(input: RunInput, options: RunOptions): Promise<StartedRun> {
-    this.#refuseWhileDraining();
+    const { request, conversation } = input;
+    const share = conversation?.share ?? this.#parts.histories.begin(options.owner);
+    try {
+      this.#refuseWhileDraining();
+      const previous = conversation?.previous ?? (await this.#findPrevious(request, options.owner, share));
+      const draft = await readRunInput(input, previous, this.#parts.limits);
+      share.keepPrevious(request.inheritTools ? previous : undefined);
+      return await this.#start(draft, input, options, share);
+    } catch (thrown) {
+      share.release();
+      throw thrown;
+    }
+  }
+
+  async #start(
+    draft: RunDraft,
+    input: RunInput,
+    options: RunOptions,
+    share: HistoryShare,
+  ): Promise<StartedRun> {
     const { owner } = options;
-    await this.checkRoom(owner, input.request);
-    const previous = await this.#findPrevious(input.request, owner);
-    const draft = await readRunInput(input, previous, this.#parts.limits);
     this.#parts.serverTools.check(draft.servers, "mcp_servers");
     const { background } = input.request;
     if (background && draft.isStored && !draft.hasSecrets) {
       await this.#checkQueue(owner);
-      const share = this.#parts.histories.begin(owner);
       const { run } = await this.#create(draft, input, options, share, false);
+      share.release();
       // Another process may have begun it already.
       return this.#executions.readInBackground(run, options, -1);
     }
-    if (hasOnlyModel(draft)) return this.#startUnstored(draft, input, options);
-    return this.#enter(background, owner, async (leave, share) => {
+    if (hasOnlyModel(draft)) return this.#startUnstored(draft, input, options, share);
+    return this.#enter(background, owner, share, async (leave) => {
       const created = await this.#create(draft, input, options, share, true);
       const plan = planCreated(this.#parts, draft, created, input, options, share);
       const { hold } = created;
@@ -133,12 +157,20 @@ class Engine implements RunEngine {
     });
   }
 
-  async checkRoom(owner: string, continued: ContinuedConversation): Promise<void> {
+  async openConversation(owner: string, continued: ContinuedConversation): Promise<OpenConversation> {
     const { histories, store } = this.#parts;
-    if (!histories.isBusy || (continued.previousRunId === "" && continued.threadId === "")) return;
-    const bytes = await store.measureHistory(owner, continued);
-    // A text may take less memory than space, never less than half: the exact size is checked when it is read.
-    histories.check(Math.floor(bytes / 2), "previous_run_id", owner, 0);
+    const { previousRunId } = continued;
+    const share = histories.begin(owner);
+    share.reserve(await store.measureConversation(owner, continued));
+    try {
+      const previous = previousRunId === "" ? undefined : await this.#getPrevious(owner, previousRunId);
+      previous?.run.steps.push(...(await store.readSteps(previousRunId)));
+      share.keepPrevious(previous);
+      return { previous, share };
+    } catch (thrown) {
+      share.release();
+      throw thrown;
+    }
   }
 
   async submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun> {
@@ -154,7 +186,8 @@ class Engine implements RunEngine {
     const servers = this.#executions.serversWithSecrets(found.run.id);
     if (needsSecrets && servers === undefined && found.run.status === RunStatus.REQUIRES_ACTION)
       throw new RunStateError("run_id", found.run.id, found.run.status, CREDENTIALS_ELSEWHERE);
-    return this.#enter(background, options.owner, async (leave, share) => {
+    const share = this.#parts.histories.begin(options.owner);
+    return this.#enter(background, options.owner, share, async (leave) => {
       // Once the submission is written nothing may refuse the run: its memory is counted even if it is too much.
       this.#parts.histories.check(0, "run_id", options.owner, 0);
       const { held, steps } = await this.#submit(request, found, RunStatus.IN_PROGRESS);
@@ -244,14 +277,24 @@ class Engine implements RunEngine {
     if (this.#isDraining) throw new ServerError("the sidecar is shutting down and starts no more runs");
   }
 
-  /** The run to continue, if the new run needs to know it. */
-  async #findPrevious(request: CreateRunRequest, owner: string): Promise<StoredRun | undefined> {
-    const { previousRunId, threadId, approvals, inheritTools, store: isStored } = request;
+  /** Takes memory for a conversation. Returns the run that it continues, if the new run needs to know it. */
+  async #findPrevious(
+    { previousRunId, threadId, approvals, inheritTools, store: isStored }: CreateRunRequest,
+    owner: string,
+    share: HistoryShare,
+  ): Promise<StoredRun | undefined> {
     const { store } = this.#parts;
-    if (isStored === false || (!inheritTools && approvals.length === 0)) return undefined;
-    if (previousRunId === "") return threadId === "" ? undefined : store.findLatestRun(owner, threadId);
-    const previous = await store.getRun(owner, previousRunId);
-    if (previous === undefined) throw missing("run", previousRunId, "previous_run_id");
+    if (isStored === false || (previousRunId === "" && threadId === "")) return undefined;
+    share.reserve(await store.measureConversation(owner, { previousRunId, threadId }));
+    if (!inheritTools && approvals.length === 0) return undefined;
+    return previousRunId === ""
+      ? store.findLatestRun(owner, threadId)
+      : this.#getPrevious(owner, previousRunId);
+  }
+
+  async #getPrevious(owner: string, runId: string): Promise<StoredRun> {
+    const previous = await this.#parts.store.getRun(owner, runId);
+    if (previous === undefined) throw missing("run", runId, "previous_run_id");
     return previous;
   }
 
@@ -289,9 +332,14 @@ class Engine implements RunEngine {
     return created;
   }
 
-  #startUnstored(draft: RunDraft, input: RunInput, options: RunOptions): Promise<StartedRun> {
+  #startUnstored(
+    draft: RunDraft,
+    input: RunInput,
+    options: RunOptions,
+    share: HistoryShare,
+  ): Promise<StartedRun> {
     const { owner, isStreamed = true, trace } = options;
-    return this.#enter(false, owner, async (leave, share) => {
+    return this.#enter(false, owner, share, async (leave) => {
       const onConversation = (messages: readonly Message[], field: string) => share.take(messages, field);
       const created = createUnstoredRun(draft, { inputPath: getInputPath(input), onConversation });
       const client = options.client ?? createOwnerClient(this.#parts, owner, share, trace);
@@ -337,23 +385,23 @@ class Engine implements RunEngine {
     return this.#parts.known.during(found.run.id, submit, () => status !== RunStatus.QUEUED);
   }
 
-  /** Takes a place and memory for a run, which the work must give back at its end. */
+  /** Takes a place for a run, which the work must give back at its end together with the run's memory. */
   async #enter(
     background: boolean,
     owner: string,
-    work: (leave: () => void, share: HistoryShare) => Promise<StartedRun>,
+    share: HistoryShare,
+    work: (leave: () => void) => Promise<StartedRun>,
   ): Promise<StartedRun> {
-    const { gates, histories } = this.#parts;
+    const { gates } = this.#parts;
     const gate = background ? gates.background : gates.foreground;
     gate.enter(owner);
-    const share = histories.begin(owner);
     const leave = () => {
       share.release();
       gate.leave(owner);
       if (background) this.#delivery.wake();
     };
     try {
-      return await work(leave, share);
+      return await work(leave);
     } catch (thrown) {
       leave();
       throw thrown;

@@ -247,7 +247,7 @@ export class RunExecution {
     // Without the content that the deltas already contain.
     for (const event of item.events)
       this.#log.add(item.step, { case: "modelEvent", value: withoutContent(event) });
-    // An answer is written together with its step, so that what is stored of it is all or nothing.
+    // An answer is written together with its step, so that it is stored as a whole or not at all.
     if (item.events.at(-1)?.event.case !== "finish") this.#log.flush();
   }
 

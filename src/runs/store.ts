@@ -14,6 +14,13 @@ export interface ContinuedConversation {
   readonly threadId: string;
 }
 
+/** Stored sizes in bytes. */
+export interface ConversationSize {
+  readonly messages: number;
+  /** The previous run, with its request and its steps. 0 if a thread is continued. */
+  readonly run: number;
+}
+
 /**
  * Keeps threads, messages, runs, steps and events. Each method is one transaction: it completes, or it throws and
  * changes nothing. Completed writes survive the end of the process. Several processes may use one store at a time if
@@ -127,8 +134,8 @@ export interface RunStore {
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean>;
   /** All messages that a run reads: those of its thread before its own input, in order. */
   readHistory(runId: string): Promise<readonly Message[]>;
-  /** The stored bytes of a conversation, without reading it. 0 if it does not exist. */
-  measureHistory(owner: string, continued: ContinuedConversation): Promise<number>;
+  /** The stored sizes of a conversation, without reading it. 0 if it does not exist. */
+  measureConversation(owner: string, continued: ContinuedConversation): Promise<ConversationSize>;
 
   /**
    * Deletes runs that ended before that time, and conversations without additions since then, at most `limit`. A run
@@ -170,7 +177,7 @@ export interface StoredRun {
   readonly trace?: TraceContext | undefined;
 }
 
-/** A message of a thread, with what the store keeps of it beside the contract. */
+/** A message of a thread, with fields that the contract does not have. */
 export interface StoredMessage extends ThreadMessage {
   /** The form in which an HTTP API received it, as JSON text. Empty or absent if it can be derived. */
   readonly originJson?: string | undefined;

@@ -19,7 +19,7 @@ import type { HeldRun, RunStore, StoredRun } from "./store.ts";
 export interface Submission {
   /** In IN_PROGRESS, held by this process; or QUEUED. */
   readonly held: HeldRun;
-  /** Its steps, the last one with what was submitted. Calls of it that have no result were approved. */
+  /** Its steps with the submitted results. Calls of the last step without a result were approved. */
   readonly steps: readonly StepResult[];
 }
 

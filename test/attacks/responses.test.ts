@@ -72,6 +72,24 @@ describe.each(SIZES)("stored responses, with $name", ({ heapMiB, maxPeakMiB }) =
     expect(countAnswers(answers, 200, 429)).toBe(answers.length);
   });
 
+  it("refuses small requests that take over large tools if too many arrive at once", async () => {
+    const slow = await startSlowProvider();
+    const sidecar = await attacks.start({ heapMiB, providers: { slow }, config: { runs: RUNS } });
+    let answers: Answer[] = [];
+    const report = await sidecar.withstand(async () => {
+      const parameters = { type: "object", properties: {} };
+      const tools = [{ type: "function", name: "f", description: "x".repeat(3 * MIB), parameters }];
+      const first = await post(sidecar, "/v1/responses", { model: "slow/m", input: "Go.", tools });
+      const previous_response_id = JSON.parse(first.text).id;
+      const next = { model: "slow/m", input: "Go on.", previous_response_id };
+      answers = await Promise.all(Array.from({ length: 100 }, () => post(sidecar, "/v1/responses", next)));
+    });
+    expectWithstood(report, maxPeakMiB);
+    expect(countAnswers(answers, 200)).toBeGreaterThan(0);
+    expect(countAnswers(answers, 429)).toBeGreaterThan(0);
+    expect(countAnswers(answers, 200, 429)).toBe(answers.length);
+  });
+
   it("refuses a request that refers to one item many times", async () => {
     const slow = await startSlowProvider();
     const sidecar = await attacks.start({ heapMiB, providers: { slow }, config: { runs: RUNS } });

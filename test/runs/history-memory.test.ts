@@ -1,8 +1,10 @@
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
 import { InvalidRequestError, RateLimitError } from "../../src/core/errors.ts";
 import { measureMemory } from "../../src/core/measure-memory.ts";
 import { MemoryAccount } from "../../src/core/memory-account.ts";
 import { userMessage } from "../../src/core/message.ts";
+import { CreateRunRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { HistoryMemory } from "../../src/runs/limits.ts";
 
 const LIMITS = { maxHistoryMemoryBytes: 10_000 };
@@ -40,6 +42,36 @@ describe("the memory of conversations", () => {
     const share = openMemory().begin("");
     expect(() => share.take(toMessages(10_001), "previous_run_id")).toThrow(InvalidRequestError);
     expect(() => share.check(toMessages(10_001), "previous_run_id")).toThrow(/previous_run_id/);
+  });
+
+  it("takes what is stored before it is read, and then the exact size", () => {
+    const memory = openMemory();
+    const share = memory.begin("");
+    share.reserve({ messages: 9000, run: 0 });
+    expect(() => memory.begin("").reserve({ messages: 2000, run: 0 })).toThrow(RateLimitError);
+    share.take(toMessages(2000), "thread_id");
+    expect(() => memory.begin("").reserve({ messages: 2000, run: 0 })).not.toThrow();
+  });
+
+  it("refuses a stored conversation that never fits, also if its texts take half of their space", () => {
+    const share = openMemory().begin("");
+    expect(() => share.reserve({ messages: 20_002, run: 0 })).toThrow(InvalidRequestError);
+    expect(() => share.reserve({ messages: 20_001, run: 0 })).not.toThrow();
+  });
+
+  it("keeps memory for what a run has from the previous one, beside its conversation", () => {
+    const memory = openMemory({ maxHistoryMemoryBytes: 200_000 });
+    const request = create(CreateRunRequestSchema, { metadata: { text: "x".repeat(150_000) } });
+    const share = memory.begin("");
+    share.reserve({ messages: 1000, run: 90_000 });
+    expect(() => memory.begin("").take(toMessages(180_000), "thread_id")).toThrow(RateLimitError);
+    share.keepPrevious({ request });
+    share.take(toMessages(1000), "thread_id");
+    expect(() => memory.begin("").take(toMessages(120_000), "thread_id")).toThrow(RateLimitError);
+    share.keepPrevious(undefined);
+    expect(() => memory.begin("").take(toMessages(190_000), "thread_id")).not.toThrow();
+    expect(() => share.keepPrevious({ request })).toThrow(RateLimitError);
+    share.release();
   });
 
   it("refuses no foreground run while runs in the background are being started", async () => {

@@ -77,9 +77,42 @@ describe("the limits of runs", () => {
     expect(reads).toBe(0);
     await first.events[Symbol.asyncIterator]().return?.();
     await first.result();
+    const all = await Promise.allSettled(Array.from({ length: 5 }, () => second(large.id)));
+    const started = all.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    expect([started.length, reads]).toEqual([1, 1]);
     model.beforeAnswer = undefined;
-    await getEvents((await second(large.id)).events);
-    expect(reads).toBeGreaterThan(0);
+    await started[0]?.events[Symbol.asyncIterator]().return?.();
+    await started[0]?.result();
+  });
+
+  it("read the previous run once for an API and the engine, and give its memory back", async () => {
+    const account = new MemoryAccount({ limits: { maxHistoryMemoryBytes: 100_000 } });
+    const memory = await openMemory();
+    const read: string[] = [];
+    const store = wrapStore(memory, {
+      getRun: (owner, id) => {
+        read.push(id);
+        return memory.getRun(owner, id);
+      },
+    });
+    const { engine } = await engineWith(["hello"], { account, store });
+    const first = await run(engine, runRequest("x".repeat(3000)));
+    const continued = { previousRunId: first.id, threadId: "" };
+    const conversation = await engine.openConversation("", continued);
+    expect(conversation.previous?.run.steps).toHaveLength(1);
+    expect(account.usedBytes).toBeGreaterThan(3000);
+    const request = runRequest("hi", { previousRunId: first.id, inheritTools: true });
+    const started = await engine.createRun({ request, conversation }, { owner: "", signal: NEVER });
+    expect(account.usedBytes).toBeGreaterThan(3000);
+    await started.result();
+    expect([read, account.usedBytes]).toEqual([[first.id], 0]);
+    const missing = { previousRunId: `run_${"0".repeat(32)}`, threadId: "" };
+    await expect(engine.openConversation("", missing)).rejects.toThrow("previous_run_id");
+    const refused = await engine.openConversation("", continued);
+    const wrong = { request: runRequest("hi", { threadId: "thread_1", previousRunId: first.id }) };
+    const options = { owner: "", signal: NEVER };
+    await expect(engine.createRun({ ...wrong, conversation: refused }, options)).rejects.toThrow("thread_id");
+    expect(account.usedBytes).toBe(0);
   });
 
   it("leave places for background runs of other access keys, however many one key has queued", async () => {

@@ -27,10 +27,15 @@ export async function countTokens(
 ): Promise<EndpointResponse> {
   const { engine, owner, client, signal } = counting;
   const read = await readRequest(body, counting);
-  const history = await readHistory(engine, owner, read.input.request);
-  const { inputTokens, estimated } = await countWithClient(client, toRequest(read, history), { signal });
-  const response = jsonResponse({ object: "response.input_tokens", input_tokens: inputTokens });
-  return { ...response, headers: { ...response.headers, ...(estimated ? ESTIMATE : {}) } };
+  try {
+    const { conversation, request } = read.input;
+    const history = await readHistory(engine, owner, conversation?.previous?.run, request.threadId);
+    const { inputTokens, estimated } = await countWithClient(client, toRequest(read, history), { signal });
+    const response = jsonResponse({ object: "response.input_tokens", input_tokens: inputTokens });
+    return { ...response, headers: { ...response.headers, ...(estimated ? ESTIMATE : {}) } };
+  } finally {
+    read.input.conversation?.share.release();
+  }
 }
 
 function toRequest({ input }: ReadRequest, history: readonly Message[]): Request {

@@ -1,8 +1,8 @@
 import { InvalidRequestError, NotFoundError } from "../../core/errors.ts";
 import { measureMemory } from "../../core/measure-memory.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
-import type { CreateRunRequest } from "../../gen/outrigger/v1/run_service_pb.ts";
-import type { RunEngine, ThreadEngine } from "../../runs/engine.ts";
+import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
+import type { ThreadEngine } from "../../runs/engine.ts";
 import type { StoredMessage } from "../../runs/store.ts";
 
 /** Maximum number of messages of one conversation that are read at once. */
@@ -16,24 +16,26 @@ const MAX_SEARCHED = 1_000;
 const MAX_SEARCHED_BYTES = 32 * 1024 * 1024;
 
 /** Finds a conversation. */
-export type HistorySource = Pick<RunEngine, "getRun"> & {
+export interface HistorySource {
   readonly threads: Pick<ThreadEngine, "listMessages">;
-};
+}
 
 /**
  * Reads the conversation that a request continues: a thread, or a run and the runs before it. Empty if it continues
  * none.
+ * @param previous The run, if one is continued.
  */
 export async function readHistory(
-  engine: HistorySource,
+  { threads }: HistorySource,
   owner: string,
-  { previousRunId, threadId }: Pick<CreateRunRequest, "previousRunId" | "threadId">,
+  previous: Run | undefined,
+  threadId: string,
 ): Promise<readonly Message[]> {
-  if (previousRunId === "" && threadId === "") return [];
-  const run = previousRunId === "" ? undefined : await engine.getRun(owner, previousRunId);
-  const all = await readThread(engine.threads, owner, run?.threadId ?? threadId);
+  if (previous === undefined && threadId === "") return [];
+  const all = await readThread(threads, owner, previous?.threadId ?? threadId);
   // Later runs may have continued the thread.
-  const end = run === undefined ? all.length : all.findLastIndex(({ runId }) => runId === run.id) + 1;
+  const end =
+    previous === undefined ? all.length : all.findLastIndex(({ runId }) => runId === previous.id) + 1;
   return all.slice(0, end).flatMap(({ message }) => message ?? []);
 }
 

@@ -1,6 +1,6 @@
 /** The body of `POST /v1/responses` -> the input of the engine, and the settings that the response repeats. */
 import { create } from "@bufbuild/protobuf";
-import type { SDKError } from "../../core/errors.ts";
+import { NotFoundError, type SDKError } from "../../core/errors.ts";
 import { yieldTurnAfter } from "../../core/loop-turns.ts";
 import {
   GenerationLimitsSchema,
@@ -18,10 +18,10 @@ import {
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
 import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
-import type { RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
+import type { OpenConversation, RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { Fields, mistake, parseBody } from "../openai/fields.ts";
-import { toRunId, toThreadId } from "../openai/ids.ts";
+import { toResponseId, toRunId, toThreadId } from "../openai/ids.ts";
 import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
 import { readMetadata } from "../openai/read-metadata.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
@@ -52,7 +52,7 @@ import {
 export interface RequestReading {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Finds the objects that the request refers to. */
-  readonly engine: Pick<RunEngine, "getRun" | "checkRoom"> & {
+  readonly engine: Pick<RunEngine, "openConversation"> & {
     readonly threads: Pick<ThreadEngine, "getMessage" | "findCall" | "listMessages">;
   };
   /** Name of the caller's access key. */
@@ -67,7 +67,7 @@ export interface RequestReading {
   readonly allowsUnstoredContinuation?: boolean | undefined;
 }
 
-/** A request. */
+/** A request. Whoever does not start its run releases its conversation. */
 export interface ReadRequest {
   readonly input: RunInput;
   readonly settings: ResponseSettings;
@@ -111,11 +111,30 @@ export function readTarget(fields: Fields, models: RequestReading["models"]): Mo
 export async function readRequest(body: Uint8Array | Fields, reading: RequestReading): Promise<ReadRequest> {
   const fields = body instanceof Fields ? body : await parseRequest(body);
   const state = readState(fields, reading.allowsUnstoredContinuation === true);
-  await reading.engine.checkRoom(reading.owner, state);
-  const previous =
-    state.previousRunId === "" ? undefined : await reading.engine.getRun(reading.owner, state.previousRunId);
-  const history = await readUnstoredHistory(reading, state, previous);
-  return new RequestReader(fields, state, { previous, history }, reading).read();
+  const conversation = await openConversation(state, reading);
+  const { run, origin } = conversation?.previous ?? {};
+  const previous = run && { ...run, origin };
+  try {
+    const history = await readUnstoredHistory(reading, state, previous);
+    const read = await new RequestReader(fields, state, { previous, history }, reading).read();
+    return { ...read, input: { ...read.input, conversation } };
+  } catch (thrown) {
+    conversation?.share.release();
+    throw thrown;
+  }
+}
+
+/** A response that does not exist makes the request invalid, as in OpenAI's API. */
+async function openConversation(
+  { previousRunId, threadId }: ConversationState,
+  { engine, owner }: RequestReading,
+): Promise<OpenConversation | undefined> {
+  if (previousRunId === "" && threadId === "") return undefined;
+  try {
+    return await engine.openConversation(owner, { previousRunId, threadId });
+  } catch (thrown) {
+    throw thrown instanceof NotFoundError ? previousNotFound(toResponseId(previousRunId)) : thrown;
+  }
 }
 
 /** The fields of a request about its conversation. */

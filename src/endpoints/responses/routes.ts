@@ -47,7 +47,7 @@ export function responsesRoutes(parts: ResponsesParts): readonly RouteDefinition
 /** The parts that the routes about an input need. */
 interface InputRouteParts {
   readonly models: Pick<ModelDirectory, "resolve">;
-  readonly engine: Pick<RunEngine, "getRun" | "checkRoom" | "threads">;
+  readonly engine: Pick<RunEngine, "openConversation" | "threads">;
 }
 
 /** The routes that process the input of a response without creating one: counting tokens and compaction. */

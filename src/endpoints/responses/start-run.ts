@@ -21,19 +21,13 @@ import {
   RunStatus,
 } from "../../gen/outrigger/v1/run_pb.ts";
 import type { EndpointRequest } from "../../http/endpoint.ts";
-import type { RunEngine, StartedRun } from "../../runs/engine.ts";
+import type { StartedRun } from "../../runs/engine.ts";
 import { createRunId } from "../../runs/messages.ts";
 import { Fields } from "../openai/fields.ts";
-import { toConversationId, toResponseId } from "../openai/ids.ts";
-import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
+import { toConversationId } from "../openai/ids.ts";
+import { conversationNotFound } from "../openai/not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
-import {
-  parseRequest,
-  type ReadRequest,
-  type RequestReading,
-  readRequest,
-  readTarget,
-} from "./read-request.ts";
+import { parseRequest, type ReadRequest, readRequest, readTarget } from "./read-request.ts";
 import { createStandInRequest, findRelayable, type RelayableRequest, RelayingClient } from "./relayed-run.ts";
 
 /** A run, and the request that started it. */
@@ -93,8 +87,10 @@ async function readAndStart(
   const { engine, models, allowsUnstoredContinuation, recentAnswers } = parts;
   const { continuedId, generates = true } = start;
   const settings = { allowsUnstoredContinuation, continuedId, recentAnswers, owner: request.caller.name };
-  const read = await readRequest(fields, { models, engine: ofRequest(engine), ...settings });
-  return generates ? createRun(read, parts, request, start) : { read, started: prepareRun(read) };
+  const read = await readRequest(fields, { models, engine, ...settings });
+  if (generates) return createRun(read, parts, request, start);
+  read.input.conversation?.share.release();
+  return { read, started: prepareRun(read) };
 }
 
 /** Creates the run of a request that was read. @throws SDKError with the paths of the body. */
@@ -106,9 +102,6 @@ async function createRun(
 ): Promise<RequestedRun> {
   const { caller, signal, headers } = request;
   const { provider, model } = read.target.served;
-  // A background run calls the models after the request, without its caller.
-  if (read.input.request.background && !caller.allowsModel(provider, model))
-    throw new AccessDeniedError(`the access key may not use the model ${model} of ${provider}`);
   const relaying = relayable && new RelayingClient(relayable, read, request);
   const options = {
     owner: caller.name,
@@ -119,8 +112,12 @@ async function createRun(
     isStreamed: isStreamed ?? read.isStreamed,
   };
   try {
+    // A background run calls the models after the request, without its caller.
+    if (read.input.request.background && !caller.allowsModel(provider, model))
+      throw new AccessDeniedError(`the access key may not use the model ${model} of ${provider}`);
     return { read, started: await engine.createRun(read.input, options), relaying };
   } catch (thrown) {
+    read.input.conversation?.share.release();
     throw failureToStart(toSdkError(thrown), read);
   }
 }
@@ -140,18 +137,6 @@ function failureToStart(error: SDKError, read: ReadRequest): SDKError {
   if (error instanceof NotFoundError && error.violations.some(({ field }) => field === "thread_id"))
     return conversationNotFound(toConversationId(threadId));
   return withFieldPaths(error, (field) => read.toBodyPath(field));
-}
-
-/** Looks up references of a request. A response that does not exist makes the request invalid, as in OpenAI's API. */
-function ofRequest(engine: RunEngine): RequestReading["engine"] {
-  return {
-    threads: engine.threads,
-    checkRoom: (owner, continued) => engine.checkRoom(owner, continued),
-    getRun: (owner, id) =>
-      engine.getRun(owner, id).catch((thrown: unknown) => {
-        throw thrown instanceof NotFoundError ? previousNotFound(toResponseId(id)) : thrown;
-      }),
-  };
 }
 
 /**

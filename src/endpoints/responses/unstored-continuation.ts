@@ -25,14 +25,13 @@ export interface Continued {
 /** The fields of a request about its conversation. */
 interface Continuation {
   readonly store: boolean;
-  readonly previousRunId: string;
   readonly threadId: string;
 }
 
 /** Reads the conversation that a response continues without being stored. */
 export async function readUnstoredHistory(
   { engine, owner }: { readonly engine: HistorySource; readonly owner: string },
-  { store, previousRunId, threadId }: Continuation,
+  { store, threadId }: Continuation,
   previous: RunWithOrigin | undefined,
 ): Promise<readonly Message[]> {
   if (store) return [];
@@ -43,7 +42,7 @@ export async function readUnstoredHistory(
       "is in progress, expected a response that has ended",
     );
   try {
-    return await readHistory(engine, owner, { previousRunId, threadId });
+    return await readHistory(engine, owner, previous, threadId);
   } catch (thrown) {
     if (thrown instanceof NotFoundError && threadId !== "")
       throw conversationNotFound(toConversationId(threadId));

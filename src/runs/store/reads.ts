@@ -77,9 +77,13 @@ export const READ_HISTORY_OF_RUN = `
   WHERE runs.id = $1
   ORDER BY thread_messages.position`;
 
-/** The bytes of the messages up to the end of run $1, or of thread $2. */
-export const MEASURE_HISTORY = `
-  SELECT sum(octet_length(messages.body)) AS bytes
+/** The bytes of the messages up to the end of run $1, or of thread $2, and those of the run. */
+export const MEASURE_CONVERSATION = `
+  SELECT coalesce(sum(octet_length(messages.body)), 0) AS messages, coalesce((
+    SELECT octet_length(runs.body)
+      + coalesce((SELECT octet_length(requests.body) FROM :schema.requests WHERE requests.run = runs.number), 0)
+      + coalesce((SELECT sum(octet_length(steps.body)) FROM :schema.steps WHERE steps.run = runs.number), 0)
+    FROM :schema.runs WHERE runs.id = $1 AND runs.owner = $3), 0) AS run
   FROM (
     SELECT threads.number, runs.end_position
     FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id

@@ -17,6 +17,7 @@ import { isTerminal, isUnderWay } from "../status.ts";
 import type {
   AppendResult,
   ContinuedConversation,
+  ConversationSize,
   HeldRun,
   Hold,
   Holder,
@@ -416,10 +417,17 @@ export class SqlRunStore implements RunStore {
     return this.#bodies.readHistory(rows);
   }
 
-  async measureHistory(owner: string, { previousRunId, threadId }: ContinuedConversation): Promise<number> {
+  async measureConversation(
+    owner: string,
+    { previousRunId, threadId }: ContinuedConversation,
+  ): Promise<ConversationSize> {
     const values = [previousRunId, threadId, owner];
-    const [row] = await this.#read<{ bytes: number | string | null }>(reads.MEASURE_HISTORY, values);
-    return Number(row?.bytes ?? 0);
+    // PostgreSQL returns sums as texts.
+    const [row] = await this.#read<Record<keyof ConversationSize, number | string>>(
+      reads.MEASURE_CONVERSATION,
+      values,
+    );
+    return { messages: Number(row?.messages), run: Number(row?.run) };
   }
 
   async removeOld(before: Date, limit: number): Promise<number> {

@@ -14,6 +14,7 @@ import {
 import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { ThreadMessageSchema } from "../../../src/gen/outrigger/v1/thread_pb.ts";
 import { createDirectory } from "../support/directory.ts";
+import { openConversation } from "./support/reading.ts";
 
 const hex = "0123456789abcdef".repeat(2);
 const RUN = {
@@ -47,8 +48,7 @@ async function compactWith(
     models: createDirectory({ providers: new Map([["openai", "openai-responses"]]) }),
     owner: "key",
     engine: {
-      checkRoom: async () => {},
-      getRun: async () => RUN,
+      openConversation: async () => openConversation({ ...RUN, origin: undefined }),
       threads: {
         listMessages: async () => ({ elements: messages, hasMore: false }),
         getMessage: () => Promise.reject(new Error("expected no lookup")),

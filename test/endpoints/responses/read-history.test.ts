@@ -29,23 +29,19 @@ function createEngine(count: number, pageSize = Number.POSITIVE_INFINITY) {
     const elements = ordered.slice(start, start + Math.min(query.limit, pageSize));
     return { elements, hasMore: start + elements.length < ordered.length };
   };
-  const getRun = async (_owner: string, id: string) => ({
-    ...create(RunSchema, { id, threadId: "thread_1" }),
-    origin: getOrigin(defaultSettings),
-  });
-  return { engine: { getRun, threads: { listMessages } }, queries };
+  return { engine: { threads: { listMessages } }, queries };
 }
 
 describe("readHistory()", () => {
   it("reads nothing if nothing is continued", async () => {
     const { engine, queries } = createEngine(3);
-    expect(await readHistory(engine, "key", { previousRunId: "", threadId: "" })).toEqual([]);
+    expect(await readHistory(engine, "key", undefined, "")).toEqual([]);
     expect(queries).toEqual([]);
   });
 
   it("reads a thread page by page, in order", async () => {
     const { engine, queries } = createEngine(250);
-    const messages = await readHistory(engine, "key", { previousRunId: "", threadId: "thread_1" });
+    const messages = await readHistory(engine, "key", undefined, "thread_1");
     expect(messages.map(textOf)).toEqual(Array.from({ length: 250 }, (_, index) => String(index)));
     expect(queries.map(({ after, limit, order }) => [after, limit, order])).toEqual([
       ["", 100, "oldest first"],
@@ -56,15 +52,15 @@ describe("readHistory()", () => {
 
   it("reads the thread of a run up to that run", async () => {
     const { engine } = createEngine(6);
-    const messages = await readHistory(engine, "key", { previousRunId: "run_1", threadId: "" });
+    const previous = create(RunSchema, { id: "run_1", threadId: "thread_1" });
+    const messages = await readHistory(engine, "key", previous, "");
     expect(messages.map(textOf)).toEqual(["0", "1", "2", "3"]);
   });
 
   it("refuses a conversation of more than 10,000 messages", async () => {
     const { engine } = createEngine(10_000);
-    const thread = { previousRunId: "", threadId: "thread_1" };
-    expect(await readHistory(engine, "key", thread)).toHaveLength(10_000);
-    await expect(readHistory(createEngine(10_101).engine, "key", thread)).rejects.toThrow(
+    expect(await readHistory(engine, "key", undefined, "thread_1")).toHaveLength(10_000);
+    await expect(readHistory(createEngine(10_101).engine, "key", undefined, "thread_1")).rejects.toThrow(
       "expected a conversation of at most 10000 messages, found more",
     );
   });
@@ -111,7 +107,7 @@ describe("readEnd()", () => {
 
 describe("readUnstoredHistory()", () => {
   const reading = { engine: createEngine(4).engine, owner: "key" };
-  const state = { store: false, previousRunId: "run_0", threadId: "" };
+  const state = { store: false, threadId: "" };
   const previous = (status: RunStatus) => ({
     ...create(RunSchema, { id: "run_0", threadId: "thread_1", status }),
     origin: getOrigin(defaultSettings),
@@ -134,7 +130,7 @@ describe("readUnstoredHistory()", () => {
   });
 
   it("names the conversation that does not exist", async () => {
-    const missing = { store: false, previousRunId: "", threadId: `thread_${"0".repeat(32)}` };
+    const missing = { store: false, threadId: `thread_${"0".repeat(32)}` };
     await expect(readUnstoredHistory(reading, missing, undefined)).rejects.toMatchObject({
       name: "NotFoundError",
       violations: [{ field: "conversation" }],

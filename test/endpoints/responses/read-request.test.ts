@@ -401,7 +401,7 @@ describe("the tools of a request", () => {
     expect(settings.echoed.tools).toEqual([weather]);
     const withoutTools = await read({ ...body, tools: [] }, { runs: [previous] });
     expect(withoutTools.input.request.inheritTools).toBe(false);
-    await expect(read(body)).rejects.toThrow(`there is no run_${hex}`);
+    await expect(read(body)).rejects.toThrow(`Previous response with id 'resp_${hex}' not found`);
   });
 });
 

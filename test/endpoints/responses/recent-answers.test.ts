@@ -115,7 +115,6 @@ describe("A call that is returned without its reasoning, with store: false", () 
       return Object.assign(Object.create(engine), {
         threads,
         createRun,
-        checkRoom: engine.checkRoom.bind(engine),
       });
     };
     const api = await startApi(servers, { wrapEngine });

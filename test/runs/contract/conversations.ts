@@ -73,19 +73,35 @@ export function conversationTests(context: StoreContext): void {
     // Texts that are not compressed.
     const text = "x".repeat(2000);
     await store.createThread("owner", conversation, [message(text), message(text)]);
-    const ofThread = (owner: string) =>
-      store.measureHistory(owner, { previousRunId: "", threadId: conversation.id });
+    const measure = async (owner: string, previousRunId: string, threadId: string) =>
+      store.measureConversation(owner, { previousRunId, threadId });
+    const ofThread = async (owner: string) => (await measure(owner, "", conversation.id)).messages;
     const whole = await ofThread("owner");
     expect(whole).toBeGreaterThan(4000);
     expect(whole).toBeLessThan(5000);
     expect(await ofThread("someone")).toBe(0);
     const first = await endedRun(store, { threadId: conversation.id });
     await store.appendMessages("owner", conversation.id, [message(text)]);
-    const ofRun = (owner: string) => store.measureHistory(owner, { previousRunId: first.id, threadId: "" });
-    expect(await ofRun("owner")).toBeGreaterThanOrEqual(whole);
-    expect(await ofRun("owner")).toBeLessThan(await ofThread("owner"));
-    expect(await ofRun("someone")).toBe(0);
-    expect(await store.measureHistory("owner", { previousRunId: newId("run"), threadId: "" })).toBe(0);
+    const ofRun = await measure("owner", first.id, "");
+    expect(ofRun.messages).toBeGreaterThanOrEqual(whole);
+    expect(ofRun.messages).toBeLessThan(await ofThread("owner"));
+    expect((await measure("owner", "", conversation.id)).run).toBe(0);
+    const none = { messages: 0, run: 0 };
+    expect(await measure("someone", first.id, "")).toEqual(none);
+    expect(await measure("owner", newId("run"), "")).toEqual(none);
+  });
+
+  it("measures a run with its request and its steps", async () => {
+    const { store } = context;
+    const measure = async (previousRunId: string) =>
+      (await store.measureConversation("owner", { previousRunId, threadId: "" })).run;
+    const small = creation();
+    const large = creation();
+    large.request.metadata = { text: "x".repeat(2000) };
+    for (const created of [small, large]) await store.createRun(created);
+    const base = await measure(small.run.id);
+    expect(base).toBeGreaterThan(0);
+    expect((await measure(large.run.id)) - base).toBeGreaterThan(1900);
   });
 
   it("replaces the metadata and nothing else", async () => {

@@ -1,7 +1,11 @@
+import { create } from "@bufbuild/protobuf";
 import { NotFoundError } from "../../../../src/core/errors.ts";
+import { MemoryAccount } from "../../../../src/core/memory-account.ts";
 import { Fields } from "../../../../src/endpoints/openai/fields.ts";
 import { type ReadRequest, readRequest } from "../../../../src/endpoints/responses/read-request.ts";
-import type { RunWithOrigin } from "../../../../src/runs/engine.ts";
+import { CreateRunRequestSchema } from "../../../../src/gen/outrigger/v1/run_service_pb.ts";
+import type { OpenConversation, RunWithOrigin } from "../../../../src/runs/engine.ts";
+import { HistoryMemory } from "../../../../src/runs/limits.ts";
 import { getFirstCallId } from "../../../../src/runs/store/bodies.ts";
 import type { StoredMessage } from "../../../../src/runs/store.ts";
 import { createDirectory } from "../../support/directory.ts";
@@ -34,8 +38,8 @@ export function read(
     models: directory,
     owner: "key",
     engine: {
-      checkRoom: async () => {},
-      getRun: (owner, id) => find(owner, runs, id),
+      openConversation: async (owner, { previousRunId }) =>
+        openConversation(previousRunId === "" ? undefined : await find(owner, runs, previousRunId)),
       threads: {
         listMessages: async () => ({ elements: messages, hasMore: false }),
         getMessage: (owner, id) => find(owner, messages, id),
@@ -44,6 +48,13 @@ export function read(
       },
     },
   });
+}
+
+/** Creates a conversation with separate memory. */
+export function openConversation(run: RunWithOrigin | undefined): OpenConversation {
+  const share = new HistoryMemory(new MemoryAccount()).begin("key");
+  const request = create(CreateRunRequestSchema);
+  return { previous: run && { run, owner: "key", request, origin: run.origin }, share };
 }
 
 async function find<Kind extends { readonly id: string }>(
