@@ -12,6 +12,7 @@ interface Replacement {
   readonly within?: RegExp;
 }
 
+const OTLP_GRPC = /@opentelemetry\/otlp-grpc-exporter-base\//;
 const MCP_CLIENT = /@modelcontextprotocol\/client\//;
 
 const REPLACEMENTS: readonly Replacement[] = [
@@ -49,6 +50,25 @@ const REPLACEMENTS: readonly Replacement[] = [
         export class DefaultJsonSchemaValidator {
           getValidator() { throw new Error("no JSON Schema is compiled here"); }
         }`,
+    },
+  },
+  {
+    // Its `require` looks for grpc-js in node_modules at run time, where a bundle has none.
+    path: /_rolldown\/runtime\.mjs$/,
+    importer: OTLP_GRPC,
+    within: OTLP_GRPC,
+    module: {
+      resolveDir: "node_modules",
+      contents: `
+        import * as grpc from "@grpc/grpc-js";
+        export const __require = () => grpc;
+        export const __toCommonJS = (module) => module;
+        export const __esmMin = (load) => () => { load?.(); load = undefined; };
+        export const __exportAll = (getters) => {
+          const target = {};
+          for (const name in getters) Object.defineProperty(target, name, { get: getters[name], enumerable: true });
+          return target;
+        };`,
     },
   },
   {

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { getTraceName } from "../client/providers.ts";
 import {
   AccessKeysFile,
   buildClient,
@@ -13,6 +14,7 @@ import { AccessControl } from "../server/index.ts";
 import { isLocal, isLocalSetting } from "../server/listen/address.ts";
 import { createLogOutput } from "../server/telemetry/log-output.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
+import type { Tracing } from "../server/tracing/open-tracing.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
 import { createSidecarMetrics, startSidecar } from "./sidecar.ts";
@@ -56,7 +58,8 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   const catalog = createCatalogWith(config.client);
   const metrics = createSidecarMetrics(config, catalog, () => output.droppedLines);
   const client = buildClient(config.client, { keyFiles, catalog, log: logger, observer: metrics });
-  const sidecar = await startSidecar({ config, client, logger, metrics, access });
+  const tracing = await openTracing(config, logger);
+  const sidecar = await startSidecar({ config, client, logger, metrics, access, tracing });
   const stopped = stopSignal();
   process.on("SIGHUP", () => {
     reload(keyFiles, logger);
@@ -71,6 +74,18 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   await sidecar.close();
   logger.info("stopped");
   return exitCodes.ok;
+}
+
+/** Loads tracing if it is on. */
+async function openTracing({ tracing, client }: Config, logger: Logger): Promise<Tracing | undefined> {
+  if (tracing === undefined) return undefined;
+  const { openTracing: open } = await import("../server/tracing/open-tracing.ts");
+  const getProviderName = (name: string) => {
+    const api = client.providers.get(name)?.api;
+    return (api && getTraceName(api)) ?? name;
+  };
+  const onFailure = (reason: string) => logger.warn({ reason }, "could not send traces");
+  return open(tracing, { version, getProviderName, onFailure });
 }
 
 /**

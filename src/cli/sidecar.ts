@@ -21,6 +21,7 @@ import {
 import { createIdleMemory } from "../server/telemetry/idle-memory.ts";
 import { createCallLog } from "../server/telemetry/logging.ts";
 import { createMetrics, type Metrics } from "../server/telemetry/metrics.ts";
+import type { Tracing } from "../server/tracing/open-tracing.ts";
 import { openRuns } from "./runs.ts";
 import { version } from "./version.ts";
 
@@ -33,15 +34,17 @@ export interface SidecarOptions {
   readonly metrics: Metrics;
   /** Decides who may call. Undefined if everybody who reaches the data listener may call. */
   readonly access?: AccessControl | undefined;
+  /** Undefined if tracing is off. */
+  readonly tracing?: Tracing | undefined;
   /** Further parts that end with the sidecar, after the client. */
   readonly parts?: readonly ShutdownPart[] | undefined;
 }
 
 /** Starts the server of `outrigger serve` and `outrigger demo`: the services over a client, the log and the metrics. */
 export async function startSidecar(options: SidecarOptions): Promise<RunningServer> {
-  const { config, client, logger, metrics, access, parts = [] } = options;
+  const { config, client, logger, metrics, access, tracing, parts = [] } = options;
   const idleMemory = createIdleMemory();
-  const observers = [metrics, createCallLog(logger), idleMemory];
+  const observers = [metrics, createCallLog(logger), idleMemory, ...(tracing ? [tracing.observer] : [])];
   const { limits } = config.listeners;
   const account = new MemoryAccount({ limits, isShared: access && (() => access.keyCount > 1) });
   const runs = await openRuns({ ...options, observers, account });
@@ -80,6 +83,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
         { name: "runs", drain: () => runs.drain(), close: () => runs.close() },
         { name: "client", close: () => client.close() },
         ...parts,
+        ...(tracing ? [{ name: "traces", close: () => tracing.close() }] : []),
         { name: "log", close: () => flush(logger) },
       ],
     },

@@ -65,6 +65,11 @@ export function getCatalogProvider(api: ProviderApi): string | undefined {
   return findDefinition(api)?.catalogProvider;
 }
 
+/** `gen_ai.provider.name` of an API's providers in traces. Undefined if it is the name of each provider. */
+export function getTraceName(api: ProviderApi): string | undefined {
+  return findDefinition(api)?.traceName;
+}
+
 /** A provider entry of a configuration: its API and the options of that API's adapter. */
 export type ProviderSettings = {
   [Api in ProviderApi]: { readonly api: Api } & Omit<AdapterOptions[Api], "name">;

@@ -8,6 +8,7 @@ import type { AccessKeysConfig } from "./access-keys.ts";
 import type { CallRules } from "./middleware-schema.ts";
 import type { RunsConfig } from "./runs.ts";
 import type { Settings } from "./schema.ts";
+import type { TracingConfig } from "./tracing.ts";
 
 /** The configuration of a sidecar by its parts, from flags, variables, a file and the defaults, in this order. */
 export interface Config {
@@ -27,6 +28,8 @@ export interface Config {
   /** The MCP servers that runs may use. */
   readonly mcp: McpSettings;
   readonly runs: RunsConfig;
+  /** Undefined if tracing is off. */
+  readonly tracing: TracingConfig | undefined;
   /** Settings that have no effect, for the log. */
   readonly notices: readonly string[];
 }

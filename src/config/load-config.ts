@@ -34,6 +34,7 @@ import { type RunsConfig, readRuns } from "./runs.ts";
 import { type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { didYouMean } from "./suggest.ts";
+import { readTracing } from "./tracing.ts";
 
 /** The flags of the command line. */
 export interface ConfigFlags {
@@ -64,7 +65,8 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const given = readSource(toTree(flags), { locate: locateFlag, secrets: NONE });
   const registered = readProviders(environment);
   const names = [...registered.providers.keys(), ...file.providerNames];
-  const problems = [file, variables, given, registered].flatMap((source) => source.problems);
+  const traced = readTracing(environment);
+  const problems = [file, variables, given, registered, traced].flatMap((source) => source.problems);
   problems.push(...checkDefaultProvider([given, variables, file], names), ...checkTargets(file, names));
   if (problems.length > 0) throw mistakes(problems);
   const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
@@ -98,6 +100,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     },
     mcp,
     runs,
+    tracing: traced.tracing,
     notices: [
       ...registered.notices,
       ...noticeReplaced(registered, file),

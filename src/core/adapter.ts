@@ -24,6 +24,8 @@ export interface CallOptions {
   readonly caller?: Caller | undefined;
   /** The trace that the call is a part of, for observers. */
   readonly trace?: TraceContext | undefined;
+  /** Returns the trace context to send with the latest request of the call. Default: none is sent. */
+  readonly getSentTrace?: (() => TraceContext | undefined) | undefined;
   /** Measures how long the call waits. Default: nothing is measured. */
   readonly timing?: CallTiming | undefined;
   /** Limits the retries and fallbacks of the whole call. Created by the first middleware that repeats calls. */

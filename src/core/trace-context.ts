@@ -14,6 +14,15 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f
 /** The length up to which intermediaries have to pass the header on (section 3.3.1.5). */
 const MAX_TRACESTATE_CHARS = 512;
 
+/** Returns the headers of a request that belongs to a trace. */
+export function toTraceHeaders(
+  trace: TraceContext | undefined,
+): Readonly<Record<string, string>> | undefined {
+  if (trace === undefined) return undefined;
+  const { traceparent, tracestate } = trace;
+  return tracestate === "" ? { traceparent } : { traceparent, tracestate };
+}
+
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**

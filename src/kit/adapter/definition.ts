@@ -38,6 +38,8 @@ export interface ProviderDefinition<Api extends string, Options> {
   readonly requiredFields?: Readonly<Record<string, string>>;
   /** Name of the provider in the shipped catalog. Absent: the catalog has none of its models. */
   readonly catalogProvider?: string;
+  /** `gen_ai.provider.name` in traces. Absent: the name under which the provider is registered. */
+  readonly traceName?: string;
   /** Whether an entry works without a key: the user's servers and programs. Default false. */
   readonly needsNoKey?: boolean;
 }

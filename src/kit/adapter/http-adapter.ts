@@ -25,6 +25,7 @@ import { getInferenceId } from "../../core/ids.ts";
 import { yieldTurn, yieldTurnAfter } from "../../core/loop-turns.ts";
 import { checkTranslatable, type SourceForm } from "../../core/source-form.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
+import { toTraceHeaders } from "../../core/trace-context.ts";
 import {
   EmbeddingSchema,
   type EmbedRequest,
@@ -425,7 +426,13 @@ export class HttpAdapter implements ProviderAdapter {
     options: AdapterCallOptions,
   ): Promise<HttpAnswer> {
     const answer = await this.#transport.post(wire.path, {
-      headers: { "content-type": "application/json", accept, ...this.#headers, ...wire.headers },
+      headers: {
+        "content-type": "application/json",
+        accept,
+        ...this.#headers,
+        ...wire.headers,
+        ...toTraceHeaders(options.getSentTrace?.()),
+      },
       body: wire.body,
       signal: options.signal,
       timing: options.timing,

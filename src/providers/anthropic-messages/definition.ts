@@ -8,6 +8,7 @@ export const anthropicMessages: WireApiDefinition<"anthropic-messages", Anthropi
   createAdapter: (options) => new AnthropicAdapter(options),
   fields: ["api_version"],
   // The adapter removes "/v1" at the end.
+  traceName: "anthropic",
   catalogProvider: PROVIDER_NAME,
   baseUrl: { default: DEFAULT_BASE_URL, added: ["/v1/messages", "/messages", "/v1/models"] },
   environment: {

@@ -7,6 +7,7 @@ export const gemini: WireApiDefinition<"gemini", GeminiAdapterOptions> = {
   api: "gemini",
   createAdapter: (options) => new GeminiAdapter(options),
   fields: ["api_version"],
+  traceName: "gcp.gemini",
   catalogProvider: PROVIDER_NAME,
   baseUrl: {
     default: DEFAULT_BASE_URL,

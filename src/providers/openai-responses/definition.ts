@@ -7,6 +7,7 @@ export const openaiResponses: WireApiDefinition<"openai-responses", OpenAIAdapte
   api: "openai-responses",
   createAdapter: (options) => new OpenAIAdapter(options),
   fields: ["organization", "project", "store"],
+  traceName: "openai",
   catalogProvider: PROVIDER_NAME,
   baseUrl: {
     default: DEFAULT_BASE_URL,

@@ -52,7 +52,15 @@ class BackgroundCall {
     observers: readonly CallObserver[],
     { signal = NEVER, caller, trace }: CallOptions,
   ) {
-    const init = { rpc: BACKGROUND, requestId: "", httpVersion: "", protocol: "", caller, trace };
+    const init = {
+      rpc: BACKGROUND,
+      requestId: "",
+      httpVersion: "",
+      protocol: "",
+      caller,
+      trace,
+      isBackground: true,
+    };
     this.#recorder = new CallRecorder(init, observers);
     this.record = new InferenceRecord(client, this.#recorder);
     this.#signal = signal;

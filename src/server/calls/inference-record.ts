@@ -4,6 +4,7 @@ import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
 import { ProviderError, type SDKError, toSdkError } from "../../core/errors.ts";
 import { getInferenceId } from "../../core/ids.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
+import type { TraceContext } from "../../core/trace-context.ts";
 import { addUsage } from "../../core/usage.ts";
 import type { EmbedRequest, EmbedResponse } from "../../gen/outrigger/v1/embedding_service_pb.ts";
 import type { CountTokensResponse } from "../../gen/outrigger/v1/inference_service_pb.ts";
@@ -32,17 +33,24 @@ export interface StreamHooks {
 /** A provider call in progress. Several can be in progress at once. */
 interface ProviderCall {
   readonly inferenceId: string;
+  readonly kind: CallKind;
   /** The latest request to a provider. */
   attempt: Attempt;
   attemptStartedAt: number;
+  /** Sent with the latest request. */
+  trace: TraceContext | undefined;
   /** Whether middleware has sent it, so that another target is another attempt. */
   isSent: boolean;
   /** As far as it is known. */
   usage: Usage | undefined;
+  response: Response | undefined;
   failure: SDKError | undefined;
   /** The request, until its answer begins: a long stream should not keep it. */
   request: CallTarget | undefined;
 }
+
+/** The kind of a provider call. */
+type CallKind = Pick<Attempt, "operation" | "isStreamed">;
 
 type Batch = readonly StreamEvent[];
 
@@ -76,9 +84,11 @@ export class InferenceRecord {
 
   /** Calls a provider for its whole response. Throws the errors of the client. */
   complete(request: Request, options: CallOptions): Promise<Response> {
-    return this.#record(request, options, async (call, changed) => {
+    const call = this.#begin(request, options, { operation: "chat", isStreamed: false }, request);
+    return this.#record(call, options, async (changed) => {
       const response = await this.#client.complete(request, changed);
       this.#noteTarget(response);
+      call.response = response;
       if (!isCacheHit(response)) call.usage = response.usage;
       return response;
     });
@@ -86,7 +96,8 @@ export class InferenceRecord {
 
   /** Counts the tokens of a request. Throws the errors of the client. */
   countTokens(request: Request, options: CallOptions): Promise<CountTokensResponse> {
-    return this.#record(request, options, async (_call, changed) => {
+    const call = this.#begin(request, options, { operation: "count_tokens", isStreamed: false }, request);
+    return this.#record(call, options, async (changed) => {
       const count = await countTokens(this.#client, request, changed);
       this.#noteTarget(count);
       return count;
@@ -95,7 +106,8 @@ export class InferenceRecord {
 
   /** Embeds texts. Throws the errors of the client. */
   embed(request: EmbedRequest, options: CallOptions): Promise<EmbedResponse> {
-    return this.#record(request, options, async (call, changed) => {
+    const call = this.#begin(request, options, { operation: "embeddings", isStreamed: false }, undefined);
+    return this.#record(call, options, async (changed) => {
       const response = await embed(this.#client, request, changed);
       this.#noteTarget(response);
       call.usage = response.usage;
@@ -104,13 +116,12 @@ export class InferenceRecord {
   }
 
   async #record<Result>(
-    target: CallTarget,
+    call: ProviderCall,
     options: CallOptions,
-    make: (call: ProviderCall, options: CallOptions) => Promise<Result>,
+    make: (options: CallOptions) => Promise<Result>,
   ): Promise<Result> {
-    const call = this.#begin(target, options);
     try {
-      return await make(call, this.#toOptions(call, options));
+      return await make(this.#toOptions(call, options));
     } catch (thrown) {
       this.#noteFailure(call, thrown);
       throw thrown;
@@ -125,7 +136,7 @@ export class InferenceRecord {
     options: CallOptions,
     { onFailure, onEnd }: StreamHooks = {},
   ): Batches<StreamEvent> {
-    const call = this.#begin(request, options);
+    const call = this.#begin(request, options, { operation: "chat", isStreamed: true }, request);
     const stream = this.#client.stream(request, this.#toOptions(call, options));
     const events = stream.batches()[Symbol.asyncIterator]();
     const end = () => {
@@ -194,21 +205,27 @@ export class InferenceRecord {
     });
   }
 
-  #begin(request: CallTarget, options: CallOptions): ProviderCall {
+  #begin(
+    target: CallTarget,
+    options: CallOptions,
+    kind: CallKind,
+    request: Request | undefined,
+  ): ProviderCall {
     const inferenceId = getInferenceId(options);
-    const { provider, model } = this.#client.resolveModel?.(request) ?? request;
-    this.#requestedModel = request.model;
+    const { provider, model } = this.#client.resolveModel?.(target) ?? target;
+    this.#requestedModel = target.model;
     this.#provider = boundedText(provider, MAX_NAME_BYTES);
     this.#model = boundedText(model, MAX_NAME_BYTES);
     this.#recorder.responseIds[INFERENCE_ID_HEADER] = inferenceId;
-    const call = {
+    const call: ProviderCall = {
       inferenceId,
-      attempt: this.#beginAttempt(inferenceId),
-      attemptStartedAt: performance.now(),
+      kind,
+      ...this.#beginAttempt(inferenceId, kind, request),
       isSent: false,
       usage: undefined,
+      response: undefined,
       failure: undefined,
-      request,
+      request: target,
     };
     this.#inProgress.push(call);
     return call;
@@ -220,14 +237,14 @@ export class InferenceRecord {
       ...(this.memory && { memory: this.memory }),
       caller: this.#recorder.call.caller,
       timing: this.#recorder.timing,
+      ...(call.trace && { getSentTrace: () => call.trace }),
       inferenceId: call.inferenceId,
       onTarget: (target) => {
         this.#noteTarget(target);
         // Middleware may send a call again, or to another provider.
         if (call.isSent) {
           this.#endAttempt(call, true);
-          call.attempt = this.#beginAttempt(call.inferenceId);
-          call.attemptStartedAt = performance.now();
+          Object.assign(call, this.#beginAttempt(call.inferenceId, call.kind, undefined));
         }
         call.isSent = true;
         options.onTarget?.(target);
@@ -236,18 +253,24 @@ export class InferenceRecord {
   }
 
   /** Reports a request to the provider that is the latest target. */
-  #beginAttempt(inferenceId: string): Attempt {
-    const attempt = { inferenceId, provider: this.#provider, model: this.#model };
-    this.#recorder.attempt(attempt);
-    return attempt;
+  #beginAttempt(
+    inferenceId: string,
+    kind: CallKind,
+    request: Request | undefined,
+  ): Pick<ProviderCall, "attempt" | "attemptStartedAt" | "trace"> {
+    const attempt = { ...kind, inferenceId, provider: this.#provider, model: this.#model };
+    const trace = this.#recorder.attempt(attempt, request);
+    return { attempt, attemptStartedAt: performance.now(), trace };
   }
 
-  #endAttempt({ attempt, attemptStartedAt, failure, usage }: ProviderCall, isRepeated: boolean): void {
+  #endAttempt(call: ProviderCall, isRepeated: boolean): void {
+    const { attempt, attemptStartedAt, failure, usage, response } = call;
     this.#recorder.attemptEnd(attempt, {
       durationMs: performance.now() - attemptStartedAt,
       isRepeated,
       error: isRepeated ? undefined : failure,
       usage: isRepeated ? undefined : usage,
+      response: isRepeated ? undefined : response,
     });
   }
 
@@ -276,6 +299,7 @@ export class InferenceRecord {
     // batch.
     if (!this.#hasOutput) this.#noteBeginning(batch);
     const last = batch.at(-1)?.event;
+    if (last?.case === "finish") call.response = last.value.response;
     if (last?.case === "finish" && last.value.response !== undefined && isCacheHit(last.value.response))
       return;
     if (last?.case === "finish" || last?.case === "error") call.usage = last.value.usage;

@@ -5,6 +5,8 @@ import type { CallTimes } from "../../core/call-timing.ts";
 import type { Caller } from "../../core/caller.ts";
 import { SDKError } from "../../core/errors.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 
 /** The facts about a call that are known when it arrives. */
@@ -21,14 +23,21 @@ export interface Call {
   readonly caller: Caller;
   /** The trace that the call is a part of. Undefined if its client sent none. */
   readonly trace: TraceContext | undefined;
+  /** Whether it is a provider call of a background run, for which nobody waits. `trace` is the one that created the run. */
+  readonly isBackground: boolean;
   /** Whether it only asks for the state of the server. */
   readonly isProbe: boolean;
   /** Time of arrival, by `performance.now()`. */
   readonly startedAt: number;
 }
 
+/** The purpose of a request to a provider. */
+export type Operation = "chat" | "count_tokens" | "embeddings";
+
 /** A request to a provider. */
 export interface Attempt {
+  readonly operation: Operation;
+  readonly isStreamed: boolean;
   /** Id of the provider call; in `stream_start`, in `Response` and in the header `outrigger-inference-id`. */
   readonly inferenceId: string;
   /** Provider that is asked, bounded. Empty if none is registered. */
@@ -47,6 +56,8 @@ export interface AttemptOutcome {
   readonly error: SDKError | undefined;
   /** Tokens of the call. Undefined if none are known. */
   readonly usage: Usage | undefined;
+  /** The whole answer, which must not be kept or changed. Undefined if there is none; without content if nobody wants it. */
+  readonly response: Response | undefined;
 }
 
 /** The first output of a model in a stream: text, reasoning, a tool call or another part. */
@@ -110,8 +121,14 @@ export interface Outcome extends TransportOutcome, ServiceOutcome {
 export interface CallObserver {
   /** Called when a call arrives. */
   begin(call: Call): void;
-  /** Called when a request to a provider begins. */
-  attempt?(call: Call, attempt: Attempt): void;
+  /**
+   * Called when a request to a provider begins.
+   * @param request The request in the form of the contract, which must not be kept or changed. Undefined if the attempt
+   *   repeats an earlier one, or embeds texts.
+   */
+  attempt?(call: Call, attempt: Attempt, request?: Request): void;
+  /** Returns the trace context to send with a request to a provider. Called once, after `attempt`. */
+  getSentTrace?(attempt: Attempt): TraceContext | undefined;
   /** A request to a provider has ended. Once for each `attempt`, with the same object; after `end` if the client left. */
   attemptEnd?(call: Call, attempt: Attempt, outcome: AttemptOutcome): void;
   /** Called when the first output of a stream arrives. At most once for each attempt. */

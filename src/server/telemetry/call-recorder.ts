@@ -1,6 +1,7 @@
 import { CallTiming } from "../../core/call-timing.ts";
 import { anyCaller, type Caller } from "../../core/caller.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { codeName } from "../status/status-code.ts";
 import { formatTimes, REQUEST_ID_HEADER, TIMING_HEADER } from "./call-ids.ts";
 import type {
@@ -18,6 +19,8 @@ export interface CallInit extends Pick<Call, "rpc" | "requestId" | "httpVersion"
   /** Default: anybody. */
   readonly caller?: Caller | undefined;
   readonly trace?: TraceContext | undefined;
+  /** Default: false. */
+  readonly isBackground?: boolean;
 }
 
 /**
@@ -39,7 +42,7 @@ export class CallRecorder {
   #report: ServiceOutcome | undefined;
 
   constructor(
-    { rpc, requestId, httpVersion, protocol, caller = anyCaller, trace }: CallInit,
+    { rpc, requestId, httpVersion, protocol, caller = anyCaller, trace, isBackground = false }: CallInit,
     observers: readonly CallObserver[],
   ) {
     const startedAt = performance.now();
@@ -50,6 +53,7 @@ export class CallRecorder {
       protocol,
       caller,
       trace,
+      isBackground,
       isProbe: PROBES.test(rpc),
       startedAt,
     };
@@ -69,11 +73,16 @@ export class CallRecorder {
     return this.#timing === undefined ? {} : { [TIMING_HEADER]: formatTimes(this.#timing.read()) };
   }
 
-  /** Reports that a request to a provider begins. */
-  attempt(attempt: Attempt): void {
+  /** Reports that a request to a provider begins. Returns the trace context to send with it. */
+  attempt(attempt: Attempt, request: Request | undefined): TraceContext | undefined {
     this.#attempt = attempt;
     this.#attempts += 1;
-    for (const observer of this.#observers) observer.attempt?.(this.call, attempt);
+    let trace: TraceContext | undefined;
+    for (const observer of this.#observers) {
+      observer.attempt?.(this.call, attempt, request);
+      trace = observer.getSentTrace?.(attempt) ?? trace;
+    }
+    return trace;
   }
 
   /** A request to a provider has ended. */

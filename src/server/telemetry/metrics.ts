@@ -17,7 +17,7 @@ import {
 import { createRunMetrics, type RunMetrics } from "./run-metrics.ts";
 
 /** The metrics of the server. */
-export interface Metrics extends Required<CallObserver>, Required<MiddlewareObserver> {
+export interface Metrics extends Required<Omit<CallObserver, "getSentTrace">>, Required<MiddlewareObserver> {
   /** Receives the events of runs. */
   readonly runs: RunMetrics;
   /** Counts a connection that was closed because too many are open. */

@@ -162,7 +162,13 @@ describe("createMetrics()", () => {
 
   it("counts requests to providers, and sorts the times to their first outputs", () => {
     const metrics = createMetrics({ version: "1" });
-    metrics.attempt(CALL, { inferenceId: "i", provider: "acme", model: "m" });
+    metrics.attempt(CALL, {
+      operation: "chat",
+      isStreamed: true,
+      inferenceId: "i",
+      provider: "acme",
+      model: "m",
+    });
     metrics.firstOutput(CALL, { provider: "acme", model: "m", elapsedMs: 300 });
     const text = metrics.render();
     expect(text).toContain('outrigger_provider_calls_total{rpc="acme.Service/Do"} 1\n');

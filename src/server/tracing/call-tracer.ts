@@ -1,0 +1,244 @@
+import { Code } from "@connectrpc/connect";
+import {
+  type Attributes,
+  type Context,
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace as traces,
+} from "@opentelemetry/api";
+import type { TraceContext } from "../../core/trace-context.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { LogTexts } from "../../middleware/log-texts.ts";
+import { kindName } from "../status/status-code.ts";
+import type { Attempt, AttemptOutcome, Call, CallObserver, Outcome } from "../telemetry/call-observer.ts";
+import { ATTRIBUTES } from "./semantic-conventions.ts";
+
+/** Settings of a CallTracer. */
+export interface CallTracerOptions {
+  /** Returns the value of `gen_ai.provider.name` for a registered provider. */
+  readonly getProviderName: (provider: string) => string;
+  /** Whether the texts of requests and answers are recorded. */
+  readonly recordsContent: boolean;
+}
+
+/** A call in progress. */
+interface CallSpan {
+  readonly span: Span;
+  /** Parent of the spans of its requests to providers. */
+  readonly context: Context;
+  /** The latest request to a provider. */
+  attempt?: AttemptSpan;
+}
+
+interface AttemptSpan {
+  readonly span: Span;
+  /** By `performance.now()`. */
+  readonly startedAt: number;
+}
+
+/** Most characters of the texts of one request or answer. */
+const MAX_CONTENT_CHARS = 32 * 1024;
+
+const NANO_USD = 1e9;
+
+/**
+ * Makes a span for each call and each request to a provider. A provider call of a background run begins a trace that is
+ * linked to the one in which the run was created: its creator has left long ago.
+ */
+export class CallTracer implements CallObserver {
+  readonly #tracer: Tracer;
+  readonly #options: CallTracerOptions;
+  readonly #texts = new LogTexts(MAX_CONTENT_CHARS);
+  readonly #calls = new WeakMap<Call, CallSpan>();
+  readonly #attempts = new WeakMap<Attempt, AttemptSpan>();
+
+  constructor(tracer: Tracer, options: CallTracerOptions) {
+    this.#tracer = tracer;
+    this.#options = options;
+  }
+
+  begin(call: Call): void {
+    if (call.isProbe) return;
+    const remote = call.trace && toSpanContext(call.trace);
+    const links = call.isBackground && remote ? [{ context: remote }] : [];
+    const parent = remote && !call.isBackground ? traces.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT;
+    const kind = call.isBackground ? SpanKind.INTERNAL : SpanKind.SERVER;
+    const span = this.#tracer.startSpan(call.rpc, { kind, links, attributes: describeCall(call) }, parent);
+    this.#calls.set(call, { span, context: traces.setSpan(ROOT_CONTEXT, span) });
+  }
+
+  attempt(call: Call, attempt: Attempt, request?: Request): void {
+    const parent = this.#calls.get(call);
+    if (parent === undefined) return;
+    const attributes = this.#describeAttempt(attempt, request);
+    const name = `${attempt.operation} ${attempt.model}`;
+    const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent.context);
+    parent.attempt = { span, startedAt: performance.now() };
+    this.#attempts.set(attempt, parent.attempt);
+  }
+
+  getSentTrace(attempt: Attempt): TraceContext | undefined {
+    const span = this.#attempts.get(attempt)?.span;
+    return span && toTraceContext(span.spanContext());
+  }
+
+  firstOutput(call: Call): void {
+    const attempt = this.#calls.get(call)?.attempt;
+    const seconds = (performance.now() - (attempt?.startedAt ?? 0)) / 1000;
+    attempt?.span.setAttribute(ATTRIBUTES.timeToFirstOutput, seconds);
+  }
+
+  attemptEnd(_call: Call, attempt: Attempt, outcome: AttemptOutcome): void {
+    const span = this.#attempts.get(attempt)?.span;
+    if (span === undefined) return;
+    if (span.isRecording()) span.setAttributes(this.#describeAnswer(outcome));
+    if (outcome.isRepeated) span.setStatus({ code: SpanStatusCode.ERROR });
+    else if (outcome.error !== undefined) fail(span, kindName(outcome.error.kind));
+    span.end();
+  }
+
+  end(call: Call, outcome: Outcome): void {
+    const span = this.#calls.get(call)?.span;
+    if (span === undefined) return;
+    if (isGrpc(call)) span.setAttribute(ATTRIBUTES.grpcStatus, outcome.code ?? 0);
+    if (outcome.disconnected) span.setAttribute(ATTRIBUTES.disconnected, true);
+    if (outcome.code !== undefined && SERVER_FAULTS.has(outcome.code)) fail(span, outcome.codeName);
+    else if (outcome.code !== undefined) span.setAttribute(ATTRIBUTES.errorType, outcome.codeName);
+    span.end();
+  }
+
+  #describeAttempt({ operation, inferenceId, provider, model }: Attempt, request?: Request): Attributes {
+    return {
+      [ATTRIBUTES.operation]: operation,
+      [ATTRIBUTES.providerName]: this.#options.getProviderName(provider),
+      [ATTRIBUTES.requestModel]: model,
+      [ATTRIBUTES.provider]: provider,
+      [ATTRIBUTES.inferenceId]: inferenceId,
+      ...(request && describeRequest(request)),
+      ...(request && this.#options.recordsContent && this.#describeMessages(request)),
+    };
+  }
+
+  #describeMessages(request: Request): Attributes {
+    const messages = this.#texts.logMessages(request).map(({ role, text }) => toMessage(role, text));
+    return { [ATTRIBUTES.inputMessages]: JSON.stringify(messages) };
+  }
+
+  #describeAnswer({ isRepeated, usage, response }: AttemptOutcome): Attributes {
+    return {
+      ...(isRepeated && { [ATTRIBUTES.isRepeated]: true }),
+      ...(usage && describeUsage(usage)),
+      ...(response && describeResponse(response)),
+      ...(response && this.#options.recordsContent && this.#describeOutput(response)),
+    };
+  }
+
+  #describeOutput(response: Response): Attributes {
+    const message = toMessage("assistant", this.#texts.logAnswer(response));
+    const finished = { ...message, finish_reason: response.finishReason?.raw ?? "" };
+    return { [ATTRIBUTES.outputMessages]: JSON.stringify([finished]) };
+  }
+}
+
+/** A message in the form of the GenAI conventions. */
+function toMessage(role: string, content: string) {
+  return { role, parts: [{ type: "text", content }] };
+}
+
+function isGrpc({ protocol }: Call): boolean {
+  return protocol.startsWith("grpc");
+}
+
+function describeCall(call: Call): Attributes {
+  const { rpc, requestId, httpVersion, caller, isBackground } = call;
+  return {
+    ...(!isBackground && { [ATTRIBUTES.requestId]: requestId, [ATTRIBUTES.protocolVersion]: httpVersion }),
+    ...(caller.name !== "" && { [ATTRIBUTES.caller]: caller.name }),
+    ...describeMethod(rpc, call),
+  };
+}
+
+/** `outrigger.v1.InferenceService/Stream` is a method, `POST /v1/responses` a route. */
+function describeMethod(rpc: string, call: Call): Attributes {
+  const [method = "", route] = rpc.split(" ");
+  if (route?.startsWith("/")) return { [ATTRIBUTES.httpMethod]: method, [ATTRIBUTES.httpRoute]: route };
+  const slash = rpc.indexOf("/");
+  if (slash < 0) return {};
+  return {
+    [ATTRIBUTES.rpcSystem]: isGrpc(call) ? "grpc" : "connect_rpc",
+    [ATTRIBUTES.rpcService]: rpc.slice(0, slash),
+    [ATTRIBUTES.rpcMethod]: rpc.slice(slash + 1),
+  };
+}
+
+/** Attributes with undefined values are left out by the SDK. */
+function describeRequest({ maxTokens, temperature, topP, stopSequences }: Request): Attributes {
+  return {
+    [ATTRIBUTES.maxTokens]: maxTokens,
+    [ATTRIBUTES.temperature]: temperature,
+    [ATTRIBUTES.topP]: topP,
+    ...(stopSequences.length > 0 && { [ATTRIBUTES.stopSequences]: stopSequences }),
+  };
+}
+
+function describeResponse({ id, model, finishReason }: Response): Attributes {
+  return {
+    ...(id !== "" && { [ATTRIBUTES.responseId]: id }),
+    ...(model !== "" && { [ATTRIBUTES.responseModel]: model }),
+    ...(finishReason && { [ATTRIBUTES.finishReasons]: [finishReason.raw] }),
+  };
+}
+
+function describeUsage(usage: Usage): Attributes {
+  const { costNanoUsd } = usage;
+  return {
+    [ATTRIBUTES.inputTokens]: usage.inputTokens,
+    [ATTRIBUTES.outputTokens]: usage.outputTokens,
+    [ATTRIBUTES.cacheReadTokens]: usage.cacheReadTokens,
+    [ATTRIBUTES.cacheWriteTokens]: usage.cacheWriteTokens,
+    [ATTRIBUTES.reasoningTokens]: usage.reasoningTokens,
+    [ATTRIBUTES.cost]: costNanoUsd === undefined ? undefined : Number(costNanoUsd) / NANO_USD,
+  };
+}
+
+/** Statuses that are errors of a server, by the conventions for gRPC; others are the caller's. */
+const SERVER_FAULTS: ReadonlySet<Code> = new Set([
+  Code.Unknown,
+  Code.DeadlineExceeded,
+  Code.Unimplemented,
+  Code.Internal,
+  Code.Unavailable,
+  Code.DataLoss,
+]);
+
+function fail(span: Span, type: string): void {
+  span.setAttribute(ATTRIBUTES.errorType, type);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+function toSpanContext({ traceparent, tracestate, traceId }: TraceContext): SpanContext {
+  const [, , spanId = "", flags = "00"] = traceparent.split("-");
+  return {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
+    ...(tracestate !== "" && { traceState: createTraceState(tracestate) }),
+  };
+}
+
+function toTraceContext({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
+  const flags = traceFlags.toString(16).padStart(2, "0");
+  return {
+    traceparent: `00-${traceId}-${spanId}-${flags}`,
+    tracestate: traceState?.serialize() ?? "",
+    traceId,
+  };
+}

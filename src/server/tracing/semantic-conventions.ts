@@ -1,0 +1,49 @@
+/**
+ * Names of attributes in spans, by OpenTelemetry's semantic conventions: the GenAI conventions 1.38
+ * (https://opentelemetry.io/docs/specs/semconv/gen-ai/), which are in development and change their names, and the RPC
+ * and HTTP conventions. Attributes that the conventions lack begin with `outrigger.`.
+ */
+export const SEMCONV_SCHEMA_URL = "https://opentelemetry.io/schemas/1.38.0";
+
+/** Attributes of calls and requests to providers. */
+export const ATTRIBUTES = {
+  operation: "gen_ai.operation.name",
+  providerName: "gen_ai.provider.name",
+  requestModel: "gen_ai.request.model",
+  maxTokens: "gen_ai.request.max_tokens",
+  temperature: "gen_ai.request.temperature",
+  topP: "gen_ai.request.top_p",
+  stopSequences: "gen_ai.request.stop_sequences",
+  responseId: "gen_ai.response.id",
+  responseModel: "gen_ai.response.model",
+  finishReasons: "gen_ai.response.finish_reasons",
+  inputTokens: "gen_ai.usage.input_tokens",
+  outputTokens: "gen_ai.usage.output_tokens",
+  cacheReadTokens: "gen_ai.usage.cache_read.input_tokens",
+  cacheWriteTokens: "gen_ai.usage.cache_creation.input_tokens",
+  reasoningTokens: "gen_ai.usage.reasoning.output_tokens",
+  inputMessages: "gen_ai.input.messages",
+  outputMessages: "gen_ai.output.messages",
+  errorType: "error.type",
+  rpcSystem: "rpc.system",
+  rpcService: "rpc.service",
+  rpcMethod: "rpc.method",
+  grpcStatus: "rpc.grpc.status_code",
+  httpMethod: "http.request.method",
+  httpRoute: "http.route",
+  protocolVersion: "network.protocol.version",
+  /** Seconds from the request to the first text, reasoning or tool call. */
+  timeToFirstOutput: "gen_ai.response.time_to_first_chunk",
+  /** Name under which the configuration registers the provider. */
+  provider: "outrigger.provider",
+  inferenceId: "outrigger.inference_id",
+  requestId: "outrigger.request_id",
+  /** Name of the caller's access key. */
+  caller: "outrigger.caller",
+  /** US dollars. */
+  cost: "outrigger.cost_usd",
+  /** The call failed and was sent again, or to another provider. */
+  isRepeated: "outrigger.repeated",
+  /** The client left before the end. */
+  disconnected: "outrigger.disconnected",
+} as const;

@@ -1,0 +1,225 @@
+/** The spans of calls, as an exporter gets them. */
+import { create } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  InMemorySpanExporter,
+  ParentBasedSampler,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import { Client, createFallback, type Middleware, userMessage } from "outrigger";
+import { startSimulator } from "outrigger/simulator";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAdapter } from "../../../src/client/providers.ts";
+import { readTraceContext } from "../../../src/core/trace-context.ts";
+import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { createBackgroundClient } from "../../../src/server/calls/background-calls.ts";
+import { CallTracer, type CallTracerOptions } from "../../../src/server/tracing/call-tracer.ts";
+import { TRANSPORTS } from "../support/clients.ts";
+import { useTestServers } from "../support/test-server.ts";
+
+const servers = useTestServers();
+
+const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
+const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
+
+let simulator: Awaited<ReturnType<typeof startSimulator>>;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+});
+afterAll(() => simulator.close());
+
+function createTracer(options: Partial<CallTracerOptions> = {}, root = new AlwaysOnSampler()) {
+  const exporter = new InMemorySpanExporter();
+  const provider = new TracerProvider({
+    sampler: new ParentBasedSampler({ root }),
+    spanProcessors: [new SimpleSpanProcessor({ exporter })],
+  });
+  const observer = new CallTracer(provider.getTracer("test"), {
+    getProviderName: (name) => (name === "main" ? "openai" : name),
+    recordsContent: false,
+    ...options,
+  });
+  const getSpans = () => exporter.getFinishedSpans();
+  return { observer, getSpans };
+}
+
+function createModels(...middleware: Middleware[]): Client {
+  const settings = { apiKey: "any", baseUrl: simulator.openaiBaseUrl };
+  const broken = { apiKey: "invalid", baseUrl: simulator.openaiBaseUrl };
+  return new Client({
+    providers: {
+      main: createAdapter("main", { api: "openai-responses", ...settings }),
+      broken: createAdapter("broken", { api: "openai-responses", ...broken }),
+    },
+    defaultProvider: "main",
+    middleware,
+  });
+}
+
+/** Starts a traced server over the simulator. */
+async function start(tracer = createTracer(), inference = createModels()) {
+  servers.onEnd(() => inference.close());
+  const server = await servers.start({}, { inference, observers: [tracer.observer] });
+  const transport = TRANSPORTS.gRPC?.(server.url);
+  if (transport === undefined) throw new Error("expected a transport");
+  return { ...tracer, server, client: createClient(InferenceService, transport) };
+}
+
+const request = {
+  model: "sim-text",
+  maxTokens: 50,
+  messages: [userMessage("Where is the key sk-1234567890abcdef?")],
+};
+
+function find(spans: readonly ReadableSpan[], kind: SpanKind): ReadableSpan {
+  const span = spans.find((candidate) => candidate.kind === kind);
+  if (span === undefined) throw new Error(`expected a span of kind ${kind}`);
+  return span;
+}
+
+describe("the spans of a call", () => {
+  it("are parts of the caller's trace, which goes on at the provider", async () => {
+    const { client, getSpans } = await start();
+    simulator.clearRequests();
+    const headers = { traceparent: TRACEPARENT, tracestate: "congo=t61rcWkgMzE", "x-request-id": "r-1" };
+    const response = await client.complete(request, { headers });
+    await expect.poll(() => getSpans().length).toBe(2);
+    const [call, attempt] = [find(getSpans(), SpanKind.SERVER), find(getSpans(), SpanKind.CLIENT)];
+    expect(call.name).toBe("outrigger.v1.InferenceService/Complete");
+    expect(call.parentSpanContext).toMatchObject({
+      traceId: TRACE_ID,
+      spanId: "00f067aa0ba902b7",
+      isRemote: true,
+    });
+    expect(call.attributes).toEqual({
+      "outrigger.request_id": "r-1",
+      "network.protocol.version": "2.0",
+      "rpc.system": "grpc",
+      "rpc.service": "outrigger.v1.InferenceService",
+      "rpc.method": "Complete",
+      "rpc.grpc.status_code": 0,
+    });
+    expect(attempt.name).toBe("chat sim-text");
+    expect(attempt.parentSpanContext?.spanId).toBe(call.spanContext().spanId);
+    expect(attempt.status.code).toBe(SpanStatusCode.UNSET);
+    expect(attempt.attributes).toEqual({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "openai",
+      "gen_ai.request.model": "sim-text",
+      "gen_ai.request.max_tokens": 50,
+      "gen_ai.response.id": response.id,
+      "gen_ai.response.model": response.model,
+      "gen_ai.response.finish_reasons": [response.finishReason?.raw],
+      "gen_ai.usage.input_tokens": response.usage?.inputTokens,
+      "gen_ai.usage.output_tokens": response.usage?.outputTokens,
+      "gen_ai.usage.cache_creation.input_tokens": response.usage?.cacheWriteTokens,
+      "gen_ai.usage.cache_read.input_tokens": response.usage?.cacheReadTokens,
+      "gen_ai.usage.reasoning.output_tokens": response.usage?.reasoningTokens,
+      "outrigger.provider": "main",
+      "outrigger.inference_id": response.inferenceId,
+    });
+    const { headers: sent } = simulator.requests[0] ?? {};
+    expect(sent?.traceparent).toBe(`00-${TRACE_ID}-${attempt.spanContext().spanId}-01`);
+    expect(sent?.tracestate).toBe("congo=t61rcWkgMzE");
+  });
+
+  it("begin a trace if the caller has none, and tell when a stream's output began", async () => {
+    const { client, getSpans } = await start();
+    for await (const _ of client.stream(request));
+    await expect.poll(() => getSpans().length).toBe(2);
+    const [call, attempt] = [find(getSpans(), SpanKind.SERVER), find(getSpans(), SpanKind.CLIENT)];
+    expect(call.parentSpanContext).toBeUndefined();
+    expect(attempt.spanContext().traceId).toBe(call.spanContext().traceId);
+    expect(attempt.attributes["gen_ai.response.time_to_first_chunk"]).toBeGreaterThan(0);
+    expect(attempt.attributes["gen_ai.response.finish_reasons"]).toEqual(["completed"]);
+  });
+
+  it("have one for each provider that was asked, and name the failure", async () => {
+    const targets = [{ provider: "main", model: "sim-text" }];
+    const models = createModels(createFallback({ targets }));
+    const { client, getSpans } = await start(createTracer(), models);
+    await client.complete({ ...request, provider: "broken" });
+    await expect.poll(() => getSpans().length).toBe(3);
+    const attempts = getSpans().filter(({ kind }) => kind === SpanKind.CLIENT);
+    expect(attempts.map(({ attributes }) => attributes["outrigger.provider"])).toEqual(["broken", "main"]);
+    expect(attempts.map(({ attributes }) => attributes["outrigger.repeated"])).toEqual([true, undefined]);
+    expect(attempts.map(({ status }) => status.code)).toEqual([SpanStatusCode.ERROR, SpanStatusCode.UNSET]);
+  });
+
+  it("tell the caller's mistakes from failures", async () => {
+    const { client, getSpans } = await start();
+    await expect(client.complete({ ...request, model: "" })).rejects.toThrow();
+    await expect(client.complete({ ...request, model: "sim-text:status=500" })).rejects.toThrow();
+    await expect.poll(() => getSpans().filter(({ kind }) => kind === SpanKind.SERVER).length).toBe(2);
+    const calls = getSpans().filter(({ kind }) => kind === SpanKind.SERVER);
+    const facts = calls.map(({ status, attributes }) => [status.code, attributes["error.type"]]);
+    expect(facts).toEqual([
+      [SpanStatusCode.UNSET, "NOT_FOUND"],
+      [SpanStatusCode.ERROR, "UNAVAILABLE"],
+    ]);
+    const attempt = getSpans()
+      .filter(({ kind }) => kind === SpanKind.CLIENT)
+      .at(-1);
+    expect([attempt?.status.code, attempt?.attributes["error.type"]]).toEqual([
+      SpanStatusCode.ERROR,
+      "SERVER",
+    ]);
+  });
+
+  it("hold texts only if that is switched on, without keys", async () => {
+    const { client, getSpans } = await start(createTracer({ recordsContent: true }));
+    await client.complete(request);
+    await expect.poll(() => getSpans().length).toBe(2);
+    const { attributes } = find(getSpans(), SpanKind.CLIENT);
+    expect(JSON.parse(String(attributes["gen_ai.input.messages"]))).toEqual([
+      { role: "user", parts: [{ type: "text", content: "Where is the key [redacted]?" }] },
+    ]);
+    const [output] = JSON.parse(String(attributes["gen_ai.output.messages"]));
+    expect(output).toMatchObject({
+      role: "assistant",
+      finish_reason: "completed",
+      parts: [{ type: "text" }],
+    });
+    expect(output.parts[0].content).not.toBe("");
+  });
+
+  it("are not made for traces that are not sampled, nor for probes", async () => {
+    const { client, server, getSpans } = await start(createTracer({}, new AlwaysOffSampler()));
+    simulator.clearRequests();
+    await client.complete(request);
+    await client.complete(request, { headers: { traceparent: TRACEPARENT.replace(/01$/, "00") } });
+    await fetch(`${server.url}/grpc.health.v1.Health/Check`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: "{}",
+    });
+    expect(getSpans()).toEqual([]);
+    const sent = simulator.requests.map(({ headers }) => headers.traceparent);
+    expect(sent[1]).toMatch(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`));
+  });
+});
+
+describe("the spans of a background run's call", () => {
+  it("are a trace that is linked to the one in which the run was created", async () => {
+    const { observer, getSpans } = createTracer();
+    const models = createModels();
+    const client = createBackgroundClient(models, [observer]);
+    await client.complete(create(RequestSchema, request), {
+      trace: readTraceContext({ traceparent: TRACEPARENT }),
+    });
+    const call = find(getSpans(), SpanKind.INTERNAL);
+    expect(call.name).toBe("background run");
+    expect(call.parentSpanContext).toBeUndefined();
+    expect(call.spanContext().traceId).not.toBe(TRACE_ID);
+    expect(call.links.map(({ context }) => context.traceId)).toEqual([TRACE_ID]);
+    expect(find(getSpans(), SpanKind.CLIENT).parentSpanContext?.spanId).toBe(call.spanContext().spanId);
+    await models.close();
+  });
+});
