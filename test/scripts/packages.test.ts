@@ -28,6 +28,9 @@ async function getLoadedPackages(folder: string): Promise<Set<string>> {
   return loaded;
 }
 
+/** Packages for tests that the exporter of traces over gRPC needs as well. */
+const SHARED = ["@grpc/grpc-js", "@grpc/proto-loader", "@types/node"];
+
 describe("npm ci --omit=peer", () => {
   it("installs every package that the program loads", async () => {
     const loaded = [...(await getLoadedPackages("src")), ...(await getLoadedPackages("simulator"))];
@@ -42,6 +45,6 @@ describe("npm ci --omit=peer", () => {
     const names = Object.keys(checks.peerDependencies).filter(
       (name) => !packages[`node_modules/${name}`]?.link,
     );
-    expect(names.filter((name) => packages[`node_modules/${name}`]?.peer !== true)).toEqual([]);
+    expect(names.filter((name) => packages[`node_modules/${name}`]?.peer !== true)).toEqual(SHARED);
   });
 });

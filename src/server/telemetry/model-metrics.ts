@@ -51,7 +51,7 @@ export class TargetLabels {
 
 /** Metrics by provider and model. */
 export interface ModelMetrics {
-  readonly observer: Required<CallObserver>;
+  readonly observer: Required<Omit<CallObserver, "getSentTrace">>;
   readonly all: readonly Metric[];
 }
 

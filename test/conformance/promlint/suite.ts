@@ -10,7 +10,7 @@ import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { createMetrics, type Metrics } from "../../../src/server/telemetry/metrics.ts";
 import { buildOnce } from "../../clients/runner/build-cache.ts";
 import { build, probe, run } from "../../clients/runner/process.ts";
-import { createCall, toOutcome } from "../../server/support/outcome.ts";
+import { createAttempt, createCall, toOutcome } from "../../server/support/outcome.ts";
 import { binaries, folder, type Suite } from "../suite.ts";
 
 const cwd = `${folder}promlint`;
@@ -55,7 +55,7 @@ async function lint(text: string) {
 function use(metrics: Metrics): void {
   const call = createCall({ caller: { ...anyCaller, name: "team" } });
   const target = { provider: "acme", model: "m" };
-  const attempt = { inferenceId: "i", ...target };
+  const attempt = createAttempt(target);
   const error = new ServerError("down", { provider: "acme" });
   const usage = create(UsageSchema, {
     inputTokens: 3,
@@ -66,7 +66,13 @@ function use(metrics: Metrics): void {
   const times = { total: 10, ours: 1, provider: 9, queue: 0 };
   metrics.begin(call);
   metrics.attempt(call, attempt);
-  metrics.attemptEnd(call, attempt, { durationMs: 9, isRepeated: false, error: undefined, usage });
+  metrics.attemptEnd(call, attempt, {
+    durationMs: 9,
+    isRepeated: false,
+    error: undefined,
+    usage,
+    response: undefined,
+  });
   metrics.firstOutput(call, { ...target, elapsedMs: 5 });
   metrics.end(call, toOutcome({ ...target, usage, times, durationMs: 10, firstOutputMs: 5 }));
   metrics.end(call, toOutcome({ ...target, code: Code.Unavailable, error }));

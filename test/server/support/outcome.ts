@@ -1,5 +1,5 @@
 import { codeName } from "../../../src/server/status/status-code.ts";
-import type { Call, Outcome } from "../../../src/server/telemetry/call-observer.ts";
+import type { Attempt, Call, Outcome } from "../../../src/server/telemetry/call-observer.ts";
 import { type CallInit, CallRecorder } from "../../../src/server/telemetry/call-recorder.ts";
 
 /** The outcome of a successful call without details, with changes. */
@@ -13,6 +13,18 @@ export function toOutcome(changes: Partial<Outcome> = {}): Outcome {
     inferenceId: undefined,
     attempts: 0,
     times: undefined,
+    ...changes,
+  };
+}
+
+/** A request to a provider, with changes. */
+export function createAttempt(changes: Partial<Attempt> = {}): Attempt {
+  return {
+    operation: "chat",
+    isStreamed: true,
+    inferenceId: "i",
+    provider: "acme",
+    model: "m",
     ...changes,
   };
 }

@@ -6,11 +6,11 @@ import { NotFoundError, ServerError } from "../../../src/core/errors.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { createMetrics } from "../../../src/server/telemetry/metrics.ts";
 import { MAX_MODEL_LABELS } from "../../../src/server/telemetry/model-metrics.ts";
-import { createCall, toOutcome } from "../support/outcome.ts";
+import { createAttempt, createCall, toOutcome } from "../support/outcome.ts";
 
 const CALL = createCall();
 
-const ENDED = { durationMs: 10, isRepeated: false, error: undefined, usage: undefined };
+const ENDED = { durationMs: 10, isRepeated: false, error: undefined, usage: undefined, response: undefined };
 
 describe("createMetrics()", () => {
   it("counts calls in flight", () => {
@@ -59,8 +59,8 @@ describe("createMetrics()", () => {
       ["acme", "known"],
       ["invented", "known"],
     ] as const) {
-      metrics.attempt(CALL, { inferenceId: "i", provider, model });
-      metrics.attemptEnd(CALL, { inferenceId: "i", provider, model }, { ...ENDED, error });
+      metrics.attempt(CALL, createAttempt({ provider, model }));
+      metrics.attemptEnd(CALL, createAttempt({ provider, model }), { ...ENDED, error });
       metrics.end(CALL, toOutcome({ provider, model, code: Code.NotFound, error }));
     }
     const text = metrics.render();
@@ -92,7 +92,7 @@ describe("createMetrics()", () => {
       { ...CALL, caller },
       toOutcome({ ...target, usage, times, durationMs: 2000, firstOutputMs: 1000 }),
     );
-    metrics.attemptEnd(CALL, { inferenceId: "i", ...target }, { ...ENDED, isRepeated: true });
+    metrics.attemptEnd(CALL, createAttempt(target), { ...ENDED, isRepeated: true });
     const text = metrics.render();
     const labels = 'provider="acme",model="m"';
     for (const line of [
@@ -162,13 +162,7 @@ describe("createMetrics()", () => {
 
   it("counts requests to providers, and sorts the times to their first outputs", () => {
     const metrics = createMetrics({ version: "1" });
-    metrics.attempt(CALL, {
-      operation: "chat",
-      isStreamed: true,
-      inferenceId: "i",
-      provider: "acme",
-      model: "m",
-    });
+    metrics.attempt(CALL, createAttempt());
     metrics.firstOutput(CALL, { provider: "acme", model: "m", elapsedMs: 300 });
     const text = metrics.render();
     expect(text).toContain('outrigger_provider_calls_total{rpc="acme.Service/Do"} 1\n');
