@@ -3,6 +3,7 @@
  */
 import type { Caller } from "../core/caller.ts";
 import type { SDKError } from "../core/errors.ts";
+import type { TraceContext } from "../core/trace-context.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 
 /** An HTTP API. */
@@ -37,6 +38,8 @@ export interface EndpointRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The caller of the request. */
   readonly caller: Caller;
+  /** The trace context for what the request causes. Undefined if it is in no trace. */
+  readonly trace: TraceContext | undefined;
   /** Aborted when the caller disconnects, or the server stops. The reason is an SDKError. */
   readonly signal: AbortSignal;
   /** Calls the models, and reports the calls to the log and the metrics of this request. */

@@ -11,7 +11,6 @@ import {
   type SDKError,
   toSdkError,
 } from "../../core/errors.ts";
-import { readTraceContext } from "../../core/trace-context.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import {
   type Run,
@@ -100,7 +99,7 @@ async function createRun(
   request: EndpointRequest,
   { isStreamed, relayable }: RunStart,
 ): Promise<RequestedRun> {
-  const { caller, signal, headers } = request;
+  const { caller, signal, trace } = request;
   const { provider, model } = read.target.served;
   const relaying = relayable && new RelayingClient(relayable, read, request);
   const options = {
@@ -108,7 +107,7 @@ async function createRun(
     signal,
     client: relaying ?? request.client,
     onMessages: recentAnswers.createListener(caller.name),
-    trace: readTraceContext(headers),
+    trace,
     isStreamed: isStreamed ?? read.isStreamed,
   };
   try {

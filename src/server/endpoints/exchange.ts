@@ -109,12 +109,11 @@ class ApiExchange {
 
   async #answer(signal: AbortSignal, share: RequestShare): Promise<EndpointResponse> {
     const { route, request, intake, recorder } = this.#options;
-    const { caller } = recorder.call;
     const client = this.#record.toClient();
     const noteFailure = (error: SDKError) => this.#note(error);
     try {
       return await route.serve(
-        toEndpointRequest(request, { caller, client, signal, intake, share, noteFailure }),
+        toEndpointRequest(request, { recorder, client, signal, intake, share, noteFailure }),
       );
     } catch (thrown) {
       if (this.#isPeerGone(thrown)) throw thrown;

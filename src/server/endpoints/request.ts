@@ -1,6 +1,5 @@
 /** Converts a request for an HTTP API. */
 
-import type { Caller } from "../../core/caller.ts";
 import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { EndpointRequest } from "../../http/endpoint.ts";
@@ -13,10 +12,11 @@ import { countJsonElements, isArgumentsKey } from "../requests/json-element-coun
 import { toRefusalError } from "../requests/refusals.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
 import { boundedText } from "../status/bounded-text.ts";
+import type { CallRecorder } from "../telemetry/call-recorder.ts";
 
 /** The server's parts that a request needs. */
 export interface RequestParts {
-  readonly caller: Caller;
+  readonly recorder: CallRecorder;
   readonly client: ModelClient;
   readonly signal: AbortSignal;
   readonly intake: Intake;
@@ -29,13 +29,14 @@ export interface RequestParts {
 export function toEndpointRequest(request: HttpRequest, parts: RequestParts): EndpointRequest {
   const { url = "", method = "" } = request;
   const path = getPath(request);
-  const { caller, client, signal, noteFailure } = parts;
+  const { recorder, client, signal, noteFailure } = parts;
   return {
     method,
     path,
     query: new URLSearchParams(url.slice(path.length)),
     headers: singleHeaders(request),
-    caller,
+    caller: recorder.call.caller,
+    trace: recorder.trace,
     client,
     signal,
     noteFailure,

@@ -82,7 +82,7 @@ async function serve(
   try {
     await route.connect(
       channel,
-      toEndpointRequest(request, { caller, client, signal, intake, share, noteFailure }),
+      toEndpointRequest(request, { recorder, client, signal, intake, share, noteFailure }),
     );
   } catch (thrown) {
     if (!(thrown instanceof PeerClosedError))

@@ -60,6 +60,15 @@ export interface AttemptOutcome {
   readonly response: Response | undefined;
 }
 
+/** The execution of a tool by the caller, while its call waits for the output. */
+export interface ToolExecution {
+  /** Id of the tool call, bounded by the provider's answer. */
+  readonly id: string;
+  readonly name: string;
+  /** The step whose answer called the tool, from 1. */
+  readonly step: number;
+}
+
 /** The first output of a model in a stream: text, reasoning, a tool call or another part. */
 export interface FirstOutput {
   /** Provider that answers, bounded. */
@@ -121,6 +130,8 @@ export interface Outcome extends TransportOutcome, ServiceOutcome {
 export interface CallObserver {
   /** Called when a call arrives. */
   begin(call: Call): void;
+  /** Returns the trace context of the call itself, for what it causes. Called once, after `begin`. */
+  getCallTrace?(call: Call): TraceContext | undefined;
   /**
    * Called when a request to a provider begins.
    * @param request The request in the form of the contract, which must not be kept or changed. Undefined if the attempt
@@ -131,6 +142,10 @@ export interface CallObserver {
   getSentTrace?(attempt: Attempt): TraceContext | undefined;
   /** A request to a provider has ended. Once for each `attempt`, with the same object; after `end` if the client left. */
   attemptEnd?(call: Call, attempt: Attempt, outcome: AttemptOutcome): void;
+  /** Called when the caller is asked to execute a tool. */
+  tool?(call: Call, tool: ToolExecution): void;
+  /** Called when the tool has its result. Once for each `tool`, with the same object, unless the call ends before. */
+  toolEnd?(call: Call, tool: ToolExecution, hasFailed: boolean): void;
   /** Called when the first output of a stream arrives. At most once for each attempt. */
   firstOutput?(call: Call, output: FirstOutput): void;
   /** Called when a call has ended, once for each `begin`. */
@@ -141,6 +156,11 @@ export interface CallObserver {
 export function failedOutcome({ code, cause }: ConnectError, fault: unknown): TransportOutcome {
   return { code, disconnected: false, fault, error: cause instanceof SDKError ? cause : undefined };
 }
+
+/** The part of an observer that metrics implement. */
+export type MeasuredCalls = Required<
+  Pick<CallObserver, "begin" | "attempt" | "attemptEnd" | "firstOutput" | "end">
+>;
 
 /** Returns the outcome of a call whose client closed the stream. */
 export function disconnectedOutcome(): TransportOutcome {

@@ -11,6 +11,7 @@ import type {
   CallObserver,
   FirstOutput,
   ServiceOutcome,
+  ToolExecution,
   TransportOutcome,
 } from "./call-observer.ts";
 
@@ -29,6 +30,8 @@ export interface CallInit extends Pick<Call, "rpc" | "requestId" | "httpVersion"
  */
 export class CallRecorder {
   readonly call: Call;
+  /** The trace context for what the call causes: runs, for instance. Undefined if the call is in no trace. */
+  readonly trace: TraceContext | undefined;
   /**
    * Headers by which a client can name this call. A transport sends them with the first frame of the response, even if
    * that frame holds the trailers of a failed call.
@@ -59,7 +62,12 @@ export class CallRecorder {
     };
     this.responseIds = { [REQUEST_ID_HEADER]: requestId };
     this.#observers = observers;
-    for (const observer of observers) observer.begin(this.call);
+    let ours: TraceContext | undefined;
+    for (const observer of observers) {
+      observer.begin(this.call);
+      ours = observer.getCallTrace?.(this.call) ?? ours;
+    }
+    this.trace = ours ?? trace;
   }
 
   /** Measures how long the call waits. Created by its first use, for calls of providers. */
@@ -88,6 +96,14 @@ export class CallRecorder {
   /** A request to a provider has ended. */
   attemptEnd(attempt: Attempt, outcome: AttemptOutcome): void {
     for (const observer of this.#observers) observer.attemptEnd?.(this.call, attempt, outcome);
+  }
+
+  /** Reports that the caller is asked to execute a tool. Returns the function that reports its result. */
+  tool(tool: ToolExecution): (hasFailed: boolean) => void {
+    for (const observer of this.#observers) observer.tool?.(this.call, tool);
+    return (hasFailed) => {
+      for (const observer of this.#observers) observer.toolEnd?.(this.call, tool, hasFailed);
+    };
   }
 
   /** Reports that the first output of a stream has arrived. */

@@ -3,7 +3,7 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CircuitState } from "../../middleware/breaker.ts";
 import type { MiddlewareObserver } from "../../middleware/observer.ts";
 import { boundedText } from "../status/bounded-text.ts";
-import type { CallObserver } from "./call-observer.ts";
+import type { MeasuredCalls } from "./call-observer.ts";
 import { createModelMetrics, TargetLabels, toUsd } from "./model-metrics.ts";
 import {
   createCounter,
@@ -17,7 +17,7 @@ import {
 import { createRunMetrics, type RunMetrics } from "./run-metrics.ts";
 
 /** The metrics of the server. */
-export interface Metrics extends Required<Omit<CallObserver, "getSentTrace">>, Required<MiddlewareObserver> {
+export interface Metrics extends MeasuredCalls, Required<MiddlewareObserver> {
   /** Receives the events of runs. */
   readonly runs: RunMetrics;
   /** Counts a connection that was closed because too many are open. */

@@ -1,6 +1,6 @@
 /** Metrics of calls by provider and model. */
 import { kindName } from "../status/status-code.ts";
-import type { AttemptOutcome, CallObserver, Outcome } from "./call-observer.ts";
+import type { AttemptOutcome, MeasuredCalls, Outcome } from "./call-observer.ts";
 import { findFailedBy } from "./failed-call.ts";
 import { createCounter, createHistogram, type Metric, SECONDS_BUCKETS } from "./prometheus.ts";
 
@@ -51,7 +51,7 @@ export class TargetLabels {
 
 /** Metrics by provider and model. */
 export interface ModelMetrics {
-  readonly observer: Required<Omit<CallObserver, "getSentTrace">>;
+  readonly observer: MeasuredCalls;
   readonly all: readonly Metric[];
 }
 

@@ -17,7 +17,14 @@ import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { LogTexts } from "../../middleware/log-texts.ts";
 import { kindName } from "../status/status-code.ts";
-import type { Attempt, AttemptOutcome, Call, CallObserver, Outcome } from "../telemetry/call-observer.ts";
+import type {
+  Attempt,
+  AttemptOutcome,
+  Call,
+  CallObserver,
+  Outcome,
+  ToolExecution,
+} from "../telemetry/call-observer.ts";
 import { ATTRIBUTES } from "./semantic-conventions.ts";
 
 /** Settings of a CallTracer. */
@@ -35,6 +42,8 @@ interface CallSpan {
   readonly context: Context;
   /** The latest request to a provider. */
   attempt?: AttemptSpan;
+  /** Tools without a result. */
+  readonly tools: Map<ToolExecution, Span>;
 }
 
 interface AttemptSpan {
@@ -71,7 +80,12 @@ export class CallTracer implements CallObserver {
     const parent = remote && !call.isBackground ? traces.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT;
     const kind = call.isBackground ? SpanKind.INTERNAL : SpanKind.SERVER;
     const span = this.#tracer.startSpan(call.rpc, { kind, links, attributes: describeCall(call) }, parent);
-    this.#calls.set(call, { span, context: traces.setSpan(ROOT_CONTEXT, span) });
+    this.#calls.set(call, { span, context: traces.setSpan(ROOT_CONTEXT, span), tools: new Map() });
+  }
+
+  getCallTrace(call: Call): TraceContext | undefined {
+    const span = this.#calls.get(call)?.span;
+    return span && toTraceContext(span.spanContext());
   }
 
   attempt(call: Call, attempt: Attempt, request?: Request): void {
@@ -104,9 +118,32 @@ export class CallTracer implements CallObserver {
     span.end();
   }
 
-  end(call: Call, outcome: Outcome): void {
-    const span = this.#calls.get(call)?.span;
+  tool(call: Call, tool: ToolExecution): void {
+    const parent = this.#calls.get(call);
+    if (parent === undefined) return;
+    const attributes = {
+      [ATTRIBUTES.operation]: "execute_tool",
+      [ATTRIBUTES.toolName]: tool.name,
+      [ATTRIBUTES.toolCallId]: tool.id,
+      [ATTRIBUTES.step]: tool.step,
+    };
+    const span = this.#tracer.startSpan(`execute_tool ${tool.name}`, { attributes }, parent.context);
+    parent.tools.set(tool, span);
+  }
+
+  toolEnd(call: Call, tool: ToolExecution, hasFailed: boolean): void {
+    const { tools } = this.#calls.get(call) ?? {};
+    const span = tools?.get(tool);
     if (span === undefined) return;
+    if (hasFailed) fail(span, "tool_error");
+    span.end();
+    tools?.delete(tool);
+  }
+
+  end(call: Call, outcome: Outcome): void {
+    const { span, tools = new Map() } = this.#calls.get(call) ?? {};
+    if (span === undefined) return;
+    for (const unanswered of tools.values()) unanswered.end();
     if (isGrpc(call)) span.setAttribute(ATTRIBUTES.grpcStatus, outcome.code ?? 0);
     if (outcome.disconnected) span.setAttribute(ATTRIBUTES.disconnected, true);
     if (outcome.code !== undefined && SERVER_FAULTS.has(outcome.code)) fail(span, outcome.codeName);

@@ -24,6 +24,8 @@ export const ATTRIBUTES = {
   reasoningTokens: "gen_ai.usage.reasoning.output_tokens",
   inputMessages: "gen_ai.input.messages",
   outputMessages: "gen_ai.output.messages",
+  toolName: "gen_ai.tool.name",
+  toolCallId: "gen_ai.tool.call.id",
   errorType: "error.type",
   rpcSystem: "rpc.system",
   rpcService: "rpc.service",
@@ -37,6 +39,8 @@ export const ATTRIBUTES = {
   /** Name under which the configuration registers the provider. */
   provider: "outrigger.provider",
   inferenceId: "outrigger.inference_id",
+  /** Step of a tool loop, from 1. */
+  step: "outrigger.step",
   requestId: "outrigger.request_id",
   /** Name of the caller's access key. */
   caller: "outrigger.caller",

@@ -41,6 +41,7 @@ export async function call(
     client: client ?? noClient,
     readBody: async () => (body === undefined ? new Uint8Array() : Buffer.from(text)),
     noteFailure: () => {},
+    trace: undefined,
     readStored: (read) => read(),
   });
   const { status, headers } = response;

@@ -11,15 +11,17 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { Client, createFallback, type Middleware, userMessage } from "outrigger";
+import { Client, createFallback, functionTool, type Middleware, userMessage } from "outrigger";
 import { startSimulator } from "outrigger/simulator";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAdapter } from "../../../src/client/providers.ts";
 import { readTraceContext } from "../../../src/core/trace-context.ts";
+import { GenerationService } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { createBackgroundClient } from "../../../src/server/calls/background-calls.ts";
 import { CallTracer, type CallTracerOptions } from "../../../src/server/tracing/call-tracer.ts";
+import { startApi } from "../../endpoints/support/api-server.ts";
 import { TRANSPORTS } from "../support/clients.ts";
 import { useTestServers } from "../support/test-server.ts";
 
@@ -221,5 +223,74 @@ describe("the spans of a background run's call", () => {
     expect(call.links.map(({ context }) => context.traceId)).toEqual([TRACE_ID]);
     expect(find(getSpans(), SpanKind.CLIENT).parentSpanContext?.spanId).toBe(call.spanContext().spanId);
     await models.close();
+  });
+});
+
+describe("the spans of a tool loop", () => {
+  /** Runs a loop whose caller gives one output when it resolves. Ends at the first `execute` if there is none. */
+  async function runLoop(hasOutput: boolean) {
+    const { getSpans, server } = await start();
+    const transport = TRANSPORTS.gRPC?.(server.url);
+    if (transport === undefined) throw new Error("expected a transport");
+    const { promise: called, resolve: noteCall } = Promise.withResolvers<string>();
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    const tools = [functionTool({ name: "work", parameters: { type: "object", properties: {} } })];
+    const options = { request: { ...request, model: "sim-tools", tools }, maxToolRounds: 2 };
+    async function* callerSide() {
+      yield { message: { case: "start" as const, value: { options } } };
+      const toolCallId = await called;
+      const output = { case: "failure" as const, value: { message: "out of order" } };
+      if (hasOutput) yield { message: { case: "output" as const, value: { toolCallId, output } } };
+      else await left;
+    }
+    const caller = new AbortController();
+    const generations = createClient(GenerationService, transport);
+    const read = async () => {
+      for await (const { message } of generations.runTools(callerSide(), { signal: caller.signal })) {
+        if (message.case !== "execute") continue;
+        noteCall(message.value.toolCall?.id ?? "");
+        if (!hasOutput) caller.abort();
+      }
+    };
+    await read().catch(() => expect(caller.signal.aborted).toBe(true));
+    leave();
+    return { getSpans, toolCallId: await called };
+  }
+
+  it("are one for each tool that the caller executes", async () => {
+    const { getSpans, toolCallId } = await runLoop(true);
+    await expect.poll(() => getSpans().length).toBe(4);
+    const [call, tool] = [find(getSpans(), SpanKind.SERVER), find(getSpans(), SpanKind.INTERNAL)];
+    expect(tool.name).toBe("execute_tool work");
+    expect(tool.parentSpanContext?.spanId).toBe(call.spanContext().spanId);
+    expect(tool.attributes).toEqual({
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": "work",
+      "gen_ai.tool.call.id": toolCallId,
+      "outrigger.step": 1,
+      "error.type": "tool_error",
+    });
+  });
+
+  it("end with a call that is left before its tool has a result", async () => {
+    const { getSpans } = await runLoop(false);
+    const getNames = () => getSpans().map(({ name }) => name);
+    const names = ["chat sim-tools", "execute_tool work", "outrigger.v1.GenerationService/RunTools"];
+    await expect.poll(() => getNames().sort()).toEqual(names);
+    expect(find(getSpans(), SpanKind.SERVER).attributes["outrigger.disconnected"]).toBe(true);
+  });
+});
+
+describe("a run", () => {
+  it("has the trace context of the call that creates it", async () => {
+    const { observer, getSpans } = createTracer();
+    const { engine, fetch } = await startApi(servers, { observers: [observer] });
+    const createRun = vi.spyOn(engine, "createRun");
+    const body = JSON.stringify({ model: "openai/sim-text", input: "hi" });
+    const headers = { traceparent: TRACEPARENT, "content-type": "application/json" };
+    expect((await fetch("/v1/responses", { method: "POST", body, headers })).status).toBe(200);
+    await expect.poll(() => getSpans().length).toBe(2);
+    const { spanId } = find(getSpans(), SpanKind.SERVER).spanContext();
+    expect(createRun.mock.calls[0]?.[1].trace?.traceparent).toBe(`00-${TRACE_ID}-${spanId}-01`);
   });
 });

@@ -17,6 +17,8 @@ export interface CallerToolsOptions
   extends Pick<ToolsStart, "active" | "toolArguments" | "repairCalls" | "perToolMs"> {
   /** Sends an `execute`. */
   readonly announce: (execute: MessageInitShape<typeof ExecuteToolSchema>, step: number) => void;
+  /** Called when a tool is to be executed. Returns the function to call with its result. */
+  readonly onExecution: (call: ToolCall, step: number) => (hasFailed: boolean) => void;
 }
 
 /** A call that was announced and has no result yet. */
@@ -27,6 +29,7 @@ interface PendingCall {
   wanted: Wanted;
   repairedCall: ToolCall | undefined;
   timer: NodeJS.Timeout | undefined;
+  readonly onResult: (hasFailed: boolean) => void;
   readonly settle: (outcome: ToolOutcome) => void;
 }
 
@@ -84,7 +87,9 @@ export class CallerTools implements ToolExecutor {
     if (this.#isClosed) return { result: failedResult(call, CALLER_CLOSED) };
     return new Promise((settle) => {
       const wanted = problem === undefined ? "execution" : "repair";
-      const pending: PendingCall = { call, step, wanted, repairedCall: undefined, timer: undefined, settle };
+      const onResult = this.#options.onExecution(call, step);
+      const state = { wanted, repairedCall: undefined, timer: undefined } as const;
+      const pending: PendingCall = { ...state, call, step, onResult, settle };
       this.#pending.set(call.id, pending);
       this.#announce(pending, call, problem);
     });
@@ -114,8 +119,9 @@ export class CallerTools implements ToolExecutor {
   }
 
   #settle(pending: PendingCall, result: ToolResult, reason: Reason = Reason.ALREADY_ANSWERED): void {
-    const { call, repairedCall, timer, settle } = pending;
+    const { call, repairedCall, timer, settle, onResult } = pending;
     clearTimeout(timer);
+    onResult(result.failed);
     this.#pending.delete(call.id);
     this.#settled.set(call.id, reason);
     settle({ result, repairedCall });

@@ -109,6 +109,7 @@ class ToolRun implements AsyncIterator<Batch> {
     const { generation, ...toolOptions } = await readStart(this.#call, start);
     this.#tools = new CallerTools({
       ...toolOptions,
+      onExecution: ({ id, name }, step) => this.#call.served.recorder.tool({ id, name, step }),
       announce: (value, step) => this.#outbox.push([this.#messages.at(step, { case: "execute", value })]),
     });
     void this.#readOutputs(this.#tools);

@@ -24,7 +24,7 @@ export class RunCall extends ServiceCall {
   /** Options for the runs that this call starts or continues. */
   get options(): RunOptions {
     const { owner, signal, deadline } = this;
-    const { trace } = this.served.recorder.call;
+    const { trace } = this.served.recorder;
     return { owner, signal, deadline, trace, client: this.record.toClient() };
   }
 
