@@ -15,7 +15,7 @@ import {
   RUN_COLUMNS,
   type RunRow,
 } from "./bodies.ts";
-import type { Call, Driver, Queries } from "./driver.ts";
+import type { Answer, Call, Driver, Queries } from "./driver.ts";
 import { IS_HELD } from "./holds.ts";
 import { countBytes, type Room } from "./room.ts";
 
@@ -56,10 +56,7 @@ const COPY_MESSAGES = `
 const INSERT_RUN = `
   INSERT INTO :schema.runs (id, owner, thread_id, status, created_ms, over_ms, cancel_requested, start_position,
     end_position, holder, fence, body)
-  VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11)`;
-
-/** Follows INSERT_RUN. Cheaper than RETURNING, for which SQLite opens a temporary table. */
-const READ_NUMBER = "SELECT :inserted_number AS number";
+  VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11) :returning_number`;
 
 const INSERT_REQUEST = "INSERT INTO :schema.requests (run, body) VALUES (:inserted_number, $1)";
 
@@ -126,8 +123,9 @@ export async function createRun(
   let result: NumberedResult;
   if (request.previousRunId === "" && request.threadId === "") {
     const place = { threadId: run.threadId, position: 0, source: undefined, forked: false };
-    const answers = await driver.batch(prepare(place, []), "create");
-    result = { case: "created", run, forked: false, number: getNumber(answers.map(({ rows }) => rows)) };
+    const calls = prepare(place, []);
+    const number = getNumber(calls, await driver.batch(calls, "create"));
+    result = { case: "created", run, forked: false, number };
   } else {
     const findPlace = request.previousRunId === "" ? placeInThread : placeAfterRun;
     result = await driver.transaction("create", async (queries): Promise<NumberedResult> => {
@@ -135,19 +133,20 @@ export async function createRun(
       if ("case" in place) return place;
       const { threadId, forked, source, position } = place;
       const history = await queries.query<MessageRow>(READ_HISTORY, [source.number, position]);
-      const rows = await execute(queries, prepare(place, history));
-      return { case: "created", run: { ...run, threadId }, forked, number: getNumber(rows) };
+      const calls = prepare(place, history);
+      const number = getNumber(calls, await queries.execute(calls));
+      return { case: "created", run: { ...run, threadId }, forked, number };
     });
   }
   if (result.case === "created") room.add(run.id, bytes);
   return result;
 }
 
-/** The number of a new run, from the rows that the statements of its creation return. */
-function getNumber(answers: readonly (readonly unknown[])[]): number {
-  const row = answers.find((rows) => rows.length > 0)?.[0] as { number: number } | undefined;
-  if (row === undefined) throw new InternalError("the run store gave no number to a new run");
-  return row.number;
+/** The number of a new run, from the answers to the statements of its creation. */
+function getNumber(calls: readonly Call[], answers: readonly Answer[]): number {
+  const number = answers[calls.findIndex(({ text }) => text === INSERT_RUN)]?.number;
+  if (number === undefined) throw new InternalError("the run store gave no number to a new run");
+  return number;
 }
 
 /** A place in an existing thread, or in its fork. */
@@ -211,7 +210,7 @@ async function conclude(
     throw outOfSequence(current.lastSequence + 1, first.sequence);
   }
   const rows = bodies.writeEvents(run.id, events);
-  await execute(queries, [
+  await queries.execute([
     ...rows.map((row) => ({ text: INSERT_EVENTS, values: [previous.number, row.last_sequence, row.body] })),
     { text: CONCLUDE, values: [run.id, run.status, getOverTime(run), bodies.writeRun(run)] },
   ]);
@@ -243,7 +242,6 @@ function insertRun(
       text: INSERT_RUN,
       values: [...row, holder?.id ?? null, holder === undefined ? 0 : 1, bodies.writeRun(run)],
     },
-    { text: READ_NUMBER, values: [] },
     { text: INSERT_REQUEST, values: [bodies.writeRequest(run.id, { request, origin, trace })] },
     ...bodies
       .writeEvents(run.id, firstEvents)
@@ -285,9 +283,4 @@ export function insertMessages(
       { text: INSERT_LINK, values: [threadId, position + index] },
     ];
   });
-}
-
-/** Executes statements inside a transaction, without waiting for each. Returns the rows of each. */
-export function execute(queries: Queries, calls: readonly Call[]): Promise<unknown[][]> {
-  return Promise.all(calls.map(({ text, values }) => queries.query(text, values)));
 }

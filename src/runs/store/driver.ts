@@ -12,6 +12,7 @@ export type Value = string | number | null | Uint8Array | readonly string[] | re
  *
  * - `:schema.` before the name of a table,
  * - `:inserted_number`: the number of the row that this transaction inserted last,
+ * - `:returning_number` at the end of an INSERT: its answer has the number of the row,
  * - `:now`: the clock for the liveness of processes, in milliseconds,
  * - `:for_update`, `:for_share`, `:skip_locked` at the end of a SELECT,
  * - `= :any_text($1)`, `= :any_number($1)`: equals an element of the array.
@@ -33,6 +34,8 @@ export type SpaceUse = "create" | "append" | "end" | "any";
 export interface Answer {
   readonly rows: readonly unknown[];
   readonly changes: number;
+  /** Of an INSERT with `:returning_number`. */
+  readonly number?: number | undefined;
 }
 
 /** A SELECT of rows with bodies. Only the first rows are read. */
@@ -68,6 +71,8 @@ export interface FirstRows<Row> {
 export interface Queries {
   /** The rows that a statement returns. Numbers are JavaScript numbers, bytes are Uint8Arrays. */
   query<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
+  /** Executes statements without waiting for each. Returns the answer to each. */
+  execute(calls: readonly Call[]): Promise<Answer[]>;
 }
 
 /** For whom rows are read: callers may wait for each other, but never delay runs. */

@@ -149,7 +149,10 @@ class PostgresDriver implements Driver {
     // Its failure is also that of the statements that follow.
     begun.catch(ignore);
     try {
-      const result = await work({ query: (text, values) => this.#run(client, text, values) });
+      const result = await work({
+        query: (text, values) => this.#run(client, text, values),
+        execute: (calls) => Promise.all(calls.map((call) => this.#answer(client, call))),
+      });
       await begun;
       await client.query("COMMIT");
       return result;
@@ -171,7 +174,7 @@ class PostgresDriver implements Driver {
       this.#prepared.set(text, prepared);
     }
     const { rows, rowCount } = await client.query({ ...prepared, values: values.map(toPostgresValue) });
-    return { rows, changes: rowCount ?? 0 };
+    return { rows, changes: rowCount ?? 0, number: rows[0]?.number };
   }
 
   async #attempt<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -187,6 +190,7 @@ class PostgresDriver implements Driver {
 
 const WORDS: Readonly<Record<string, string>> = {
   ":inserted_number": "lastval()",
+  ":returning_number": "RETURNING number",
   ":now": "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
   ":for_update": "FOR UPDATE",
   ":for_share": "FOR SHARE",
@@ -200,7 +204,7 @@ function toPostgres(text: string, schema: string): string {
     .replace(/:any_text\((\$\d+)\)/g, "ANY ($1::text[])")
     .replace(/:any_number\((\$\d+)\)/g, "ANY ($1::bigint[])")
     .replace(
-      /:inserted_number\b|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g,
+      /:inserted_number\b|:returning_number\b|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g,
       (word) => WORDS[word] ?? word,
     );
 }

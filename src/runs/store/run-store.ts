@@ -46,7 +46,6 @@ import {
 import type { BodyCodec } from "./body-codec.ts";
 import {
   createRun,
-  execute,
   insertMessages,
   insertThread,
   isActive,
@@ -382,7 +381,7 @@ export class SqlRunStore implements RunStore {
         if (thread === undefined) return { case: "missing" };
         if (latest !== undefined && isActive(latest)) return { case: "busy", activeRunId: latest.id };
         const end = thread.next_position + messages.length;
-        await execute(queries, [
+        await queries.execute([
           ...insertMessages(owner, threadId, thread.next_position, messages, this.#bodies),
           { text: USE_THREAD, values: [threadId, end, getLatestTime(messages)] },
         ]);

@@ -229,6 +229,7 @@ function migrate(connection: DatabaseSync, name: string): void {
 const WORDS: Readonly<Record<string, string>> = {
   ":schema.": "",
   ":inserted_number": "last_insert_rowid()",
+  ":returning_number": "",
   ":now": "process_clock()",
   ":for_update": "",
   ":for_share": "",
@@ -240,7 +241,7 @@ export function toSqlite(text: string): string {
   return text
     .replace(/= :any_(?:text|number)\((\$\d+)\)/g, "IN (SELECT value FROM json_each($1))")
     .replace(
-      /:schema\.|:inserted_number\b|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g,
+      /:schema\.|:inserted_number\b|:returning_number\b|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g,
       (word) => WORDS[word] ?? word,
     )
     .replace(/\$(\d+)/g, "?$1");

@@ -282,8 +282,10 @@ export class SqliteDriver implements Driver {
     try {
       this.#rollBack();
       this.#prepare("BEGIN IMMEDIATE").statement.run();
-      const query = async <Row>(text: string, values: readonly Value[]) => this.#all<Row>(text, values);
-      const result = await work({ query });
+      const result = await work({
+        query: async (text, values) => this.#all(text, values),
+        execute: async (calls) => calls.map((call) => this.#answer(call)),
+      });
       this.#checkSpace(use);
       this.#prepare("COMMIT").statement.run();
       return result;
@@ -374,7 +376,8 @@ export class SqliteDriver implements Driver {
       return { rows, changes: rows.length };
     }
     try {
-      return { rows: NO_ROWS, changes: Number(statement.run(...bound).changes) };
+      const { changes, lastInsertRowid } = statement.run(...bound);
+      return { rows: NO_ROWS, changes: Number(changes), number: Number(lastInsertRowid) };
     } finally {
       const isLarge = (value: Value) => value instanceof Uint8Array && value.byteLength > MAX_KEPT_BODY_BYTES;
       if (values.some(isLarge)) releaseValues(statement);

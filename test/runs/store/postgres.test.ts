@@ -338,7 +338,7 @@ describe("a page", () => {
   it("is measured by the server, and has more if that counts more rows", async () => {
     const store = await open();
     const made = await (async () => {
-      fake.answer = ({ text }) => (text.includes("lastval") ? { rows: [{ number: 1 }] } : undefined);
+      fake.answer = ({ text }) => (text.endsWith("RETURNING number") ? { rows: [{ number: 1 }] } : undefined);
       return createdRun(store);
     })();
     expect(made.status).toBe(RunStatus.IN_PROGRESS);
