@@ -77,6 +77,8 @@ ${wireDefinitions.map(describeVariables).join("")}  OUTRIGGER_CONFIG            
   OUTRIGGER_ADMIN_LISTEN      like --admin-listen
   OUTRIGGER_ALLOWED_HOSTS     names by which the sidecar may be called over HTTP/1.1, with commas
                               between them, besides IP addresses and private names
+  OUTRIGGER_TLS_CERTIFICATE_FILE, OUTRIGGER_TLS_KEY_FILE, OUTRIGGER_TLS_CLIENT_CA_FILE
+                              PEM files: TLS of the data port, and the authorities of callers' certificates
   OUTRIGGER_ACCESS_KEYS_FILE  file with the access keys of callers. Default: none are needed
   OUTRIGGER_ALLOW_UNAUTHENTICATED
                               true: an ADDRESS may be open to the network without access keys
@@ -169,6 +171,7 @@ Usage: outrigger healthcheck [options]
 Options:
   --admin-listen ADDRESS   The sidecar's admin address. Default: OUTRIGGER_ADMIN_LISTEN, or 127.0.0.1:6191.
   --timeout DURATION       Longest wait for the answer. Default: 2s.
+  --tls                    The admin listener has TLS (admin_tls). Its certificate is not checked.
 
 Exit codes: 0 ready, 1 not ready or not reachable.
 `,

@@ -54,7 +54,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   const logger = createLogger({ ...config.log, destination: output });
   const keyFiles = openKeyFiles(config.client, logger);
   const accessKeys = config.access.keys && new AccessKeysFile(config.access.keys, logger);
-  const access = accessKeys && new AccessControl(accessKeys);
+  const access = createAccess(config, accessKeys);
   const catalog = createCatalogWith(config.client);
   const metrics = createSidecarMetrics(config, catalog, () => output.droppedLines);
   const client = buildClient(config.client, { keyFiles, catalog, log: logger, observer: metrics });
@@ -88,6 +88,16 @@ async function openTracing({ tracing, client }: Config, logger: Logger): Promise
   return open(tracing, { version, getProviderName, onFailure });
 }
 
+/** Without access keys, the certificates of callers decide who may call, if there are any. */
+function createAccess(
+  { listeners }: Config,
+  accessKeys: AccessKeysFile | undefined,
+): AccessControl | undefined {
+  if (accessKeys !== undefined) return new AccessControl(accessKeys);
+  if (listeners.data.tls?.clientCertificates !== "required") return undefined;
+  return new AccessControl({ current: () => [] }, { admitsCertificates: true });
+}
+
 /**
  * Refuses an address that the network reaches if nothing authenticates callers, because that must be a decision and not
  * an accident.
@@ -95,6 +105,7 @@ async function openTracing({ tracing, client }: Config, logger: Logger): Promise
  */
 function checkNetwork({ access, listeners }: Config): void {
   if (access.keys !== undefined || access.allowUnauthenticated) return;
+  if (listeners.data.tls?.clientCertificates === "required") return;
   const open = listeners.data.addresses.filter((address) => !isLocalSetting(address));
   if (open.length === 0) return;
   const risk = "any client that reaches it could use the providers' keys, since there are no access keys";

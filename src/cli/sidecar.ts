@@ -1,7 +1,13 @@
 import type { Logger } from "pino";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Client } from "../client/client.ts";
-import { type Config, middlewareTargets } from "../config/index.ts";
+import {
+  type Config,
+  type ListenersConfig,
+  type ListenerTls,
+  middlewareTargets,
+  type TlsFiles,
+} from "../config/index.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
 import { ModelDirectory } from "../endpoints/models/model-directory.ts";
 import { createV1Api } from "../endpoints/v1.ts";
@@ -14,6 +20,7 @@ import {
   createInferenceService,
   createRunService,
   createThreadService,
+  type ListenersOptions,
   type RunningServer,
   type ShutdownPart,
   startServer,
@@ -46,7 +53,8 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
   const idleMemory = createIdleMemory();
   const observers = [metrics, createCallLog(logger), idleMemory, ...(tracing ? [tracing.observer] : [])];
   const { limits } = config.listeners;
-  const account = new MemoryAccount({ limits, isShared: access && (() => access.keyCount > 1) });
+  const account = new MemoryAccount({ limits, isShared: access && (() => access.hasSeveralCallers) });
+  const { listeners, tlsFiles } = await openListeners(config.listeners, logger);
   const runs = await openRuns({ ...options, observers, account });
   const v1 = createV1Api({
     engine: runs,
@@ -56,7 +64,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
     keepUnstoredMs: config.runs.keepUnstoredMs,
   });
   return startServer({
-    listeners: config.listeners,
+    listeners,
     reflection: config.reflection,
     access,
     account,
@@ -79,6 +87,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       timeoutMs: config.shutdown.timeoutMs,
       parts: [
         { name: "idle memory", close: () => idleMemory.stop() },
+        ...tlsFiles.map((files) => ({ name: "TLS files", close: () => files.close() })),
         { name: "HTTP APIs", close: () => v1.close() },
         { name: "runs", drain: () => runs.drain(), close: () => runs.close() },
         { name: "client", close: () => client.close() },
@@ -89,6 +98,26 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
     },
     logger,
   });
+}
+
+/** Follows the files of listeners with TLS. */
+async function openListeners(
+  { data, admin, ...rest }: ListenersConfig,
+  logger: Logger,
+): Promise<{ readonly listeners: ListenersOptions; readonly tlsFiles: readonly TlsFiles[] }> {
+  const tlsFiles: TlsFiles[] = [];
+  const open = async (tls: ListenerTls | undefined) => {
+    if (tls === undefined) return undefined;
+    const files = new (await import("../config/tls-files.ts")).TlsFiles(tls, logger);
+    tlsFiles.push(files);
+    return files;
+  };
+  const listeners = {
+    ...rest,
+    data: { ...data, tls: await open(data.tls) },
+    admin: admin && { ...admin, tls: await open(admin.tls) },
+  };
+  return { listeners, tlsFiles };
 }
 
 /** Creates the directory of models that callers of the HTTP API may name. */

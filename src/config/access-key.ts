@@ -2,7 +2,9 @@ import type { Caller } from "../core/caller.ts";
 
 /** An entry of the file with the access keys: a caller and the digests of its keys. */
 export interface AccessKey extends Caller {
-  /** SHA-256 digests of the keys: one, or two while the key is rotated. 32 bytes each. */
+  /** Name of the caller's certificate, which replaces a key. Undefined if it has none. */
+  readonly certificate?: string | undefined;
+  /** SHA-256 digests of the keys: none, one, or two while the key is rotated. 32 bytes each. */
   readonly digests: readonly Buffer[];
   /** Undefined if there is no limit. */
   readonly rateLimit: AccessRateLimit | undefined;

@@ -43,7 +43,7 @@ export function readAccessKeys(content: string, context: AccessKeysContext): Acc
     problems.push(...describeIssues(result.error.issues, file.value, description));
     return { problems };
   }
-  problems.push(...duplicatesIn(result.data.keys, locate));
+  problems.push(...unreachableIn(result.data.keys, locate), ...duplicatesIn(result.data.keys, locate));
   const keys = result.data.keys.map((entry, index) =>
     toKey(entry, context, locate, ["keys", index], problems),
   );
@@ -73,7 +73,12 @@ const entrySchema = fields({
   name: leaf('a name of at most 64 letters, digits, ".", "_" or "-"', (value) => {
     return typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(value) ? value : undefined;
   }),
-  key: secrets,
+  key: z.optional(secrets),
+  certificate: z.optional(
+    leaf("a SPIFFE id, or the common name of a certificate, of at most 256 characters", (value) => {
+      return typeof value === "string" && /^[\x20-\x7e]{1,256}$/.test(value) ? value : undefined;
+    }),
+  ),
   rate_limit: z.optional(fields({ requests_per_minute: count, burst: z.optional(count) })),
   models: z.optional(
     list(text, "a list of models").check(
@@ -88,9 +93,17 @@ const fileSchema = fields({
   ),
 });
 
+/** Finds entries that no caller can be. */
+function unreachableIn(entries: readonly Entry[], locate: Locate): string[] {
+  return entries.flatMap(({ key, certificate }, index) => {
+    if (key !== undefined || certificate !== undefined) return [];
+    return [`${locate(["keys", index, "key"])}: expected ${EXPECTED_KEY}; or a certificate; found nothing`];
+  });
+}
+
 type Entry = z.output<typeof entrySchema>;
 
-const FIELDS = ["keys", "name", "key", "rate_limit", "requests_per_minute", "burst", "models"];
+const FIELDS = ["keys", "name", "key", "certificate", "rate_limit", "requests_per_minute", "burst", "models"];
 
 /** Hides unknown field names, since a key may stand in place of a field's name. */
 function withoutUnknownNames(locate: Locate): Locate {
@@ -104,10 +117,14 @@ function withoutUnknownNames(locate: Locate): Locate {
 function duplicatesIn(entries: readonly Entry[], locate: Locate): string[] {
   const names = new Set<string>();
   const owners = new Map<string, string>();
-  return entries.flatMap(({ name, key: digests }, index) => {
+  const certificates = new Set<string>();
+  return entries.flatMap(({ name, key: digests = [], certificate }, index) => {
     const problems: string[] = [];
     if (names.has(name)) problems.push(`${locate(["keys", index, "name"])}: another key has the same name`);
     names.add(name);
+    if (certificate !== undefined && certificates.has(certificate))
+      problems.push(`${locate(["keys", index, "certificate"])}: another entry has the same certificate`);
+    if (certificate !== undefined) certificates.add(certificate);
     for (const digest of digests) {
       const hex = digest.toString("hex");
       const owner = owners.get(hex);
@@ -120,7 +137,7 @@ function duplicatesIn(entries: readonly Entry[], locate: Locate): string[] {
 }
 
 function toKey(
-  { name, key: digests, rate_limit: limit, models }: Entry,
+  { name, key: digests = [], certificate, rate_limit: limit, models }: Entry,
   names: ModelNames,
   locate: Locate,
   path: Path,
@@ -135,6 +152,7 @@ function toKey(
   return {
     name,
     digests,
+    certificate,
     rateLimit: limit && {
       requestsPerMinute: limit.requests_per_minute,
       burst: limit.burst ?? limit.requests_per_minute,

@@ -8,6 +8,7 @@ import type { AccessKeysConfig } from "./access-keys.ts";
 import type { CallRules } from "./middleware-schema.ts";
 import type { RunsConfig } from "./runs.ts";
 import type { Settings } from "./schema.ts";
+import type { ListenerTls } from "./tls-files.ts";
 import type { TracingConfig } from "./tracing.ts";
 
 /** The configuration of a sidecar by its parts, from flags, variables, a file and the defaults, in this order. */
@@ -41,9 +42,11 @@ export interface ListenersConfig {
     readonly addresses: readonly string[];
     /** Undefined if no browser may call. */
     readonly cors: Settings["cors"];
+    /** Undefined if the addresses are served without TLS. */
+    readonly tls: ListenerTls | undefined;
   };
   /** Health and metrics. Undefined if there is no admin listener. */
-  readonly admin: { readonly address: string } | undefined;
+  readonly admin: { readonly address: string; readonly tls: ListenerTls | undefined } | undefined;
   /** Names under which both may be called over HTTP/1.1, besides those that are always allowed. */
   readonly allowedHosts: readonly string[];
   /** Permissions of Unix sockets. Undefined for the server's default. */

@@ -8,6 +8,9 @@ const FIELDS: Readonly<Record<string, string>> = {
   OUTRIGGER_LISTEN: "listen",
   OUTRIGGER_ADMIN_LISTEN: "admin_listen",
   OUTRIGGER_ALLOWED_HOSTS: "allowed_hosts",
+  OUTRIGGER_TLS_CERTIFICATE_FILE: "tls.certificate_file",
+  OUTRIGGER_TLS_KEY_FILE: "tls.key_file",
+  OUTRIGGER_TLS_CLIENT_CA_FILE: "tls.client_ca_file",
   OUTRIGGER_ACCESS_KEYS_FILE: "access_keys_file",
   OUTRIGGER_ALLOW_UNAUTHENTICATED: "allow_unauthenticated",
   OUTRIGGER_LOCAL_ONLY: "local_only",
@@ -33,7 +36,7 @@ export function readVariables(environment: Environment): Record<string, unknown>
   const tree: Record<string, unknown> = {};
   for (const [variable, field] of Object.entries(FIELDS)) {
     const value = environment[variable]?.trim();
-    if (value) Object.assign(tree, toTree(field, LISTS.has(field) ? splitList(value) : value));
+    if (value) setField(tree, field, LISTS.has(field) ? splitList(value) : value);
   }
   return tree;
 }
@@ -45,10 +48,11 @@ export const locateVariable: Locate = (path) => {
   return Object.keys(FIELDS).find(sets) ?? "";
 };
 
-/** Nests a value under the path of its field. */
-function toTree(field: string, value: unknown): Record<string, unknown> {
-  const [last = field, ...parents] = field.split(".").reverse();
-  return parents.reduce<Record<string, unknown>>((child, parent) => ({ [parent]: child }), { [last]: value });
+/** Sets a field, whose parent may have several. */
+function setField(tree: Record<string, unknown>, field: string, value: unknown): void {
+  const [parent = "", child] = field.split(".");
+  if (child === undefined) tree[parent] = value;
+  else tree[parent] = { ...(tree[parent] as object | undefined), [child]: value };
 }
 
 /**

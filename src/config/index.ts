@@ -13,12 +13,13 @@ import { mistakes } from "./load-config.ts";
 import { RotatingAdapter } from "./rotating-adapter.ts";
 
 export { AccessKeysFile } from "./access-keys.ts";
-export type { ClientConfig, Config } from "./config.ts";
+export type { ClientConfig, Config, ListenersConfig } from "./config.ts";
 export type { KeyFiles } from "./key-files.ts";
 export { type ConfigFlags, loadConfig } from "./load-config.ts";
 export { middlewareTargets } from "./middleware-targets.ts";
 export { openRunStore } from "./open-run-store.ts";
 export type { RunsConfig } from "./runs.ts";
+export type { ListenerTls, TlsFiles } from "./tls-files.ts";
 
 /** Opens the key files of a configuration, with the keys that were read with the configuration. */
 export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: KeyFileLog): KeyFiles {

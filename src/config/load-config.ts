@@ -34,6 +34,7 @@ import { type RunsConfig, readRuns } from "./runs.ts";
 import { type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { didYouMean } from "./suggest.ts";
+import type { ListenerTls } from "./tls-files.ts";
 import { readTracing } from "./tracing.ts";
 
 /** The flags of the command line. */
@@ -80,7 +81,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const runs = await readRunsSettings([variables, file]);
   if (localOnly) await checkAddresses(providers, mcp);
   return {
-    listeners: toListeners(settings),
+    listeners: toListeners(settings, await readTls([variables, file])),
     access: { keys: access, allowUnauthenticated: settings.allow_unauthenticated ?? false },
     reflection: settings.reflection,
     log: { level: settings.log_level ?? "info", format: settings.log_format ?? "numbers" },
@@ -154,11 +155,36 @@ async function checkAddresses(
   if (problems.length > 0) throw mistakes(problems);
 }
 
-function toListeners(settings: Settings): ListenersConfig {
+/** The settings of TLS, by the names of their fields. */
+type TlsSettings = Partial<Record<"tls" | "admin_tls", ListenerTls>>;
+
+/** Reads the files of TLS. @throws ConfigurationError for files that cannot be used. */
+async function readTls(sources: readonly Source[]): Promise<TlsSettings> {
+  const found: TlsSettings = {};
+  for (const field of ["tls", "admin_tls"] as const) {
+    const source = sources.find(({ settings }) => settings[field] !== undefined);
+    const tls = source?.settings[field];
+    if (source === undefined || tls === undefined) continue;
+    const toPath = (path: string) => resolve(source.folder ?? "", path);
+    const { certificate, key, clientCa } = tls.files;
+    const files = {
+      certificate: toPath(certificate),
+      key: toPath(key),
+      clientCa: clientCa === undefined ? undefined : toPath(clientCa),
+    };
+    const { readTlsFiles } = await import("./tls-files.ts");
+    const reading = readTlsFiles(files, field);
+    if ("problem" in reading) throw mistakes([reading.problem]);
+    found[field] = { ...tls, files, field, material: reading.material };
+  }
+  return found;
+}
+
+function toListeners(settings: Settings, tls: TlsSettings): ListenersConfig {
   const { listen, admin_listen: admin, cors, limits } = settings;
   return {
-    data: { addresses: listen ?? [defaultListen], cors },
-    admin: admin === "off" ? undefined : { address: admin ?? defaultAdminListen },
+    data: { addresses: listen ?? [defaultListen], cors, tls: tls.tls },
+    admin: admin === "off" ? undefined : { address: admin ?? defaultAdminListen, tls: tls.admin_tls },
     allowedHosts: settings.allowed_hosts ?? [],
     unixSocketMode: settings.unix_socket_mode,
     limits: limits ?? {},

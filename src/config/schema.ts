@@ -37,6 +37,7 @@ import {
 import { mcp } from "./mcp-schema.ts";
 import { middleware, ruleFields, splitRules } from "./middleware-schema.ts";
 import { runs } from "./runs-schema.ts";
+import { listenerTls } from "./tls-schema.ts";
 
 /** Forms of levels and times in the log. */
 const logFormats = ["numbers", "words"] as const;
@@ -259,6 +260,8 @@ export const settingsSchema = fields({
   admin_listen: z.optional(addressOrOff),
   allowed_hosts: z.optional(z.pipe(z.transform(asList), list(hostPattern, "a list of host names"))),
   unix_socket_mode: z.optional(fileMode),
+  tls: z.optional(listenerTls),
+  admin_tls: z.optional(listenerTls),
   default_provider: z.optional(text),
   log_level: z.optional(choice(logLevels)),
   log_format: z.optional(choice(logFormats)),

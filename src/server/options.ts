@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { TlsOptions } from "../config/tls-options.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import type { HttpApi } from "../http/endpoint.ts";
@@ -18,6 +19,8 @@ export interface ListenersOptions {
     readonly addresses: readonly string[];
     /** Default: no browser may call. */
     readonly cors?: CorsOptions | undefined;
+    /** TLS of the TCP addresses. Default: none. */
+    readonly tls?: TlsOptions | undefined;
   };
   /**
    * Names under which both listeners may be called over HTTP/1.1, besides those that are always allowed: see
@@ -27,7 +30,7 @@ export interface ListenersOptions {
   /** Permissions of Unix sockets. Default 0660: the owner and the group may connect. */
   readonly unixSocketMode?: number | undefined;
   /** Serves health and metrics. Undefined if there is no such listener. */
-  readonly admin?: { readonly address: string } | undefined;
+  readonly admin?: { readonly address: string; readonly tls?: TlsOptions | undefined } | undefined;
   /** Changes to the default limits. Stricter limits of the admin listener stay. */
   readonly limits?: Partial<Limits> | undefined;
 }

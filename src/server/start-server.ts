@@ -93,11 +93,11 @@ interface DataListener {
 async function openData(options: ServerOptions, shared: Shared): Promise<DataListener> {
   const { access, listeners, http } = options;
   const { unixSocketMode } = listeners;
-  const { addresses, cors } = listeners.data;
+  const { addresses, cors, tls } = listeners.data;
   if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
   const { limits, checkHost, observers } = shared;
   const services = allServices(options, shared);
-  const { account = new MemoryAccount({ limits, isShared: access && (() => access.keyCount > 1) }) } =
+  const { account = new MemoryAccount({ limits, isShared: access && (() => access.hasSeveralCallers) }) } =
     options;
   const intake = createIntake(limits, account);
   const unsent = new UnsentResponses(account);
@@ -125,6 +125,7 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
       handler: createRequestHandler(checks),
       streams,
       upgrades: createUpgrades({ limits, checks, sockets }),
+      tls,
       onRefused,
     }),
     drain: () => sockets.drain(),
@@ -169,7 +170,8 @@ async function openAdmin(
   const handler = createRequestHandler(new RequestChecks({ routes, checkHost, checkOrigin, observers }));
   const { unixSocketMode } = listeners;
   const onRefused = createRefusalReport("admin", intake.limits.maxConnections, options);
-  return openListener({ field: "admin_listen", addresses, unixSocketMode, intake, handler, onRefused });
+  const { tls } = listeners.admin;
+  return openListener({ field: "admin_listen", addresses, unixSocketMode, intake, handler, onRefused, tls });
 }
 
 /** Longest wait for the last frames of aborted calls: their status must arrive before the connection ends. */

@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { afterEach, describe, expect, it } from "vitest";
+import { certificate } from "../kit/http/certificate.ts";
 import { killLeftovers, runHere, spawnOutrigger } from "./support/spawn-outrigger.ts";
 
 afterEach(killLeftovers);
@@ -18,6 +20,16 @@ describe("outrigger healthcheck", () => {
       stdout: "",
       stderr: `outrigger: ${admin} is not ready: ECONNREFUSED\n`,
     });
+  });
+
+  it("asks an admin listener with TLS, whatever its certificate", async () => {
+    const server = createTlsServer(certificate, (_request, response) => response.end()).listen(0);
+    await once(server, "listening");
+    const { port } = server.address() as { port: number };
+    const address = ["--admin-listen", `127.0.0.1:${port}`];
+    expect((await runHere(["healthcheck", ...address, "--tls"])).code).toBe(0);
+    expect((await runHere(["healthcheck", ...address])).code).toBe(1);
+    server.close();
   });
 
   it("exits with 1 if the answer is not 200, or does not come in time", async () => {

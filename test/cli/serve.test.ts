@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -7,6 +7,7 @@ import { userMessage } from "outrigger";
 import { InferenceService, RunService, RunStatus } from "outrigger/proto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Simulator, startSimulator } from "../../simulator/index.ts";
+import { Authority, hasTlsTools, replaceFiles } from "../support/certificates.ts";
 import {
   killLeftovers,
   type Outrigger,
@@ -63,6 +64,39 @@ describe("outrigger serve", () => {
         'Name one in a configuration file, or try "outrigger demo", which needs no key.\n',
     );
   });
+
+  it.skipIf(!hasTlsTools)(
+    "serves TLS, knows callers by their certificates, and uses certificates that replace others",
+    async () => {
+      const ca = new Authority();
+      const [files, identity] = [ca.issue(), ca.issue({ name: "checkout" })];
+      const tls = {
+        OUTRIGGER_TLS_CERTIFICATE_FILE: files.cert,
+        OUTRIGGER_TLS_KEY_FILE: files.key,
+        OUTRIGGER_TLS_CLIENT_CA_FILE: ca.file,
+      };
+      // Open to the network: certificates decide who may call.
+      const args = ["serve", "--listen", "0.0.0.0:0", "--admin-listen", "off"];
+      const outrigger = spawnOutrigger(args, { ...provider(), ...tls });
+      const { data } = await listAddresses(outrigger);
+      const [cert, key, root] = await Promise.all(
+        [identity.cert, identity.key, ca.file].map((path) => readFile(path)),
+      );
+      const baseUrl = `https://localhost:${data.split(":")[1]}`;
+      const client = createClient(
+        InferenceService,
+        createGrpcTransport({ baseUrl, nodeOptions: { ca: root, cert, key } }),
+      );
+      const call = () => client.complete({ model: "sim-text", messages: [userMessage("x")] });
+      expect((await call()).provider).toBe("openai");
+      replaceFiles(files, ca.issue());
+      await outrigger.printed(/"msg":"using the changed certificate"/);
+      await call();
+      await outrigger.printed(/"caller":"checkout"/);
+      outrigger.child.kill("SIGTERM");
+      expect(await outrigger.ended).toBe(0);
+    },
+  );
 
   it("says at which address the database of runs does not answer, and which setting names it", async () => {
     const config = join(folder, "database.yaml");

@@ -53,6 +53,17 @@ async function mistakesIn(text: string): Promise<string[]> {
 }
 
 describe("the file with the access keys", () => {
+  it("takes the name of a certificate in place of a key, once", async () => {
+    const { keys } = await load("keys:\n  - { name: shop, certificate: spiffe://example.org/shop }\n");
+    expect(keys).toMatchObject([{ name: "shop", certificate: "spiffe://example.org/shop", digests: [] }]);
+    const wrong =
+      "keys:\n  - { name: a, certificate: x }\n  - { name: b, certificate: x }\n  - { name: c }\n";
+    expect(await mistakesIn(wrong)).toEqual([
+      expect.stringMatching(/keys\[2\].key: expected a key of 16 .*; or a certificate; found nothing$/),
+      expect.stringMatching(/keys\[1\].certificate: another entry has the same certificate$/),
+    ]);
+  });
+
   it("gives each key a name, its digests, its rate and its models", async () => {
     const { keys } = await load(`
 keys:
@@ -149,7 +160,6 @@ keys:
       ),
       expect.stringMatching(/^keys.yaml:15:5 keys\[5\]: expected a mapping.*found a text$/),
       expect.stringMatching(/^keys.yaml:16:5 keys\[6\].name: expected a name/),
-      expect.stringMatching(/^keys.yaml:16:5 keys\[6\].key: expected a key/),
       expect.stringMatching(/^keys.yaml:16:5 keys\[6\].…: unknown field/),
     ]);
     expect(found.join()).not.toMatch(/first-access|too-short|abcd|aaaa/);
@@ -248,7 +258,7 @@ describe("AccessKeysFile", () => {
         "warn",
         {
           path,
-          problem: expect.stringMatching(/keys\[0\].key: expected a key.*, and 2 more mistakes$/),
+          problem: expect.stringMatching(/keys\[0\].key: expected a key.*, and 1 more mistakes$/),
         },
         message,
       ],

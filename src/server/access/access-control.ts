@@ -21,7 +21,26 @@ export interface AccessKeySource {
   current(): readonly AccessKey[];
 }
 
-/** Admits or refuses requests by their access keys. */
+/** The marks of a caller besides the headers of its request. */
+export interface CallerMarks {
+  /** The key that the query has, if the API allows that. Headers win. */
+  readonly keyInQuery?: string | undefined;
+  /** The name that the caller's certificate gives to it; empty if it gives none. A key wins. */
+  readonly certificate?: string | undefined;
+}
+
+/** Options of an AccessControl. */
+export interface AccessOptions {
+  /**
+   * Whether every caller with a certificate is admitted, also if no entry names it. Requests without any come by Unix
+   * sockets then, and are admitted too. Default false.
+   */
+  readonly admitsCertificates?: boolean | undefined;
+  /** Returns the milliseconds of a monotonic clock. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Admits or refuses requests by their access keys, and by the certificates of their callers. */
 export class AccessControl {
   readonly #source: AccessKeySource;
   readonly #now: () => number;
@@ -30,27 +49,38 @@ export class AccessControl {
   /** By the names of the keys. */
   #rates = new Map<string, Rate>();
 
-  /** @param now Milliseconds of a monotonic clock. */
-  constructor(source: AccessKeySource, now: () => number = () => performance.now()) {
+  readonly #admitsCertificates: boolean;
+
+  constructor(
+    source: AccessKeySource,
+    { admitsCertificates = false, now = () => performance.now() }: AccessOptions = {},
+  ) {
     this.#source = source;
+    this.#admitsCertificates = admitsCertificates;
     this.#now = now;
   }
 
-  /** Number of access keys at this moment. */
-  get keyCount(): number {
-    return this.#source.current().length;
+  /** Whether there may be several callers at this moment. */
+  get hasSeveralCallers(): boolean {
+    return this.#admitsCertificates || this.#source.current().length > 1;
   }
 
-  /**
-   * Admits or refuses a request by its headers, and counts it.
-   * @param keyInQuery The key that the query has, if the API allows that. Headers win.
-   */
-  admit(headers: IncomingHttpHeaders, keyInQuery = ""): Admission {
+  /** Admits or refuses a request, and counts it. */
+  admit(headers: IncomingHttpHeaders, { keyInQuery = "", certificate }: CallerMarks = {}): Admission {
     this.#refresh();
+    if (this.#admitsCertificates)
+      return certificate === undefined ? openAdmission : this.#admitCertificate(certificate);
     const token = getToken(headers, keyInQuery);
-    if (token === "") return NO_KEY;
+    if (token === "") return certificate === undefined ? NO_KEY : this.#admitCertificate(certificate);
     const key = token === undefined ? undefined : this.#ring.find(token);
     return key === undefined ? WRONG_KEY : { caller: key, refusal: this.#refuseByRate(key) };
+  }
+
+  #admitCertificate(name: string): Admission {
+    const entry = this.#ring.certified(name);
+    if (entry !== undefined) return { caller: entry, refusal: this.#refuseByRate(entry) };
+    if (!this.#admitsCertificates) return UNKNOWN_CERTIFICATE;
+    return name === "" ? NAMELESS_CERTIFICATE : { caller: { ...anyCaller, name }, refusal: undefined };
   }
 
   /**
@@ -59,7 +89,7 @@ export class AccessControl {
    */
   callerNamed(name: string): Caller {
     this.#refresh();
-    return this.#ring.named(name) ?? nobody(name);
+    return this.#ring.named(name) ?? (this.#admitsCertificates ? { ...anyCaller, name } : nobody(name));
   }
 
   #refresh(): void {
@@ -112,6 +142,12 @@ function overRate(name: string, { requestsPerMinute }: AccessRateLimit, retryAft
 const NO_KEY: Admission = refusedFor(
   'expected an access key in the header "authorization: Bearer KEY", "x-api-key" or "x-goog-api-key"',
 );
+const UNKNOWN_CERTIFICATE: Admission = refusedFor(
+  "no entry of the access keys has the name of the caller's certificate, and the request has no key",
+);
+const NAMELESS_CERTIFICATE: Admission = refusedFor(
+  "the caller's certificate has neither a SPIFFE id nor a common name of at most 256 visible characters",
+);
 const WRONG_KEY: Admission = refusedFor("the request has no valid access key");
 
 function refusedFor(message: string): Admission {
@@ -154,11 +190,13 @@ class KeyRing {
   readonly #digests: readonly Buffer[];
   readonly #owners: readonly AccessKey[];
   readonly #byName: ReadonlyMap<string, AccessKey>;
+  readonly #byCertificate: ReadonlyMap<string, AccessKey>;
 
   constructor(keys: readonly AccessKey[]) {
     this.#digests = keys.flatMap(({ digests }) => digests);
     this.#owners = keys.flatMap((key) => key.digests.map(() => key));
     this.#byName = new Map(keys.map((key) => [key.name, key]));
+    this.#byCertificate = new Map(keys.map((key) => [key.certificate ?? "", key]));
   }
 
   /**
@@ -173,6 +211,11 @@ class KeyRing {
       position |= -isSame & (index + 1);
     }
     return this.#owners[position - 1];
+  }
+
+  /** Returns the entry for a certificate with this name; undefined if there is none. */
+  certified(certificate: string): AccessKey | undefined {
+    return certificate === "" ? undefined : this.#byCertificate.get(certificate);
   }
 
   /** Returns the key with a name; undefined if there is none. */

@@ -5,6 +5,7 @@
  */
 import { isIP } from "node:net";
 import { hostname } from "node:os";
+import { TLSSocket } from "node:tls";
 import type { HttpRequest } from "../base/http-types.ts";
 
 /** Whether a request may be served, judging by the name in its `Host` header. */
@@ -14,7 +15,8 @@ export type HostCheck = (request: HttpRequest) => boolean;
  * Allows names that cannot belong to a foreign site: IP addresses (probes, Prometheus), names without a dot (services
  * of Docker Compose and of a pod's namespace), names that public DNS does not have, the name of this machine and the
  * hosts of the listen addresses. Other names have to be configured. HTTP/2 is not checked, since browsers do not speak
- * it without TLS: the authorities of gRPC clients are free. Nor are Unix sockets, which no browser reaches.
+ * it without TLS: the authorities of gRPC clients are free. Nor are Unix sockets, which no browser reaches, and
+ * connections with TLS, whose certificate is not valid for a foreign name.
  * @param allowed Further names: `api.example.com`, `*.example.com` for all names below, `*` for all.
  * @param addresses The listen addresses, whose hosts are allowed.
  */
@@ -24,7 +26,8 @@ export function createHostCheck(allowed: readonly string[], addresses: readonly 
   const isAllowed = (host: string): boolean =>
     isPrivateHost(host) || names.has(host) || suffixes.some((suffix) => host.endsWith(suffix));
   return ({ httpVersionMajor, headers: { host }, socket }) => {
-    if (httpVersionMajor !== 1 || host === undefined || names.has("*")) return true;
+    if (httpVersionMajor !== 1 || host === undefined || names.has("*") || socket instanceof TLSSocket)
+      return true;
     return isAllowed(hostIn(host.toLowerCase()).replace(/\.$/, "")) || socket.remoteAddress === undefined;
   };
 }

@@ -1,5 +1,6 @@
 import { readTraceContext } from "../../core/trace-context.ts";
 import { type AccessControl, openAdmission } from "../access/access-control.ts";
+import { getRequestPeerName } from "../access/peer-names.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../base/http-types.ts";
 import { getRequestId, REQUEST_ID_HEADER } from "../telemetry/call-ids.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
@@ -84,7 +85,10 @@ export class RequestChecks {
       if (origin === "answered") return origin;
       if (origin === "rejected") rejection = FORBIDDEN_ORIGIN;
       else if (access !== undefined && route.isOpen !== true)
-        admission = access.admit(headers, getKeyInQuery(request, route));
+        admission = access.admit(headers, {
+          keyInQuery: getKeyInQuery(request, route),
+          certificate: getRequestPeerName(request),
+        });
     }
     const { caller, refusal } = admission;
     if (refusal !== undefined) rejection = rejectionOfError(refusal);
@@ -96,8 +100,9 @@ export class RequestChecks {
   }
 
   /** Counts a further request of the caller of a request. Throws SDKError if it is refused. */
-  admitAgain({ headers }: HttpRequest): void {
-    const refusal = this.#options.access?.admit(headers).refusal;
+  admitAgain(request: HttpRequest): void {
+    const certificate = getRequestPeerName(request);
+    const refusal = this.#options.access?.admit(request.headers, { certificate }).refusal;
     if (refusal !== undefined) throw refusal;
   }
 }

@@ -5,6 +5,7 @@
 import { type Server as Http1Server, type IncomingMessage, ServerResponse } from "node:http";
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 
 /**
  * Starts the checks of `headersTimeout`, `requestTimeout` and idle connections of a server that never listens itself.
@@ -17,6 +18,11 @@ export function startConnectionChecks(server: Http1Server): void {
 /** Hands a connection that another server accepted to a server. */
 export function injectConnection(server: Http1Server | Http2Server, socket: Socket): void {
   server.emit("connection", socket);
+}
+
+/** Returns the connection under a connection with TLS that `createServer` of node:tls accepted. */
+export function getRawSocket(socket: TLSSocket): unknown {
+  return Reflect.get(socket, "_parent");
 }
 
 /** Stands between a connection of HTTP/1.1 and its parser. */

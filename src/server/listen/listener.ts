@@ -2,16 +2,20 @@
 
 import type { Server as Http1Server } from "node:http";
 import type { Http2Server } from "node:http2";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { TlsOptions } from "../../config/tls-options.ts";
+import { setPeerName } from "../access/peer-names.ts";
 import type { HttpHandler, HttpResponse, StreamHandler, UpgradeHandler } from "../base/http-types.ts";
 import type { Limits } from "../base/limits.ts";
-import { injectConnection } from "../internals/node-http.ts";
+import { getRawSocket, injectConnection } from "../internals/node-http.ts";
 import type { Intake } from "../requests/intake.ts";
-import { parseAddress } from "./address.ts";
+import { type ListenAddress, parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
 import type { Http2Connection } from "./http2-connection.ts";
 import { serveOneByOne } from "./one-by-one.ts";
+import { createHandshakes, readPeerName } from "./tls.ts";
 
 /** The parts of a listener. */
 export interface ListenerOptions {
@@ -28,6 +32,8 @@ export interface ListenerOptions {
   readonly streams?: StreamHandler | undefined;
   /** Takes over connections of HTTP/1.1. Undefined if none are upgraded. */
   readonly upgrades?: UpgradeHandler | undefined;
+  /** TLS of the TCP addresses. Undefined if there is none. */
+  readonly tls?: TlsOptions | undefined;
   /** Called for a connection that is closed at once because too many are open. */
   readonly onRefused?: (() => void) | undefined;
 }
@@ -56,7 +62,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   try {
     const bound: string[] = [];
     for (const address of parsed)
-      bound.push(await bind(connections.createServer(), address, { field, unixSocketMode }));
+      bound.push(await bind(connections.createServer(address.kind), address, { field, unixSocketMode }));
     return { addresses: bound, drain: () => connections.drain(), close: () => connections.close() };
   } catch (error) {
     await connections.close();
@@ -75,11 +81,15 @@ class ConnectionHandler {
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
   readonly #keepalive: NodeJS.Timeout;
+  /** Makes the TLS handshake of a connection. */
+  readonly #shakeHands: ((socket: Socket) => void) | undefined;
+  /** Name of the caller on the connection that HTTP/2 takes over in this moment. */
+  #peerName: string | undefined;
   #draining = false;
   #closed: Promise<void> | undefined;
 
   constructor(options: ListenerOptions) {
-    const { intake, handler, streams, upgrades } = options;
+    const { intake, handler, streams, upgrades, tls } = options;
     const { limits } = intake;
     this.#options = options;
     this.#limits = limits;
@@ -90,9 +100,12 @@ class ConnectionHandler {
     this.#http1 = createHttp1(limits, handle, upgrades);
     this.#http2 = createHttp2(limits, handle, streams, (connection, session) => {
       this.#http2Connections.add(connection);
+      if (this.#peerName !== undefined) setPeerName(session, this.#peerName);
       session.once("close", () => this.#http2Connections.delete(connection));
       if (this.#draining) connection.closeGracefully();
     });
+    if (tls !== undefined)
+      this.#shakeHands = createHandshakes(tls, limits.protocolTimeoutMs, (socket) => this.#serveTls(socket));
     // One timer for all connections.
     this.#keepalive = setInterval(() => {
       for (const connection of this.#http2Connections) connection.checkPeer();
@@ -100,10 +113,11 @@ class ConnectionHandler {
   }
 
   /** Creates a server for one address, without binding it. */
-  createServer(): Server {
+  createServer(kind: ListenAddress["kind"]): Server {
+    const isTls = kind === "tcp" && this.#shakeHands !== undefined;
     // Half-open like Node's HTTP server: a client may close its side before it has its response.
     const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
-      this.#accept(socket),
+      this.#accept(socket, isTls),
     );
     this.#servers.push(server);
     return server;
@@ -124,7 +138,7 @@ class ConnectionHandler {
     return closed;
   }
 
-  #accept(socket: Socket): void {
+  #accept(socket: Socket, isTls: boolean): void {
     if (this.#sockets.size >= this.#limits.maxConnections) {
       socket.destroy();
       this.#options.onRefused?.();
@@ -136,11 +150,25 @@ class ConnectionHandler {
       this.#sockets.delete(socket);
       this.#undecided.delete(socket);
     });
+    if (isTls) return this.#shakeHands?.(socket);
     sniff(socket, this.#limits.protocolTimeoutMs, (version) => {
       this.#undecided.delete(socket);
       if (version === "http2") this.#serveHttp2(socket);
       else this.#serveHttp1(socket);
     });
+  }
+
+  /** Serves a connection after its handshake, by the protocol that both sides agreed on. Without any: HTTP/1.1. */
+  #serveTls(socket: TLSSocket): void {
+    const raw = getRawSocket(socket);
+    if (raw instanceof Socket) this.#undecided.delete(raw);
+    if (this.#draining) return void socket.destroy();
+    const name = readPeerName(socket);
+    if (name !== undefined) setPeerName(socket, name);
+    if (socket.alpnProtocol !== "h2") return this.#serveHttp1(socket);
+    this.#peerName = name;
+    this.#serveHttp2(socket);
+    this.#peerName = undefined;
   }
 
   #serveHttp1(socket: Socket): void {

@@ -12,7 +12,7 @@ let time = 0;
 function createControl(...keys: AccessKey[]) {
   const source = { keys: keys as readonly AccessKey[], current: () => source.keys };
   time = 0;
-  return { source, control: new AccessControl(source, () => time) };
+  return { source, control: new AccessControl(source, { now: () => time }) };
 }
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -63,9 +63,14 @@ describe("AccessControl", () => {
 
   it("reads the key in a query unless a header has one", () => {
     const { control } = createControl(accessKey("a", ["a-old"]));
-    expect(control.admit({}, "a-old")).toMatchObject({ caller: { name: "a" }, refusal: undefined });
-    expect(control.admit({}, "x".repeat(65_536)).refusal).toBeInstanceOf(AuthenticationError);
-    expect(control.admit({ "x-goog-api-key": "wrong" }, "a-old").refusal).toBeInstanceOf(AuthenticationError);
+    expect(control.admit({}, { keyInQuery: "a-old" })).toMatchObject({
+      caller: { name: "a" },
+      refusal: undefined,
+    });
+    expect(control.admit({}, { keyInQuery: "x".repeat(65_536) }).refusal).toBeInstanceOf(AuthenticationError);
+    expect(control.admit({ "x-goog-api-key": "wrong" }, { keyInQuery: "a-old" }).refusal).toBeInstanceOf(
+      AuthenticationError,
+    );
   });
 
   it("compares with every key in constant time, without leaving the loop early", async () => {

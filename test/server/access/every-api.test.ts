@@ -120,7 +120,9 @@ describe.each(cases)("$name over $protocol", ({ transportTo, call }) => {
     const error = await toFailure(call(transportTo(server.url, [withKey("checkout-old")])));
     expect(error.code).toBe(Code.Unauthenticated);
     await call(transportTo(server.url, [withKey("checkout-new")]));
-    const callers = server.log.filter(({ msg }) => msg === "call").map(({ caller }) => caller);
+    const callers = server.log
+      .filter(({ msg }) => msg === "call" || msg === "call failed")
+      .map(({ caller }) => caller);
     expect(callers).toEqual(["checkout", "checkout", "search", undefined, "checkout"]);
   });
 

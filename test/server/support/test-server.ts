@@ -1,6 +1,7 @@
 /** A real server for each test, and the proof that nothing is left afterwards. */
 import { type DestinationStream, type Logger, pino } from "pino";
 import { afterEach, beforeEach, expect } from "vitest";
+import type { TlsOptions } from "../../../src/config/tls-options.ts";
 import type { ModelClient } from "../../../src/generation/loop/model-calls.ts";
 import type { HttpApi } from "../../../src/http/endpoint.ts";
 import type { AccessControl } from "../../../src/server/access/access-control.ts";
@@ -61,6 +62,8 @@ export interface TestServerOptions {
   readonly reflection?: boolean;
   readonly drainTimeoutMs?: number;
   readonly parts?: readonly ShutdownPart[];
+  /** TLS of the data listener. */
+  readonly tls?: TlsOptions;
   /** The problems that `/readyz?verbose` names. */
   readonly problems?: readonly string[];
 }
@@ -116,7 +119,7 @@ export async function startTestServer(script: Script, options: TestServerOptions
   const metrics = createMetrics({ version: "0.0.0-test" });
   const server = await startServer({
     listeners: {
-      data: { addresses: listen, cors },
+      data: { addresses: listen, cors, tls: options.tls },
       admin: adminListen === undefined ? undefined : { address: adminListen },
       allowedHosts: options.allowedHosts,
       unixSocketMode: options.unixSocketMode,

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http2";
 import { toMessageEncoder } from "../../../core/message-encoder.ts";
 import { readTraceContext } from "../../../core/trace-context.ts";
 import { type AccessControl, openAdmission } from "../../access/access-control.ts";
+import { getPeerName } from "../../access/peer-names.ts";
 import type { StreamHandler } from "../../base/http-types.ts";
 import type { Service } from "../../calls/service.ts";
 import type { UnsentResponses } from "../../http/flushed-response.ts";
@@ -39,7 +40,9 @@ export function createGrpcTransport({
     const method = methods.get(headers[":path"] ?? "");
     if (method === undefined) return false;
     const isChecked = access !== undefined && !method.isOpen;
-    const { caller, refusal } = isChecked ? access.admit(headers) : openAdmission;
+    const { caller, refusal } = isChecked
+      ? access.admit(headers, { certificate: getPeerName(stream.session) })
+      : openAdmission;
     const recorder = new CallRecorder(
       {
         rpc: method.rpc,

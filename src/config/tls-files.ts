@@ -1,0 +1,233 @@
+/** The certificate, key and authorities of a listener, in files that are replaced while the sidecar runs. */
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+
+import { getSystemCode } from "./small-file.ts";
+import type { TlsMaterial, TlsOptions } from "./tls-options.ts";
+
+/** Absolute paths of the files. */
+export interface TlsPaths {
+  readonly certificate: string;
+  readonly key: string;
+  /** Undefined if callers have no certificates. */
+  readonly clientCa: string | undefined;
+}
+
+/** TLS of a listener, as it was read at the start. */
+export interface ListenerTls {
+  /** Name of the setting: `tls`, `admin_tls`. */
+  readonly field: string;
+  readonly files: TlsPaths;
+  readonly clientCertificates: TlsOptions["clientCertificates"];
+  readonly material: CheckedMaterial;
+}
+
+/** Files that were read and checked. */
+export interface CheckedMaterial extends TlsMaterial {
+  /** The certificate of the sidecar. */
+  readonly certificate: X509Certificate;
+}
+
+/** The result of reading the files: what is in them, or the first mistake, with the name of its setting. */
+export type TlsReading = { readonly material: CheckedMaterial } | { readonly problem: string };
+
+/** The log for changes of the files. A logger is one. */
+export interface TlsLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** Largest file: a hundred authorities. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Interval of the looks at the files, in milliseconds: three calls of stat. */
+const POLL_MS = 1000;
+
+/** Reads the files and checks that they can be used now. No problem shows a key. */
+export function readTlsFiles(files: TlsPaths, field: string): TlsReading {
+  try {
+    const cert = readPem(files.certificate, `${field}.certificate_file`);
+    const key = readPem(files.key, `${field}.key_file`);
+    const ca = files.clientCa === undefined ? undefined : readPem(files.clientCa, `${field}.client_ca_file`);
+    const certificate = parseCertificate(cert, files.certificate, `${field}.certificate_file`);
+    checkKey(certificate, parseKey(key, files.key, field), files, field);
+    if (ca !== undefined) checkAuthorities(ca, files.clientCa ?? "", `${field}.client_ca_file`);
+    const material = { cert, key, ...(ca === undefined ? {} : { ca }) };
+    checkUse(material, field);
+    return { material: { ...material, certificate } };
+  } catch (error) {
+    if (error instanceof TlsMistake) return { problem: error.message };
+    throw error;
+  }
+}
+
+class TlsMistake extends Error {}
+
+function readPem(path: string, field: string): string {
+  try {
+    const stats = statSync(path);
+    // Reading a pipe would block the process.
+    if (!stats.isFile()) throw new TlsMistake(`${field}: expected a file, found something else (${path})`);
+    if (stats.size > MAX_BYTES)
+      throw new TlsMistake(`${field}: expected at most ${MAX_BYTES} bytes, found ${stats.size} (${path})`);
+    return readFileSync(path, "latin1");
+  } catch (error) {
+    if (error instanceof TlsMistake) throw error;
+    throw new TlsMistake(`${field}: cannot read ${path} (${getSystemCode(error)})`);
+  }
+}
+
+function parseCertificate(pem: string, path: string, field: string): X509Certificate {
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(pem);
+  } catch {
+    throw new TlsMistake(`${field}: expected a certificate in PEM, found none that can be read (${path})`);
+  }
+  const expected = `${field}: expected a certificate that is valid now, found one that`;
+  const { validFromDate: from, validToDate: to } = certificate;
+  if (to.getTime() < Date.now()) throw new TlsMistake(`${expected} expired at ${to.toISOString()} (${path})`);
+  if (from.getTime() > Date.now())
+    throw new TlsMistake(`${expected} is not valid before ${from.toISOString()} (${path})`);
+  return certificate;
+}
+
+function parseKey(pem: string, path: string, field: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    const found = pem.includes("ENCRYPTED") ? "an encrypted one" : "none that can be read";
+    throw new TlsMistake(
+      `${field}.key_file: expected a private key in PEM without a passphrase, found ${found} (${path})`,
+    );
+  }
+}
+
+function checkKey(certificate: X509Certificate, key: KeyObject, files: TlsPaths, field: string): void {
+  if (certificate.checkPrivateKey(key)) return;
+  const expected = `expected the private key of the certificate in ${files.certificate}`;
+  throw new TlsMistake(`${field}.key_file: ${expected}, found the key of another one (${files.key})`);
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+function checkAuthorities(pem: string, path: string, field: string): void {
+  const found = pem.match(CERTIFICATE) ?? [];
+  if (found.length === 0)
+    throw new TlsMistake(`${field}: expected certificates in PEM, found none (${path})`);
+  for (const each of found) parseCertificate(each, path, field);
+}
+
+/** OpenSSL refuses some keys and signatures as too weak. */
+function checkUse(material: TlsMaterial, field: string): void {
+  try {
+    createSecureContext(material);
+  } catch (error) {
+    throw new TlsMistake(`${field}: the files cannot be used (${getSystemCode(error)})`);
+  }
+}
+
+/**
+ * Follows the files. If new ones cannot be used, the last ones stay in use. Looks once a second whether they were
+ * replaced, and tells about a mistake when it is still there at the next look: a certificate and its key may be replaced
+ * one after the other.
+ */
+export class TlsFiles implements TlsOptions {
+  readonly clientCertificates: TlsOptions["clientCertificates"];
+  readonly #options: ListenerTls;
+  readonly #log: TlsLog;
+  readonly #timer: NodeJS.Timeout;
+  #material: CheckedMaterial;
+  #version: string;
+  #listener: ((material: TlsMaterial) => void) | undefined;
+  #problem = "";
+  #hasTold = false;
+  #hasToldExpiry = false;
+
+  constructor(options: ListenerTls, log: TlsLog) {
+    this.clientCertificates = options.clientCertificates;
+    this.#options = options;
+    this.#log = log;
+    this.#material = options.material;
+    // Not the version of now: the files may have changed since they were read.
+    this.#version = "";
+    this.#timer = setInterval(() => this.look(), POLL_MS).unref();
+  }
+
+  current(): TlsMaterial {
+    return this.#material;
+  }
+
+  onChange(listener: (material: TlsMaterial) => void): void {
+    this.#listener = listener;
+  }
+
+  /** Reads the files again if they were replaced, or could not be used before. */
+  look(): void {
+    this.#checkExpiry();
+    const version = readVersion(this.#options.files);
+    if (version === this.#version && this.#problem === "") return;
+    this.#version = version;
+    const reading = readTlsFiles(this.#options.files, this.#options.field);
+    if ("problem" in reading) this.#keep(reading.problem);
+    else this.#use(reading.material);
+  }
+
+  /** Stops following the files. */
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #use(material: CheckedMaterial): void {
+    this.#problem = "";
+    const { cert, key, ca } = this.#material;
+    if (cert === material.cert && key === material.key && ca === material.ca) return;
+    this.#material = material;
+    this.#hasToldExpiry = false;
+    this.#listener?.(material);
+    this.#log.info(this.#describe(), "using the changed certificate");
+  }
+
+  #keep(problem: string): void {
+    const isNew = problem !== this.#problem;
+    this.#problem = problem;
+    if (isNew) this.#hasTold = false;
+    else if (!this.#hasTold) {
+      this.#hasTold = true;
+      this.#log.warn(
+        { ...this.#describe(), problem },
+        "cannot use the changed certificate, keeping the last one",
+      );
+    }
+  }
+
+  #checkExpiry(): void {
+    if (this.#hasToldExpiry || this.#material.certificate.validToDate.getTime() > Date.now()) return;
+    this.#hasToldExpiry = true;
+    this.#log.warn(this.#describe(), "the certificate in use has expired");
+  }
+
+  /** The certificate in use. */
+  #describe(): object {
+    const { subject, serialNumber, validToDate } = this.#material.certificate;
+    const { field } = this.#options;
+    return {
+      field,
+      subject: subject.replaceAll("\n", ", "),
+      serial: serialNumber,
+      valid_to: validToDate.toISOString(),
+    };
+  }
+}
+
+/** Returns a text that changes when a file is replaced, including by a symbolic link on its path. */
+function readVersion({ certificate, key, clientCa }: TlsPaths): string {
+  const paths = clientCa === undefined ? [certificate, key] : [certificate, key, clientCa];
+  return paths
+    .map((path) => {
+      const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+      return stats === undefined ? "" : `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs}`;
+    })
+    .join();
+}

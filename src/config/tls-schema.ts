@@ -1,0 +1,26 @@
+import * as z from "zod/mini";
+import { fields } from "./fields.ts";
+import { choice, text } from "./leaves.ts";
+
+/** Whether callers must, or may, have a certificate of `client_ca_file`. */
+const clientCertificates = ["required", "optional"] as const;
+
+/** TLS of a listener. */
+export const listenerTls = z.pipe(
+  fields({
+    certificate_file: text,
+    key_file: text,
+    client_ca_file: z.optional(text),
+    client_certificates: z.optional(choice(clientCertificates)),
+  }).check(
+    z.superRefine((tls, context) => {
+      if (tls.client_certificates === undefined || tls.client_ca_file !== undefined) return;
+      const message = "expected a file with the certificates that sign those of callers";
+      context.addIssue({ code: "custom", path: ["client_ca_file"], message });
+    }),
+  ),
+  z.transform(({ certificate_file, key_file, client_ca_file, client_certificates = "required" }) => ({
+    files: { certificate: certificate_file, key: key_file, clientCa: client_ca_file },
+    clientCertificates: client_ca_file === undefined ? ("none" as const) : client_certificates,
+  })),
+);
