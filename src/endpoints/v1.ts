@@ -51,10 +51,14 @@ export function createV1Api(parts: V1Parts): V1Api {
     ...messagesRoutes(shared),
     ...conversationRoutes(parts.engine.threads),
     ...embeddingRoutes(parts.models),
-    ...geminiRoutes("/v1", shared),
+    ...geminiRoutes("/v1/models", shared),
     ...modelRoutes(parts.models, failedGeneration),
   ];
-  const betaRoutes = [...geminiRoutes("/v1beta", shared), ...geminiModelRoutes(parts.models)];
+  const betaRoutes = [
+    ...geminiRoutes("/v1beta/models", shared),
+    ...geminiRoutes("/v1beta", shared),
+    ...geminiModelRoutes(parts.models),
+  ];
   const v1 = createHttpApi(routes, failedResponse, "/v1/");
   const v1beta = createHttpApi(betaRoutes, failedGeneration, "/v1beta/");
   return {

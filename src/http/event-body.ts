@@ -142,6 +142,7 @@ class EventSource {
   #takeFirst(): readonly StreamEvent[] {
     const first = this.#first;
     this.#first = [];
+    this.#noteEnd(first);
     return first;
   }
 
@@ -150,10 +151,14 @@ class EventSource {
     const { done, value } = await this.#options.events.next();
     this.#isOver = done === true;
     if (done === true) return [];
-    const last = value.at(-1)?.event;
+    this.#noteEnd(value);
+    return value;
+  }
+
+  #noteEnd(batch: readonly StreamEvent[]): void {
+    const last = batch.at(-1)?.event;
     if (last?.case === "finish" && last.value.response !== undefined)
       this.#options.onAnswer?.(last.value.response);
-    return value;
   }
 
   async #fail(thrown: unknown): Promise<Uint8Array> {

@@ -37,9 +37,8 @@ export function createHttpApi(
   fail: WriteFailure,
   root: string,
 ): HttpApi {
-  const served = [
-    ...new Set(definitions.map(({ path }) => `${root}${path.slice(root.length).split("/")[0]}`)),
-  ];
+  const names = new Set(definitions.map(({ path }) => path.slice(root.length).split("/")[0] ?? ""));
+  const served = [...names].filter((name) => !name.includes("{")).map((name) => root + name);
   const entries = definitions.map((definition) => ({ definition, pattern: toPattern(definition.path) }));
   const match = (path: string) => entries.filter(({ pattern }) => pattern.test(path));
   const fixed = new Map(

@@ -3,7 +3,7 @@
  * URL, the key and the name of the model differ from a program that was written for OpenAI. Behind the sidecar is the
  * simulator, with each of its wire APIs.
  *
- *   node test/frameworks/run.ts [--only NAME,NAME]
+ *   node test/frameworks/run.ts [--only NAME,BEGINNING*]
  *
  * Each framework is installed in the version of its lock file, into a folder of the user's cache. OUTRIGGER_MAIN names
  * another file to start than src/cli/main.ts, for instance the released bundle, dist/outrigger.cjs. A framework whose

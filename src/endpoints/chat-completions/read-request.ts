@@ -15,6 +15,7 @@ import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
 import type { ReadRequest } from "../stateless/answer-request.ts";
 import { type ReadForm, readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
+import { relaxToolChoice } from "../stateless/relax-tool-choice.ts";
 import { toBodyPath } from "../stateless/request-paths.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { readMessages } from "./read-messages.ts";
@@ -70,6 +71,7 @@ function readFields(
     providerOptionsJson: { ...readProviderSettings(fields, context) },
   });
   setOptional(request, fields, tools);
+  relaxToolChoice(request, context.served);
   const names = [...FIELDS, ["max_tokens", getLimitField(fields)] as const];
   return {
     request,

@@ -143,7 +143,12 @@ export class ChunkWriter implements EventWriter {
   #endCall(partIndex: number, providerState: ContentPart["providerState"]): void {
     const extras = writeCallExtras(providerState);
     if (Object.keys(extras).length === 0) return;
-    this.#delta({ tool_calls: [{ index: this.#calls.get(partIndex) ?? 0, ...extras }] });
+    const index = this.#calls.get(partIndex) ?? 0;
+    // LangChain needs the object in every piece of a call.
+    const called = this.#customCalls.has(partIndex)
+      ? { custom: { input: "" } }
+      : { function: { arguments: "" } };
+    this.#delta({ tool_calls: [{ index, ...called, ...extras }] });
   }
 
   #finish({ response, usage }: Finish): void {

@@ -52,6 +52,12 @@ export type ReadSignature =
   | { readonly kind: "gemini"; readonly state: ProviderState }
   | { readonly kind: "carried"; readonly states: readonly CarriedState[] };
 
+/** Signatures that clients write if they have none, so that the API does not refuse the part. */
+const PLACEHOLDERS: readonly string[] = [
+  "skip_thought_signature_validator",
+  "context_engineering_is_the_way_to_go",
+].flatMap((text) => [text, Buffer.from(text).toString("base64")]);
+
 /**
  * Reads the signature of a part. Undefined if it has none.
  * @param rest Fields that a model of Gemini needs back with it.
@@ -62,7 +68,7 @@ export function readSignature(
   context: ReadingContext,
 ): ReadSignature | undefined {
   const thoughtSignature = part.string("thoughtSignature") ?? "";
-  if (thoughtSignature === "") return undefined;
+  if (thoughtSignature === "" || PLACEHOLDERS.includes(thoughtSignature)) return undefined;
   if (thoughtSignature.startsWith(MARK_BASE64)) {
     const bytes = Buffer.from(thoughtSignature, "base64");
     const data = `${MARK.toString()}${bytes.subarray(MARK.length).toString("base64url")}`;

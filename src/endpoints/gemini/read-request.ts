@@ -14,6 +14,7 @@ import type { RelayedHeaders } from "../relay/relayed-call.ts";
 import type { ReadRequest } from "../stateless/answer-request.ts";
 import { type ReadForm, readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
+import { relaxToolChoice } from "../stateless/relax-tool-choice.ts";
 import { toBodyPath } from "../stateless/request-paths.ts";
 import { ProtoFields } from "./fields.ts";
 import { ENUM_TYPE, readProviderSettings } from "./provider-settings.ts";
@@ -103,6 +104,7 @@ function readGeneration(
     providerOptionsJson: { ...optionsJson },
   });
   setOptional(request, config, tools, context);
+  relaxToolChoice(request, target.served);
   const names = FIELDS.map(([name, path]) => [name, toPath(path, fields, config)] as const);
   return {
     request,

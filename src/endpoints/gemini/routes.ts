@@ -12,14 +12,17 @@ import { readCountRequest, readRequest } from "./read-request.ts";
 import { GenerationWriter } from "./write-events.ts";
 import { writeAnswer } from "./write-response.ts";
 
-/** The prefix of the paths: newer clients of Google use `/v1`, others `/v1beta`. */
-export type GeminiPrefix = "/v1" | "/v1beta";
+/**
+ * The beginning of the paths: newer clients of Google use `/v1`, others `/v1beta`. The AI SDK leaves out `models` before
+ * names with a slash.
+ */
+export type GeminiRoot = "/v1/models" | "/v1beta/models" | "/v1beta";
 
 /** Creates the routes. Names of models may contain slashes, as they are or encoded. */
-export function geminiRoutes(prefix: GeminiPrefix, parts: StatelessParts): RouteDefinition[] {
+export function geminiRoutes(root: GeminiRoot, parts: StatelessParts): RouteDefinition[] {
   const toRoute = (name: string, serve: RouteDefinition["serve"]): RouteDefinition => ({
     method: "POST",
-    path: `${prefix}/models/{model+}:${name}`,
+    path: `${root}/{model+}:${name}`,
     fail: failedGeneration,
     keyParameter: "key",
     serve,

@@ -14,6 +14,7 @@ import type { RelayedHeaders } from "../relay/relayed-call.ts";
 import type { ReadRequest } from "../stateless/answer-request.ts";
 import { type ReadForm, readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
+import { relaxToolChoice } from "../stateless/relax-tool-choice.ts";
 import { toBodyPath } from "../stateless/request-paths.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { isAnthropic } from "./provider-state.ts";
@@ -86,6 +87,7 @@ function readFields(
     providerOptionsJson: { ...optionsJson },
   });
   setOptional(request, fields, tools, isCount);
+  relaxToolChoice(request, context.served);
   return {
     request,
     toBodyPath: (field) => toBodyPath(field, { messages: read, tools: tools.paths, fields: FIELDS }),

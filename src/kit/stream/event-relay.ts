@@ -14,6 +14,8 @@ export interface HiddenEvents {
 export interface RelayRules {
   /** Whether an event reports why the stream failed. */
   reportsFailure(event: SseEvent): boolean;
+  /** Whether the official SDKs throw such an event. Otherwise another one follows that they throw. Default: they do. */
+  isThrown?(event: SseEvent): boolean;
   readonly hidden?: HiddenEvents | undefined;
 }
 
@@ -76,7 +78,7 @@ export class EventRelay {
       const event = reader.read(bytes.subarray(start, end));
       if (event !== undefined && this.#rules.reportsFailure(event)) {
         this.#target.add(this.#mask(bytes.subarray(0, end)));
-        return this.#target.fail();
+        return this.#rules.isThrown?.(event) === false ? undefined : this.#target.fail();
       }
       start = end;
     }

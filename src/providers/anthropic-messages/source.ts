@@ -14,7 +14,8 @@ export function createSourceProtocol(
       // The API refuses to continue a tool loop without its reasoning.
       if (restored.hasReasoning) return undefined;
       const members = getMembers();
-      if (asksForStream(members) !== streaming) return undefined;
+      // The name of `output_config.format` while it was in beta, which older clients write.
+      if (members.has("output_format") || asksForStream(members) !== streaming) return undefined;
       return {
         path: MESSAGES_PATH,
         headers: { ...headers, ...toBetaHeader(headers[BETA_HEADER] ?? "") },

@@ -1,5 +1,5 @@
 /** JSON Schemas of tools and of response formats, in the dialect that a server accepts. */
-import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
+import { asObject, type JsonObject, type JsonValue, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
 import type { SchemaDialect } from "../../kit/json-schema/dialect.ts";
@@ -29,7 +29,10 @@ export function toSchema(
   const enforced = strict ? ENFORCED[profile.strictSchemas] : undefined;
   const sent =
     enforced === undefined
-      ? { schema: compileSchema(schema, shown, field, loss), enforced: strict }
+      ? {
+          schema: compileSchema(strict ? closeObjects(schema) : schema, shown, field, loss),
+          enforced: strict,
+        }
       : enforceSchema(schema, { enforced, shown }, field, loss);
   return { ...sent, schema: keepSpelling(sent.schema, schema, text) };
 }
@@ -39,6 +42,39 @@ const ENFORCED: Readonly<Record<ServerProfile["strictSchemas"], SchemaDialect | 
   mistral: MISTRAL_STRICT,
   any: undefined,
 };
+
+/** Keywords beside which a list of all properties may be incomplete. */
+const COMPOSING = ["$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
+
+/**
+ * Forbids other properties in objects that have to have all their properties. Servers that enforce any schema need not be
+ * told; those that pass it on to OpenAI get a refusal otherwise.
+ */
+function closeObjects(schema: JsonObject): JsonObject {
+  const closed = mapValues(schema);
+  const { properties, required, additionalProperties } = schema;
+  const names = Object.keys(asObject(properties) ?? {});
+  const needed = new Set(Array.isArray(required) ? required : []);
+  const hasAll = names.length > 0 && names.every((name) => needed.has(name));
+  const isOpen = additionalProperties === undefined && !COMPOSING.some((name) => name in schema);
+  return hasAll && isOpen ? { ...closed, additionalProperties: false } : closed;
+}
+
+/** Closes the schemas within a schema. The values of these keywords are data. */
+function mapValues(schema: JsonObject): JsonObject {
+  const data = ["const", "default", "enum", "examples"];
+  const entries = Object.entries(schema).map(([name, value]) => [
+    name,
+    data.includes(name) ? value : closeWithin(value),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function closeWithin(value: JsonValue | undefined): JsonValue | undefined {
+  if (Array.isArray(value)) return value.map((each) => closeWithin(each) ?? null);
+  const schema = asObject(value);
+  return schema === undefined ? value : closeObjects(schema as JsonObject);
+}
 
 /** A schema that was not changed keeps its spelling. */
 function keepSpelling(sent: JsonObject, schema: JsonObject, text: string): JsonObject {

@@ -25,7 +25,7 @@ export function createSourceProtocol(store: boolean): SourceProtocol {
         ...leaveOutIds(input),
       };
       const body = writeSourceBody(members, request, changes);
-      return { path: RESPONSES_PATH, headers, body, warnings: [], relay: { reportsFailure } };
+      return { path: RESPONSES_PATH, headers, body, warnings: [], relay: { reportsFailure, isThrown } };
     },
   };
 }
@@ -84,7 +84,7 @@ function read(members: ReadonlyMap<string, string>, name: string): string | unde
   return asString(tryParseJson(members.get(name) ?? "null"));
 }
 
-/** The official SDKs throw the first of these events, and return the response of the second one. */
+/** Types of the events that report a failure. */
 const FAILURES: readonly (string | undefined)[] = [
   "error",
   "response.failed",
@@ -96,4 +96,9 @@ function reportsFailure({ type, data }: SseEvent): boolean {
   const event = asObject<StreamEvent>(tryParseJson(data));
   const kind = asString(event?.type) ?? type;
   return FAILURES.includes(kind) || (kind === "" && asObject(asObject(event)?.error) !== undefined);
+}
+
+/** OpenAI's API puts the failure under `error`; other servers write what its documentation says, or a failed response. */
+function isThrown({ data }: SseEvent): boolean {
+  return asObject(asObject(tryParseJson(data))?.error) !== undefined;
 }

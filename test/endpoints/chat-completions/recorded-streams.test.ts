@@ -84,6 +84,9 @@ describe("A recorded stream of a provider as chunks", () => {
     expect(join(chunks, "reasoning_content")).toBe(message.reasoning_content ?? "");
     for (const field of ["reasoning_details", "images", "annotations"])
       expect(chunks.flatMap(({ choices }) => choices[0]?.delta[field] ?? [])).toEqual(message[field] ?? []);
+    // Some clients read it in every piece of a call.
+    const pieces = chunks.flatMap(({ choices }) => (choices[0]?.delta.tool_calls ?? []) as object[]);
+    expect(pieces.filter((piece) => !("function" in piece || "custom" in piece))).toEqual([]);
     const read = await readWithSdk(chunks);
     const calls = (list: unknown) =>
       ((list ?? []) as { type: string; id: string; function?: object; custom?: object }[]).map(

@@ -250,6 +250,7 @@ describe("readRequest", () => {
     expect(params("local/m")).toEqual(["safetySettings", "generationConfig.topK"]);
     expect(JSON.parse(read(whole, "anthropic/m").request.providerOptionsJson.anthropic ?? "")).toEqual({
       top_k: 3,
+      unsupported_tool_choice: "auto",
     });
   });
 

@@ -142,7 +142,7 @@ const RESPONSES: RelayedApi = {
     `event: response.completed\ndata: {"type":"response.completed","sequence_number":6,"response":{${RESPONSE},"status":"completed","output":[{${ITEM},"status":"completed","content":[{"type":"output_text","text":"Grüße 👋"}]}],"usage":{"input_tokens":3,"output_tokens":7,"total_tokens":10}}}\n\n`,
   ],
   failure:
-    'event: error\ndata: {"type":"error","sequence_number":4,"code":"server_error","message":"Overloaded","param":null,"mood":1}\n\n',
+    'event: error\ndata: {"type":"error","sequence_number":4,"error":{"type":"server_error","code":"server_error","message":"Overloaded","param":null},"mood":1}\n\n',
   errorEvent: 'event: error\ndata: {"type":"error",',
   foreign: {
     provider: "compatible",
@@ -541,6 +541,19 @@ describe("Headers", () => {
   });
 });
 
+describe("A message", () => {
+  it("is translated if it asks for structured output by the name of the beta", async () => {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider);
+    provider.answers = [{ body: [MESSAGES.whole], headers: JSON_TYPE }];
+    const schema = { type: "object", properties: {}, additionalProperties: false };
+    const output_format = { type: "json_schema", schema };
+    await post(sidecar, MESSAGES.path, { ...MESSAGES.body, output_format });
+    expect(getBody(provider)).toMatchObject({ output_config: { format: output_format } });
+    expect(getBody(provider)).not.toHaveProperty("output_format");
+  });
+});
+
 describe("A chat completion", () => {
   it("asks for the usage, and keeps the chunk with it from a caller who did not", async () => {
     const provider = await startWireServer(servers);
@@ -682,6 +695,23 @@ describe("A response", () => {
     expect(isRelayed).toBe(true);
     await post(sidecar, path, { ...body, input: [...messages, call, result] });
     expect(JSON.stringify(getBody(provider).input)).toContain("gAAAA=");
+  });
+
+  it.each([
+    'event: error\ndata: {"type":"error","code":"server_error","message":"Overloaded","param":null,"mood":1}\n\n',
+    `event: response.failed\ndata: {"type":"response.failed","response":{${RESPONSE},"status":"failed","error":{"code":"server_error","message":"Overloaded"}}}\n\n`,
+  ])("adds an error that the SDKs throw to a report that they do not: %s", async (report) => {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider);
+    const begin = [...stream.slice(0, 4), report];
+    provider.answers = [toStream(begin)];
+    const { text } = await post(sidecar, path, { ...body, stream: true });
+    expect(text.startsWith(begin.join(""))).toBe(true);
+    const [event = ""] = text.slice(begin.join("").length).split("\n\n");
+    expect(JSON.parse(event.split("data: ")[1] ?? "")).toMatchObject({
+      type: "error",
+      error: { code: "server_error", message: expect.stringContaining("Overloaded") },
+    });
   });
 
   it("passes events at once of which the sidecar knows nothing", async () => {

@@ -1,7 +1,13 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { AnthropicAdapter } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { restoreAnswers } from "../../../src/endpoints/stateless/restore-answers.ts";
 import { type Message, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { useTestServers } from "../../server/support/test-server.ts";
+import { startApi } from "../support/api-server.ts";
+import { startWireServer } from "../support/wire-server.ts";
+
+const servers = useTestServers();
 
 type Parts = NonNullable<MessageInitShape<typeof MessageSchema>["content"]>;
 
@@ -78,5 +84,106 @@ describe("restoreAnswers()", () => {
     const { lookedUp } = await restore(answer([call("a", '{"x":1}', { providerState: state })]));
     expect(lookedUp).toEqual([]);
     expect((await restore(answer([{ part: { case: "text", value: "Hi" } }]))).lookedUp).toEqual([]);
+  });
+});
+
+describe("An answer that is streamed in one read of the network", () => {
+  const events = [
+    { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", content: [] } },
+    {
+      type: "content_block_start",
+      index: 0,
+      content_block: { type: "thinking", thinking: "", signature: "" },
+    },
+    { type: "content_block_delta", index: 0, delta: { type: "signature_delta", signature: "c2ln" } },
+    { type: "content_block_stop", index: 0 },
+    {
+      type: "content_block_start",
+      index: 1,
+      content_block: { type: "tool_use", id: "t1", name: "f", input: {} },
+    },
+    { type: "content_block_stop", index: 1 },
+    { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 7 } },
+    { type: "message_stop" },
+  ];
+  const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+  const tool = { name: "f", parameters: { type: "object" } };
+  const placeholder = Buffer.from("skip_thought_signature_validator").toString("base64");
+
+  it.each([
+    [
+      "/v1/chat/completions",
+      { tools: [{ type: "function", function: tool }], stream: true },
+      [
+        {
+          role: "assistant",
+          tool_calls: [{ id: "t1", type: "function", function: { name: "f", arguments: "{}" } }],
+        },
+        { role: "tool", tool_call_id: "t1", content: "done" },
+      ],
+    ],
+    [
+      "/v1beta/models/claude-x:streamGenerateContent",
+      { tools: [{ functionDeclarations: [tool] }] },
+      [
+        {
+          role: "model",
+          // A client that has no signature writes this one.
+          parts: [{ functionCall: { id: "t1", name: "f", args: {} }, thoughtSignature: placeholder }],
+        },
+        { role: "user", parts: [{ functionResponse: { id: "t1", name: "f", response: {} } }] },
+      ],
+    ],
+  ])("is found again: %s", async (path, body, returned) => {
+    const provider = await startWireServer(servers);
+    provider.answers = [{ body: [text], headers: { "content-type": "text/event-stream" } }];
+    const adapters = [new AnthropicAdapter({ apiKey: "any", baseUrl: provider.url })];
+    const { fetch } = await startApi(servers, { adapters });
+    const isChat = path.includes("chat");
+    const [question] = [isChat ? { role: "user", content: "Hi" } : { role: "user", parts: [{ text: "Hi" }] }];
+    for (const items of [[question], [question, ...returned]]) {
+      const conversation = isChat ? { model: "claude-x", messages: items } : { contents: items };
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", headers, body: JSON.stringify({ ...body, ...conversation }) };
+      expect((await (await fetch(path, init)).text()).length).toBeGreaterThan(100);
+    }
+    expect(JSON.parse(provider.requests[1]?.text ?? "").messages[1].content[0]).toMatchObject({
+      type: "thinking",
+      signature: "c2ln",
+    });
+  });
+});
+
+describe("A call that is forced of a model that cannot be", () => {
+  const schema = { name: "f", parameters: { type: "object" } };
+
+  it.each([
+    [
+      "/v1/chat/completions",
+      {
+        model: "anthropic/claude-opus-5-5",
+        messages: [{ role: "user", content: "Hi" }],
+        tools: [{ type: "function", function: schema }],
+        tool_choice: "required",
+      },
+    ],
+    [
+      // The AI SDK leaves out `models`.
+      "/v1beta/anthropic/claude-opus-5-5:generateContent",
+      {
+        contents: [{ parts: [{ text: "Hi" }] }],
+        tools: [{ functionDeclarations: [schema] }],
+        toolConfig: { functionCallingConfig: { mode: "ANY" } },
+      },
+    ],
+  ])("is left to the model, with a warning: %s", async (path, body) => {
+    const { fetch, simulator } = await startApi(servers, { aliases: { "claude-opus-5-5": "sim-tools" } });
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    expect([answer.status, answer.headers.get("outrigger-warnings")]).toEqual([
+      200,
+      expect.stringContaining("adjusted_setting"),
+    ]);
+    expect(simulator.requests[0]?.body).toMatchObject({ tool_choice: { type: "auto" } });
   });
 });

@@ -1,8 +1,10 @@
 /**
- * The AI SDK, with one of its providers for the Responses API.
+ * The AI SDK, with one of its providers.
  *
- *   node main.js openai|open-responses
+ *   node main.js openai|open-responses|chat|anthropic|google
  */
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenResponses } from "@ai-sdk/open-responses";
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, isStepCount, Output, streamText, tool } from "ai";
@@ -17,13 +19,19 @@ import {
   createWeather,
   main,
   nextQuestion,
+  origin,
   question,
 } from "../support/harness.js";
 
-const provider =
-  process.argv[2] === "openai"
-    ? createOpenAI({ baseURL, apiKey })
-    : createOpenResponses({ name: "outrigger", url: `${baseURL}/responses`, apiKey });
+const providers = {
+  openai: () => createOpenAI({ baseURL, apiKey }),
+  "open-responses": () => createOpenResponses({ name: "outrigger", url: `${baseURL}/responses`, apiKey }),
+  chat: () => createOpenAI({ baseURL, apiKey }).chat,
+  anthropic: () => createAnthropic({ baseURL, apiKey }),
+  google: () => createGoogleGenerativeAI({ baseURL: `${origin}/v1beta`, apiKey }),
+};
+
+const provider = providers[process.argv[2]]();
 
 function createSettings(model, weather) {
   const getWeather = tool({

@@ -1,4 +1,4 @@
-"""DSPy, whose model has a mode for the Responses API. DSPy's programs ask for answers in a text format, so the model
+"""DSPy, whose model has modes for Chat Completions and the Responses API. DSPy's programs ask for answers in a text format, so the model
 that answers them repeats what it is told. They call tools in that format too, unless DSPy knows the model; the check of
 tools calls the model itself.
 """
@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import dspy
 from pydantic import BaseModel
 
-from harness import API_KEY, BASE_URL, NEXT_QUESTION, QUESTION, Target, Weather, check_failure, main
+from harness import API, API_KEY, BASE_URL, NEXT_QUESTION, QUESTION, Target, Weather, check_failure, main
 
 ANSWER = "four words and more"
 SCRIPTED = f"{QUESTION}\n\n[[ ## answer ## ]]\n{ANSWER}\n\n[[ ## completed ## ]]\n"
@@ -22,7 +22,12 @@ class City(BaseModel):
 
 def model(name: str) -> dspy.LM:
     # The first part of the name is the API that DSPy speaks; the sidecar gets the rest.
-    return dspy.LM(f"openai/{name}", model_type="responses", api_base=BASE_URL, api_key=API_KEY, cache=False)
+    return dspy.LM(f"openai/{name}", model_type=API, api_base=BASE_URL, api_key=API_KEY, cache=False)
+
+
+def read_text(output: str | dict[str, str]) -> str:
+    """An answer is a text, or a dictionary if it has more, such as reasoning."""
+    return output if isinstance(output, str) else output["text"]
 
 
 async def predict(target: Target) -> None:
@@ -47,16 +52,16 @@ async def stream(target: Target) -> None:
 
 async def structured_output(target: Target) -> None:
     (output,) = await model(target.model).acall("Describe Paris.", response_format=City)
-    City.model_validate_json(output["text"])
+    City.model_validate_json(read_text(output))
 
 
 async def second_turn(target: Target) -> None:
     lm = model(target.model)
     question = {"role": "user", "content": QUESTION}
     (first,) = await lm.acall(messages=[question])
-    history = [question, {"role": "assistant", "content": first["text"]}, {"role": "user", "content": NEXT_QUESTION}]
+    history = [question, {"role": "assistant", "content": read_text(first)}, {"role": "user", "content": NEXT_QUESTION}]
     (second,) = await lm.acall(messages=history)
-    assert NEXT_QUESTION in second["text"], second
+    assert NEXT_QUESTION in read_text(second), second
 
 
 async def stream_failure(target: Target) -> None:

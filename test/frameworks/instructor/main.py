@@ -1,4 +1,4 @@
-"""instructor, in its mode for the Responses API. It has no tool loop: each answer is an instance of a schema."""
+"""instructor, in its modes for Chat Completions and the Responses API. It has no tool loop: each answer is an instance of a schema."""
 
 from collections.abc import AsyncIterator
 
@@ -6,11 +6,10 @@ import instructor
 from openai import AsyncOpenAI
 from pydantic import BaseModel
 
-from harness import API_KEY, BASE_URL, Target, check_failure, main
+from harness import API, API_KEY, BASE_URL, Target, check_failure, main
 
-CLIENT = instructor.from_openai(
-    AsyncOpenAI(base_url=BASE_URL, api_key=API_KEY), mode=instructor.Mode.RESPONSES_TOOLS
-)
+MODE = instructor.Mode.RESPONSES_TOOLS if API == "responses" else instructor.Mode.TOOLS
+CLIENT = instructor.from_openai(AsyncOpenAI(base_url=BASE_URL, api_key=API_KEY), mode=MODE)
 
 
 class City(BaseModel):
@@ -20,8 +19,17 @@ class City(BaseModel):
     people: int
 
 
+QUESTION = {"role": "user", "content": "Describe Paris."}
+
+
+async def describe(model: str, messages: list[dict[str, str]]) -> City:
+    if API == "responses":
+        return await CLIENT.responses.create(model=model, input=messages, response_model=City)
+    return await CLIENT.chat.completions.create(model=model, messages=messages, response_model=City)
+
+
 async def structured_output(target: Target) -> None:
-    city = await CLIENT.responses.create(model=target.model, input="Describe Paris.", response_model=City)
+    city = await describe(target.model, [QUESTION])
     assert isinstance(city, City) and city.name, city
 
 
@@ -33,11 +41,9 @@ async def stream(target: Target) -> None:
 
 
 async def second_turn(target: Target) -> None:
-    question = {"role": "user", "content": "Describe Paris."}
-    first = await CLIENT.responses.create(model=target.model, input=[question], response_model=City)
+    first = await describe(target.model, [QUESTION])
     answer = {"role": "assistant", "content": first.model_dump_json()}
-    history = [question, answer, {"role": "user", "content": "And Oslo."}]
-    second = await CLIENT.responses.create(model=target.model, input=history, response_model=City)
+    second = await describe(target.model, [QUESTION, answer, {"role": "user", "content": "And Oslo."}])
     assert isinstance(second, City), second
 
 
@@ -46,7 +52,11 @@ async def stream_failure(target: Target) -> None:
 
 
 async def read_partial(model: str) -> AsyncIterator[BaseModel]:
-    async for city in CLIENT.responses.create_partial(model=model, input="Describe Paris.", response_model=City):
+    if API == "responses":
+        parts = CLIENT.responses.create_partial(model=model, input=[QUESTION], response_model=City)
+    else:
+        parts = CLIENT.chat.completions.create_partial(model=model, messages=[QUESTION], response_model=City)
+    async for city in parts:
         yield city
 
 

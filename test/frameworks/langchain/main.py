@@ -1,14 +1,19 @@
-"""LangChain for Python: its agent, and `ChatOpenAI` over the Responses API."""
+"""LangChain for Python: its agent, and its models for each API."""
 
 from langchain.agents import create_agent
+from langchain_anthropic import ChatAnthropic
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk
+from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel
 
 from harness import (
+    API,
     API_KEY,
     BASE_URL,
     NEXT_QUESTION,
+    ORIGIN,
     QUESTION,
     Target,
     Weather,
@@ -26,8 +31,15 @@ class City(BaseModel):
     people: int
 
 
-def chat(model: str) -> ChatOpenAI:
-    return ChatOpenAI(model=model, base_url=BASE_URL, api_key=API_KEY, use_responses_api=True)
+def chat(model: str) -> BaseChatModel:
+    match API:
+        case "anthropic":
+            return ChatAnthropic(model=model, base_url=ORIGIN, api_key=API_KEY)
+        case "google":
+            return ChatGoogleGenerativeAI(model=model, base_url=ORIGIN, api_key=API_KEY)
+        case _:
+            uses_responses = API == "responses"
+            return ChatOpenAI(model=model, base_url=BASE_URL, api_key=API_KEY, use_responses_api=uses_responses)
 
 
 def agent(target: Target, weather: Weather):

@@ -1,14 +1,15 @@
-"""LlamaIndex: its agent, and its model for servers with OpenAI's Responses API."""
+"""LlamaIndex: its agent, and its models for servers with OpenAI's APIs."""
 
 from collections.abc import AsyncIterator
 
 from llama_index.core.agent.workflow import AgentStream, FunctionAgent
 from llama_index.core.llms import ChatMessage
 from llama_index.core.workflow import Context
-from llama_index.llms.openai_like import OpenAILikeResponses
+from llama_index.llms.openai_like import OpenAILike, OpenAILikeResponses
 from pydantic import BaseModel
 
 from harness import (
+    API,
     API_KEY,
     BASE_URL,
     NEXT_QUESTION,
@@ -29,7 +30,10 @@ class City(BaseModel):
     people: int
 
 
-def llm(model: str, **settings: object) -> OpenAILikeResponses:
+def llm(model: str, **settings: object) -> OpenAILike | OpenAILikeResponses:
+    if API == "chat":
+        address = {"api_base": BASE_URL, "api_key": API_KEY}
+        return OpenAILike(model=model, **address, is_chat_model=True, is_function_calling_model=True)
     # `OpenAIResponses` refuses models whose names it does not know.
     return OpenAILikeResponses(
         model=model, api_base=BASE_URL, api_key=API_KEY, is_function_calling_model=True, **settings
@@ -89,4 +93,6 @@ async def read_deltas(model: str) -> AsyncIterator[str]:
             yield response.delta
 
 
-main([tools, stream, structured_output, second_turn, stored_second_turn, stream_failure])
+STORED = [stored_second_turn] if API == "responses" else []
+
+main([tools, stream, structured_output, second_turn, *STORED, stream_failure])

@@ -15,7 +15,7 @@ import {
 } from "../support/harness.js";
 
 const runner = new Runner({
-  modelProvider: new OpenAIProvider({ baseURL, apiKey }),
+  modelProvider: new OpenAIProvider({ baseURL, apiKey, useResponses: process.argv[2] !== "chat" }),
   tracingDisabled: true,
 });
 

@@ -6,6 +6,7 @@ from agents import Agent, MultiProvider, OpenAIProvider, RunConfig, Runner, RunR
 from pydantic import BaseModel
 
 from harness import (
+    API,
     API_KEY,
     BASE_URL,
     NEXT_QUESTION,
@@ -19,7 +20,7 @@ from harness import (
 )
 
 CONFIG = RunConfig(
-    model_provider=OpenAIProvider(base_url=BASE_URL, api_key=API_KEY),
+    model_provider=OpenAIProvider(base_url=BASE_URL, api_key=API_KEY, use_responses=API == "responses"),
     tracing_disabled=True,
 )
 
@@ -28,6 +29,7 @@ MULTI_PROVIDER_CONFIG = RunConfig(
     model_provider=MultiProvider(
         openai_base_url=BASE_URL,
         openai_api_key=API_KEY,
+        openai_use_responses=API == "responses",
         openai_prefix_mode="model_id",
         unknown_prefix_mode="model_id",
     ),

@@ -1,14 +1,21 @@
-"""Pydantic AI, with its model for the Responses API."""
+"""Pydantic AI, with its models for each API."""
 
 from pydantic import BaseModel
 from pydantic_ai import Agent
-from pydantic_ai.models.openai import OpenAIResponsesModel
+from pydantic_ai.models import Model
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.google import GoogleModel
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from harness import (
+    API,
     API_KEY,
     BASE_URL,
     NEXT_QUESTION,
+    ORIGIN,
     QUESTION,
     Target,
     Weather,
@@ -18,7 +25,17 @@ from harness import (
     main,
 )
 
-PROVIDER = OpenAIProvider(base_url=BASE_URL, api_key=API_KEY)
+
+def open_model(name: str) -> Model:
+    match API:
+        case "chat":
+            return OpenAIChatModel(name, provider=OpenAIProvider(base_url=BASE_URL, api_key=API_KEY))
+        case "anthropic":
+            return AnthropicModel(name, provider=AnthropicProvider(base_url=ORIGIN, api_key=API_KEY))
+        case "google":
+            return GoogleModel(name, provider=GoogleProvider(base_url=ORIGIN, api_key=API_KEY))
+        case _:
+            return OpenAIResponsesModel(name, provider=OpenAIProvider(base_url=BASE_URL, api_key=API_KEY))
 
 
 class City(BaseModel):
@@ -28,7 +45,7 @@ class City(BaseModel):
 
 def agent(model: str, weather: Weather) -> Agent:
     return Agent(
-        OpenAIResponsesModel(model, provider=PROVIDER),
+        open_model(model),
         instructions="Be brief.",
         tools=[weather.get_weather],
     )
@@ -51,7 +68,7 @@ async def stream(target: Target) -> None:
 
 async def structured_output(target: Target) -> None:
     for model in {target.model, target.bound}:
-        describer = Agent(OpenAIResponsesModel(model, provider=PROVIDER), output_type=City)
+        describer = Agent(open_model(model), output_type=City)
         result = await describer.run("Describe Paris.")
         assert isinstance(result.output, City), result.output
 

@@ -1,27 +1,108 @@
 import { type Framework, frameworkChecks } from "./framework.ts";
 
+/** The variants of a framework that speak further APIs, by the argument of its program and the end of their names. */
+function createVariants(framework: Framework, packages: Readonly<Record<string, string>>): Framework[] {
+  return Object.entries(packages).map(([api, name]) => ({
+    ...framework,
+    name: `${framework.name}-${api}`,
+    package: name,
+    args: [api],
+  }));
+}
+
+const openaiAgents: Framework = {
+  name: "openai-agents",
+  folder: "openai-agents",
+  language: "python",
+  package: "openai-agents",
+};
+
+const openaiAgentsJs: Framework = {
+  name: "openai-agents-js",
+  folder: "openai-agents-js",
+  language: "node",
+  package: "@openai/agents",
+};
+
+const pydanticAi: Framework = {
+  name: "pydantic-ai",
+  folder: "pydantic-ai",
+  language: "python",
+  package: "pydantic-ai-slim",
+};
+
+const langchain: Framework = {
+  name: "langchain",
+  folder: "langchain",
+  language: "python",
+  package: "langchain-openai",
+};
+
+const llamaIndex: Framework = {
+  name: "llama-index",
+  folder: "llama-index",
+  language: "python",
+  package: "llama-index-llms-openai-like",
+};
+
+const instructor: Framework = {
+  name: "instructor",
+  folder: "instructor",
+  language: "python",
+  package: "instructor",
+  checks: frameworkChecks.filter((check) => check !== "tools"),
+};
+
+const dspy: Framework = {
+  name: "dspy",
+  folder: "dspy",
+  language: "python",
+  package: "dspy",
+  checks: [...frameworkChecks, "predict"],
+};
+
+const aiSdk: Framework = { name: "ai-sdk", folder: "ai-sdk", language: "node", package: "ai" };
+
+const litellm: Framework = { name: "litellm", folder: "litellm", language: "python", package: "litellm" };
+
 /** All frameworks, in the order of the table. */
 export const frameworks: readonly Framework[] = [
-  { name: "openai-agents", folder: "openai-agents", language: "python", package: "openai-agents" },
-  { name: "openai-agents-js", folder: "openai-agents-js", language: "node", package: "@openai/agents" },
-  { name: "pydantic-ai", folder: "pydantic-ai", language: "python", package: "pydantic-ai-slim" },
-  { name: "langchain", folder: "langchain", language: "python", package: "langchain-openai" },
+  openaiAgents,
+  ...createVariants(openaiAgents, { chat: "openai-agents" }),
+  openaiAgentsJs,
+  ...createVariants(openaiAgentsJs, { chat: "@openai/agents" }).map((variant) => ({
+    ...variant,
+    limitations: [
+      {
+        api: "compatible" as const,
+        checks: ["second_turn"],
+        error: "Unknown parameter: 'messages[4].content[0].role'",
+        reason: "it returns a field that servers which check requests as OpenAI does refuse",
+      },
+    ],
+  })),
+  pydanticAi,
+  ...createVariants(pydanticAi, {
+    chat: "pydantic-ai-slim",
+    anthropic: "pydantic-ai-slim",
+    google: "pydantic-ai-slim",
+  }),
+  langchain,
+  ...createVariants(langchain, {
+    chat: "langchain-openai",
+    anthropic: "langchain-anthropic",
+    google: "langchain-google-genai",
+  }),
   { name: "langchain-js", folder: "langchain-js", language: "node", package: "@langchain/openai" },
-  { name: "ai-sdk-openai", folder: "ai-sdk", language: "node", package: "@ai-sdk/openai", args: ["openai"] },
-  {
-    name: "ai-sdk-open-responses",
-    folder: "ai-sdk",
-    language: "node",
-    package: "@ai-sdk/open-responses",
-    args: ["open-responses"],
-  },
-  {
-    name: "llama-index",
-    folder: "llama-index",
-    language: "python",
-    package: "llama-index-llms-openai-like",
-    checks: [...frameworkChecks, "stored_second_turn"],
-  },
+  ...createVariants(aiSdk, {
+    openai: "@ai-sdk/openai",
+    "open-responses": "@ai-sdk/open-responses",
+    chat: "@ai-sdk/openai",
+    anthropic: "@ai-sdk/anthropic",
+    google: "@ai-sdk/google",
+  }),
+  { ...llamaIndex, checks: [...frameworkChecks, "stored_second_turn"] },
+  ...createVariants(llamaIndex, { chat: "llama-index-llms-openai-like" }),
   { name: "agno", folder: "agno", language: "python", package: "agno" },
   { name: "haystack", folder: "haystack", language: "python", package: "haystack-ai" },
   {
@@ -31,20 +112,11 @@ export const frameworks: readonly Framework[] = [
     package: "strands-agents",
     checks: [...frameworkChecks, "stateful_second_turn"],
   },
-  {
-    name: "instructor",
-    folder: "instructor",
-    language: "python",
-    package: "instructor",
-    checks: frameworkChecks.filter((check) => check !== "tools"),
-  },
-  {
-    name: "dspy",
-    folder: "dspy",
-    language: "python",
-    package: "dspy",
-    checks: [...frameworkChecks, "predict"],
-  },
+  instructor,
+  ...createVariants(instructor, { chat: "instructor" }),
+  dspy,
+  ...createVariants(dspy, { chat: "dspy" }),
+  ...createVariants(litellm, { chat: "litellm", anthropic: "litellm" }),
   {
     name: "agent-framework",
     folder: "agent-framework",
@@ -86,7 +158,9 @@ export const frameworks: readonly Framework[] = [
   },
 ];
 
-/** The frameworks that a name of `--only` chooses: that one, or all of a family, such as `ai-sdk`. */
-export function chooseFrameworks(name: string): readonly Framework[] {
-  return frameworks.filter((each) => each.name === name || each.name.startsWith(`${name}-`));
+/** The frameworks that a word of `--only` chooses: a name, or the beginning of some, such as `ai-sdk-*`. */
+export function chooseFrameworks(word: string): readonly Framework[] {
+  return word.endsWith("*")
+    ? frameworks.filter(({ name }) => name.startsWith(word.slice(0, -1)))
+    : frameworks.filter(({ name }) => name === word);
 }

@@ -363,6 +363,18 @@ describe("the response format", () => {
     expect((await toSettings(schema({ strict: true }), "vllm")).settings).toMatchObject({
       response_format: { json_schema: { strict: true, schema: JSON.parse(SCHEMA) } },
     });
+    // The server may pass it on to OpenAI.
+    const item = { type: "object", properties: { b: { type: "string" } }, required: ["b"] };
+    const list = { type: "array", items: item };
+    const optional = { type: "object", properties: { a: list, c: {} }, required: ["a"] };
+    const nested = schema({ strict: true, schemaJson: JSON.stringify(optional) });
+    expect((await toSettings(nested, "vllm")).settings).toMatchObject({
+      response_format: {
+        json_schema: {
+          schema: { ...optional, properties: { a: { items: { additionalProperties: false } } } },
+        },
+      },
+    });
   });
 
   it("is JSON with the schema in the instructions if the server takes no schema, the same in every turn", async () => {
