@@ -65,8 +65,9 @@ export class CallTracer implements CallObserver {
   readonly #tracer: Tracer;
   readonly #options: CallTracerOptions;
   readonly #texts = new LogTexts(MAX_CONTENT_CHARS);
-  readonly #calls = new WeakMap<Call, CallSpan>();
-  readonly #attempts = new WeakMap<Attempt, AttemptSpan>();
+  // No weak maps, whose entries cost the collection of garbage more than all else here. Each call and attempt ends once.
+  readonly #calls = new Map<Call, CallSpan>();
+  readonly #attempts = new Map<Attempt, AttemptSpan>();
 
   constructor(tracer: Tracer, options: CallTracerOptions) {
     this.#tracer = tracer;
@@ -112,6 +113,7 @@ export class CallTracer implements CallObserver {
   attemptEnd(_call: Call, attempt: Attempt, outcome: AttemptOutcome): void {
     const span = this.#attempts.get(attempt)?.span;
     if (span === undefined) return;
+    this.#attempts.delete(attempt);
     if (span.isRecording()) span.setAttributes(this.#describeAnswer(outcome));
     if (outcome.isRepeated) span.setStatus({ code: SpanStatusCode.ERROR });
     else if (outcome.error !== undefined) fail(span, kindName(outcome.error.kind));
@@ -143,6 +145,7 @@ export class CallTracer implements CallObserver {
   end(call: Call, outcome: Outcome): void {
     const { span, tools = new Map() } = this.#calls.get(call) ?? {};
     if (span === undefined) return;
+    this.#calls.delete(call);
     for (const unanswered of tools.values()) unanswered.end();
     if (isGrpc(call)) span.setAttribute(ATTRIBUTES.grpcStatus, outcome.code ?? 0);
     if (outcome.disconnected) span.setAttribute(ATTRIBUTES.disconnected, true);
