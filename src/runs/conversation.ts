@@ -1,7 +1,7 @@
 /** The conversation that a run sends to the model: what its thread holds, and what its request adds. */
 import { withFieldPaths } from "../client/field-paths.ts";
 import type { SDKError } from "../core/errors.ts";
-import { toolCallsOf } from "../core/message.ts";
+import { systemMessage, toolCallsOf } from "../core/message.ts";
 import { toolMessage } from "../core/tools.ts";
 import { type Message, Role, type ToolCall, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
@@ -45,6 +45,16 @@ export interface CheckedConversation {
   readonly request: Request;
   /** Returns an error about that request with the fields of the caller's request. */
   readonly toFailure: (thrown: unknown) => SDKError;
+}
+
+/** The request for the model, with the system message if there is a text for it. */
+export function createModelRequest(
+  request: Request,
+  system: string,
+  { messages }: Pick<Conversation, "messages">,
+): Request {
+  const before = system === "" ? [] : [systemMessage(system)];
+  return { ...request, messages: [...before, ...messages.map(({ message }) => message)] };
 }
 
 /** Error result for a call that the conversation continued without. */
@@ -149,8 +159,8 @@ const MESSAGE = /^messages\[(\d+)\](.*)$/;
 
 /** Maps fields of the model request to fields of the caller's request. */
 export interface RunFields {
-  /** Messages before the conversation: the system message. */
-  readonly before: number;
+  /** Text of the system message before the conversation. Empty: none. */
+  readonly system: string;
   readonly conversation: Pick<Conversation, "messages">;
   /** Path of the messages of the input: `options.request.messages`. */
   readonly inputPath: string;
@@ -158,7 +168,8 @@ export interface RunFields {
 
 /** Names the fields of the model's request as the caller of the run knows them. */
 export function withRunFields(error: SDKError, fields: RunFields): SDKError {
-  const { before, conversation, inputPath } = fields;
+  const { system, conversation, inputPath } = fields;
+  const before = system === "" ? 0 : 1;
   return withFieldPaths(error, (field) => {
     if (field === "mcp_servers" || field.startsWith("mcp_servers[")) return field;
     if (field === "request") return "options.request";

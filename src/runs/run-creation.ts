@@ -2,7 +2,6 @@ import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { validateAhead } from "../client/validate.ts";
 import { toSdkError } from "../core/errors.ts";
-import { systemMessage } from "../core/message.ts";
 import type { TraceContext } from "../core/trace-context.ts";
 import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
@@ -13,6 +12,7 @@ import {
   type CheckedConversation,
   type ConversationParts,
   composeConversation,
+  createModelRequest,
   openCallIds,
   withRunFields,
 } from "./conversation.ts";
@@ -21,7 +21,6 @@ import { missing, RunStateError } from "./errors.ts";
 import { createResultOutputs, createRunId, createThreadId, newThreadMessage } from "./messages.ts";
 import type { RunDraft } from "./read-request.ts";
 import { createStatusEvent } from "./run-log.ts";
-import { runAfterContinuation } from "./status.ts";
 import type { Holder, RunCreation, RunCreationResult } from "./store.ts";
 import type { UnstoredRunOptions } from "./unstored-run.ts";
 
@@ -135,10 +134,6 @@ function createCreation(draft: RunDraft, options: CreationOptions) {
         ...createResultOutputs(run.id, added.filter(isSent)),
       ];
     },
-    concludePrevious: (previous) => {
-      const next = { ...runAfterContinuation(previous), lastSequence: previous.lastSequence + 1 };
-      return { run: next, events: [createStatusEvent(next.lastSequence, next)] };
-    },
   };
   const readConversation = () => ({
     conversation,
@@ -179,11 +174,9 @@ function checkConversation(
   const placeholders = new Map(approved.map((call) => [call.id, failedResult(call, "not executed yet")]));
   const conversation = approved.length === 0 ? found : composeConversation(parts, placeholders);
   const system = options?.system ?? "";
-  const before = system === "" ? [] : [systemMessage(system)];
-  const messages = [...before, ...conversation.messages.map(({ message }) => message)];
-  const fields = { before: before.length, conversation, inputPath };
-  const toFailure = (thrown: unknown) => withRunFields(toSdkError(thrown), fields);
-  const request = { ...generation.request, messages };
+  const toFailure = (thrown: unknown) =>
+    withRunFields(toSdkError(thrown), { system, conversation, inputPath });
+  const request = createModelRequest(generation.request, system, conversation);
   try {
     validateAhead(request);
   } catch (thrown) {

@@ -2,14 +2,13 @@ import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent, withoutContent } from "../client/final-response.ts";
 import { errorFromProto, toSdkError } from "../core/errors.ts";
 import { yieldTurn } from "../core/loop-turns.ts";
-import { systemMessage } from "../core/message.ts";
 import {
   type GenerateResult,
   GenerateResultSchema,
   StepFinishSchema,
   type StepResult,
 } from "../gen/outrigger/v1/generation_pb.ts";
-import type { Message, ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import type { ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
 import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { McpServer, McpTool, Run } from "../gen/outrigger/v1/run_pb.ts";
@@ -25,6 +24,7 @@ import {
   type Conversation,
   type ConversationParts,
   composeConversation,
+  createModelRequest,
   withRunFields,
 } from "./conversation.ts";
 import type { EventHub } from "./event-hub.ts";
@@ -129,7 +129,7 @@ export class RunExecution {
         return await this.#runLoop(this.#createRequest(conversation), executor ?? NO_TOOLS, signal);
       } catch (thrown) {
         const { system, inputPath } = this.#plan;
-        throw withRunFields(toSdkError(thrown), { before: system === "" ? 0 : 1, conversation, inputPath });
+        throw withRunFields(toSdkError(thrown), { system, conversation, inputPath });
       }
     } finally {
       await this.#tools?.close();
@@ -184,18 +184,14 @@ export class RunExecution {
     return composeConversation(parts, results);
   }
 
-  #createRequest({ messages }: Conversation): Request {
+  #createRequest(conversation: Conversation): Request {
     const { generation, system, checked } = this.#plan;
     if (checked !== undefined) return checked.request;
-    const before: readonly Message[] = system === "" ? [] : [systemMessage(system)];
-    const tools = [...generation.request.tools, ...(this.#tools?.tools ?? [])];
-    return {
-      ...generation.request,
-      messages: [...before, ...messages.map(({ message }) => message)],
-      tools,
-      // The loop needs the whole answer; the events leave out what the deltas already contain.
-      finalResponse: FinalResponse.FULL,
-    };
+    const request = createModelRequest(generation.request, system, conversation);
+    request.tools = [...request.tools, ...(this.#tools?.tools ?? [])];
+    // The loop needs the whole answer; the events leave out what the deltas already contain.
+    request.finalResponse = FinalResponse.FULL;
+    return request;
   }
 
   async #runLoop(request: Request, executor: ToolExecutor, signal: AbortSignal): Promise<GenerateResult> {

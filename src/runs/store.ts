@@ -204,8 +204,6 @@ export interface RunCreation extends StoredRun {
   readonly input: (history: readonly Message[]) => readonly StoredMessage[];
   /** Set if the run begins immediately in this process. Otherwise it is delivered as a queued run. */
   readonly holder?: Holder | undefined;
-  /** Returns the previous run as it is after being continued. Called if it is REQUIRES_ACTION. */
-  readonly concludePrevious: (previous: Run) => RunChange;
 }
 
 /** The result of creating a run. */
@@ -233,17 +231,13 @@ export type AppendResult =
   /** A run of the thread is under way. */
   | { readonly case: "busy"; readonly activeRunId: string };
 
-/** A change of a run. */
-export interface RunChange {
+/** A change of a run that a process holds. Terminal statuses, REQUIRES_ACTION and QUEUED end the hold. */
+export interface RunWrite {
+  readonly hold: Hold;
   /** The changed run. Absent: only the following fields are written. */
   readonly run?: Run | undefined;
   /** Events to append; their sequence numbers follow those that are there: an InternalError if they do not. */
   readonly events?: readonly RunEvent[] | undefined;
-}
-
-/** A change of a run that a process holds. Terminal statuses, REQUIRES_ACTION and QUEUED end the hold. */
-export interface RunWrite extends RunChange {
-  readonly hold: Hold;
   /** Replaces the latest step: some of its calls have results now. Before `steps`. */
   readonly latestStep?: StepResult | undefined;
   readonly steps?: readonly StepResult[] | undefined;

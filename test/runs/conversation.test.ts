@@ -120,9 +120,9 @@ describe("withRunFields()", () => {
   });
 
   /** The field that the caller of the run is told. */
-  function rename(field: string, before = 1): string | undefined {
+  function rename(field: string, system = "Be brief."): string | undefined {
     const error = new InvalidRequestError("wrong", { violations: [{ field, description: "wrong" }] });
-    const fields = { before, conversation: { messages }, inputPath: "options.request.messages" };
+    const fields = { system, conversation: { messages }, inputPath: "options.request.messages" };
     return withRunFields(error, fields).violations[0]?.field;
   }
 
@@ -142,8 +142,8 @@ describe("withRunFields()", () => {
   });
 
   it("has no system message if there is none", () => {
-    expect(rename("messages[0]", 0)).toBe("previous_run_id");
-    expect(rename("messages[2]", 0)).toBe("options.request.messages[0]");
+    expect(rename("messages[0]", "")).toBe("previous_run_id");
+    expect(rename("messages[2]", "")).toBe("options.request.messages[0]");
   });
 });
 

@@ -43,47 +43,48 @@ export function readEndpoints(
   const labels = new Set<string>();
   const problems: FieldViolation[] = [];
   const endpoints = servers.flatMap((server, index) => {
-    const found = labels.has(server.serverLabel)
-      ? new Problem("server_label", "expected a label that no other server has")
-      : readEndpoint(server, settings);
-    labels.add(server.serverLabel);
-    if (!(found instanceof Problem)) return [found];
-    problems.push({ field: `${field}[${index}].${found.field}`, description: found.description });
-    return [];
+    try {
+      if (labels.has(server.serverLabel))
+        throw new Problem("server_label", "expected a label that no other server has");
+      labels.add(server.serverLabel);
+      return [readEndpoint(server, settings)];
+    } catch (thrown) {
+      if (!(thrown instanceof Problem)) throw thrown;
+      problems.push({ field: `${field}[${index}].${thrown.field}`, description: thrown.message });
+      return [];
+    }
   });
   if (problems.length > 0) throw invalidFields(problems);
   return endpoints;
 }
 
-class Problem {
+class Problem extends Error {
   readonly field: string;
-  readonly description: string;
 
   constructor(field: string, description: string) {
+    super(description);
     this.field = field;
-    this.description = description;
   }
 }
 
-function readEndpoint(server: McpServer, settings: McpSettings): McpEndpoint | Problem {
+function readEndpoint(server: McpServer, settings: McpSettings): McpEndpoint {
   const { serverLabel: label, serverUrl } = server;
-  if (!LABEL.test(label)) return new Problem("server_label", "expected at most 64 letters, digits, _ or -");
+  if (!LABEL.test(label)) throw new Problem("server_label", "expected at most 64 letters, digits, _ or -");
   const headers = readHeaders(server);
-  if (headers instanceof Problem) return headers;
   const configured = settings.servers.get(label);
   if (configured !== undefined && hasAddress(configured, serverUrl))
     return joined(server, configured, headers);
   if (serverUrl === "")
-    return new Problem("server_url", `expected an address: mcp.servers has no server ${label}`);
+    throw new Problem("server_url", `expected an address: mcp.servers has no server ${label}`);
   const url = serverUrl.length > MAX_URL_CHARS ? null : URL.parse(serverUrl);
-  if (url === null) return new Problem("server_url", "expected an https: address");
+  if (url === null) throw new Problem("server_url", "expected an https: address");
   if (url.username !== "" || url.password !== "" || url.hash !== "")
-    return new Problem("server_url", "expected an address without user name, password and fragment");
+    throw new Problem("server_url", "expected an address without user name, password and fragment");
   if (settings.allowedUrls.some((pattern) => allowsAddress(pattern, url))) return { server, url, headers };
   // The rest of the address may hold a key.
   const origin = `${url.protocol}//${url.host}`.slice(0, 200);
   const remedy = "add it to mcp.allow_urls, or the server to mcp.servers";
-  return new Problem("server_url", `the configuration does not allow ${origin}: ${remedy}`);
+  throw new Problem("server_url", `the configuration does not allow ${origin}: ${remedy}`);
 }
 
 /** Whether the caller means the configured server: by its label alone, or by its address as well. */
@@ -96,30 +97,30 @@ function joined(
   server: McpServer,
   { url, headers: configured, token }: ConfiguredMcpServer,
   headers: Readonly<Record<string, string>>,
-): McpEndpoint | Problem {
+): McpEndpoint {
   const own = lowerCaseNames(configured);
   const isOwn = (name: string) =>
     Object.hasOwn(own, name) || (name === "authorization" && token !== undefined);
   const double = Object.keys(headers).find(isOwn);
   if (double !== undefined)
-    return new Problem("headers", `the configuration sets ${double} of this server already`);
+    throw new Problem("headers", `the configuration sets ${double} of this server already`);
   return { server, url: new URL(url), headers: { ...headers, ...own }, token };
 }
 
-function readHeaders({ headers: given, authorization }: McpServer): Record<string, string> | Problem {
+function readHeaders({ headers: given, authorization }: McpServer): Record<string, string> {
   const headers = lowerCaseNames(given);
   const names = Object.keys(headers);
   if (names.length > MAX_HEADERS)
-    return new Problem("headers", `expected at most ${MAX_HEADERS}, found ${names.length}`);
+    throw new Problem("headers", `expected at most ${MAX_HEADERS}, found ${names.length}`);
   for (const name of names) {
-    if (!HEADER_NAME.test(name)) return new Problem("headers", "expected names of headers");
-    if (OWN_HEADER.test(name)) return new Problem("headers", `${name} cannot be set`);
-    if (!isHeaderValue(headers[name])) return new Problem("headers", `the value of ${name} cannot be sent`);
+    if (!HEADER_NAME.test(name)) throw new Problem("headers", "expected names of headers");
+    if (OWN_HEADER.test(name)) throw new Problem("headers", `${name} cannot be set`);
+    if (!isHeaderValue(headers[name])) throw new Problem("headers", `the value of ${name} cannot be sent`);
   }
   if (authorization === "") return headers;
   if (Object.hasOwn(headers, "authorization"))
-    return new Problem("authorization", "expected either this or the header, found both");
-  if (!isHeaderValue(authorization)) return new Problem("authorization", "its value cannot be sent");
+    throw new Problem("authorization", "expected either this or the header, found both");
+  if (!isHeaderValue(authorization)) throw new Problem("authorization", "its value cannot be sent");
   return { ...headers, authorization: `Bearer ${authorization}` };
 }
 

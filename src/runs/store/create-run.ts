@@ -3,7 +3,8 @@ import { create } from "@bufbuild/protobuf";
 import { InternalError } from "../../core/errors.ts";
 import { type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Thread, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
-import { isUnderWay } from "../status.ts";
+import { createStatusEvent } from "../run-log.ts";
+import { isUnderWay, runAfterContinuation } from "../status.ts";
 import type { RunCreation, RunCreationResult, StoredMessage } from "../store.ts";
 import {
   type Bodies,
@@ -11,7 +12,6 @@ import {
   getFirstCallId,
   getOverTime,
   type MessageRow,
-  outOfSequence,
   RUN_COLUMNS,
   type RunRow,
 } from "./bodies.ts";
@@ -166,7 +166,7 @@ async function placeAfterRun(
   if (source === undefined || previous === undefined) return { case: "missing", field: "previous_run_id" };
   if (isActive(previous)) return { case: "unfinished", status: previous.status };
   const [latest] = await queries.query<{ number: number }>(FIND_LATEST_NUMBER, [source.id, creation.owner]);
-  await conclude(queries, previous, creation, bodies);
+  await conclude(queries, previous, bodies);
   const position = previous.end_position;
   const forked = latest?.number !== previous.number || source.next_position !== position;
   return { threadId: forked ? creation.run.threadId : source.id, position, source, forked };
@@ -185,7 +185,7 @@ async function placeInThread(
   if (source === undefined) return { case: "missing", field: "thread_id" };
   if (latest !== undefined) {
     if (isActive(latest)) return { case: "busy", activeRunId: latest.id };
-    await conclude(queries, latest, creation, bodies);
+    await conclude(queries, latest, bodies);
   }
   return { threadId: source.id, position: source.next_position, source, forked: false };
 }
@@ -196,20 +196,11 @@ export function isActive({ status, is_held }: Pick<LockedRunRow, "status" | "is_
 }
 
 /** Ends a run that requires action: its conversation continues without the results. */
-async function conclude(
-  queries: Queries,
-  previous: LockedRunRow,
-  { concludePrevious }: RunCreation,
-  bodies: Bodies,
-): Promise<void> {
+async function conclude(queries: Queries, previous: LockedRunRow, bodies: Bodies): Promise<void> {
   if (previous.status !== RunStatus.REQUIRES_ACTION) return;
   const current = bodies.readRun(previous);
-  const { run = current, events = [] } = concludePrevious(current);
-  const [first] = events;
-  if (first !== undefined && first.sequence !== current.lastSequence + 1) {
-    throw outOfSequence(current.lastSequence + 1, first.sequence);
-  }
-  const rows = bodies.writeEvents(run.id, events);
+  const run = { ...runAfterContinuation(current), lastSequence: current.lastSequence + 1 };
+  const rows = bodies.writeEvents(run.id, [createStatusEvent(run.lastSequence, run)]);
   await queries.execute([
     ...rows.map((row) => ({ text: INSERT_EVENTS, values: [previous.number, row.last_sequence, row.body] })),
     { text: CONCLUDE, values: [run.id, run.status, getOverTime(run), bodies.writeRun(run)] },

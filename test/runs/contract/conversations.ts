@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Run, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { StoreContext } from "../store-contract.ts";
 import {
   createdResult,
@@ -8,11 +8,9 @@ import {
   creation,
   endedRun,
   endRun,
-  finished,
   holder,
   message,
   newId,
-  runEvent,
   thread,
   threadTexts,
 } from "./data.ts";
@@ -25,27 +23,6 @@ export function conversationTests(context: StoreContext): void {
     await store.createThread("owner", conversation, [message("one"), message("two")]);
     expect(await store.getThread("owner", conversation.id)).toEqual(conversation);
     expect(await threadTexts(store, conversation.id)).toEqual(["one", "two"]);
-  });
-
-  it("concludes no run with events that do not follow its last one, and creates nothing then", async () => {
-    const { store } = context;
-    const waiting = await endedRun(store, {}, RunStatus.REQUIRES_ACTION);
-    for (const sequence of [waiting.lastSequence, waiting.lastSequence + 2]) {
-      const next = {
-        ...creation({ previousRunId: waiting.id }),
-        concludePrevious: (previous: Run) => {
-          const over = finished(previous, RunStatus.COMPLETED);
-          return { run: over, events: [runEvent(sequence, over)] };
-        },
-      };
-      await expect(store.createRun(next)).rejects.toThrow(
-        `expected the event ${waiting.lastSequence + 1} of a run, found the event ${sequence}`,
-      );
-      expect(await store.getRun("owner", next.run.id)).toBeUndefined();
-    }
-    expect((await store.getRun("owner", waiting.id))?.run).toEqual(waiting);
-    const silent = { ...creation({ previousRunId: waiting.id }), concludePrevious: () => ({}) };
-    expect(await store.createRun(silent)).toMatchObject({ case: "created", forked: false });
   });
 
   it("does not show a conversation to another owner", async () => {

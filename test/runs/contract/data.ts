@@ -146,10 +146,6 @@ export function creation(fields: CreationFields = {}): RunCreation {
     events: [runEvent(0, run)],
     input: () => input.map((text) => message(text, { runId: run.id })),
     holder: queued ? undefined : (fields.holder ?? holder),
-    concludePrevious: (previous) => {
-      const concluded = finished(previous, RunStatus.COMPLETED);
-      return { run: concluded, events: [runEvent(concluded.lastSequence, concluded)] };
-    },
   };
 }
 
@@ -186,7 +182,6 @@ export async function endRun(
 ): Promise<Run> {
   await nextTurn();
   const ended = finished(run, status);
-  if (status === RunStatus.REQUIRES_ACTION) ended.endedAt = undefined;
   const isHeld = await store.write({
     hold,
     run: ended,
