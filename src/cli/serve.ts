@@ -52,6 +52,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   checkNetwork(config);
   const output = createLogOutput(STDOUT);
   const logger = createLogger({ ...config.log, destination: output });
+  for (const files of config.tlsFiles) files.follow(logger);
   const keyFiles = openKeyFiles(config.client, logger);
   const accessKeys = config.access.keys && new AccessKeysFile(config.access.keys, logger);
   const access = createAccess(config, accessKeys);

@@ -39,7 +39,7 @@ export const wireDefinitions: readonly Omit<WireApiDefinition<WireApi, object>, 
   WIRE_DEFINITIONS;
 
 /** Fields of an entry that every wire API has. */
-const WIRE_FIELDS = ["api_key", "api_key_file", "base_url", "headers"];
+const WIRE_FIELDS = ["api_key", "api_key_file", "base_url", "headers", "tls"];
 
 /** Fields of a configuration entry that not every API has, and the APIs that have them. */
 export const apisOfField: Readonly<Record<string, readonly ProviderApi[]>> = Object.fromEntries([

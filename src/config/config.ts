@@ -8,7 +8,7 @@ import type { AccessKeysConfig } from "./access-keys.ts";
 import type { CallRules } from "./middleware-schema.ts";
 import type { RunsConfig } from "./runs.ts";
 import type { Settings } from "./schema.ts";
-import type { ListenerTls } from "./tls-files.ts";
+import type { ClientTlsFiles, ListenerTls } from "./tls-files.ts";
 import type { TracingConfig } from "./tracing.ts";
 
 /** The configuration of a sidecar by its parts, from flags, variables, a file and the defaults, in this order. */
@@ -25,6 +25,8 @@ export interface Config {
     /** Longest wait for calls in progress when the sidecar stops. Undefined for the server's default. */
     readonly timeoutMs: number | undefined;
   };
+  /** The files of TLS towards providers and MCP servers. They are silent until they get a log. */
+  readonly tlsFiles: readonly ClientTlsFiles[];
   readonly client: ClientConfig;
   /** The MCP servers that runs may use. */
   readonly mcp: McpSettings;

@@ -34,7 +34,7 @@ import { type RunsConfig, readRuns } from "./runs.ts";
 import { type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { didYouMean } from "./suggest.ts";
-import type { ListenerTls } from "./tls-files.ts";
+import type { ClientTlsFiles, ClientTlsPaths, ListenerTls } from "./tls-files.ts";
 import { readTracing } from "./tracing.ts";
 
 /** The flags of the command line. */
@@ -76,8 +76,9 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const { modelAliases: aliases } = middleware;
   const modelNames = { aliases, routing: createRouting(names, settings.default_provider, aliases) };
   const access = await readAccess([variables, file], environment, modelNames);
-  const providers = mergeProviders(registered.providers, settings, file.keys);
-  const mcp = toMcpSettings(settings.mcp, file.folder, localOnly);
+  const tls = await openClientTls(settings, file.folder);
+  const providers = mergeProviders(registered.providers, settings, file.keys, tls.providers);
+  const mcp = toMcpSettings(settings.mcp, file.folder, localOnly, tls.servers);
   const runs = await readRunsSettings([variables, file]);
   if (localOnly) await checkAddresses(providers, mcp);
   return {
@@ -86,6 +87,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     reflection: settings.reflection,
     log: { level: settings.log_level ?? "info", format: settings.log_format ?? "numbers" },
     shutdown: { timeoutMs: settings.drain_timeout },
+    tlsFiles: [...tls.providers.values(), ...tls.servers.values()],
     client: {
       providers,
       keyFiles: file.keyFiles,
@@ -178,6 +180,40 @@ async function readTls(sources: readonly Source[]): Promise<TlsSettings> {
     found[field] = { ...tls, files, field, material: reading.material };
   }
   return found;
+}
+
+/** The files of TLS towards providers and MCP servers, by their names. */
+interface ClientTls {
+  readonly providers: ReadonlyMap<string, ClientTlsFiles>;
+  readonly servers: ReadonlyMap<string, ClientTlsFiles>;
+}
+
+/** Opens the files of TLS towards providers and MCP servers. @throws ConfigurationError for files that cannot be used. */
+async function openClientTls({ providers = {}, mcp }: Settings, folder: string): Promise<ClientTls> {
+  const problems: string[] = [];
+  const open = async (
+    entries: Readonly<Record<string, { readonly tls?: ClientTlsPaths | undefined }>>,
+    at: string,
+  ) => {
+    const opened = new Map<string, ClientTlsFiles>();
+    for (const [name, { tls }] of Object.entries(entries)) {
+      if (tls === undefined) continue;
+      const { ClientTlsFiles, readClientTls } = await import("./tls-files.ts");
+      const field = `${at}.${name}.tls`;
+      const toPath = (path: string | undefined) => (path === undefined ? path : resolve(folder, path));
+      const paths = { ca: toPath(tls.ca), certificate: toPath(tls.certificate), key: toPath(tls.key) };
+      const reading = readClientTls(paths, field);
+      if ("problem" in reading) problems.push(reading.problem);
+      else opened.set(name, new ClientTlsFiles(paths, field, reading.tls));
+    }
+    return opened;
+  };
+  const opened = {
+    providers: await open(providers, "providers"),
+    servers: await open(mcp?.servers ?? {}, "mcp.servers"),
+  };
+  if (problems.length > 0) throw mistakes(problems);
+  return opened;
 }
 
 function toListeners(settings: Settings, tls: TlsSettings): ListenersConfig {
@@ -332,9 +368,11 @@ function mergeProviders(
   fromVariables: ReadonlyMap<string, ProviderSettings>,
   { providers = {}, timeouts = {}, media = {}, limits = {}, local_only: localOnly }: Settings,
   keys: ReadonlyMap<string, string>,
+  tls: ReadonlyMap<string, ClientTlsFiles>,
 ): Map<string, ProviderSettings> {
   const merged = new Map(fromVariables);
-  for (const [name, entry] of Object.entries(providers)) merged.set(name, toSettings(entry, keys.get(name)));
+  for (const [name, entry] of Object.entries(providers))
+    merged.set(name, toSettings(entry, keys.get(name), tls.get(name)));
   for (const [name, settings] of merged) {
     merged.set(name, {
       ...media,
@@ -364,9 +402,10 @@ function providerLimits(limits: NonNullable<Settings["limits"]>) {
 }
 
 function toSettings(
-  { apiKeyFile: _, rules: __, ...entry }: ProviderEntry,
+  { apiKeyFile: _, rules: __, tls: ___, ...entry }: ProviderEntry,
   apiKey: string | undefined,
+  tls: ClientTlsFiles | undefined,
 ): ProviderSettings {
   // The schema has checked each entry against the settings of its wire API.
-  return { ...entry, ...(apiKey === undefined ? {} : { apiKey }) } as ProviderSettings;
+  return { ...entry, ...compact({ apiKey, tls: tls?.current }) } as ProviderSettings;
 }

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { parseAddressPattern } from "../runs/mcp/settings.ts";
 import { compact, fields, list } from "./fields.ts";
 import { baseUrl, count, headers, leaf, positiveDuration, size, text } from "./leaves.ts";
+import { clientTls } from "./tls-schema.ts";
 
 /** An address pattern for servers that callers may name. */
 const addressPattern = leaf(
@@ -15,6 +16,7 @@ const server = fields({
   authorization: z.optional(text),
   authorization_file: z.optional(text),
   headers: z.optional(headers),
+  tls: z.optional(clientTls),
 }).check(
   z.superRefine((entry, context) => {
     if (entry.authorization === undefined || entry.authorization_file === undefined) return;

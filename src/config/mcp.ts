@@ -5,17 +5,25 @@ import type { ConfiguredMcpServer, McpSettings } from "../runs/mcp/settings.ts";
 import { readKeyFile } from "./key-files.ts";
 import type { Locate } from "./problems.ts";
 import type { Settings } from "./schema.ts";
+import type { ClientTlsFiles } from "./tls-files.ts";
 
 type Section = NonNullable<Settings["mcp"]>;
 
 /**
  * @param folder Base of relative paths.
  * @param localOnly Whether servers must be on this machine or in a private network.
+ * @param tls The files of TLS towards servers, by their labels.
  */
-export function toMcpSettings(section: Section | undefined, folder: string, localOnly: boolean): McpSettings {
+export function toMcpSettings(
+  section: Section | undefined,
+  folder: string,
+  localOnly: boolean,
+  tls: ReadonlyMap<string, ClientTlsFiles>,
+): McpSettings {
   const { servers = {}, allowedUrls = [], limits = {} } = section ?? {};
   const configured = Object.entries(servers).map(([label, server]) => {
-    return [label, toServer(server, folder)] as const;
+    const files = tls.get(label);
+    return [label, { ...toServer(server, folder), ...(files && { tls: files.current }) }] as const;
   });
   return { servers: new Map(configured), allowedUrls, limits, ...(localOnly ? { localOnly } : {}) };
 }

@@ -37,7 +37,7 @@ import {
 import { mcp } from "./mcp-schema.ts";
 import { middleware, ruleFields, splitRules } from "./middleware-schema.ts";
 import { runs } from "./runs-schema.ts";
-import { listenerTls } from "./tls-schema.ts";
+import { clientTls, listenerTls } from "./tls-schema.ts";
 
 /** Forms of levels and times in the log. */
 const logFormats = ["numbers", "words"] as const;
@@ -153,6 +153,7 @@ const provider = z.pipe(
     store: z.optional(flag),
     api_version: z.optional(text),
     profile: z.optional(choice(profileNames)),
+    tls: z.optional(clientTls),
     query: z.optional(z.record(z.string(), text, { error: "expected a mapping of names to texts" })),
     command: z.optional(list(text, "a list of the program and its arguments")),
     format: z.optional(choice(commandFormats)),

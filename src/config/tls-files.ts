@@ -3,6 +3,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 
+import type { ConnectionTls } from "../kit/http/transport.ts";
 import { getSystemCode } from "./small-file.ts";
 import type { TlsMaterial, TlsOptions } from "./tls-options.ts";
 
@@ -47,22 +48,106 @@ const POLL_MS = 1000;
 /** Reads the files and checks that they can be used now. No problem shows a key. */
 export function readTlsFiles(files: TlsPaths, field: string): TlsReading {
   try {
-    const cert = readPem(files.certificate, `${field}.certificate_file`);
-    const key = readPem(files.key, `${field}.key_file`);
-    const ca = files.clientCa === undefined ? undefined : readPem(files.clientCa, `${field}.client_ca_file`);
-    const certificate = parseCertificate(cert, files.certificate, `${field}.certificate_file`);
-    checkKey(certificate, parseKey(key, files.key, field), files, field);
-    if (ca !== undefined) checkAuthorities(ca, files.clientCa ?? "", `${field}.client_ca_file`);
-    const material = { cert, key, ...(ca === undefined ? {} : { ca }) };
-    checkUse(material, field);
-    return { material: { ...material, certificate } };
+    const identity = readIdentity(files, field);
+    if (files.clientCa === undefined) return { material: identity };
+    const ca = readPem(files.clientCa, `${field}.client_ca_file`);
+    checkAuthorities(ca, files.clientCa, `${field}.client_ca_file`);
+    return { material: { ...identity, ca } };
   } catch (error) {
     if (error instanceof TlsMistake) return { problem: error.message };
     throw error;
   }
 }
 
+/** Paths of the files of TLS towards a server. */
+export interface ClientTlsPaths {
+  readonly ca: string | undefined;
+  readonly certificate: string | undefined;
+  readonly key: string | undefined;
+}
+
+/** Reads the files of TLS towards a server, and checks that they can be used now. No problem shows a key. */
+export function readClientTls(
+  { ca: caPath, certificate: path, key: keyPath }: ClientTlsPaths,
+  field: string,
+): { readonly tls: ConnectionTls } | { readonly problem: string } {
+  try {
+    const ca = caPath === undefined ? undefined : readPem(caPath, `${field}.ca_file`);
+    if (ca !== undefined) checkAuthorities(ca, caPath ?? "", `${field}.ca_file`);
+    if (path === undefined || keyPath === undefined) return { tls: { ca } };
+    const { certificate: _, ...identity } = readIdentity({ certificate: path, key: keyPath }, field);
+    return { tls: { ca, ...identity } };
+  } catch (error) {
+    if (error instanceof TlsMistake) return { problem: error.message };
+    throw error;
+  }
+}
+
+/**
+ * Follows the files of TLS towards a server: they are looked at when a connection is made. If new ones cannot be used,
+ * the last ones stay in use.
+ */
+export class ClientTlsFiles {
+  readonly #paths: ClientTlsPaths;
+  readonly #field: string;
+  #tls: ConnectionTls;
+  #version: string;
+  #log: TlsLog | undefined;
+  #problem = "";
+
+  constructor(paths: ClientTlsPaths, field: string, tls: ConnectionTls) {
+    this.#paths = paths;
+    this.#field = field;
+    this.#tls = tls;
+    this.#version = this.#readVersion();
+  }
+
+  /** Sets the log that is told of changes and of files that cannot be used. */
+  follow(log: TlsLog): void {
+    this.#log = log;
+  }
+
+  /** Returns the TLS of the next connection: the same object until the files change. */
+  readonly current = (): ConnectionTls => {
+    const version = this.#readVersion();
+    if (version === this.#version && this.#problem === "") return this.#tls;
+    this.#version = version;
+    const reading = readClientTls(this.#paths, this.#field);
+    if ("problem" in reading) this.#keep(reading.problem);
+    else {
+      this.#problem = "";
+      this.#tls = reading.tls;
+      this.#log?.info({ field: this.#field }, "using the changed TLS files");
+    }
+    return this.#tls;
+  };
+
+  #keep(problem: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#log?.warn(
+      { field: this.#field, problem },
+      "cannot use the changed TLS files, keeping the last ones",
+    );
+  }
+
+  #readVersion(): string {
+    const { ca, certificate, key } = this.#paths;
+    return readVersion([ca, certificate, key]);
+  }
+}
+
 class TlsMistake extends Error {}
+
+/** Reads and checks a certificate and its key. */
+function readIdentity(files: Pick<TlsPaths, "certificate" | "key">, field: string): CheckedMaterial {
+  const cert = readPem(files.certificate, `${field}.certificate_file`);
+  const key = readPem(files.key, `${field}.key_file`);
+  const certificate = parseCertificate(cert, files.certificate, `${field}.certificate_file`);
+  checkKey(certificate, parseKey(key, files.key, field), files, field);
+  checkUse({ cert, key }, field);
+  return { cert, key, certificate };
+}
 
 function readPem(path: string, field: string): string {
   try {
@@ -104,7 +189,12 @@ function parseKey(pem: string, path: string, field: string): KeyObject {
   }
 }
 
-function checkKey(certificate: X509Certificate, key: KeyObject, files: TlsPaths, field: string): void {
+function checkKey(
+  certificate: X509Certificate,
+  key: KeyObject,
+  files: Pick<TlsPaths, "certificate" | "key">,
+  field: string,
+): void {
   if (certificate.checkPrivateKey(key)) return;
   const expected = `expected the private key of the certificate in ${files.certificate}`;
   throw new TlsMistake(`${field}.key_file: ${expected}, found the key of another one (${files.key})`);
@@ -166,7 +256,8 @@ export class TlsFiles implements TlsOptions {
   /** Reads the files again if they were replaced, or could not be used before. */
   look(): void {
     this.#checkExpiry();
-    const version = readVersion(this.#options.files);
+    const { certificate, key, clientCa } = this.#options.files;
+    const version = readVersion([certificate, key, clientCa]);
     if (version === this.#version && this.#problem === "") return;
     this.#version = version;
     const reading = readTlsFiles(this.#options.files, this.#options.field);
@@ -222,11 +313,10 @@ export class TlsFiles implements TlsOptions {
 }
 
 /** Returns a text that changes when a file is replaced, including by a symbolic link on its path. */
-function readVersion({ certificate, key, clientCa }: TlsPaths): string {
-  const paths = clientCa === undefined ? [certificate, key] : [certificate, key, clientCa];
+function readVersion(paths: readonly (string | undefined)[]): string {
   return paths
     .map((path) => {
-      const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+      const stats = path === undefined ? path : statSync(path, { bigint: true, throwIfNoEntry: false });
       return stats === undefined ? "" : `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs}`;
     })
     .join();

@@ -24,3 +24,28 @@ export const listenerTls = z.pipe(
     clientCertificates: client_ca_file === undefined ? ("none" as const) : client_certificates,
   })),
 );
+
+/** TLS of connections to a server. */
+export const clientTls = z.pipe(
+  fields({
+    ca_file: z.optional(text),
+    certificate_file: z.optional(text),
+    key_file: z.optional(text),
+  }).check(
+    z.superRefine(({ certificate_file: certificate, key_file: key }, context) => {
+      if ((certificate === undefined) === (key === undefined)) return;
+      const [path, other] =
+        certificate === undefined ? ["certificate_file", "key_file"] : ["key_file", "certificate_file"];
+      context.addIssue({
+        code: "custom",
+        path: [path],
+        message: `expected the file that belongs to ${other}`,
+      });
+    }),
+  ),
+  z.transform(({ ca_file, certificate_file, key_file }) => ({
+    ca: ca_file,
+    certificate: certificate_file,
+    key: key_file,
+  })),
+);

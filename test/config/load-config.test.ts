@@ -71,6 +71,7 @@ describe("loadConfig()", () => {
       log: { level: "info", format: "numbers" },
       client: { defaultProvider: undefined },
       mcp: { servers: new Map(), allowedUrls: [], limits: {} },
+      tlsFiles: [],
       notices: [],
     });
     expect(config.client.providers.size).toBe(0);
@@ -225,6 +226,7 @@ providers:
           "None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL.",
       },
       mcp: { servers: new Map(), allowedUrls: [], limits: {} },
+      tlsFiles: [],
       notices: [],
     });
   });

@@ -1,16 +1,17 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/index.ts";
 import { Authority, hasTlsTools } from "../support/certificates.ts";
 
-const provider = { OPENAI_API_KEY: "k" };
+const variables = { OPENAI_API_KEY: "k" };
+const readFile = (path: string) => readFileSync(path, "latin1");
 
 /** Loads a file beside the certificates of an authority. */
 function loadBeside({ folder }: Authority, text: string) {
   const config = join(folder, "outrigger.yaml");
   writeFileSync(config, text);
-  return loadConfig({ environment: provider, flags: { config } });
+  return loadConfig({ environment: variables, flags: { config } });
 }
 
 describe.skipIf(!hasTlsTools)("the settings of TLS", () => {
@@ -40,7 +41,7 @@ admin_tls: { certificate_file: ${admin.cert}, key_file: ${admin.key} }
     const ca = new Authority();
     const { cert, key } = ca.issue();
     const environment = {
-      ...provider,
+      ...variables,
       OUTRIGGER_TLS_CERTIFICATE_FILE: cert,
       OUTRIGGER_TLS_KEY_FILE: key,
       OUTRIGGER_TLS_CLIENT_CA_FILE: ca.file,
@@ -48,6 +49,29 @@ admin_tls: { certificate_file: ${admin.cert}, key_file: ${admin.key} }
     const { listeners } = await loadConfig({ environment });
     expect(listeners.data.tls).toMatchObject({ clientCertificates: "required" });
     expect(listeners.admin?.tls).toBeUndefined();
+  });
+
+  it("of a provider and an MCP server name their authority and the sidecar's certificate", async () => {
+    const ca = new Authority();
+    const { cert, key } = ca.issue();
+    const tls = `tls: { ca_file: ca.crt, certificate_file: ${basename(cert)}, key_file: ${basename(key)} }`;
+    const { client, mcp, tlsFiles } = await loadBeside(
+      ca,
+      `providers:\n  main: { api: openai-chat, base_url: "https://localhost:1/v1", ${tls} }
+mcp: { servers: { docs: { url: "https://localhost:1/mcp", tls: { ca_file: ca.crt } } } }\n`,
+    );
+    const provider = client.providers.get("main");
+    const read = provider !== undefined && "tls" in provider ? provider.tls : undefined;
+    expect(read?.()).toEqual({ ca: readFile(ca.file), cert: readFile(cert), key: readFile(key) });
+    expect(mcp.servers.get("docs")?.tls?.()).toEqual({ ca: readFile(ca.file) });
+    expect(tlsFiles).toHaveLength(2);
+    const wrong = `providers:\n  main: { api: openai-chat, base_url: "https://localhost:1/v1", tls: { ca_file: ${key} } }\n`;
+    await expect(loadBeside(ca, wrong)).rejects.toThrow(
+      "providers.main.tls.ca_file: expected certificates in PEM, found none",
+    );
+    await expect(loadBeside(ca, wrong.replace("ca_file", "key_file"))).rejects.toThrow(
+      "providers.main.tls.certificate_file: expected the file that belongs to key_file",
+    );
   });
 
   it("are refused with field, found and expected", async () => {

@@ -45,7 +45,13 @@ import {
 import { boundedId, type CallFacts } from "../call/call-facts.ts";
 import { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
 import { toTimeouts } from "../http/timeouts.ts";
-import type { HttpAnswer, HttpHeaders, HttpTimeouts, HttpTransport } from "../http/transport.ts";
+import type {
+  ConnectionTls,
+  HttpAnswer,
+  HttpHeaders,
+  HttpTimeouts,
+  HttpTransport,
+} from "../http/transport.ts";
 import { countJsonValues } from "../json/count-values.ts";
 import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { EventRelay, type RelayRules } from "../stream/event-relay.ts";
@@ -173,6 +179,8 @@ export interface HttpAdapterOptions {
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
   /** Connects only to this machine and to private networks, and to no proxy. Default false. */
   readonly localOnly?: boolean | undefined;
+  /** Returns the TLS of the next connection. Default: public authorities, and no certificate. */
+  readonly tls?: (() => ConnectionTls) | undefined;
   /** Folders whose files a caller may name in a `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
   /** Maximum bytes of all files of a request. Default 32 MiB. */

@@ -3,7 +3,7 @@
  * queue and nothing else.
  */
 
-import { type buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici";
+import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici";
 import type { CallTiming } from "../../core/call-timing.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { Connector } from "./connector.ts";
@@ -39,6 +39,20 @@ export interface HttpTransportOptions {
    * Default false.
    */
   readonly localOnly?: boolean | undefined;
+  /**
+   * Returns the TLS of the next connection: the same object until it changes. Through a proxy, the TLS of the start is
+   * used. Default: public authorities, and no certificate.
+   */
+  readonly tls?: (() => ConnectionTls) | undefined;
+}
+
+/** TLS of a connection to a server, in PEM. */
+export interface ConnectionTls {
+  /** The authorities that sign the server's certificate, in place of the public ones. */
+  readonly ca?: string | undefined;
+  /** Our certificate and its key, for servers that ask for them. */
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 /** Options of a request without a body. */
@@ -110,7 +124,7 @@ type Body = string | Uint8Array | null;
 
 function openDispatcher(base: URL, timeouts: HttpTimeouts, options: HttpTransportOptions): Dispatcher {
   const { maxConnections, keepAliveMs = DEFAULT_KEEP_ALIVE_MS, environment = process.env } = options;
-  const { localOnly = false } = options;
+  const { localOnly = false, tls } = options;
   const address = addressInHost(base.hostname);
   if (localOnly && address !== undefined && !isPrivateAddress(address)) throw notLocal(getPeer(base));
   return createDispatcher({
@@ -119,6 +133,7 @@ function openDispatcher(base: URL, timeouts: HttpTimeouts, options: HttpTranspor
     keepAliveMs: atLeastOne("keepAliveMs", keepAliveMs),
     connectMs: timeouts.connectMs,
     localOnly,
+    tls,
     // The target of a proxy's connection cannot be checked from here.
     proxies: localOnly ? undefined : getProxySettings(environment),
   });
@@ -193,6 +208,7 @@ interface DispatcherOptions {
   readonly connectMs: number;
   /** Whether names may resolve only to private addresses. Only without proxies. */
   readonly localOnly: boolean;
+  readonly tls: (() => ConnectionTls) | undefined;
   readonly proxies: ProxySettings | undefined;
 }
 
@@ -208,7 +224,7 @@ const SOCKET = { highWaterMark: 16 * 1024, keepAlive: true };
  * EnvHttpProxyAgent.
  */
 function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { origin, maxConnections, keepAliveMs, connectMs, localOnly, proxies } = options;
+  const { origin, maxConnections, keepAliveMs, connectMs, localOnly, tls, proxies } = options;
   const common: Pool.Options = {
     allowH2: false,
     pipelining: 1,
@@ -220,17 +236,28 @@ function createDispatcher(options: DispatcherOptions): Dispatcher {
     bodyTimeout: 0,
     factory: createConnection,
   };
-  if (proxies === undefined) {
-    const connect = localOnly ? { ...SOCKET, lookup: lookupPrivate } : SOCKET;
-    return new Pool(origin, { ...common, connectTimeout: 0, connect });
-  }
+  const socket = localOnly ? { ...SOCKET, lookup: lookupPrivate } : SOCKET;
+  const connect = tls === undefined ? socket : createTlsConnector(socket, tls);
+  if (proxies === undefined) return new Pool(origin, { ...common, connectTimeout: 0, connect });
   return new EnvHttpProxyAgent({
     ...common,
     ...proxies,
+    ...(tls === undefined ? {} : { connect, requestTls: tls() }),
     connectTimeout: connectMs,
     factory: (target, settings) => new Pool(target, { ...settings, ...common }),
     clientFactory: (proxy, settings) => new ProxyPool(proxy, { ...settings, allowH2: false }),
   });
+}
+
+/** Connects with the TLS of the moment. Sessions are resumed while that does not change. */
+function createTlsConnector(socket: object, tls: () => ConnectionTls): buildConnector.connector {
+  let latest: { readonly material: ConnectionTls; readonly connect: buildConnector.connector } | undefined;
+  return (options, callback) => {
+    const material = tls();
+    if (latest?.material !== material)
+      latest = { material, connect: buildConnector({ ...socket, ...material, timeout: 0, allowH2: false }) };
+    return latest.connect(options, callback);
+  };
 }
 
 type TunnelOptions = Parameters<Pool["connect"]>[0];

@@ -44,12 +44,12 @@ export class AnthropicAdapter extends HttpAdapter {
   constructor(options: AnthropicAdapterOptions) {
     const name = options.name ?? PROVIDER_NAME;
     checkCredentials(name, options);
-    const { baseUrl = DEFAULT_BASE_URL, timeouts, localOnly } = options;
+    const { baseUrl = DEFAULT_BASE_URL, timeouts, localOnly, tls } = options;
     super({
       ...options,
       name,
       protocol: createProtocol(name, options),
-      transport: createHttpTransport({ baseUrl: baseUrl.replace(/\/v1\/?$/, ""), timeouts, localOnly }),
+      transport: createHttpTransport({ baseUrl: baseUrl.replace(/\/v1\/?$/, ""), timeouts, localOnly, tls }),
       headers: createHeaders(options),
       catalogProvider: PROVIDER_NAME,
       pricesAnswers: true,

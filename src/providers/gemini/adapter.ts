@@ -38,12 +38,12 @@ export class GeminiAdapter extends HttpAdapter {
   constructor(options: GeminiAdapterOptions) {
     const name = options.name ?? PROVIDER_NAME;
     requireCredential(name, options.apiKey, "an API key");
-    const { baseUrl = DEFAULT_BASE_URL, timeouts, localOnly } = options;
+    const { baseUrl = DEFAULT_BASE_URL, timeouts, localOnly, tls } = options;
     super({
       ...options,
       name,
       protocol: createProtocol(name, options),
-      transport: createHttpTransport({ baseUrl, timeouts, localOnly }),
+      transport: createHttpTransport({ baseUrl, timeouts, localOnly, tls }),
       headers: { "x-goog-api-key": options.apiKey, ...options.defaultHeaders },
       catalogProvider: PROVIDER_NAME,
     });

@@ -47,13 +47,13 @@ export class OpenAIChatAdapter extends HttpAdapter {
   constructor(options: OpenAIChatAdapterOptions) {
     const name = options.name ?? "compatible";
     checkOptionalKey(name, options);
-    const { baseUrl, timeouts, localOnly } = options;
+    const { baseUrl, timeouts, localOnly, tls } = options;
     const profile = getProfile(options.profile, baseUrl);
     super({
       ...options,
       name,
       protocol: createProtocol(name, profile, options),
-      transport: createHttpTransport({ baseUrl, timeouts, localOnly }),
+      transport: createHttpTransport({ baseUrl, timeouts, localOnly, tls }),
       headers: createHeaders(profile, options),
       catalogProvider: profile.catalog,
     });

@@ -37,12 +37,12 @@ export class OpenAIAdapter extends HttpAdapter {
   constructor(options: OpenAIAdapterOptions) {
     const name = options.name ?? PROVIDER_NAME;
     requireCredential(name, options.apiKey, "an API key");
-    const { baseUrl = DEFAULT_BASE_URL, timeouts, localOnly } = options;
+    const { baseUrl = DEFAULT_BASE_URL, timeouts, localOnly, tls } = options;
     super({
       ...options,
       name,
       protocol: createProtocol(name, options),
-      transport: createHttpTransport({ baseUrl, timeouts, localOnly }),
+      transport: createHttpTransport({ baseUrl, timeouts, localOnly, tls }),
       headers: createHeaders(options),
       catalogProvider: PROVIDER_NAME,
     });

@@ -59,7 +59,13 @@ export class McpConnection {
     this.#limits = limits;
     // The calls keep their own time.
     const timeouts = { requestMs: 0, betweenBytesMs: 0 };
-    this.#http = createHttpTransport({ baseUrl: endpoint.url.origin, timeouts, environment, localOnly });
+    this.#http = createHttpTransport({
+      baseUrl: endpoint.url.origin,
+      timeouts,
+      environment,
+      localOnly,
+      tls: endpoint.tls,
+    });
     this.#transport = new StreamableHTTPClientTransport(endpoint.url, {
       fetch: createMcpFetch(this.#http, endpoint, limits),
       onInsufficientScope: "throw",

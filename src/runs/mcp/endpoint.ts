@@ -11,6 +11,8 @@ export interface McpEndpoint {
   readonly headers: Readonly<Record<string, string>>;
   /** Reads the access token that the configuration has for the server. */
   readonly token?: ConfiguredMcpServer["token"];
+  /** The TLS that the configuration has for the server. */
+  readonly tls?: ConfiguredMcpServer["tls"];
 }
 
 const LABEL = /^[A-Za-z0-9_-]{1,64}$/;
@@ -95,7 +97,7 @@ function hasAddress({ url }: ConfiguredMcpServer, serverUrl: string): boolean {
 /** The configured server. A header that both give is refused: the call would be made in the name of one of them. */
 function joined(
   server: McpServer,
-  { url, headers: configured, token }: ConfiguredMcpServer,
+  { url, headers: configured, token, tls }: ConfiguredMcpServer,
   headers: Readonly<Record<string, string>>,
 ): McpEndpoint {
   const own = lowerCaseNames(configured);
@@ -104,7 +106,7 @@ function joined(
   const double = Object.keys(headers).find(isOwn);
   if (double !== undefined)
     throw new Problem("headers", `the configuration sets ${double} of this server already`);
-  return { server, url: new URL(url), headers: { ...headers, ...own }, token };
+  return { server, url: new URL(url), headers: { ...headers, ...own }, token, tls };
 }
 
 function readHeaders({ headers: given, authorization }: McpServer): Record<string, string> {

@@ -1,10 +1,13 @@
 /** What the configuration says about MCP servers. */
+import type { ConnectionTls } from "../../kit/http/transport.ts";
 
 /** A server of the configuration. */
 export interface ConfiguredMcpServer {
   readonly url: string;
   /** Headers of every request to the server. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Returns the TLS of the next connection. Default: public authorities, and no certificate. */
+  readonly tls?: (() => ConnectionTls) | undefined;
   /** The access token of now, sent as `authorization: Bearer`. Rejects with SDKError if it cannot be read. */
   readonly token?: () => Promise<string>;
 }
