@@ -163,6 +163,25 @@ describe("runs that are too old", () => {
 });
 
 describe("a sidecar that ends", () => {
+  it("hears no more of queued runs", async () => {
+    const store = await openMemory();
+    let listeners = 0;
+    const counted = wrapStore(store, {
+      subscribeToQueue: (listener) => {
+        const unsubscribe = store.subscribeToQueue(listener);
+        listeners += 1;
+        return () => {
+          listeners -= 1;
+          unsubscribe();
+        };
+      },
+    });
+    const { engine } = await engineWith([], { store: counted });
+    expect(listeners).toBe(1);
+    await engine.drain();
+    expect(listeners).toBe(0);
+  });
+
   it("finishes runs of waiting callers while it drains, and starts no more", async () => {
     const { engine, model } = await engineWith(["hello"]);
     const blocked = Promise.withResolvers<void>();

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import { ToolSchema } from "../../src/gen/outrigger/v1/tool_pb.ts";
 import type { ServerTools } from "../../src/runs/server-tools.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
@@ -67,6 +68,16 @@ describe("the tools of servers", () => {
     expect(over.steps[0]?.toolResults).toHaveLength(2);
     expect(model.requests[0]?.tools).toHaveLength(2);
     expect(await engine.getRun("", over.id)).toEqual(over);
+  });
+
+  it("have other names than the tools of the request", async () => {
+    const tools = new FakeServerTools(["a"]);
+    const { engine } = await engineWith(tools, ["done"]);
+    const custom = create(ToolSchema, { tool: { case: "custom", value: { name: "custom" } } });
+    const request = runRequest("hi", withTools);
+    request.options?.request?.tools.push(functionTool({ name: "function" }), custom);
+    await run(engine, request);
+    expect(tools.takenNames).toEqual([["function", "custom"]]);
   });
 
   it("give the model an error result if they fail", async () => {

@@ -139,6 +139,7 @@ describe("the options of a store in PostgreSQL", () => {
   it.each([
     [{ url: "mysql://u:secret@db/runs" }, "it does not begin with postgres://"],
     [{ listenUrl: "http://u:secret@db/runs" }, "it does not begin with postgres://"],
+    [{ url: "mysql://u:secret@db/runs", listenUrl: URL }, "it does not begin with postgres://"],
     [{ url: "postgres://u:secret@invalid" }, "ERR_INVALID_URL"],
   ])("are refused without the password if a URL is wrong: %o", async (options, reason) => {
     const refused = await open(options).catch((error: unknown) => error);

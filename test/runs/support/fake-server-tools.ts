@@ -11,6 +11,8 @@ export type Execute = (call: ToolCall, signal: AbortSignal) => Promise<string>;
 export class FakeServerTools {
   readonly executed: string[] = [];
   readonly asked: string[][] = [];
+  /** The names that the tools may not have, for each time that they were opened. */
+  readonly takenNames: string[][] = [];
   open = 0;
   readonly #execute: Execute;
   readonly #names: readonly string[];
@@ -29,8 +31,9 @@ export class FakeServerTools {
 
   readonly serverTools: ServerTools = {
     check: () => {},
-    open: async (servers) => {
+    open: async (servers, _field, { takenNames = new Set() }) => {
       this.open += 1;
+      this.takenNames.push([...takenNames]);
       this.asked.push(servers.map(({ authorization }) => authorization));
       const tools = this.#names.map((name) =>
         create(McpToolSchema, {
