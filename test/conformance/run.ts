@@ -11,11 +11,12 @@ import { sum, type Tally } from "../clients/runner/report.ts";
 import { connectSuite } from "./connect/suite.ts";
 import { grpcSuite } from "./grpc/suite.ts";
 import { h2specSuite } from "./h2spec/suite.ts";
+import { otlpSuite } from "./otlp/suite.ts";
 import { promlintSuite } from "./promlint/suite.ts";
 import type { Suite } from "./suite.ts";
 import { buildTools, missingToolchain } from "./tools.ts";
 
-const suites: readonly Suite[] = [connectSuite, grpcSuite, h2specSuite, promlintSuite];
+const suites: readonly Suite[] = [connectSuite, grpcSuite, h2specSuite, promlintSuite, otlpSuite];
 
 function print(...lines: string[]): void {
   process.stdout.write(`${lines.join("\n")}\n`);

@@ -23,13 +23,21 @@ export function startDemo(): Promise<Sidecar> {
   return startSidecar(["demo"]);
 }
 
-/** Starts the program with these arguments, and waits until it is ready. */
-export async function startSidecar(args: readonly string[]): Promise<Sidecar> {
+/** Starts the program with these arguments and variables, and waits until it is ready. */
+export async function startSidecar(
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Sidecar> {
   const address = `127.0.0.1:${await freePort()}`;
   const admin = `127.0.0.1:${await freePort()}`;
   const child = spawn(process.execPath, [mainFile, ...args], {
     cwd: root,
-    env: { ...neutralEnvironment(), OUTRIGGER_LISTEN: address, OUTRIGGER_ADMIN_LISTEN: admin },
+    env: {
+      ...neutralEnvironment(),
+      ...variables,
+      OUTRIGGER_LISTEN: address,
+      OUTRIGGER_ADMIN_LISTEN: admin,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output = readTail(child);
@@ -59,7 +67,7 @@ async function stop(child: ChildProcess, output: () => string): Promise<void> {
 
 /** The environment without the developer's settings, which would change what is tested, and without their keys. */
 function neutralEnvironment(): NodeJS.ProcessEnv {
-  const foreign = /^(OUTRIGGER|OPENAI|ANTHROPIC|GEMINI|GOOGLE)_/;
+  const foreign = /^(OUTRIGGER|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OTEL)_/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
 }
 
