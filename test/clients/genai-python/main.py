@@ -137,6 +137,20 @@ def count_tokens(target: Target) -> None:
     assert count.total_tokens > 50, count
 
 
+def embeddings(target: Target) -> None:
+    """Several texts are one call of `batchEmbedContents`. Anthropic has no embeddings."""
+    embed = lambda: target.client.models.embed_content(
+        model=target.model("text"),
+        contents=["Grüße 👋", "Hello", "Hello"],
+        config=types.EmbedContentConfig(output_dimensionality=8),
+    )
+    if target.provider == "anthropic":
+        assert failure_of(errors.ClientError, embed).code == 400
+        return
+    first, second, third = [each.values for each in embed().embeddings]
+    assert len(first) == 8 and second == third != first, (first, second, third)
+
+
 def models(target: Target) -> None:
     names = [model.name for model in target.client.models.list(config={"page_size": 50})]
     assert len(names) == len(set(names)) > 50, names
@@ -193,6 +207,7 @@ CHECKS: dict[str, Callable[[Target], None]] = {
         automatic_calls,
         image,
         count_tokens,
+        embeddings,
         models,
         bad_request,
         rate_limit,

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -31,6 +32,7 @@ var answers = []check{
 	{"image", image},
 	{"incomplete", incomplete},
 	{"input_tokens", inputTokens},
+	{"embeddings", embeddings},
 	{"models", models},
 }
 
@@ -107,7 +109,7 @@ func stream(t *target) {
 // doneMarker reads the bytes of a stream: named events, and [DONE] at the end.
 func doneMarker(t *target) {
 	request, err := json.Marshal(map[string]any{
-		"model": t.model("text"), "input": "Hello", "stream": true, "store": false,
+		"model": t.model("text"), "input": "Hello", "stream": true,
 	})
 	t.noError(err)
 	url := "http://" + os.Getenv("OUTRIGGER_ADDR") + "/v1/responses"
@@ -221,6 +223,25 @@ func inputTokens(t *target) {
 	})
 	t.noError(err)
 	t.expect(counted.Object == "response.input_tokens" && counted.InputTokens > 50, "%s", counted.RawJSON())
+}
+
+// embeddings: Anthropic has none.
+func embeddings(t *target) {
+	answer, err := t.openai.Embeddings.New(t.ctx, openai.EmbeddingNewParams{
+		Model:      t.model("text"),
+		Input:      openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: []string{"Grüße 👋", "Hello", "Hello"}},
+		Dimensions: openai.Int(8),
+	})
+	if t.provider == "anthropic" {
+		var refused *openai.Error
+		t.expect(errors.As(err, &refused) && refused.StatusCode == 400 && refused.Param == "model", "%v", err)
+		return
+	}
+	t.noError(err)
+	t.expect(len(answer.Data) == 3 && len(answer.Data[0].Embedding) == 8, "%s", answer.RawJSON())
+	first, second, third := answer.Data[0].Embedding, answer.Data[1].Embedding, answer.Data[2].Embedding
+	t.expect(reflect.DeepEqual(second, third) && !reflect.DeepEqual(first, second), "%s", answer.RawJSON())
+	t.expect(answer.Usage.TotalTokens == answer.Usage.PromptTokens, "usage %s", answer.Usage.RawJSON())
 }
 
 func models(t *target) {

@@ -87,7 +87,7 @@ export async function stream({ openai, model }) {
 /** The bytes of a stream: named events, and `[DONE]` at the end. */
 export async function done_marker({ openai, model }) {
   const response = await openai.responses
-    .create({ model: model("text"), input: "Hello", stream: true, store: false })
+    .create({ model: model("text"), input: "Hello", stream: true })
     .asResponse();
   assert.match(response.headers.get("content-type"), /^text\/event-stream/);
   const body = await response.text();
@@ -166,6 +166,21 @@ export async function input_tokens({ openai, model }) {
   const counted = await openai.responses.inputTokens.count(request);
   assert.equal(counted.object, "response.input_tokens");
   assert.ok(counted.input_tokens > 50, `${counted.input_tokens} tokens`);
+}
+
+/** The SDK asks for base64, and decodes it. Anthropic has no embeddings. */
+export async function embeddings({ openai, model, provider }) {
+  const request = { model: model("text"), input: ["Grüße 👋", "Hello", "Hello"], dimensions: 8 };
+  if (provider === "anthropic") {
+    await assert.rejects(openai.embeddings.create(request), { status: 400, param: "model" });
+    return;
+  }
+  const { data, usage } = await openai.embeddings.create(request);
+  const [first, second, third] = data.map(({ embedding }) => embedding);
+  assert.deepEqual([data.map(({ index }) => index), first.length], [[0, 1, 2], 8]);
+  assert.deepEqual(second, third);
+  assert.notDeepEqual(first, second);
+  assert.equal(usage.total_tokens, usage.prompt_tokens);
 }
 
 export async function models({ openai, provider }) {

@@ -4,6 +4,7 @@ import json
 import re
 import time
 
+from openai import BadRequestError
 from openai.types.responses import ResponseUsage
 from pydantic import BaseModel
 
@@ -83,7 +84,7 @@ def stream(target: Target) -> None:
 def done_marker(target: Target) -> None:
     """The bytes of a stream: named events, and `[DONE]` at the end."""
     raw = target.openai.responses.with_raw_response.create(
-        model=target.model("text"), input="Hello", stream=True, store=False
+        model=target.model("text"), input="Hello", stream=True
     )
     assert raw.headers["content-type"].startswith("text/event-stream")
     body = raw.http_response.read().decode()
@@ -160,6 +161,20 @@ def input_tokens(target: Target) -> None:
     assert counted.object == "response.input_tokens" and counted.input_tokens > 50, counted
 
 
+def embeddings(target: Target) -> None:
+    """The SDK asks for base64, and decodes it. Anthropic has no embeddings."""
+    texts = ["Grüße 👋", "Hello", "Hello"]
+    try:
+        answer = target.openai.embeddings.create(model=target.model("text"), input=texts, dimensions=8)
+    except BadRequestError as error:
+        assert target.provider == "anthropic" and error.param == "model", error
+        return
+    first, second, third = [each.embedding for each in answer.data]
+    assert [each.index for each in answer.data] == [0, 1, 2] and len(first) == 8, answer
+    assert second == third != first, answer
+    assert answer.usage.total_tokens == answer.usage.prompt_tokens, answer.usage
+
+
 def models(target: Target) -> None:
     listed = list(target.openai.models.list())
     assert listed and all(each.object == "model" for each in listed)
@@ -180,6 +195,7 @@ CHECKS = {
         image,
         incomplete,
         input_tokens,
+        embeddings,
         models,
     )
 }

@@ -19,6 +19,7 @@ export const genaiPython: TestClient = {
     "automatic_calls",
     "image",
     "count_tokens",
+    "embeddings",
     "models",
     "bad_request",
     "rate_limit",

@@ -9,6 +9,7 @@ const checks = [
   "image",
   "incomplete",
   "input_tokens",
+  "embeddings",
   "models",
   "tools_previous_response",
   "tools_conversation",

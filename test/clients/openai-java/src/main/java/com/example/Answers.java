@@ -9,8 +9,12 @@ import static com.example.Target.user;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.openai.core.JsonValue;
 import com.openai.core.ObjectMappers;
+import com.openai.errors.BadRequestException;
 import com.openai.models.Reasoning;
 import com.openai.models.ReasoningEffort;
+import com.openai.models.embeddings.CreateEmbeddingResponse;
+import com.openai.models.embeddings.Embedding;
+import com.openai.models.embeddings.EmbeddingCreateParams;
 import com.openai.models.models.Model;
 import com.openai.models.responses.EasyInputMessage;
 import com.openai.models.responses.Response;
@@ -50,6 +54,7 @@ record Answers(Target target) {
     checks.put("image", this::image);
     checks.put("incomplete", this::incomplete);
     checks.put("input_tokens", this::inputTokens);
+    checks.put("embeddings", this::embeddings);
     checks.put("models", this::models);
   }
 
@@ -129,7 +134,7 @@ record Answers(Target target) {
     String body =
         ObjectMappers.jsonMapper()
             .writeValueAsString(
-                Map.of("model", target.model("text"), "input", "Hello", "stream", true, "store", false));
+                Map.of("model", target.model("text"), "input", "Hello", "stream", true));
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(Target.baseUrl() + "/responses"))
             .header("content-type", "application/json")
@@ -248,6 +253,30 @@ record Answers(Target target) {
                     .build())
             .inputTokens();
     Expect.that(tokens > 50, "%d tokens", tokens);
+  }
+
+  /** Anthropic has none. */
+  private void embeddings() {
+    EmbeddingCreateParams params =
+        EmbeddingCreateParams.builder()
+            .model(target.model("text"))
+            .inputOfArrayOfStrings(List.of("Grüße 👋", "Hello", "Hello"))
+            .dimensions(8)
+            .build();
+    if (target.provider().equals("anthropic")) {
+      try {
+        target.client().embeddings().create(params);
+        throw new AssertionError("Anthropic has embeddings");
+      } catch (BadRequestException error) {
+        Expect.that(error.param().orElse("").equals("model"), "param %s", error.param());
+        return;
+      }
+    }
+    CreateEmbeddingResponse answer = target.client().embeddings().create(params);
+    List<List<Float>> vectors = answer.data().stream().map(Embedding::embedding).toList();
+    Expect.that(vectors.size() == 3 && vectors.get(0).size() == 8, "%s", answer);
+    Expect.that(vectors.get(1).equals(vectors.get(2)) && !vectors.get(0).equals(vectors.get(1)), "%s", answer);
+    Expect.that(answer.usage().totalTokens() == answer.usage().promptTokens(), "usage %s", answer.usage());
   }
 
   private void models() {
