@@ -10,6 +10,7 @@ import type { AccessControl, ModelClient } from "../server/index.ts";
 import type { CallObserver } from "../server/telemetry/call-observer.ts";
 import { describeFault } from "../server/telemetry/logging.ts";
 import type { Metrics } from "../server/telemetry/metrics.ts";
+import type { Tracing } from "../server/tracing/open-tracing.ts";
 
 /** The parts that the runs of a sidecar need. */
 export interface RunsOptions {
@@ -24,6 +25,8 @@ export interface RunsOptions {
   /** The memory of the process. */
   readonly account: MemoryAccount;
   readonly logger: Logger;
+  /** Undefined if tracing is off. */
+  readonly tracing?: Pick<Tracing, "traceMcpCall"> | undefined;
 }
 
 /** Says which host the database of runs has and what sets it, without the name and the password of its user. */
@@ -42,7 +45,7 @@ function describeHost(store: Config["runs"]["store"]): string {
  *   sidecar.
  */
 export async function openRuns(options: RunsOptions): Promise<RunEngine> {
-  const { config, client, observers, metrics, access, account, logger } = options;
+  const { config, client, observers, metrics, access, account, logger, tracing } = options;
   const { runs, mcp, listeners } = config;
   const { stallTimeoutMs } = listeners.limits;
   const report = (what: string, error: unknown) => {
@@ -75,7 +78,7 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       callerNamed: access && ((name) => access.callerNamed(name)),
       store,
       limits: { ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }), ...runs.limits },
-      serverTools: createMcpTools(mcp, metrics.runs.mcpCalled),
+      serverTools: createMcpTools(mcp, metrics.runs.mcpCalled, tracing?.traceMcpCall),
       observer,
       account,
     });

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent, withoutContent } from "../client/final-response.ts";
 import { errorFromProto, toSdkError } from "../core/errors.ts";
 import { yieldTurn } from "../core/loop-turns.ts";
+import type { TraceContext } from "../core/trace-context.ts";
 import {
   type GenerateResult,
   GenerateResultSchema,
@@ -54,6 +55,8 @@ export interface RunPlan {
   readonly knownTools: readonly McpTool[];
   readonly serverTools: ServerTools;
   readonly toolGate: Gate;
+  /** The trace of the call that created the run. */
+  readonly trace: TraceContext | undefined;
   /** When the caller's time is over, in milliseconds of `performance.now()`. */
   readonly deadline?: number | undefined;
   /** Whether the model is called for streams. Otherwise the events of an answer are made when it is complete. */
@@ -138,14 +141,20 @@ export class RunExecution {
 
   /** Connects to the MCP servers. Undefined if the run has none. */
   async #openTools(signal: AbortSignal): Promise<ServerToolExecutor | undefined> {
-    const { servers, serverTools, knownTools, generation, toolGate } = this.#plan;
+    const { servers, serverTools, knownTools, generation, toolGate, trace, run } = this.#plan;
     if (servers.length === 0) return undefined;
     const takenNames = new Set(
       generation.request.tools.flatMap(({ tool }) =>
         tool.case === "function" || tool.case === "custom" ? [tool.value.name] : [],
       ),
     );
-    const tools = await serverTools.open(servers, "mcp_servers", { signal, takenNames, known: knownTools });
+    const tools = await serverTools.open(servers, "mcp_servers", {
+      signal,
+      takenNames,
+      known: knownTools,
+      trace,
+      isBackground: run.background,
+    });
     this.#tools = tools;
     for (const value of tools.lists) this.#log.add(0, { case: "mcpToolList", value });
     this.#run = { ...this.#run, mcpTools: tools.lists.flatMap((list) => list.tools) };

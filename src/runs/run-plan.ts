@@ -40,6 +40,7 @@ export function planCreated(
     knownTools,
     serverTools: parts.serverTools,
     toolGate: parts.gates.tools,
+    trace,
     isResumable: isResumable({ run, request }),
     isStreamed: run.background || isStreamed,
     deadline: run.background ? undefined : deadline,
@@ -78,6 +79,7 @@ export async function planStored(
     knownTools: run.mcpTools,
     serverTools,
     toolGate: gates.tools,
+    trace: stored.trace,
     isStreamed: true,
     isResumable: isResumable(stored),
   };

@@ -2,6 +2,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import { AbortError, invalidField } from "../core/errors.ts";
+import type { TraceContext } from "../core/trace-context.ts";
 import {
   type ContentPart,
   type ToolCall,
@@ -42,6 +43,10 @@ export interface OpenServerToolsOptions {
   readonly takenNames?: ReadonlySet<string> | undefined;
   /** Tools of an earlier turn. A server with any is not asked again, and they keep their names. */
   readonly known?: readonly McpTool[] | undefined;
+  /** The trace of the call that created the run. */
+  readonly trace?: TraceContext | undefined;
+  /** Whether the run is in the background. Default false. */
+  readonly isBackground?: boolean | undefined;
 }
 
 /** Options of one call. */

@@ -8,6 +8,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { AbortError, InternalError, ServerError } from "../../core/errors.ts";
+import type { TraceContext } from "../../core/trace-context.ts";
 import { type McpTool, McpToolSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal, type SignalLimit, untilAborted } from "../../generation/loop/linked-signal.ts";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
@@ -85,11 +86,12 @@ export class McpConnection {
   call(
     name: string,
     args: JsonObject,
-    options: { signal: AbortSignal; timeoutMs: number },
+    options: { signal: AbortSignal; timeoutMs: number; trace: TraceContext | undefined },
   ): Promise<unknown> {
     const limit = { ms: options.timeoutMs, what: "the call" };
     return this.#run(options.signal, limit, async (call) => {
       const { signal } = call;
+      call.trace = options.trace;
       await this.#connect(signal);
       const onresumptiontoken = () => {
         call.isResumable = true;

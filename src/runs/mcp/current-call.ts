@@ -8,6 +8,7 @@ import {
   StreamError,
   toSdkError,
 } from "../../core/errors.ts";
+import type { TraceContext } from "../../core/trace-context.ts";
 import {
   failureUnder,
   LinkedSignal,
@@ -35,6 +36,8 @@ const MAX_EXCHANGES = 256;
 export class McpCall {
   /** Whether the server lets the answer be taken up again if a connection ends. */
   isResumable = false;
+  /** Sent with each exchange. */
+  trace: TraceContext | undefined;
   readonly #linked: LinkedSignal;
   readonly #broken = Promise.withResolvers<never>();
   readonly #answers: HttpAnswer[] = [];

@@ -1,6 +1,7 @@
 /** The `fetch` of the MCP client package, over the transport that all calls to providers take. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { NetworkError, StreamError } from "../../core/errors.ts";
+import { toTraceHeaders } from "../../core/trace-context.ts";
 import type { HttpAnswer, HttpTransport } from "../../kit/http/transport.ts";
 import { currentCall } from "./current-call.ts";
 import type { McpEndpoint } from "./endpoint.ts";
@@ -44,7 +45,8 @@ export function createMcpFetch(
     call?.onExchange();
     // A call that was cancelled tells the server so.
     const signal = call?.signal.aborted === false ? call.signal : undefined;
-    const request = { headers: { ...endpoint.headers, ...headers }, signal };
+    const sent = { ...endpoint.headers, ...headers, ...toTraceHeaders(call?.trace) };
+    const request = { headers: sent, signal };
     const answer = await send(transport, method, pathname + search, request, init.body);
     call?.onAnswer(answer);
     return toResponse(answer, call ?? session, limits);

@@ -7,6 +7,7 @@ import {
   InvalidToolCallError,
   toSdkError,
 } from "../../core/errors.ts";
+import type { TraceContext } from "../../core/trace-context.ts";
 import type { ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import {
   ApprovalPolicy,
@@ -35,8 +36,32 @@ import { DEFAULT_MCP_LIMITS, type McpLimits, type McpSettings } from "./settings
 /** Is told of each call of a tool. @param server Label of a configured server; empty for servers of callers. */
 export type McpCallObserver = (server: string, hasFailed: boolean, durationMs: number) => void;
 
-/** Makes the tools of the MCP servers that a configuration allows. */
-export function createMcpTools(settings: McpSettings, onCall: McpCallObserver = () => {}): ServerTools {
+/** A call of a tool, for traces. */
+export interface McpToolCall {
+  /** Label of the server. */
+  readonly server: string;
+  readonly tool: string;
+  /** The trace of the call that created the run. */
+  readonly trace: TraceContext | undefined;
+  /** Whether the run is in the background, so that the call that created it has ended. */
+  readonly isBackground: boolean;
+}
+
+/** Traces a call of a tool. Returns the trace context to send to the server, and the function to call at the end. */
+export type McpCallTracer = (call: McpToolCall) => {
+  readonly sent: TraceContext;
+  readonly end: (hasFailed: boolean) => void;
+};
+
+/**
+ * Makes the tools of the MCP servers that a configuration allows.
+ * @param traceCall Default: no call is traced.
+ */
+export function createMcpTools(
+  settings: McpSettings,
+  onCall: McpCallObserver = () => {},
+  traceCall?: McpCallTracer,
+): ServerTools {
   const limits = { ...DEFAULT_MCP_LIMITS, ...settings.limits };
   const endpointsIn = (servers: readonly McpServer[], field: string) =>
     readEndpoints(servers, field, settings, limits.maxServers);
@@ -45,9 +70,9 @@ export function createMcpTools(settings: McpSettings, onCall: McpCallObserver = 
     async open(servers, field, options) {
       const endpoints = endpointsIn(servers, field);
       if (options.signal.aborted) throw toAbortError(options.signal);
-      const run = new McpRun(options, limits, (label, ...result) =>
-        onCall(settings.servers.has(label) ? label : "", ...result),
-      );
+      const observe: McpCallObserver = (label, ...result) =>
+        onCall(settings.servers.has(label) ? label : "", ...result);
+      const run = new McpRun(options, limits, observe, traceCall);
       if (endpoints.length > 0) await run.open(endpoints, settings);
       return run;
     },
@@ -65,13 +90,20 @@ class McpRun implements OpenedServerTools {
   readonly #options: OpenServerToolsOptions;
   readonly #limits: McpLimits;
   readonly #onCall: McpCallObserver;
+  readonly #traceCall: McpCallTracer | undefined;
   readonly #servers = new Map<string, OpenServer>();
   readonly #tools = new Map<string, McpTool>();
 
-  constructor(options: OpenServerToolsOptions, limits: McpLimits, onCall: McpCallObserver) {
+  constructor(
+    options: OpenServerToolsOptions,
+    limits: McpLimits,
+    onCall: McpCallObserver,
+    traceCall: McpCallTracer | undefined,
+  ) {
     this.#options = options;
     this.#limits = limits;
     this.#onCall = onCall;
+    this.#traceCall = traceCall;
   }
 
   /** Opens the servers and lists their tools. To be called once. */
@@ -114,8 +146,12 @@ class McpRun implements OpenedServerTools {
     const { signal, timeoutMs = this.#limits.callMs } = options;
     const startedAt = performance.now();
     let hasFailed = true;
+    const { trace, isBackground = false } = this.#options;
+    const { serverLabel: server, toolName } = tool;
+    const span = this.#traceCall?.({ server, tool: toolName, trace, isBackground });
     try {
-      const result = readResult(await open.connection.call(tool.toolName, args, { signal, timeoutMs }));
+      const called = { signal, timeoutMs, trace: span?.sent };
+      const result = readResult(await open.connection.call(toolName, args, called));
       hasFailed = result.isError;
       return result;
     } catch (thrown) {
@@ -123,7 +159,8 @@ class McpRun implements OpenedServerTools {
       if (failure instanceof AbortError || signal.aborted) throw failure;
       return failedResult(failure.message);
     } finally {
-      this.#onCall(tool.serverLabel, hasFailed, performance.now() - startedAt);
+      this.#onCall(server, hasFailed, performance.now() - startedAt);
+      span?.end(hasFailed);
     }
   }
 

@@ -16,6 +16,7 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { LogTexts } from "../../middleware/log-texts.ts";
+import type { McpCallTracer, McpToolCall } from "../../runs/mcp/mcp-tools.ts";
 import { kindName } from "../status/status-code.ts";
 import type {
   Attempt,
@@ -76,9 +77,7 @@ export class CallTracer implements CallObserver {
 
   begin(call: Call): void {
     if (call.isProbe) return;
-    const remote = call.trace && toSpanContext(call.trace);
-    const links = call.isBackground && remote ? [{ context: remote }] : [];
-    const parent = remote && !call.isBackground ? traces.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT;
+    const { parent, links } = continueTrace(call.trace, call.isBackground);
     const kind = call.isBackground ? SpanKind.INTERNAL : SpanKind.SERVER;
     const span = this.#tracer.startSpan(call.rpc, { kind, links, attributes: describeCall(call) }, parent);
     this.#calls.set(call, { span, context: traces.setSpan(ROOT_CONTEXT, span), tools: new Map() });
@@ -142,6 +141,23 @@ export class CallTracer implements CallObserver {
     tools?.delete(tool);
   }
 
+  /** Traces a call of a tool of an MCP server. In a background run it is a trace that is linked to the run's. */
+  traceMcpCall({ server, tool, trace, isBackground }: McpToolCall): ReturnType<McpCallTracer> {
+    const attributes = {
+      [ATTRIBUTES.operation]: "execute_tool",
+      [ATTRIBUTES.toolName]: tool,
+      [ATTRIBUTES.mcpServer]: server,
+    };
+    const { parent, links } = continueTrace(trace, isBackground);
+    const options = { kind: SpanKind.CLIENT, attributes, links };
+    const span = this.#tracer.startSpan(`execute_tool ${tool}`, options, parent);
+    const end = (hasFailed: boolean) => {
+      if (hasFailed) fail(span, "tool_error");
+      span.end();
+    };
+    return { sent: toTraceContext(span.spanContext()), end };
+  }
+
   end(call: Call, outcome: Outcome): void {
     const { span, tools = new Map() } = this.#calls.get(call) ?? {};
     if (span === undefined) return;
@@ -185,6 +201,14 @@ export class CallTracer implements CallObserver {
     const finished = { ...message, finish_reason: response.finishReason?.raw ?? "" };
     return { [ATTRIBUTES.outputMessages]: JSON.stringify([finished]) };
   }
+}
+
+/** Returns the context of a span that continues a trace, or begins one that is linked to it. */
+function continueTrace(trace: TraceContext | undefined, isLinked: boolean) {
+  if (trace === undefined) return { parent: ROOT_CONTEXT, links: [] };
+  const context = toSpanContext(trace);
+  if (isLinked) return { parent: ROOT_CONTEXT, links: [{ context }] };
+  return { parent: traces.setSpanContext(ROOT_CONTEXT, context), links: [] };
 }
 
 /** A message in the form of the GenAI conventions. */

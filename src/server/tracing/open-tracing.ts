@@ -17,6 +17,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import type { TracingConfig } from "../../config/tracing.ts";
+import type { McpCallTracer } from "../../runs/mcp/mcp-tools.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallTracer } from "./call-tracer.ts";
 import { SEMCONV_SCHEMA_URL } from "./semantic-conventions.ts";
@@ -24,6 +25,7 @@ import { SEMCONV_SCHEMA_URL } from "./semantic-conventions.ts";
 /** Tracing that is on. */
 export interface Tracing {
   readonly observer: CallObserver;
+  readonly traceMcpCall: McpCallTracer;
   /** Sends the spans that wait, for some seconds at most. */
   close(): Promise<void>;
 }
@@ -55,8 +57,10 @@ export async function openTracing(
     spanProcessors: [new BatchSpanProcessor({ ...batch, exporter: await createExporter(protocol) })],
   });
   const tracer = provider.getTracer("outrigger", version, { schemaUrl: SEMCONV_SCHEMA_URL });
+  const observer = new CallTracer(tracer, { getProviderName, recordsContent });
   return {
-    observer: new CallTracer(tracer, { getProviderName, recordsContent }),
+    observer,
+    traceMcpCall: (call) => observer.traceMcpCall(call),
     close: () => withTimeout(provider.shutdown()),
   };
 }

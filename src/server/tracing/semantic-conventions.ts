@@ -39,6 +39,8 @@ export const ATTRIBUTES = {
   /** Name under which the configuration registers the provider. */
   provider: "outrigger.provider",
   inferenceId: "outrigger.inference_id",
+  /** Label of an MCP server. */
+  mcpServer: "outrigger.mcp_server",
   /** Step of a tool loop, from 1. */
   step: "outrigger.step",
   requestId: "outrigger.request_id",

@@ -2,10 +2,11 @@
 
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { readTraceContext } from "../../../src/core/trace-context.ts";
 import { ApprovalPolicy, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
-import { createMcpTools, type McpCallObserver } from "../../../src/runs/mcp/mcp-tools.ts";
+import { createMcpTools, type McpCallObserver, type McpCallTracer } from "../../../src/runs/mcp/mcp-tools.ts";
 import { waitUntil } from "../../kit/http/servers.ts";
-import { createTestEngine, getEvents, run, runRequest, start } from "../support/test-engine.ts";
+import { createTestEngine, getEvents, NEVER, run, runRequest, start } from "../support/test-engine.ts";
 import {
   allowing,
   anyObject,
@@ -33,8 +34,10 @@ async function engineWith(
   server: RunningServer,
   turns: Parameters<typeof createTestEngine>[0],
   onCall?: McpCallObserver,
+  traceCall?: McpCallTracer,
 ) {
-  const made = await createTestEngine(turns, { serverTools: createMcpTools(allowing(server), onCall) });
+  const serverTools = createMcpTools(allowing(server), onCall, traceCall);
+  const made = await createTestEngine(turns, { serverTools });
   onTestFinished(() => made.engine.close());
   return made;
 }
@@ -76,6 +79,32 @@ describe("a run with an MCP server", () => {
     });
     await waitUntil(() => server.sockets.every((socket) => socket.destroyed));
   });
+
+  it.each([true, false])(
+    "traces the calls of tools, also at the server (background: %s)",
+    async (background) => {
+      const server = await serveOfficial(registerDesk);
+      const [created, sent] = ["4", "5"].map((digit) =>
+        readTraceContext({ traceparent: `00-${digit.repeat(32)}-00f067aa0ba902b7-01` }),
+      );
+      if (sent === undefined) throw new Error("expected a trace");
+      const traced: unknown[] = [];
+      const { engine } = await engineWith(server, [[{ name: "desk__look" }], "Done."], undefined, (call) => {
+        traced.push(call);
+        return { sent, end: (hasFailed) => traced.push(hasFailed) };
+      });
+      const mcpServers = [describeServer(server, { approval: ApprovalPolicy.NEVER })];
+      const request = runRequest("Look.", { mcpServers, background });
+      const started = await engine.createRun({ request }, { owner: "", signal: NEVER, trace: created });
+      expect(await started.result()).toMatchObject({ status: RunStatus.COMPLETED });
+      expect(traced).toEqual([
+        { server: "desk", tool: "look", trace: created, isBackground: background },
+        false,
+      ]);
+      const traces = new Map(server.seen.map(({ rpc, headers }) => [rpc, headers.traceparent]));
+      expect([traces.get("tools/list"), traces.get("tools/call")]).toEqual([undefined, sent.traceparent]);
+    },
+  );
 
   it("waits for the approval of calls that are not read-only, and executes them in the run that continues", async () => {
     const server = await serveOfficial(registerDesk);

@@ -281,6 +281,36 @@ describe("the spans of a tool loop", () => {
   });
 });
 
+describe("the span of an MCP server's tool", () => {
+  const trace = readTraceContext({ traceparent: TRACEPARENT });
+
+  it("is a part of the trace of the run's call, which goes on at the server", () => {
+    const { observer, getSpans } = createTracer();
+    const call = { server: "desk", tool: "look", trace, isBackground: false };
+    const { sent, end } = observer.traceMcpCall(call);
+    end(true);
+    const span = find(getSpans(), SpanKind.CLIENT);
+    expect(span.name).toBe("execute_tool look");
+    expect(span.parentSpanContext?.spanId).toBe("00f067aa0ba902b7");
+    expect(sent.traceparent).toBe(`00-${TRACE_ID}-${span.spanContext().spanId}-01`);
+    expect(span.attributes).toEqual({
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": "look",
+      "outrigger.mcp_server": "desk",
+      "error.type": "tool_error",
+    });
+  });
+
+  it("is linked to that trace in the background", () => {
+    const { observer, getSpans } = createTracer();
+    observer.traceMcpCall({ server: "desk", tool: "look", trace, isBackground: true }).end(false);
+    const [span] = getSpans();
+    expect(span?.parentSpanContext).toBeUndefined();
+    expect(span?.links.map(({ context }) => context.traceId)).toEqual([TRACE_ID]);
+    expect(span?.status.code).toBe(SpanStatusCode.UNSET);
+  });
+});
+
 describe("a run", () => {
   it("has the trace context of the call that creates it", async () => {
     const { observer, getSpans } = createTracer();
