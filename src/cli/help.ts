@@ -3,7 +3,14 @@
 import { providerApis, wireDefinitions } from "../client/providers.ts";
 
 /** The commands, in the order of the help. */
-export const commandNames = ["serve", "demo", "simulate", "copy-runs", "healthcheck"] as const;
+export const commandNames = [
+  "serve",
+  "demo",
+  "simulate",
+  "check-config",
+  "copy-runs",
+  "healthcheck",
+] as const;
 
 /** Name of a command. */
 export type CommandName = (typeof commandNames)[number];
@@ -17,6 +24,7 @@ Commands:
   serve        Run the sidecar.
   demo         Run the sidecar with a simulated provider behind it. Needs no key.
   simulate     Run the simulated provider alone, for tests and CI.
+  check-config Check a configuration file, and say what it would serve.
   copy-runs    Copy the file with the runs of a sidecar, which may be running.
   healthcheck  Ask a running sidecar whether it is ready.
 
@@ -151,6 +159,17 @@ The model string chooses the answer and its faults:
 Example:
   outrigger simulate --port 6192 &
   OPENAI_API_KEY=any OPENAI_BASE_URL=http://127.0.0.1:6192/v1 your-program
+`,
+  "check-config": `Checks a configuration file with the variables of the environment, and says what "outrigger serve"
+would serve: addresses, callers, providers, models, MCP servers and the store of runs, without a secret.
+Opens no address and calls no provider.
+
+Usage: outrigger check-config FILE
+
+Example:
+  outrigger check-config outrigger.yaml
+
+Exit codes: 0 it can be served, 3 it has mistakes, all of which are named.
 `,
   "copy-runs": `Copies the file with the runs of a sidecar, for a backup. The sidecar may be running: the copy holds
 all runs as they are at one moment. Bodies that are encrypted stay encrypted.

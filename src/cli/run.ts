@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   demo: async () => (await import("./demo.ts")).demo,
   simulate: async () => (await import("./simulate.ts")).simulate,
   "copy-runs": async () => (await import("./copy-runs.ts")).copyRuns,
+  "check-config": async () => (await import("./check-config.ts")).checkConfig,
   healthcheck: async () => (await import("./healthcheck.ts")).healthcheck,
 };
 

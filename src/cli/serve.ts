@@ -9,12 +9,12 @@ import {
   loadConfig,
   openKeyFiles,
 } from "../config/index.ts";
-import { ConfigurationError } from "../core/errors.ts";
 import { AccessControl } from "../server/index.ts";
-import { isLocal, isLocalSetting } from "../server/listen/address.ts";
+import { isLocal } from "../server/listen/address.ts";
 import { createLogOutput } from "../server/telemetry/log-output.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
 import type { Tracing } from "../server/tracing/open-tracing.ts";
+import { checkSetup } from "./check-setup.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
 import { createSidecarMetrics, startSidecar } from "./sidecar.ts";
@@ -48,8 +48,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
       logFormat: flags["log-format"],
     },
   });
-  if (config.client.providers.size === 0) throw noProvider(config.client.remedy);
-  checkNetwork(config);
+  checkSetup(config);
   const output = createLogOutput(STDOUT);
   const logger = createLogger({ ...config.log, destination: output });
   for (const files of config.tlsFiles) files.follow(logger);
@@ -99,24 +98,6 @@ function createAccess(
   return new AccessControl({ current: () => [] }, { admitsCertificates: true });
 }
 
-/**
- * Refuses an address that the network reaches if nothing authenticates callers, because that must be a decision and not
- * an accident.
- * @throws ConfigurationError
- */
-function checkNetwork({ access, listeners }: Config): void {
-  if (access.keys !== undefined || access.allowUnauthenticated) return;
-  if (listeners.data.tls?.clientCertificates === "required") return;
-  const open = listeners.data.addresses.filter((address) => !isLocalSetting(address));
-  if (open.length === 0) return;
-  const risk = "any client that reaches it could use the providers' keys, since there are no access keys";
-  throw new ConfigurationError(`listen: ${open.join(", ")} is open to the network: ${risk}.\n${ADVICE}`);
-}
-
-const ADVICE =
-  "Name a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE), listen on 127.0.0.1 or a Unix socket, or,\n" +
-  "if the network itself restricts who can call, set allow_unauthenticated: true (OUTRIGGER_ALLOW_UNAUTHENTICATED=true).";
-
 /** Logs a reminder that unauthenticated calls from the network are allowed. */
 function warnOfNetwork(addresses: readonly string[], logger: Logger): void {
   const open = addresses.filter((address) => !isLocal(address));
@@ -128,9 +109,4 @@ function warnOfNetwork(addresses: readonly string[], logger: Logger): void {
 
 function reload(keyFiles: KeyFiles, logger: Logger): void {
   logger.info({ signal: "SIGHUP", providers: keyFiles.reload() }, "read the key files again");
-}
-
-function noProvider(remedy: string): ConfigurationError {
-  const advice = 'Name one in a configuration file, or try "outrigger demo", which needs no key.';
-  return new ConfigurationError(`no provider is configured. ${remedy}\n${advice}`);
 }

@@ -1,0 +1,89 @@
+import type { ProviderSettings } from "../client/providers.ts";
+import { getBaseUrl } from "../client/providers.ts";
+import {
+  buildClient,
+  type Config,
+  createCatalogWith,
+  type ListenerTls,
+  loadConfig,
+  openKeyFiles,
+} from "../config/index.ts";
+import { checkSetup } from "./check-setup.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { UsageError } from "./flags.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** `outrigger check-config FILE`: says what `serve` would serve, or every mistake. Nothing is opened or called. */
+export async function checkConfig(args: readonly string[], { env, stdout }: Terminal): Promise<number> {
+  const [file, ...others] = args;
+  if (file === undefined || file.startsWith("-") || others.length > 0)
+    throw new UsageError("check-config: expected the path of one configuration file");
+  const config = await loadConfig({ environment: env, flags: { config: file } });
+  checkSetup(config);
+  const log = { info: () => {}, warn: () => {} };
+  const parts = {
+    keyFiles: openKeyFiles(config.client, log),
+    catalog: createCatalogWith(config.client),
+    log,
+  };
+  await buildClient(config.client, parts).close();
+  stdout.write(`${describeConfig(config).join("\n")}\n`);
+  return exitCodes.ok;
+}
+
+/** Describes what a configuration serves, one line each, without keys and passwords. */
+function describeConfig({ listeners, access, client, mcp, runs, notices }: Config): string[] {
+  const { data, admin } = listeners;
+  const first = client.defaultProvider ?? client.providers.keys().next().value;
+  return [
+    `calls:    ${data.addresses.join(", ")}${describeTls(data.tls)}`,
+    `admin:    ${admin === undefined ? "off" : `${admin.address}${describeTls(admin.tls)}`}`,
+    `callers:  ${describeCallers({ listeners, access })}`,
+    ...[...client.providers].map(([name, settings]) => {
+      const isDefault = name === first ? ", the default" : "";
+      return `provider: ${name}, ${describeProvider(settings, client.keyOrigins?.get(name))}${isDefault}`;
+    }),
+    ...Object.keys(client.middleware.modelAliases).map((alias) => `alias:    ${alias}`),
+    ...client.models.map(({ id, provider }) => `model:    ${provider}/${id}`),
+    ...[...mcp.servers].map(([label, { url }]) => `mcp:      ${label}, ${withoutSecrets(url)}`),
+    `runs:     ${describeStore(runs.store)}`,
+    ...notices.map((notice) => `notice:   ${notice}`),
+  ];
+}
+
+function describeTls(tls: ListenerTls | undefined): string {
+  if (tls === undefined) return "";
+  const { subject, validToDate } = tls.material.certificate;
+  const name = subject?.replaceAll("\n", ", ") || "no subject";
+  return `, TLS as ${name} until ${validToDate.toISOString()}`;
+}
+
+function describeCallers({ listeners, access }: Pick<Config, "listeners" | "access">): string {
+  const certificates = listeners.data.tls?.clientCertificates ?? "none";
+  const keys = access.keys === undefined ? "" : access.keys.keys.map(({ name }) => name).join(", ");
+  if (keys !== "") return certificates === "none" ? keys : `${keys}; certificates are ${certificates}`;
+  return certificates === "required" ? "everyone with a certificate" : "everyone who reaches the address";
+}
+
+function describeProvider(settings: ProviderSettings, keyOrigin: string | undefined): string {
+  if (settings.api === "command") return "command";
+  const key = keyOrigin === undefined ? "no key" : `key from ${keyOrigin}`;
+  return `${settings.api}, ${withoutSecrets(getBaseUrl(settings))}, ${key}`;
+}
+
+/** Returns an address without a query, in which some servers take keys. */
+function withoutSecrets(address: string): string {
+  const url = URL.parse(address);
+  return url === null ? "an address" : `${url.origin}${url.pathname}`;
+}
+
+function describeStore(store: Config["runs"]["store"]): string {
+  switch (store.kind) {
+    case "memory":
+      return "in memory";
+    case "file":
+      return `in ${store.path}`;
+    case "postgres":
+      return `in PostgreSQL at ${URL.parse(store.url)?.host || "the address of runs.store"}`;
+  }
+}
