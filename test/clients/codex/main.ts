@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { type Outcome, run } from "../runner/process.ts";
 import { startSidecar } from "../runner/sidecar.ts";
-import { checkNamespace, checkTask, checkTools } from "./checks.ts";
+import { checkNamespace, checkTask, checkTools, keepsGroups } from "./checks.ts";
 
 /** The result of a task. */
 export interface Task {
@@ -41,7 +41,7 @@ async function runAll(): Promise<void> {
   for (const way of ways) {
     const baseUrl = way === "simulator" ? simulator.openaiBaseUrl : `http://${sidecar.address}/v1`;
     const model = way === "simulator" ? "sim-call" : `${way}/sim-call`;
-    const separator = way === "simulator" ? "." : "__";
+    const separator = keepsGroups(way) ? "." : "__";
     const task = await runTask({ way, baseUrl, model, separator, simulator });
     report(`${way}/task`, () => checkTask(task));
     report(`${way}/tools`, () => checkTools(way, task));
