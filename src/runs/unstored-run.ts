@@ -16,7 +16,8 @@ import { createRunEvent, type RunEventValue } from "./run-log.ts";
 import { runAfter, runAfterFailure, sumUsage } from "./status.ts";
 
 /** What a run without a store executes. */
-export interface UnstoredRunOptions extends Pick<RunOptions, "signal" | "deadline" | "onMessages"> {
+export interface UnstoredRunOptions
+  extends Pick<RunOptions, "signal" | "deadline" | "onMessages" | "isRelayed"> {
   /** IN_PROGRESS. */
   readonly run: Run;
   readonly client: ModelClient;
@@ -60,6 +61,7 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
   #isBetweenSteps = false;
   /** Whether a batch without events came, by which a caller learns that an answer goes on. */
   #hasEmptyBatch = false;
+  #hasBegunAnswer = false;
   #isOver = false;
   /** Thrown by the next read. */
   #failure: SDKError | undefined;
@@ -171,7 +173,10 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
   #take(item: LoopItem): void {
     this.#isBetweenSteps = item.case === "stepFinish" || item.events.at(-1)?.event.case === "finish";
     if (item.case === "stepFinish") return this.#finishStep(item.step, item.result);
-    if (item.events.length === 0) this.#hasEmptyBatch = true;
+    const isShown = !this.#hasBegunAnswer || this.#options.isRelayed?.() !== true;
+    this.#hasBegunAnswer = true;
+    if (item.events.length === 0 || !isShown) this.#hasEmptyBatch = true;
+    if (!isShown) return;
     // Without the content that the deltas already contain.
     for (const event of item.events)
       this.#add(item.step, { case: "modelEvent", value: withoutContent(event) });

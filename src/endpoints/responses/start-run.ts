@@ -109,6 +109,7 @@ async function createRun(
     onMessages: recentAnswers.createListener(caller.name),
     trace,
     isStreamed: isStreamed ?? read.isStreamed,
+    isRelayed: () => relaying?.call?.source.relay.head !== undefined,
   };
   try {
     // A background run calls the models after the request, without its caller.
