@@ -201,8 +201,8 @@ export class StreamWriter {
       return part;
     });
     const response = createResponse(this.#facts, { ...answer, model: answer.model || this.#model, content });
-    const { finishReason, usage } = answer;
-    const value = { finishReason, response, ...(usage === undefined ? {} : { usage }) };
+    const { finishReason, usage } = response;
+    const value = { response, ...(finishReason && { finishReason }), ...(usage && { usage }) };
     this.#emit({ case: "finish", value: create(FinishSchema, value) });
     this.#ended = true;
     return response;

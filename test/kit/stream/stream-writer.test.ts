@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { StreamError } from "../../../src/core/errors.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
@@ -313,6 +314,22 @@ describe("finish()", () => {
     });
     const last = writer.take().at(-1)?.event.value;
     expect(last).toMatchObject({ response, usage, finishReason: ANSWER.finishReason });
+  });
+
+  it("prices the usage at the end, and masks keys in it, as in the response", () => {
+    const facts = {
+      ...factsFor("sim", { model: "gpt-4.1-mini" }),
+      models: shippedModels("openai"),
+      withoutKeys: (text: string) => text.replaceAll("sk-secret", "[masked]"),
+    };
+    const writer = new StreamWriter(facts, new ToolCallIdAllocator("inf_test"), () => 0);
+    writer.start("gpt-4.1-mini");
+    const rawJson = '{"echo":"sk-secret"}';
+    const response = writer.finish({ ...ANSWER, usage: create(UsageSchema, { outputTokens: 10, rawJson }) });
+    const { event } = writer.take().at(-1) ?? {};
+    expect(response.usage?.costNanoUsd).toBeGreaterThan(0n);
+    expect(event?.value).toMatchObject({ usage: response.usage });
+    expect(response.usage?.rawJson).toBe('{"echo":"[masked]"}');
   });
 
   it("leaves usage unset if the provider reported none", () => {
