@@ -78,12 +78,8 @@ function withoutSecrets(address: string): string {
 }
 
 function describeStore(store: Config["runs"]["store"]): string {
-  switch (store.kind) {
-    case "memory":
-      return "in memory";
-    case "file":
-      return `in ${store.path}`;
-    case "postgres":
-      return `in PostgreSQL at ${URL.parse(store.url)?.host || "the address of runs.store"}`;
-  }
+  if (store.kind === "file") return `in ${store.path}`;
+  if (store.kind === "postgres")
+    return `in PostgreSQL at ${URL.parse(store.url)?.host || "the address of runs.store"}`;
+  return `in ${store.kind}`;
 }

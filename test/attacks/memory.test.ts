@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { openRawSocket, textFrame } from "./support/raw-web-socket.ts";
 import { type AttackedSidecar, expectWithstood, useSidecars } from "./support/sidecar.ts";
 import { startSizedProvider } from "./support/sized-provider.ts";
-import { ALL_SIZES } from "./support/sizes.ts";
+import { SIZES } from "./support/sizes.ts";
 
 const attacks = useSidecars();
 
@@ -92,7 +92,7 @@ function ask(socket: WebSocket, message: object): Promise<{ type: string; respon
   });
 }
 
-describe.each(ALL_SIZES)("memory, with $name", ({ heapMiB, maxPeakMiB }) => {
+describe.each(SIZES)("memory, with $name", ({ heapMiB, maxPeakMiB }) => {
   const isSmall = heapMiB === 128;
 
   async function start() {

@@ -45,24 +45,18 @@ export class PlainDriver implements Driver {
     return end < 0 ? { rows, hasMore: false } : { rows: rows.slice(0, end), hasMore: true };
   }
 
-  batch(calls: readonly Call[], _use: SpaceUse): Promise<Answer[]> {
-    return this.transaction("any", async ({ query }) => {
-      const answers: Answer[] = [];
-      for (const { text, values } of calls) {
-        const rows = await query(text, values);
-        const changes = Number(this.#connection.prepare("SELECT changes() AS changes").get()?.changes);
-        answers.push({ rows, changes: rows.length || changes });
-      }
-      return answers;
-    });
+  batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]> {
+    return this.transaction(use, ({ execute }) => execute(calls));
   }
 
   transaction<Result>(_use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
     return this.#inOrder(async () => {
       this.#connection.exec("BEGIN");
       try {
-        const query = async <Row>(text: string, values: readonly Value[]) => this.#all<Row>(text, values);
-        const result = await work({ query });
+        const result = await work({
+          query: async <Row>(text: string, values: readonly Value[]) => this.#all<Row>(text, values),
+          execute: async (calls) => calls.map((call) => this.#answer(call)),
+        });
         this.#connection.exec("COMMIT");
         return result;
       } catch (thrown) {
@@ -85,6 +79,14 @@ export class PlainDriver implements Driver {
     });
     this.#last = done.catch(() => {});
     return done;
+  }
+
+  #answer({ text, values }: Call): Answer {
+    const rows = this.#all(text, values);
+    const state = this.#connection
+      .prepare("SELECT changes() AS changes, last_insert_rowid() AS number")
+      .get();
+    return { rows, changes: rows.length || Number(state?.changes), number: Number(state?.number) };
   }
 
   #all<Row>(text: string, values: readonly Value[]): Row[] {
