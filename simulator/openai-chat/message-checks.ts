@@ -169,6 +169,7 @@ const toolMessageFields = object({
   role: anything,
   content: required(content(textParts("tool"))),
   tool_call_id: string(),
+  name: participantName,
 });
 
 const toolMessage: Check = (value, path) => {

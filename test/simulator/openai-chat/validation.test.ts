@@ -402,6 +402,8 @@ describe("a message", () => {
     ],
     ["empty texts", [{ role: "user", content: "" }, { role: "assistant", content: "" }, user]],
     ["a refusal", [user, { role: "assistant", content: null, refusal: "No." }, user]],
+    // LangChain for JavaScript sends it.
+    ["the name of a result's tool", [user, caller, { ...result, name: "get_weather" }, user]],
     [
       "results in another order",
       [
