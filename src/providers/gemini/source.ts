@@ -17,7 +17,8 @@ export function createSourceProtocol(toPath: (model: string, streaming: boolean)
       // The path names the model.
       const members = [...source].filter(([name]) => name !== "model");
       const body = writeMembers(members);
-      return { path: toPath(model, streaming), headers, body, warnings: [], relay: { reportsFailure } };
+      const relay = { reportsFailure, isThrown: () => false };
+      return { path: toPath(model, streaming), headers, body, warnings: [], relay };
     },
   };
 }
@@ -25,7 +26,7 @@ export function createSourceProtocol(toPath: (model: string, streaming: boolean)
 /** Matches an empty text. The API refuses parts with it, although it ends streams with one, which some clients return. */
 const EMPTY_TEXT = /"text"\s*:\s*""/;
 
-/** Google's SDKs throw such an event. */
+/** Some of Google's clients take such an event for an answer without content, and throw only an error that is no event. */
 function reportsFailure({ data }: SseEvent): boolean {
   return asObject(asObject<StreamChunk>(tryParseJson(data))?.error) !== undefined;
 }

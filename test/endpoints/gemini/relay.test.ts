@@ -106,6 +106,20 @@ describe("A call of the Gemini API to a provider with that API", () => {
     expect(text.slice(first.length)).toMatch(/^data: \{"error":\{/);
   });
 
+  it("adds an error that is no event to the failure that the provider reports", async () => {
+    const { call } = await start();
+    const [first = ""] = STREAM;
+    const failure =
+      'data: {"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE", "mood": 1}}\n\n';
+    const answer = { body: [first, failure], headers: EVENT_TYPE };
+    const { text } = await call("streamGenerateContent?alt=sse", BODY, answer);
+    expect(text.startsWith(first + failure)).toBe(true);
+    const [event, bare = "", ...rest] = text.slice((first + failure).length).split("\r\n\r\n");
+    expect(event).toBe(`data: ${bare}`);
+    expect(JSON.parse(bare)).toMatchObject({ error: { code: 502, status: "UNAVAILABLE" } });
+    expect(rest).toEqual([]);
+  });
+
   it("lets the provider decide what it accepts, and passes its refusal without the key", async () => {
     const { call } = await start();
     const refusal = (key: string) =>
