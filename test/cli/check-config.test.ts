@@ -29,6 +29,7 @@ access_keys_file: keys.yaml
 providers:
   local: { api: openai-chat, base_url: "http://localhost:8000/v1?key=hush" }
   other: { api: anthropic-messages, api_key: hush-key }
+  agent: { api: command, command: [cat], format: text }
 middleware: { model_aliases: { fast: { model: m, provider: local } } }
 models: [{ id: m, provider: local }]
 mcp: { servers: { docs: { url: "https://mcp.example.com/mcp", authorization: hush } } }
@@ -46,6 +47,7 @@ runs: { store: "postgres://user:hush@db.example.com/runs" }
       "provider: openai, openai-responses, https://api.openai.com/v1, key from OPENAI_API_KEY, the default",
       "provider: local, openai-chat, http://localhost:8000/v1, no key",
       "provider: other, anthropic-messages, https://api.anthropic.com/, key from providers.other.api_key of the configuration file",
+      "provider: agent, command",
       "alias:    fast",
       "model:    local/m",
       "mcp:      docs, https://mcp.example.com/mcp",
