@@ -29,7 +29,7 @@ access_keys_file: keys.yaml
 providers:
   local: { api: openai-chat, base_url: "http://localhost:8000/v1?key=hush" }
   other: { api: anthropic-messages, api_key: hush-key }
-  agent: { api: command, command: [cat], format: text }
+  agent: { api: command, command: [/bin/cat], format: text }
 middleware: { model_aliases: { fast: { model: m, provider: local } } }
 models: [{ id: m, provider: local }]
 mcp: { servers: { docs: { url: "https://mcp.example.com/mcp", authorization: hush } } }
