@@ -714,7 +714,7 @@ describe("A response", () => {
     });
   });
 
-  it("passes events at once of which the sidecar knows nothing", async () => {
+  it("passes comments without delay", async () => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);
     const silence = Array.from({ length: 40 }, () => ": wait\n\n");
