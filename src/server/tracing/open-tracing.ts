@@ -18,6 +18,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 import type { TracingConfig } from "../../config/tracing.ts";
 import type { McpCallTracer } from "../../runs/mcp/mcp-tools.ts";
+import { boundedText } from "../status/bounded-text.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallTracer } from "./call-tracer.ts";
 import { SEMCONV_SCHEMA_URL } from "./semantic-conventions.ts";
@@ -42,6 +43,9 @@ export interface TracingOptions {
 /** Least time between two reports of spans that could not be sent, in milliseconds. */
 const REPORT_INTERVAL_MS = 60_000;
 
+/** Longest reason: the collector has a part in its words. */
+const MAX_REASON_BYTES = 300;
+
 /** Longest wait for the last spans when the process stops, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 3_000;
 
@@ -50,7 +54,8 @@ export async function openTracing(
   { protocol, sampler, ratio, batch, recordsContent }: TracingConfig,
   { version, getProviderName, onFailure }: TracingOptions,
 ): Promise<Tracing> {
-  setGlobalErrorHandler(createReporter(onFailure));
+  const report = createReporter(onFailure);
+  setGlobalErrorHandler(report);
   const provider = new TracerProvider({
     resource: getResource(version),
     sampler: createSampler(sampler, ratio),
@@ -61,7 +66,7 @@ export async function openTracing(
   return {
     observer,
     traceMcpCall: (call) => observer.traceMcpCall(call),
-    close: () => withTimeout(provider.shutdown()),
+    close: () => withTimeout(provider.shutdown().catch(report)),
   };
 }
 
@@ -118,13 +123,13 @@ function createReporter(onFailure: (reason: string) => void): (thrown: unknown) 
     const now = performance.now();
     if (now - reportedAt < REPORT_INTERVAL_MS) return;
     reportedAt = now;
-    onFailure(thrown instanceof Error ? thrown.message : String(thrown));
+    onFailure(boundedText(thrown instanceof Error ? thrown.message : String(thrown), MAX_REASON_BYTES));
   };
 }
 
 async function withTimeout(work: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-  await Promise.race([work.catch(() => undefined), promise]);
+  await Promise.race([work, promise]);
   clearTimeout(timer);
 }
