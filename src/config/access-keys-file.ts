@@ -3,23 +3,27 @@ import { createHash } from "node:crypto";
 import * as z from "zod/mini";
 import type { Environment } from "../client/from-env.ts";
 import type { AccessKey } from "./access-key.ts";
+import { grantFields, toGrants } from "./caller-grants.ts";
 import { fields, list } from "./fields.ts";
-import { count, leaf, text } from "./leaves.ts";
-import { createModelCheck, type ModelNames, readModelGrant } from "./model-grants.ts";
-import { describeIssues, type Locate, type Path } from "./problems.ts";
+import { leaf } from "./leaves.ts";
+import type { ModelNames } from "./model-grants.ts";
+import { describeIssues, type Locate } from "./problems.ts";
 import { parseYamlFile } from "./yaml-file.ts";
 
 /** Largest file. */
 export const MAX_ACCESS_KEYS_BYTES = 1024 * 1024;
 
+/** Maximum number of entries. */
+const MAX_ENTRIES = 256;
+
+/** Maximum number of keys of one entry. */
+const MAX_KEYS = 8;
+
 /**
- * Maximum number of entries: the key of every request is compared with each entry, which takes about 0.1 ms for so
+ * Maximum number of keys of all entries: the key of every request is compared with each, which takes about 0.1 ms for so
  * many.
  */
-const MAX_KEYS = 256;
-
-/** Maximum number of names and patterns of one entry: every call of its caller is compared with each. */
-const MAX_MODELS = 256;
+const MAX_ALL_KEYS = 512;
 
 /** Context for reading a file with access keys. */
 export interface AccessKeysContext extends ModelNames {
@@ -44,21 +48,25 @@ export function readAccessKeys(content: string, context: AccessKeysContext): Acc
     return { problems };
   }
   problems.push(...unreachableIn(result.data.keys, locate), ...duplicatesIn(result.data.keys, locate));
-  const keys = result.data.keys.map((entry, index) =>
-    toKey(entry, context, locate, ["keys", index], problems),
-  );
+  problems.push(...excessIn(result.data.keys, locate));
+  const keys = result.data.keys.map((entry, index): AccessKey => {
+    const { name, key: digests = [], certificate } = entry;
+    const path = ["keys", index];
+    return { name, digests, certificate, ...toGrants(entry, { names: context, locate, path, problems }) };
+  });
   return problems.length > 0 ? { problems } : { keys };
 }
 
 const EXPECTED_KEY =
   'a key of 16 to 512 letters, digits and punctuation marks, or "sha256:" and its digest of 64 hex digits, ' +
-  "or a list of two of these while it is rotated";
+  "or a list of up to 8 of these";
 
-/** One key, or the old and the new one, as digests. */
+/** One key or several, as digests. */
 const secrets = leaf(EXPECTED_KEY, (value) => {
   const given: unknown[] = Array.isArray(value) ? value : [value];
   const digests = given.map(readDigest).filter((digest) => digest !== undefined);
-  return digests.length === given.length && (given.length === 1 || given.length === 2) ? digests : undefined;
+  const isValid = digests.length === given.length && given.length > 0 && given.length <= MAX_KEYS;
+  return isValid ? digests : undefined;
 });
 
 /** Returns the SHA-256 digest of a key, or the digest that is given in its place. */
@@ -79,17 +87,12 @@ const entrySchema = fields({
       return typeof value === "string" && /^[\x20-\x7e]{1,256}$/.test(value) ? value : undefined;
     }),
   ),
-  rate_limit: z.optional(fields({ requests_per_minute: count, burst: z.optional(count) })),
-  models: z.optional(
-    list(text, "a list of models").check(
-      z.maxLength(MAX_MODELS, { error: `expected at most ${MAX_MODELS} models` }),
-    ),
-  ),
+  ...grantFields,
 });
 
 const fileSchema = fields({
   keys: list(entrySchema, "a list of keys, each with a name and a key").check(
-    z.maxLength(MAX_KEYS, { error: `expected at most ${MAX_KEYS} keys` }),
+    z.maxLength(MAX_ENTRIES, { error: `expected at most ${MAX_ENTRIES} keys` }),
   ),
 });
 
@@ -103,7 +106,10 @@ function unreachableIn(entries: readonly Entry[], locate: Locate): string[] {
 
 type Entry = z.output<typeof entrySchema>;
 
-const FIELDS = ["keys", "name", "key", "certificate", "rate_limit", "requests_per_minute", "burst", "models"];
+const FIELDS = [
+  ...["keys", "name", "key", "certificate", "rate_limit", "requests_per_minute", "burst", "models"],
+  ...["budget", "window", "requests", "tokens", "usd", "allow_unknown_prices"],
+];
 
 /** Hides unknown field names, since a key may stand in place of a field's name. */
 function withoutUnknownNames(locate: Locate): Locate {
@@ -136,28 +142,11 @@ function duplicatesIn(entries: readonly Entry[], locate: Locate): string[] {
   });
 }
 
-function toKey(
-  { name, key: digests = [], certificate, rate_limit: limit, models }: Entry,
-  names: ModelNames,
-  locate: Locate,
-  path: Path,
-  problems: string[],
-): AccessKey {
-  const grants = models?.flatMap((entry, index) => {
-    const read = readModelGrant(entry, names);
-    if ("grants" in read) return read.grants;
-    problems.push(`${locate([...path, "models", index])}: ${read.problem}`);
-    return [];
-  });
-  return {
-    name,
-    digests,
-    certificate,
-    rateLimit: limit && {
-      requestsPerMinute: limit.requests_per_minute,
-      burst: limit.burst ?? limit.requests_per_minute,
-    },
-    isRestricted: grants !== undefined,
-    allowsModel: grants === undefined ? () => true : createModelCheck(grants),
-  };
+/** Finds more keys than a request can be compared with. */
+function excessIn(entries: readonly Entry[], locate: Locate): string[] {
+  const total = entries.reduce((sum, { key = [] }) => sum + key.length, 0);
+  if (total <= MAX_ALL_KEYS) return [];
+  return [
+    `${locate(["keys"])}: expected at most ${MAX_ALL_KEYS} keys in all entries together, found ${total}`,
+  ];
 }

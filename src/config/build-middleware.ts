@@ -3,6 +3,7 @@ import type { MiddlewareMethods } from "../client/middleware.ts";
 import { createAliasFallbacks } from "../middleware/alias-fallbacks.ts";
 import { createBudget } from "../middleware/budget.ts";
 import { createCache } from "../middleware/cache.ts";
+import { createCallerBudgets } from "../middleware/caller-budgets.ts";
 import { chooseMiddleware, isWithin } from "../middleware/choose-middleware.ts";
 import { createCircuitBreaker } from "../middleware/circuit-breaker.ts";
 import { combineMiddleware } from "../middleware/combine-middleware.ts";
@@ -44,6 +45,9 @@ export function buildMiddleware(
     ...levels.mostSpecific("cache", (rule) => createCache({ ...rule, observer })),
     ...levels.mostSpecific("retries", (rule) => createRetry({ ...rule, observer })),
     ...levels.mostSpecific("circuitBreaker", (rule) => createCircuitBreaker({ ...rule, observer })),
+    ...(hasCallers
+      ? [createCallerBudgets((budget, name) => createBudget({ ...budget, catalog, name, observer }))]
+      : []),
     ...levels.everyLevel("budgets", (rules, name) =>
       combineMiddleware(rules.map((rule) => createBudget({ ...rule, catalog, name, observer }))),
     ),

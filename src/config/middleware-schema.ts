@@ -132,18 +132,24 @@ const rateLimit = z.pipe(
   ),
 );
 
+const budgetFields = {
+  window: choice(["hour", "day", "month"]),
+  requests: z.optional(count),
+  tokens: z.optional(count),
+  usd: z.optional(number(0.000001, 1_000_000)),
+  allow_unknown_prices: z.optional(flag),
+};
+
+/** The limits of a budget, each undefined if there is none. */
+type BudgetLimits = Partial<Record<"requests" | "tokens" | "usd", number | undefined>>;
+
+const hasLimit = z.refine<BudgetLimits>(
+  ({ requests, tokens, usd }) => [requests, tokens, usd].some((limit) => limit !== undefined),
+  { error: "expected requests, tokens, usd or several of them" },
+);
+
 const budget = z.pipe(
-  fields({
-    window: choice(["hour", "day", "month"]),
-    requests: z.optional(count),
-    tokens: z.optional(count),
-    usd: z.optional(number(0.000001, 1_000_000)),
-    allow_unknown_prices: z.optional(flag),
-  }).check(
-    z.refine(({ requests, tokens, usd }) => [requests, tokens, usd].some((limit) => limit !== undefined), {
-      error: "expected requests, tokens, usd or several of them",
-    }),
-  ),
+  fields(budgetFields).check(hasLimit),
   z.transform(({ allow_unknown_prices, ...rest }) =>
     compact({ ...rest, allowUnknownPrices: allow_unknown_prices }),
   ),
@@ -152,6 +158,24 @@ const budget = z.pipe(
 const budgets = z.pipe(
   z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
   list(budget, "a budget or a list of them"),
+);
+
+/** Maximum number of budgets of a caller: each call passes all of them. */
+const MAX_CALLER_BUDGETS = 16;
+
+const callerBudget = z.pipe(
+  fields({ ...budgetFields, models: z.optional(list(text, "a list of models")) }).check(hasLimit),
+  z.transform(({ allow_unknown_prices, ...rest }) =>
+    compact({ ...rest, allowUnknownPrices: allow_unknown_prices }),
+  ),
+);
+
+/** The budgets of a caller, each for all calls or for some models. */
+export const callerBudgets = z.pipe(
+  z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
+  list(callerBudget, "a budget or a list of them").check(
+    z.maxLength(MAX_CALLER_BUDGETS, { error: `expected at most ${MAX_CALLER_BUDGETS} budgets` }),
+  ),
 );
 
 const cache = z.pipe(

@@ -1,3 +1,20 @@
+/** An amount that the calls of one caller may use in a window. At least one of `requests`, `tokens` and `usd`. */
+export interface CallerBudget {
+  /** Begins with an hour, a day or a month by UTC. */
+  readonly window: "hour" | "day" | "month";
+  readonly requests?: number | undefined;
+  /** Tokens of prompts and answers together. */
+  readonly tokens?: number | undefined;
+  /** US dollars. */
+  readonly usd?: number | undefined;
+  /** Whether a call passes a limit in dollars if the price of its model is unknown. Default false. */
+  readonly allowUnknownPrices?: boolean | undefined;
+  /** The models whose calls count, as configured. Undefined: all. */
+  readonly models?: readonly string[] | undefined;
+  /** Whether calls of a model count. */
+  countsModel(provider: string, model: string): boolean;
+}
+
 /** The caller of a call, as identified by the sidecar's access keys. */
 export interface Caller {
   /** Name of the access key of the call, which owns everything that the call stores. Empty if there are no keys. */
@@ -6,6 +23,8 @@ export interface Caller {
   allowsModel(provider: string, model: string): boolean;
   /** Whether any model is forbidden to the caller. */
   readonly isRestricted: boolean;
+  /** Budgets of all calls of this caller together. The same list until the configuration changes. */
+  readonly budgets?: readonly CallerBudget[] | undefined;
 }
 
 /** The anonymous caller if there are no access keys, who may use everything. */

@@ -136,6 +136,19 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
     );
   });
 
+  it("holds the budgets of callers with access keys", async () => {
+    const keys = { name: "shop", key: "a".repeat(16), budget: { window: "day", requests: 1 } };
+    await writeFile(join(folder, "keys.yaml"), JSON.stringify({ keys: [keys] }));
+    const client = await getClient("access_keys_file: keys.yaml");
+    const budgets = [{ window: "day", requests: 1, countsModel: () => true }] as const;
+    const caller = { name: "shop", isRestricted: false, allowsModel: () => true, budgets };
+    await client.complete(requestFor("sim-text"), { caller });
+    await expect(client.complete(requestFor("sim-text"), { caller })).rejects.toThrow(
+      "the budget of 1 request per day for the caller shop",
+    );
+    await client.complete(requestFor("sim-text"), { caller: { ...caller, name: "search" } });
+  });
+
   it("holds several budgets at once, and takes prices from the models of the file", async () => {
     const client = await getClient(
       "models: [{ id: sim-text, provider: one, prices: { input: 1, output: 1 } }]",

@@ -1,0 +1,73 @@
+/** The fields of a caller's entry that say what it may do, in the file with the access keys and in rules for tokens. */
+import * as z from "zod/mini";
+import type { CallerBudget } from "../core/caller.ts";
+import type { CallerGrants } from "./access-key.ts";
+import { fields, list } from "./fields.ts";
+import { count, text } from "./leaves.ts";
+import { callerBudgets } from "./middleware-schema.ts";
+import { createModelCheck, type ModelNames, readModelGrant } from "./model-grants.ts";
+import type { Locate, Path } from "./problems.ts";
+
+/** Maximum number of names and patterns of one entry: every call of its caller is compared with each. */
+const MAX_MODELS = 256;
+
+/** The fields of an entry. */
+export const grantFields = {
+  rate_limit: z.optional(fields({ requests_per_minute: count, burst: z.optional(count) })),
+  models: z.optional(
+    list(text, "a list of models").check(
+      z.maxLength(MAX_MODELS, { error: `expected at most ${MAX_MODELS} models` }),
+    ),
+  ),
+  budget: z.optional(callerBudgets),
+};
+
+/** The fields of an entry, as read. */
+export type GrantEntry = { [Name in keyof typeof grantFields]?: z.output<(typeof grantFields)[Name]> };
+
+/** Context for reading an entry. */
+export interface GrantContext {
+  readonly names: ModelNames;
+  readonly locate: Locate;
+  /** Path of the entry. */
+  readonly path: Path;
+  /** Gets the mistakes of the entry. */
+  readonly problems: string[];
+}
+
+/** Returns what an entry grants to its caller. */
+export function toGrants(
+  { rate_limit: limit, models, budget }: GrantEntry,
+  context: GrantContext,
+): CallerGrants {
+  return {
+    rateLimit: limit && {
+      requestsPerMinute: limit.requests_per_minute,
+      burst: limit.burst ?? limit.requests_per_minute,
+    },
+    isRestricted: models !== undefined,
+    allowsModel: toModelCheck(models, ["models"], context),
+    budgets: budget?.map(
+      (found, index): CallerBudget => ({
+        ...found,
+        countsModel: toModelCheck(found.models, ["budget", index, "models"], context),
+      }),
+    ),
+  };
+}
+
+/** Returns a check of whether a list has a model. Without a list, every model passes. */
+function toModelCheck(
+  models: readonly string[] | undefined,
+  field: Path,
+  { names, locate, path, problems }: GrantContext,
+): (provider: string, model: string) => boolean {
+  if (models === undefined) return () => true;
+  const grants = models.flatMap((entry, index) => {
+    const read = readModelGrant(entry, names);
+    if ("grants" in read) return read.grants;
+    problems.push(`${locate([...path, ...field, index])}: ${read.problem}`);
+    return [];
+  });
+  return createModelCheck(grants);
+}
