@@ -27,7 +27,7 @@ import { listenAddress } from "./listen-address.ts";
 
 const logger = createLogger({ destination: createLogOutput(1) });
 const observers = [createMetrics({ version: "bench" }), createCallLog(logger)];
-const ours = [createInferenceService(Client.fromEnv()), createCatalogService(defaultCatalog)];
+const ours = [createInferenceService(Client.fromEnv()), createCatalogService({ catalog: defaultCatalog })];
 const health = createHealth(ours.map(({ desc }) => desc.typeName));
 const services = [...ours, createHealthService(health)];
 const recorders = new WeakMap<object, CallRecorder>();

@@ -1,13 +1,6 @@
 import type { ProviderSettings } from "../client/providers.ts";
 import { getBaseUrl } from "../client/providers.ts";
-import {
-  buildClient,
-  type Config,
-  createCatalogWith,
-  type ListenerTls,
-  loadConfig,
-  openKeyFiles,
-} from "../config/index.ts";
+import { type Config, type ListenerTls, loadConfig, ServedClient } from "../config/index.ts";
 import { checkSetup } from "./check-setup.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { UsageError } from "./flags.ts";
@@ -21,12 +14,7 @@ export async function checkConfig(args: readonly string[], { env, stdout }: Term
   const config = await loadConfig({ environment: env, flags: { config: file } });
   checkSetup(config);
   const log = { info: () => {}, warn: () => {} };
-  const parts = {
-    keyFiles: openKeyFiles(config.client, log),
-    catalog: createCatalogWith(config.client),
-    log,
-  };
-  await buildClient(config.client, parts).close();
+  await new ServedClient(config.client, { log }).close();
   stdout.write(`${describeConfig(config).join("\n")}\n`);
   return exitCodes.ok;
 }

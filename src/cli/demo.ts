@@ -1,13 +1,7 @@
 import { startSimulator } from "../../simulator/index.ts";
 import { defaultCatalog } from "../catalog/catalog.ts";
-import { Client } from "../client/client.ts";
-import {
-  createAdapter,
-  getSimulatorUrl,
-  type ProviderSettings,
-  wireDefinitions,
-} from "../client/providers.ts";
-import { loadConfig } from "../config/index.ts";
+import { getSimulatorUrl, type ProviderSettings, wireDefinitions } from "../client/providers.ts";
+import { loadConfig, ServedClient } from "../config/index.ts";
 import { Capability } from "../gen/outrigger/v1/catalog_service_pb.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
 import { demoText } from "./demo-text.ts";
@@ -36,16 +30,14 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   const providers = createProviders(simulator.url);
   const [defaultProvider = ""] = providers.keys();
   const config = { ...loaded, client: { ...loaded.client, providers, defaultProvider } };
-  const client = new Client({
-    providers: Object.fromEntries([...providers].map(([name, each]) => [name, createAdapter(name, each)])),
-    defaultProvider,
-    fieldPaths: "contract",
-  });
+  const logger = createLogger({ level: config.log.level, destination: process.stderr });
+  const client = new ServedClient(config.client, { log: logger });
   const sidecar = await startSidecar({
     config,
     client,
-    metrics: createSidecarMetrics(config, client.catalog),
-    logger: createLogger({ level: config.log.level, destination: process.stderr }),
+    getMcp: () => config.mcp,
+    metrics: createSidecarMetrics(() => client),
+    logger,
     parts: [{ name: "simulator", close: () => simulator.close() }],
   });
   // The terminal of the program was closed.

@@ -4,6 +4,7 @@ import { SDKError } from "../core/errors.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
 import type { RunEngine } from "../runs/engine.ts";
 import { createLazyRunEngine, openWhenReachable } from "../runs/lazy-engine.ts";
+import type { McpSettings } from "../runs/mcp/settings.ts";
 import { watchStore } from "../runs/watched-store.ts";
 import { createBackgroundClient } from "../server/calls/background-calls.ts";
 import type { AccessControl, ModelClient } from "../server/index.ts";
@@ -14,7 +15,9 @@ import type { Tracing } from "../server/tracing/open-tracing.ts";
 
 /** The parts that the runs of a sidecar need. */
 export interface RunsOptions {
-  readonly config: Pick<Config, "runs" | "mcp" | "listeners">;
+  readonly config: Pick<Config, "runs" | "listeners">;
+  /** Returns the settings of MCP servers, which may change. */
+  readonly getMcp: () => McpSettings;
   /** Calls the models. */
   readonly client: ModelClient;
   /** Follow the provider calls of runs in the background. */
@@ -45,8 +48,8 @@ function describeHost(store: Config["runs"]["store"]): string {
  *   sidecar.
  */
 export async function openRuns(options: RunsOptions): Promise<RunEngine> {
-  const { config, client, observers, metrics, access, account, logger, tracing } = options;
-  const { runs, mcp, listeners } = config;
+  const { config, getMcp, client, observers, metrics, access, account, logger, tracing } = options;
+  const { runs, listeners } = config;
   const { stallTimeoutMs } = listeners.limits;
   const report = (what: string, error: unknown) => {
     // The messages of our errors contain no data of a run.
@@ -78,7 +81,7 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       callerNamed: access && ((name) => access.callerNamed(name)),
       store,
       limits: { ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }), ...runs.limits },
-      serverTools: createMcpTools(mcp, metrics.runs.mcpCalled, tracing?.traceMcpCall),
+      serverTools: createMcpTools(getMcp, metrics.runs.mcpCalled, tracing?.traceMcpCall),
       observer,
       account,
     });

@@ -1,16 +1,9 @@
 import type { Logger } from "pino";
-import type { Catalog } from "../catalog/catalog.ts";
-import type { Client } from "../client/client.ts";
-import {
-  type Config,
-  type ListenersConfig,
-  type ListenerTls,
-  middlewareTargets,
-  type TlsFiles,
-} from "../config/index.ts";
+import type { Config, ListenersConfig, ListenerTls, ServedClient, TlsFiles } from "../config/index.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
 import { ModelDirectory } from "../endpoints/models/model-directory.ts";
 import { createV1Api } from "../endpoints/v1.ts";
+import type { McpSettings } from "../runs/mcp/settings.ts";
 import type { StoreState } from "../runs/watched-store.ts";
 import {
   type AccessControl,
@@ -36,7 +29,9 @@ import { version } from "./version.ts";
 export interface SidecarOptions {
   readonly config: Config;
   /** Closed with the sidecar. */
-  readonly client: Client;
+  readonly client: ServedClient;
+  /** Returns the settings of MCP servers, which may change. */
+  readonly getMcp: () => McpSettings;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Decides who may call. Undefined if everybody who reaches the data listener may call. */
@@ -58,7 +53,17 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
   const runs = await openRuns({ ...options, observers, account });
   const v1 = createV1Api({
     engine: runs,
-    models: createDirectory(config, client),
+    models: new ModelDirectory({
+      get providers() {
+        return client.apis;
+      },
+      get routing() {
+        return client.routing;
+      },
+      get catalog() {
+        return client.catalog;
+      },
+    }),
     account,
     allowsUnstoredContinuation: config.runs.allowsUnstoredContinuation ?? false,
     keepUnstoredMs: config.runs.keepUnstoredMs,
@@ -74,7 +79,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       createGenerationService(client, limits),
       createRunService(runs, client),
       createThreadService(runs, client),
-      createCatalogService(client.catalog),
+      createCatalogService(client),
     ],
     http: {
       apis: [v1],
@@ -82,7 +87,10 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
     },
     observers,
     metrics,
-    listProblems: () => describeStore(metrics.runs.storeState),
+    listProblems: () => [
+      ...describeStore(metrics.runs.storeState),
+      ...(metrics.isConfigCurrent ? [] : ["configuration: the changed file cannot be used, see the log"]),
+    ],
     shutdown: {
       timeoutMs: config.shutdown.timeoutMs,
       parts: [
@@ -120,26 +128,21 @@ async function openListeners(
   return { listeners, tlsFiles };
 }
 
-/** Creates the directory of models that callers of the HTTP API may name. */
-function createDirectory({ client: { providers } }: Config, { catalog, routing }: Client): ModelDirectory {
-  const apis = new Map([...providers].map(([name, { api }]) => [name, api]));
-  return new ModelDirectory({ providers: apis, routing, catalog });
-}
-
 /**
  * Creates the metrics of a sidecar. Models that the configuration names, or the catalog has, get separate labels.
+ * @param getClient Returns the client. Not called before the first call is counted.
  * @param readDroppedLogLines Returns the number of lines that the log has dropped so far.
  */
 export function createSidecarMetrics(
-  { client }: Config,
-  catalog: Catalog,
+  getClient: () => ServedClient,
   readDroppedLogLines?: () => number,
 ): Metrics {
-  const configured = new Set(middlewareTargets(client.middleware).map(({ model }) => model));
-  const isKnownModel = (_provider: string, model: string) =>
-    configured.has(model) || catalog.getModelInfo(model)?.id === model;
-  const isKnownProvider = (provider: string) => client.providers.has(provider);
-  return createMetrics({ version, isKnownProvider, isKnownModel, readDroppedLogLines });
+  return createMetrics({
+    version,
+    isKnownProvider: (provider) => getClient().apis.has(provider),
+    isKnownModel: (_provider, model) => getClient().hasModel(model),
+    readDroppedLogLines,
+  });
 }
 
 /** Says what is wrong with the store of runs. */

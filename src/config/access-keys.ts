@@ -60,10 +60,22 @@ function hashText(content: string): string {
 
 /** The current access keys. If the file is missing or invalid for a moment, the previous keys stay in use. */
 export class AccessKeysFile {
-  readonly #file: WatchedFile<Version>;
+  readonly #log: AccessKeysLog;
+  #file: WatchedFile<Version>;
 
-  constructor({ path, digest, keys, parse, maxBytes }: AccessKeysConfig, log: AccessKeysLog) {
-    this.#file = new WatchedFile<Version>({
+  constructor(config: AccessKeysConfig, log: AccessKeysLog) {
+    this.#log = log;
+    this.#file = this.#open(config);
+  }
+
+  /** Uses the file as it was read with another configuration, whose providers and aliases its entries may name. */
+  use(config: AccessKeysConfig): void {
+    this.#file = this.#open(config);
+  }
+
+  #open({ path, digest, keys, parse, maxBytes }: AccessKeysConfig): WatchedFile<Version> {
+    const log = this.#log;
+    return new WatchedFile<Version>({
       path,
       maxBytes,
       value: { digest, keys },

@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import { createAliasFallbacks } from "../middleware/alias-fallbacks.ts";
-import { createBudget } from "../middleware/budget.ts";
+import { type BudgetOptions, createBudget } from "../middleware/budget.ts";
 import { createCache } from "../middleware/cache.ts";
 import { createCallerBudgets } from "../middleware/caller-budgets.ts";
 import { chooseMiddleware, isWithin } from "../middleware/choose-middleware.ts";
@@ -13,7 +13,8 @@ import type { MiddlewareObserver } from "../middleware/observer.ts";
 import { createRateLimit } from "../middleware/rate-limit.ts";
 import { createRetry } from "../middleware/retry.ts";
 import { type AttemptLog, createAttemptLog } from "./attempt-log.ts";
-import type { ConfiguredModel, FallbackRule, MiddlewareConfig } from "./config.ts";
+import type { ClientConfig, ConfiguredModel, FallbackRule, MiddlewareConfig } from "./config.ts";
+import { KeptParts } from "./kept-parts.ts";
 import { RuleLevels } from "./rule-levels.ts";
 
 /** The parts that the middleware of a configuration uses. */
@@ -25,6 +26,12 @@ export interface MiddlewareParts {
   /** Takes the entries of `logging`. */
   readonly log: AttemptLog;
   readonly observer?: MiddlewareObserver | undefined;
+  /** The providers, whose answers a cache keeps. */
+  readonly providers?: ClientConfig["providers"] | undefined;
+  /** The middleware of the configuration before, if there was one. */
+  readonly kept?: KeptParts<MiddlewareMethods> | undefined;
+  /** Prices for budgets, which may outlive the catalog. Default: the catalog. */
+  readonly prices?: BudgetOptions["catalog"] | undefined;
 }
 
 /**
@@ -34,22 +41,22 @@ export interface MiddlewareParts {
  */
 export function buildMiddleware(
   config: MiddlewareConfig,
-  { models, catalog, hasCallers, log, observer }: MiddlewareParts,
+  { models, catalog, hasCallers, log, observer, providers, kept, prices = catalog }: MiddlewareParts,
 ): MiddlewareMethods[] {
   const { modelAliases, fallbacks } = config;
-  const levels = new RuleLevels(config, models, catalog);
+  const levels = new RuleLevels(config, models, catalog, kept ?? new KeptParts());
   return [
     ...(Object.keys(modelAliases).length === 0 ? [] : [createAliasFallbacks(modelAliases, { observer })]),
     ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks, observer)]),
     ...(hasCallers ? [createModelAccess()] : []),
-    ...levels.mostSpecific("cache", (rule) => createCache({ ...rule, observer })),
+    ...levels.mostSpecific("cache", (rule) => createCache({ ...rule, observer }), providers),
     ...levels.mostSpecific("retries", (rule) => createRetry({ ...rule, observer })),
     ...levels.mostSpecific("circuitBreaker", (rule) => createCircuitBreaker({ ...rule, observer })),
     ...(hasCallers
       ? [createCallerBudgets((budget, name) => createBudget({ ...budget, catalog, name, observer }))]
       : []),
     ...levels.everyLevel("budgets", (rules, name) =>
-      combineMiddleware(rules.map((rule) => createBudget({ ...rule, catalog, name, observer }))),
+      combineMiddleware(rules.map((rule) => createBudget({ ...rule, catalog: prices, name, observer }))),
     ),
     ...levels.everyLevel("rateLimit", (rule, name) => createRateLimit({ ...rule, name, observer })),
     ...levels.mostSpecific("logging", (rule) => createAttemptLog(rule, log)),

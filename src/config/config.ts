@@ -13,6 +13,12 @@ import type { TracingConfig } from "./tracing.ts";
 
 /** The configuration of a sidecar by its parts, from flags, variables, a file and the defaults, in this order. */
 export interface Config {
+  /** Absolute path of the configuration file. Undefined if there is none. */
+  readonly path: string | undefined;
+  /** The content of the file, with its variables filled in, which names what differs from another one. */
+  readonly file: unknown;
+  /** The settings of all sources together, which show whether another configuration needs a restart. */
+  readonly settings: Settings;
   readonly listeners: ListenersConfig;
   readonly access: AccessConfig;
   /** Whether gRPC reflection is served. Undefined for the server's default. */

@@ -18,12 +18,20 @@ export class KeyFiles {
 
   /**
    * @param paths Absolute paths by the names of providers.
-   * @param keys The keys that were read at the start, by the same names.
+   * @param keys The keys that were read with the configuration, by the same names.
+   * @param earlier The key files of the configuration before, which go on if they have the same path.
    */
-  constructor(paths: ReadonlyMap<string, string>, keys: ReadonlyMap<string, string>, log: KeyFileLog) {
-    this.#files = new Map(
-      [...paths].map(([name, path]) => [name, new KeyFile(name, path, keys.get(name) ?? "", log)]),
-    );
+  constructor(
+    paths: ReadonlyMap<string, string>,
+    keys: ReadonlyMap<string, string>,
+    log: KeyFileLog,
+    earlier?: KeyFiles,
+  ) {
+    const open = (name: string, path: string) => {
+      const before = earlier?.of(name);
+      return before?.path === path ? before : new KeyFile(name, path, keys.get(name) ?? "", log);
+    };
+    this.#files = new Map([...paths].map(([name, path]) => [name, open(name, path)]));
   }
 
   /** Returns the file of a provider; undefined if it has none. */
@@ -40,6 +48,9 @@ export class KeyFiles {
 
 /** The key in a file. If the file is missing, empty or unreadable for a moment, the previous key stays in use. */
 export class KeyFile extends WatchedFile<string> {
+  /** Absolute. */
+  readonly path: string;
+
   /** @param key The key that was read at the start. */
   constructor(provider: string, path: string, key: string, log: KeyFileLog) {
     super({
@@ -52,6 +63,7 @@ export class KeyFile extends WatchedFile<string> {
       onProblem: (problem) =>
         log.warn({ provider, problem }, "cannot use the key file, keeping the last key"),
     });
+    this.path = path;
   }
 }
 

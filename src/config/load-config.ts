@@ -61,7 +61,8 @@ interface ConfigSources {
  * @throws ConfigurationError with every mistake on a separate line.
  */
 export async function loadConfig({ environment, flags = {} }: ConfigSources): Promise<Config> {
-  const file = await readFileSource(flags.config ?? environment[configVariable]?.trim(), environment);
+  const path = flags.config ?? environment[configVariable]?.trim();
+  const file = await readFileSource(path, environment);
   const variables = readSource(readVariables(environment), { locate: locateVariable, secrets: NONE });
   const given = readSource(toTree(flags), { locate: locateFlag, secrets: NONE });
   const registered = readProviders(environment);
@@ -82,6 +83,9 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const runs = await readRunsSettings([variables, file]);
   if (localOnly) await checkAddresses(providers, mcp);
   return {
+    path: path === undefined || path === "" ? undefined : resolve(path),
+    file: file.tree,
+    settings,
     listeners: toListeners(settings, await readTls([variables, file])),
     access: { keys: access, allowUnauthenticated: settings.allow_unauthenticated ?? false },
     reflection: settings.reflection,
@@ -248,6 +252,8 @@ interface Source extends Description {
 }
 
 interface FileSource extends Source, ProviderKeys {
+  /** The content of the file, before it is checked. */
+  readonly tree: unknown;
   readonly providerNames: readonly string[];
   /** Base of relative paths. */
   readonly folder: string;
@@ -265,6 +271,7 @@ function readSource(tree: unknown, description: Description, unfilled: ReadonlyS
 }
 
 const NO_FILE: FileSource = {
+  tree: undefined,
   settings: {},
   problems: [],
   locate: () => "",
@@ -298,6 +305,7 @@ async function readFileSource(path: string | undefined, environment: Environment
   return {
     ...source,
     ...keys,
+    tree: value,
     folder,
     variables,
     problems: [...problems, ...source.problems, ...keys.problems, ...tokens],

@@ -3,6 +3,7 @@ import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallTarget } from "../core/adapter.ts";
 import { chooseMiddleware } from "../middleware/choose-middleware.ts";
 import type { ConfiguredModel, MiddlewareConfig } from "./config.ts";
+import type { KeptParts } from "./kept-parts.ts";
 import type { CallRules } from "./middleware-schema.ts";
 
 /** The middleware of one kind, by the level of its rules. */
@@ -23,19 +24,32 @@ export class RuleLevels {
   readonly #config: MiddlewareConfig;
   readonly #models: readonly ConfiguredModel[];
   readonly #catalog: Catalog;
+  readonly #kept: KeptParts<MiddlewareMethods>;
 
-  constructor(config: MiddlewareConfig, models: readonly ConfiguredModel[], catalog: Catalog) {
+  /** @param kept Keeps the middleware of rules that do not change, with what it has counted. */
+  constructor(
+    config: MiddlewareConfig,
+    models: readonly ConfiguredModel[],
+    catalog: Catalog,
+    kept: KeptParts<MiddlewareMethods>,
+  ) {
     this.#config = config;
     this.#models = models;
     this.#catalog = catalog;
+    this.#kept = kept;
   }
 
   /**
    * Returns middleware that applies the model's rule, or else the provider's rule, or else the rule for all calls.
    * Empty if there is no rule.
+   * @param context Further settings on which the middleware depends: it is not kept if they change.
    */
-  mostSpecific<Name extends keyof CallRules>(name: Name, create: Create<Name>): MiddlewareMethods[] {
-    const { all, ofProvider, ofModel } = this.#levels(name, create);
+  mostSpecific<Name extends keyof CallRules>(
+    name: Name,
+    create: Create<Name>,
+    context?: unknown,
+  ): MiddlewareMethods[] {
+    const { all, ofProvider, ofModel } = this.#levels(name, create, context);
     if (all === undefined && ofProvider.size === 0 && ofModel.size === 0) return [];
     return [
       chooseMiddleware((request) => {
@@ -58,10 +72,12 @@ export class RuleLevels {
     ];
   }
 
-  #levels<Name extends keyof CallRules>(name: Name, create: Create<Name>): Levels {
+  #levels<Name extends keyof CallRules>(name: Name, create: Create<Name>, context?: unknown): Levels {
     const { rules, providerRules } = this.#config;
-    const made = ({ [name]: rule }: CallRules, what: string) =>
-      rule === undefined ? [] : [create(rule, what)];
+    const made = ({ [name]: rule }: CallRules, what: string) => {
+      if (rule === undefined) return [];
+      return [this.#kept.keep(`${name} of ${what}`, [rule, context], () => create(rule, what))];
+    };
     return {
       all: made(rules, "this sidecar")[0],
       ofProvider: new Map(

@@ -26,7 +26,7 @@ export interface BudgetOptions {
    */
   readonly allowUnknownPrices?: boolean | undefined;
   /** Catalog for prices. Default: the shipped catalog. */
-  readonly catalog?: Catalog | undefined;
+  readonly catalog?: Pick<Catalog, "costOf" | "getModelInfo"> | undefined;
   /** Name of the budget's owner, for errors. Default `this client`. */
   readonly name?: string | undefined;
   readonly observer?: MiddlewareObserver | undefined;
@@ -50,7 +50,7 @@ class Budget {
   readonly #options: BudgetOptions;
   readonly #window: BudgetWindow;
   readonly #limits: Partial<Amount>;
-  readonly #catalog: Catalog;
+  readonly #catalog: NonNullable<BudgetOptions["catalog"]>;
 
   constructor(options: BudgetOptions) {
     this.#options = options;

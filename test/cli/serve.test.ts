@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -216,6 +216,66 @@ describe("outrigger serve", () => {
     expect(outrigger.stdout()).not.toContain("sk-");
     outrigger.child.kill("SIGTERM");
     expect(await outrigger.ended).toBe(0);
+  });
+
+  it("uses a configuration file that replaces another, without a failed call, and keeps the last one that works", async () => {
+    const config = join(folder, "changing.yaml");
+    const replaceFile = async (aliases: string, more = "") => {
+      const main = `main: { api: openai-responses, api_key: sk-in-file, base_url: "${simulator.openaiBaseUrl}" }`;
+      const text = `providers: { ${main} }\nmiddleware: { model_aliases: { ${aliases} } }\n${more}`;
+      await writeFile(`${config}.next`, text);
+      await rename(`${config}.next`, config);
+    };
+    await replaceFile("old: { model: sim-text }");
+    // The caller may use the models of aliases, one of which the file does not have yet.
+    const keys = join(folder, "keys-of-aliases.yaml");
+    await writeFile(
+      keys,
+      "keys: [{ name: checkout, key: first-access-key-1, models: [sim-text, old, new] }]",
+    );
+    const environment = { OUTRIGGER_ACCESS_KEYS_FILE: keys };
+    const outrigger = spawnOutrigger(["serve", ...anyPort, "--config", config], environment);
+    const { data, admin } = await listAddresses(outrigger);
+    const client = clientFor(data);
+    const headers = { authorization: "Bearer first-access-key-1" };
+    const call = (model: string) => client.complete({ model, messages: [userMessage("hi")] }, { headers });
+    await call("old");
+    let calls = 0;
+    let isOver = false;
+    const load = (async () => {
+      for (; !isOver; calls += 1) await call("sim-text");
+    })();
+    await replaceFile("new: { model: sim-reasoning }");
+    const [line] = await outrigger.printed(/\{[^\n]*using the configuration that was read again[^\n]*/);
+    expect(JSON.parse(line)).toMatchObject({
+      level: 30,
+      path: config,
+      changed: ["middleware.model_aliases"],
+    });
+    expect((await call("new")).model).toBe("sim-reasoning");
+    const readPage = async (path: string) => (await fetch(`http://${admin}/${path}`)).text();
+    expect(await readPage("metrics")).toContain("outrigger_config_last_reload_successful 1");
+    await replaceFile("broken: {}", "log_levl: info");
+    await outrigger.printed(
+      /"level":50[^\n]*changing.yaml:3:1 log_levl: unknown field[^\n]*keeping the last one/,
+    );
+    expect((await call("new")).model).toBe("sim-reasoning");
+    expect(await readPage("metrics")).toContain("outrigger_config_last_reload_successful 0");
+    expect(await readPage("readyz?verbose")).toContain("configuration: the changed file cannot be used");
+    await replaceFile("newer: { model: sim-text }", "reflection: false");
+    await outrigger.printed(/reflection: a change needs a restart/);
+    await rm(config);
+    await outrigger.printed(/cannot read the configuration file [^\n]*\(ENOENT\)/);
+    await replaceFile("new: { model: sim-reasoning }");
+    outrigger.child.kill("SIGHUP");
+    await outrigger.printed(/"changed":\[\],"msg":"using the configuration/);
+    expect(await readPage("readyz?verbose")).not.toContain("configuration:");
+    isOver = true;
+    await load;
+    expect(calls).toBeGreaterThan(2);
+    outrigger.child.kill("SIGTERM");
+    expect(await outrigger.ended).toBe(0);
+    expect(outrigger.stdout()).not.toContain("sk-in-file");
   });
 
   it("requires access keys if any are configured, takes new ones on SIGHUP, and shows none", async () => {

@@ -131,9 +131,13 @@ providers:
     headers: { X-Team: "\${TEAM}s" }
     timeouts: { connect: 1s, between_bytes: 10m }
 `);
-    const loaded = await loadConfig({ environment: { EU_KEY: "sk-eu", TEAM: "rocket" }, flags: { config } });
+    const environment = { EU_KEY: "sk-eu", TEAM: "rocket" };
+    const { settings, file, ...loaded } = await loadConfig({ environment, flags: { config } });
     const { client } = loaded;
+    expect(file).toMatchObject({ providers: { eu: { project: "proj-1" } } });
+    expect(settings).toMatchObject({ default_provider: "eu", log_level: "debug", drain_timeout: 90_000 });
     expect({ ...loaded, client: { ...client, providers: [...client.providers] } }).toEqual({
+      path: config,
       listeners: {
         data: {
           addresses: ["127.0.0.1:7000", "unix:///run/outrigger.sock"],

@@ -35,7 +35,7 @@ export interface ListedModel {
   readonly info: ModelInfo | undefined;
 }
 
-/** Options of a directory. */
+/** Options of a directory. They may change while it is in use: the routing is another object then. */
 export interface ModelDirectoryOptions {
   /** The APIs of the registered providers, by their names, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderApi>;
@@ -48,6 +48,8 @@ export interface ModelDirectoryOptions {
 export class ModelDirectory {
   readonly #options: ModelDirectoryOptions;
   #listed: ReadonlyMap<string, ListedModel> | undefined;
+  /** The routing for which `#listed` was made. */
+  #routing: ModelRouting | undefined;
 
   constructor(options: ModelDirectoryOptions) {
     this.#options = options;
@@ -94,8 +96,11 @@ export class ModelDirectory {
   }
 
   #all(): ReadonlyMap<string, ListedModel> {
-    this.#listed ??= new Map([...this.#aliases(), ...this.#ofCatalog()].map((model) => [model.id, model]));
-    return this.#listed;
+    const { routing } = this.#options;
+    if (this.#listed !== undefined && this.#routing === routing) return this.#listed;
+    const listed = new Map([...this.#aliases(), ...this.#ofCatalog()].map((model) => [model.id, model]));
+    [this.#listed, this.#routing] = [listed, routing];
+    return listed;
   }
 
   #aliases(): ListedModel[] {

@@ -55,20 +55,23 @@ export type McpCallTracer = (call: McpToolCall) => {
 
 /**
  * Makes the tools of the MCP servers that a configuration allows.
+ * @param getSettings Returns the settings of the moment. A run keeps those with which it opens its servers.
  * @param traceCall Default: no call is traced.
  */
 export function createMcpTools(
-  settings: McpSettings,
+  getSettings: () => McpSettings,
   onCall: McpCallObserver = () => {},
   traceCall?: McpCallTracer,
 ): ServerTools {
-  const limits = { ...DEFAULT_MCP_LIMITS, ...settings.limits };
-  const endpointsIn = (servers: readonly McpServer[], field: string) =>
-    readEndpoints(servers, field, settings, limits.maxServers);
+  const read = (servers: readonly McpServer[], field: string) => {
+    const settings = getSettings();
+    const limits = { ...DEFAULT_MCP_LIMITS, ...settings.limits };
+    return { settings, limits, endpoints: readEndpoints(servers, field, settings, limits.maxServers) };
+  };
   return {
-    check: (servers, field) => void endpointsIn(servers, field),
+    check: (servers, field) => void read(servers, field),
     async open(servers, field, options) {
-      const endpoints = endpointsIn(servers, field);
+      const { settings, limits, endpoints } = read(servers, field);
       if (options.signal.aborted) throw toAbortError(options.signal);
       const observe: McpCallObserver = (label, ...result) =>
         onCall(settings.servers.has(label) ? label : "", ...result);

@@ -15,26 +15,29 @@ import { toConnectError } from "../status/status.ts";
 /** The lookups of the model catalog that CatalogService calls. */
 export type Catalog = Pick<ModelCatalog, "getModelInfo" | "listModels" | "getLatestModel">;
 
-/** Creates CatalogService over the three lookups of a catalog. */
-export function createCatalogService(catalog: Catalog): Service {
+/**
+ * Creates CatalogService over the three lookups of a catalog.
+ * @param client Its catalog may change: each call looks in the one of the moment.
+ */
+export function createCatalogService(client: { readonly catalog: Catalog }): Service {
   return createService(CatalogService, {
     listModels: ({ provider, capabilities, pageSize, pageToken }, context) =>
       answer(context, () => {
-        const page = readPage(catalog.listModels(named(provider), capabilities), pageSize, pageToken);
+        const page = readPage(client.catalog.listModels(named(provider), capabilities), pageSize, pageToken);
         return create(ListModelsResponseSchema, page);
       }),
 
     getModel: ({ model, provider }, context) =>
       answer(context, () => {
         requireText("model", model, "the id or alias of a model");
-        const found = catalog.getModelInfo(model, named(provider));
+        const found = client.catalog.getModelInfo(model, named(provider));
         return known(found, `model ${quoted(model)}`, provider);
       }),
 
     getLatestModel: ({ provider, capabilities }, context) =>
       answer(context, () => {
         requireText("provider", provider, "the name of a provider");
-        const found = catalog.getLatestModel(provider, capabilities);
+        const found = client.catalog.getLatestModel(provider, capabilities);
         return known(found, "model with all of these capabilities", provider);
       }),
   });

@@ -22,6 +22,10 @@ export interface Metrics extends MeasuredCalls, Required<MiddlewareObserver> {
   readonly runs: RunMetrics;
   /** Counts a connection that was closed because too many are open. */
   connectionRefused(listener: string): void;
+  /** Notes whether the configuration that was read again is used. */
+  configReloaded(isUsed: boolean): void;
+  /** Whether the configuration that was read last is in use. */
+  readonly isConfigCurrent: boolean;
   /** Renders all metrics in Prometheus' text format. */
   render(): string;
 }
@@ -76,7 +80,8 @@ export function createMetrics({
   const middleware = createMiddlewareMetrics((provider, model) => targets.get(provider, model));
   const callers = createCallerMetrics();
   const runs = createRunMetrics();
-  const all: Metric[] = [requests, seconds, gauge, refusedConnections];
+  const config = createConfigMetrics();
+  const all: Metric[] = [requests, seconds, gauge, refusedConnections, ...config.all];
   all.push(...models.all, ...callers.all, ...middleware.all, ...runs.all, ...processMetrics(version));
   if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
   return {
@@ -96,7 +101,41 @@ export function createMetrics({
       models.observer.end(call, outcome);
     },
     connectionRefused: (listener) => refusedConnections.add([listener]),
+    configReloaded: config.reloaded,
+    get isConfigCurrent() {
+      return config.isCurrent();
+    },
     render: () => all.map((metric) => metric.render()).join(""),
+  };
+}
+
+/** The state of the configuration, by the names of Prometheus's metrics for its configuration. */
+function createConfigMetrics() {
+  let isCurrent = true;
+  let usedAt = Date.now();
+  const all = [
+    createGauge(
+      {
+        name: "outrigger_config_last_reload_successful",
+        help: "Whether the configuration that was read last is in use: 1, or 0 if an earlier one is.",
+      },
+      () => Number(isCurrent),
+    ),
+    createGauge(
+      {
+        name: "outrigger_config_last_reload_success_timestamp_seconds",
+        help: "When the configuration in use was read, in seconds since 1970.",
+      },
+      () => Math.round(usedAt) / 1000,
+    ),
+  ];
+  return {
+    all,
+    isCurrent: () => isCurrent,
+    reloaded(isUsed: boolean) {
+      isCurrent = isUsed;
+      if (isUsed) usedAt = Date.now();
+    },
   };
 }
 

@@ -31,7 +31,7 @@ interface Item {
 
 async function open(...turns: Turn[]) {
   const server = await serveOfficial(registerDesk);
-  const { engine } = await createTestEngine([], { serverTools: createMcpTools(allowing(server)) });
+  const { engine } = await createTestEngine([], { serverTools: createMcpTools(() => allowing(server)) });
   onTestFinished(() => engine.close());
   const model = new ScriptedModel(turns);
   const client = new Client({ providers: { scripted: model }, fieldPaths: "contract" });

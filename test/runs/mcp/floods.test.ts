@@ -36,7 +36,7 @@ it.each([
   const port = await startHostileServer(flood);
   const url = `http://127.0.0.1:${port}/mcp`;
   const allowedUrls = [{ protocol: "http:", host: "127.0.0.1", port }];
-  const tools = createMcpTools({ servers: new Map(), allowedUrls, environment: {} });
+  const tools = createMcpTools(() => ({ servers: new Map(), allowedUrls, environment: {} }));
   const servers = [create(McpServerSchema, { serverLabel: "desk", serverUrl: url })];
   const { signal } = new AbortController();
   const opened = await tools.open(servers, "mcp_servers", { signal });

@@ -36,7 +36,7 @@ async function engineWith(
   onCall?: McpCallObserver,
   traceCall?: McpCallTracer,
 ) {
-  const serverTools = createMcpTools(allowing(server), onCall, traceCall);
+  const serverTools = createMcpTools(() => allowing(server), onCall, traceCall);
   const made = await createTestEngine(turns, { serverTools });
   onTestFinished(() => made.engine.close());
   return made;

@@ -151,7 +151,7 @@ export async function openTools(
   settings: Partial<McpSettings> = {},
   options: Partial<OpenServerToolsOptions> = {},
 ): Promise<OpenedServerTools> {
-  const tools = createMcpTools(allowing(server, settings));
+  const tools = createMcpTools(() => allowing(server, settings));
   const signal = new AbortController().signal;
   const opened = await tools.open([describeServer(server, fields)], "mcp_servers", { signal, ...options });
   onTestFinished(() => opened.close());

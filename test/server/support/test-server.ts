@@ -129,7 +129,7 @@ export async function startTestServer(script: Script, options: TestServerOptions
       createInferenceService(options.inference ?? inference),
       createEmbeddingService(options.inference ?? inference),
       createGenerationService(options.inference ?? inference, options.generationLimits),
-      createCatalogService(catalog),
+      createCatalogService({ catalog }),
       ...(options.services ?? []),
     ],
     access: options.access,

@@ -1,0 +1,109 @@
+/** Builds the Client of a configuration. */
+import { type Catalog, createCatalog, defaultCatalog } from "../catalog/catalog.ts";
+import { Client } from "../client/client.ts";
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import { createAdapter, type ProviderSettings } from "../client/providers.ts";
+import type { ProviderAdapter } from "../core/adapter.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import type { MiddlewareObserver } from "../middleware/observer.ts";
+import type { AttemptLog } from "./attempt-log.ts";
+import { buildMiddleware, type MiddlewareParts } from "./build-middleware.ts";
+import type { ClientConfig } from "./config.ts";
+import { KeptParts } from "./kept-parts.ts";
+import { type KeyFileLog, KeyFiles } from "./key-files.ts";
+import { mistakes } from "./load-config.ts";
+import { RotatingAdapter } from "./rotating-adapter.ts";
+
+/**
+ * Opens the key files of a configuration, with the keys that were read with the configuration.
+ * @param earlier The key files of the configuration before, if there was one.
+ */
+export function openKeyFiles(
+  { providers, keyFiles }: ClientConfig,
+  log: KeyFileLog,
+  earlier?: KeyFiles,
+): KeyFiles {
+  const keys = [...providers].map(([name, settings]) => [name, toKey(settings)] as const);
+  return new KeyFiles(keyFiles, new Map(keys), log, earlier);
+}
+
+function toKey(settings: ProviderSettings): string {
+  return settings.api === "command" ? "" : (settings.apiKey ?? "");
+}
+
+/** Creates the catalog of a configuration: the shipped one, with added and changed models. */
+export function createCatalogWith({ models }: ClientConfig): Catalog {
+  return models.length === 0 ? defaultCatalog : createCatalog({ models });
+}
+
+/** The parts that the Client of a configuration uses. */
+export interface ClientParts {
+  readonly keyFiles: KeyFiles;
+  /** As returned by `createCatalogWith`. */
+  readonly catalog: Catalog;
+  /** Takes the entries of `logging`. */
+  readonly log: AttemptLog;
+  /** Is notified of the middleware's decisions. */
+  readonly observer?: MiddlewareObserver | undefined;
+  /** The adapters and the middleware of the configuration before, if there was one. */
+  readonly kept?: KeptClientParts | undefined;
+  /** As in the parts of middleware. */
+  readonly prices?: MiddlewareParts["prices"];
+}
+
+/** Parts of a Client that may be used by the next one. */
+export interface KeptClientParts {
+  readonly adapters: KeptParts<ProviderAdapter>;
+  readonly middleware: KeptParts<MiddlewareMethods>;
+}
+
+/**
+ * Creates the adapters, the middleware and the Client. Throws a ConfigurationError that names every provider that
+ * cannot be created.
+ */
+export function buildClient(
+  { providers, keyOrigins, defaultProvider, middleware, models, hasCallers, remedy }: ClientConfig,
+  { keyFiles, catalog, log, observer, kept, prices }: ClientParts,
+): Client {
+  const keptAdapters = kept?.adapters ?? new KeptParts();
+  const adapters: Record<string, ProviderAdapter> = {};
+  const problems: string[] = [];
+  for (const [name, found] of providers) {
+    const keyFile = keyFiles.of(name);
+    const settings = found.api === "command" ? found : { ...found, keyOrigin: keyOrigins?.get(name) };
+    const create = () =>
+      keyFile === undefined || settings.api === "command"
+        ? createAdapter(name, settings)
+        : new RotatingAdapter(name, settings, keyFile);
+    try {
+      // A key in a file may have changed since the adapter was created, which follows the file itself.
+      const fixed = keyFile === undefined ? settings : { ...settings, apiKey: undefined };
+      adapters[name] = keptAdapters.keep(name, [fixed, keyFile], create);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      problems.push(`provider ${name}: ${error.message}`);
+    }
+  }
+  if (problems.length > 0) throw mistakes(problems);
+  const [first] = providers.keys();
+  return new Client(
+    {
+      providers: adapters,
+      defaultProvider: defaultProvider ?? first,
+      modelAliases: middleware.modelAliases,
+      middleware: buildMiddleware(middleware, {
+        models,
+        catalog,
+        hasCallers,
+        log,
+        observer,
+        providers,
+        kept: kept?.middleware,
+        prices,
+      }),
+      catalog,
+      fieldPaths: "contract",
+    },
+    remedy,
+  );
+}

@@ -1,0 +1,43 @@
+import { isDeepStrictEqual } from "node:util";
+
+/** A part, and the settings that it was made from. */
+interface Kept<Part> {
+  readonly settings: unknown;
+  readonly part: Part;
+}
+
+/**
+ * Parts that stay in use when other settings of a configuration change: connections stay open, and limits go on
+ * counting.
+ */
+export class KeptParts<Part> {
+  readonly #parts = new Map<string, Kept<Part>>();
+  #earlier: ReadonlyMap<string, Kept<Part>>;
+
+  /** @param earlier The parts of the configuration before. They are not changed. */
+  constructor(earlier?: KeptParts<Part>) {
+    this.#earlier = earlier === undefined ? new Map() : earlier.#parts;
+  }
+
+  /**
+   * Returns the earlier part with this name if it was made from equal settings; else creates one.
+   * @param name Used once for each configuration.
+   */
+  keep(name: string, settings: unknown, create: () => Part): Part {
+    const earlier = this.#earlier.get(name);
+    const isSame = earlier !== undefined && isDeepStrictEqual(earlier.settings, settings);
+    const part = isSame ? earlier.part : create();
+    this.#parts.set(name, { settings, part });
+    return part;
+  }
+
+  /** Forgets the earlier parts that are not in use any more. */
+  forgetEarlier(): void {
+    this.#earlier = new Map();
+  }
+
+  /** The parts in use. */
+  get parts(): readonly Part[] {
+    return [...this.#parts.values()].map(({ part }) => part);
+  }
+}

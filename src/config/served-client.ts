@@ -1,0 +1,149 @@
+/** The Client of a configuration that changes while calls use it. */
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Client } from "../client/client.ts";
+import type { ModelRouting, ResolvedModel } from "../client/model-names.ts";
+import type { ProviderApi } from "../client/providers.ts";
+import type { CallOptions, CallTarget, ProviderAdapter } from "../core/adapter.ts";
+import type { EventStream } from "../core/event-stream.ts";
+import type { EmbedRequest, EmbedResponse } from "../gen/outrigger/v1/embedding_service_pb.ts";
+import type { CountTokensResponse } from "../gen/outrigger/v1/inference_service_pb.ts";
+import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { ModelClient } from "../generation/loop/model-calls.ts";
+import type { MiddlewareObserver } from "../middleware/observer.ts";
+import type { AttemptLog } from "./attempt-log.ts";
+import { buildClient, createCatalogWith, type KeptClientParts, openKeyFiles } from "./build-client.ts";
+import type { ClientConfig } from "./config.ts";
+import { KeptParts } from "./kept-parts.ts";
+import type { KeyFileLog, KeyFiles } from "./key-files.ts";
+import { middlewareTargets } from "./middleware-targets.ts";
+
+/** The parts that every Client of a ServedClient uses. */
+export interface ServedClientParts {
+  /** Takes the entries of `logging`, and the changes of key files. */
+  readonly log: AttemptLog & KeyFileLog;
+  /** Is notified of the middleware's decisions. */
+  readonly observer?: MiddlewareObserver | undefined;
+}
+
+/** A Client, and the parts that it was built with. */
+interface Version {
+  readonly client: Client;
+  readonly keyFiles: KeyFiles;
+  readonly kept: KeptClientParts;
+  /** Wire APIs of the providers, by their names. */
+  readonly apis: ReadonlyMap<string, ProviderApi>;
+  /** Models that middleware names, by any name. */
+  readonly namedModels: ReadonlySet<string>;
+}
+
+/**
+ * Calls the models as the Client of the current configuration does. A call that has begun keeps the Client that it began
+ * with. Adapters and limits whose settings stay the same stay in use.
+ */
+export class ServedClient implements ModelClient {
+  readonly #parts: ServedClientParts;
+  #current: Version;
+  /** Adapters of former configurations. Their idle connections close by themselves. */
+  #former: WeakRef<ProviderAdapter>[] = [];
+
+  /** @throws ConfigurationError that names every provider that cannot be created. */
+  constructor(config: ClientConfig, parts: ServedClientParts) {
+    this.#parts = parts;
+    this.#current = this.#build(config);
+  }
+
+  /** Uses a configuration from the next call on. @throws as the constructor; nothing has changed then. */
+  use(config: ClientConfig): void {
+    const before = this.#current;
+    this.#current = this.#build(config, before);
+    const { adapters, middleware } = this.#current.kept;
+    const inUse = new Set(adapters.parts);
+    const left = before.kept.adapters.parts.filter((adapter) => !inUse.has(adapter));
+    const alive = this.#former.filter((adapter) => adapter.deref() !== undefined);
+    this.#former = [...alive, ...left.map((adapter) => new WeakRef(adapter))];
+    adapters.forgetEarlier();
+    middleware.forgetEarlier();
+  }
+
+  #build(config: ClientConfig, before?: Version): Version {
+    const { log, observer } = this.#parts;
+    const keyFiles = openKeyFiles(config, log, before?.keyFiles);
+    const kept = {
+      adapters: new KeptParts(before?.kept.adapters),
+      middleware: new KeptParts(before?.kept.middleware),
+    };
+    const catalog = createCatalogWith(config);
+    const client = buildClient(config, { keyFiles, catalog, log, observer, kept, prices: this.#prices });
+    const apis = new Map([...config.providers].map(([name, { api }]) => [name, api]));
+    const namedModels = new Set(
+      middlewareTargets(config.middleware).flatMap(({ model }) => (model === undefined ? [] : [model])),
+    );
+    return { client, keyFiles, kept, apis, namedModels };
+  }
+
+  /** Prices by the catalog of the moment, for budgets that outlive it. */
+  readonly #prices: Pick<Catalog, "costOf" | "getModelInfo"> = {
+    costOf: (...call) => this.catalog.costOf(...call),
+    getModelInfo: (...name) => this.catalog.getModelInfo(...name),
+  };
+
+  /** The model catalog of the moment. */
+  get catalog(): Catalog {
+    return this.#current.client.catalog;
+  }
+
+  /** The inputs of the rule for names of models: the same object until they change. */
+  get routing(): ModelRouting {
+    return this.#current.client.routing;
+  }
+
+  /** Wire APIs of the providers, by their names, in the order of registration. */
+  get apis(): ReadonlyMap<string, ProviderApi> {
+    return this.#current.apis;
+  }
+
+  /** Whether the configuration or the catalog has a model. */
+  hasModel(model: string): boolean {
+    return this.#current.namedModels.has(model) || this.catalog.getModelInfo(model)?.id === model;
+  }
+
+  complete(request: Request, options?: CallOptions): Promise<Response> {
+    return this.#current.client.complete(request, options);
+  }
+
+  stream(request: Request, options?: CallOptions): EventStream {
+    return this.#current.client.stream(request, options);
+  }
+
+  countTokens(request: Request, options?: CallOptions): Promise<CountTokensResponse> {
+    return this.#current.client.countTokens(request, options);
+  }
+
+  embed(request: EmbedRequest, options?: CallOptions): Promise<EmbedResponse> {
+    return this.#current.client.embed(request, options);
+  }
+
+  resolveModel(name: CallTarget): ResolvedModel {
+    return this.#current.client.resolveModel(name);
+  }
+
+  supportsToolChoice(mode: ToolChoice_Mode, model: string, provider?: string): boolean {
+    return this.#current.client.supportsToolChoice(mode, model, provider);
+  }
+
+  supportsJsonSchema(model: string, provider?: string): boolean {
+    return this.#current.client.supportsJsonSchema(model, provider);
+  }
+
+  /** Reads all key files again. Returns the names of their providers. */
+  reloadKeys(): string[] {
+    return this.#current.keyFiles.reload();
+  }
+
+  /** Closes the connections of all adapters, those of former configurations too. */
+  async close(): Promise<void> {
+    const former = this.#former.map((adapter) => adapter.deref());
+    await Promise.all([this.#current.client.close(), ...former.map(async (adapter) => adapter?.close?.())]);
+  }
+}

@@ -1,0 +1,180 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { userMessage } from "outrigger";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
+import { toRequest } from "../../src/client/request-input.ts";
+import { type Config, findChanges, loadConfig, ServedClient } from "../../src/config/index.ts";
+
+let simulator: Simulator;
+let folder: string;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  folder = await mkdtemp(join(tmpdir(), "outrigger-served-client-"));
+  await writeFile(join(folder, "key"), "sk-in-a-file");
+});
+
+afterAll(async () => {
+  await simulator.close();
+  await rm(folder, { recursive: true });
+});
+
+async function load(text: string): Promise<Config> {
+  const path = join(folder, "outrigger.yaml");
+  await writeFile(path, text);
+  return loadConfig({ environment: {}, flags: { config: path } });
+}
+
+const log = { info() {}, warn() {} };
+
+async function serve(text: string): Promise<ServedClient> {
+  return new ServedClient((await load(text)).client, { log });
+}
+
+function withMain(more = "", settings = ""): string {
+  return `
+providers:
+  main: { api: openai-responses, api_key: sk-main, base_url: "${simulator.openaiBaseUrl}"${settings} }
+${more}`;
+}
+
+const request = (model: string, text = "hi") => toRequest({ model, messages: [userMessage(text)] });
+
+describe("ServedClient", () => {
+  it("uses added providers, aliases and models from the next call on, and no longer removed ones", async () => {
+    const client = await serve(withMain("middleware: { model_aliases: { old: { model: sim-text } } }"));
+    expect((await client.complete(request("old"))).model).toBe("sim-text");
+    const before = client.routing;
+    client.use(
+      (
+        await load(
+          withMain(`  second: { api: openai-responses, api_key: b, base_url: "${simulator.openaiBaseUrl}" }
+middleware: { model_aliases: { new: { model: second/sim-text } } }
+models: [{ id: house, provider: main, context_window: 7 }]
+`),
+        )
+      ).client,
+    );
+    expect(await client.complete(request("new"))).toMatchObject({ provider: "second", model: "sim-text" });
+    expect(client.resolveModel({ provider: "", model: "old" })).toMatchObject({ model: "old" });
+    expect(client.routing).not.toBe(before);
+    expect([...client.apis.keys()]).toEqual(["main", "second"]);
+    expect(client.catalog.getModelInfo("house")?.contextWindow).toBe(7);
+    expect([client.hasModel("house"), client.hasModel("second/sim-text")]).toEqual([true, true]);
+    await client.close();
+  });
+
+  it("lets a stream go on that began before its provider was removed", async () => {
+    const client = await serve(withMain());
+    const events = client.stream(request("sim-text"))[Symbol.asyncIterator]();
+    expect((await events.next()).done).toBe(false);
+    client.use(
+      (await load('providers: { other: { api: openai-chat, base_url: "http://127.0.0.1:1/v1" } }')).client,
+    );
+    const kinds: (string | undefined)[] = [];
+    for (let next = await events.next(); next.done !== true; next = await events.next())
+      kinds.push(next.value.event.case);
+    expect(kinds.at(-1)).toBe("finish");
+    await expect(client.complete(request("main/sim-text"))).rejects.toThrow("127.0.0.1:1");
+    await client.close();
+  });
+
+  it("keeps the counts of a limit that does not change, and begins anew if it changes", async () => {
+    const limited = (requests: number) =>
+      `middleware: { budget: { window: month, requests: ${requests} }, rate_limit: { requests_per_minute: 50 } }`;
+    const client = await serve(withMain(limited(2)));
+    await client.complete(request("sim-text"));
+    client.use(
+      (await load(withMain(`${limited(2)}\nlog_level: warn`, ", timeouts: { request: 9s }"))).client,
+    );
+    await client.complete(request("sim-text"));
+    await expect(client.complete(request("sim-text"))).rejects.toThrow("2 requests per month");
+    client.use((await load(withMain(limited(3)))).client);
+    await client.complete(request("sim-text"));
+    await client.close();
+  });
+
+  it("counts a budget in money by the prices of the new configuration", async () => {
+    const priced = (input: number) => `
+middleware: { budget: { window: month, usd: 1 } }
+models: [{ id: sim-text, provider: main, prices: { input: ${input}, output: 1 } }]`;
+    const client = await serve(withMain(priced(1)));
+    await client.complete(request("sim-text"));
+    client.use((await load(withMain(priced(1_000_000)))).client);
+    await expect(client.complete(request("sim-text"))).rejects.toThrow("1 US dollars per month");
+    await client.close();
+  });
+
+  it("keeps cached answers until a provider changes", async () => {
+    const client = await serve(withMain("middleware: { cache: {} }"));
+    const isHit = async () =>
+      (await client.complete(request("sim-text"))).warnings.some(({ code }) => code === "cache_hit");
+    expect([await isHit(), await isHit()]).toEqual([false, true]);
+    client.use((await load(withMain("middleware: { cache: {} }\nlog_level: warn"))).client);
+    expect(await isHit()).toBe(true);
+    client.use((await load(withMain("middleware: { cache: {} }", ", timeouts: { request: 9s }"))).client);
+    expect(await isHit()).toBe(false);
+    await client.close();
+  });
+
+  it("changes nothing if a provider of the new configuration cannot be created", async () => {
+    const client = await serve(withMain());
+    const { client: config } = await load(withMain());
+    const broken = new Map([...config.providers, ["broken", { api: "openai-chat", baseUrl: "no address" }]]);
+    const use = () => client.use({ ...config, providers: broken as typeof config.providers });
+    expect(use).toThrow("provider broken:");
+    expect([...client.apis.keys()]).toEqual(["main"]);
+    expect((await client.complete(request("sim-text"))).provider).toBe("main");
+    await client.close();
+  });
+});
+
+describe("findChanges()", () => {
+  const everything = () =>
+    withMain(
+      `  filed: { api: openai-responses, api_key_file: key, headers: { a: b }, retries: { max_retries: 1 } }
+default_provider: main
+log_level: warn
+drain_timeout: 3s
+allowed_hosts: ["*.example.com"]
+cors: { allowed_origins: ["https://app.example.com"] }
+limits: { max_calls: 9 }
+timeouts: { request: 1m }
+runs: { store: memory }
+mcp: { servers: { wiki: { url: "http://127.0.0.1:1/mcp", authorization: secret } } }
+middleware: { logging: { redact: ["a+"] }, budget: { window: day, usd: 1 }, cache: {} }
+models: [{ id: house, provider: main, release_date: 2026-01-01, prices: { input: 1, output: 2 } }]
+`,
+    );
+
+  it("finds none between two readings of the same file", async () => {
+    expect(findChanges(await load(everything()), await load(everything()))).toEqual({ live: [], fixed: [] });
+  });
+
+  it.each([
+    ["sk-main", "sk-other", ["providers.main"], []],
+    ["a: b", "a: c", ["providers.filed"], []],
+    ["max_retries: 1", "max_retries: 2", ["providers.filed"], []],
+    ["default_provider: main", "default_provider: filed", ["default_provider"], []],
+    ["usd: 1", "usd: 2", ["middleware.budget"], []],
+    ['redact: ["a+"]', 'redact: ["b+"]', ["middleware.logging"], []],
+    ["cache: {}", "model_aliases: { a: { model: b } }", ["middleware.cache", "middleware.model_aliases"], []],
+    ["id: house", "id: home", ["models"], []],
+    ["authorization: secret", "authorization: other", ["mcp.servers"], []],
+    ["timeouts: { request: 1m }", "timeouts: { request: 2m }", ["timeouts.request"], []],
+    ["log_level: warn\ndrain_timeout: 3s", "drain_timeout: 4s", ["log_level"], ["drain_timeout"]],
+    ["max_calls: 9", "max_calls: 8", [], ["limits"]],
+    ["runs: { store: memory }", "", [], ["runs"]],
+  ])("tells that %j became %j", async (old, now, live, fixed) => {
+    const changes = findChanges(await load(everything()), await load(everything().replace(old, now)));
+    expect(changes).toEqual({ live, fixed });
+  });
+
+  it("tells that the order of the providers changed, on which the default depends", async () => {
+    const [first, second] = ["a", "b"].map((name) => `  ${name}: { api: openai-responses, api_key: x }\n`);
+    const before = await load(`providers:\n${first}${second}`);
+    expect(findChanges(before, await load(`providers:\n${second}${first}`)).live).toEqual(["providers"]);
+  });
+});
