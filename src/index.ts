@@ -25,15 +25,22 @@ export type {
   MiddlewareMethods,
   StreamNext,
 } from "./client/middleware.ts";
-export type { ModelAlias, ModelRouting, ResolvedModel } from "./client/model-names.ts";
+export type {
+  ModelAlias,
+  ModelRouting,
+  ModelTargets,
+  NamedModel,
+  ResolvedModel,
+} from "./client/model-names.ts";
 export * from "./common.ts";
 export type { CallOperation, CallTarget, ProviderAdapter } from "./core/adapter.ts";
 export type { HttpTimeouts } from "./kit/http/transport.ts";
 export {
-  type AliasFallbackOptions,
-  type AliasWithFallbacks,
-  createAliasFallbacks,
-} from "./middleware/alias-fallbacks.ts";
+  type AliasRoutingOptions,
+  createAliasRouting,
+  type RoutedAlias,
+  type SeveralTargets,
+} from "./middleware/alias-routing.ts";
 export type { CircuitState } from "./middleware/breaker.ts";
 export { type BudgetOptions, createBudget } from "./middleware/budget.ts";
 export type { BudgetPeriod } from "./middleware/budget-window.ts";
@@ -54,10 +61,13 @@ export {
   type LoggedContent,
   type LoggingOptions,
 } from "./middleware/logging.ts";
-export type { MiddlewareObserver, RefusedBy } from "./middleware/observer.ts";
+export type { EjectionReason, MiddlewareObserver, RefusedBy } from "./middleware/observer.ts";
+export type { OutlierEjection } from "./middleware/outlier-ejection.ts";
 export { createRateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";
 export { createRetry, type RetryMiddlewareOptions } from "./middleware/retry.ts";
 export type { RetryBudgetOptions } from "./middleware/retry-budget.ts";
+export type { StickyField } from "./middleware/sticky-key.ts";
+export type { AliasTarget, TargetStrategy } from "./middleware/target-choice.ts";
 export { AnthropicAdapter, type AnthropicAdapterOptions } from "./providers/anthropic-messages/adapter.ts";
 export { CommandAdapter, type CommandAdapterOptions } from "./providers/command/adapter.ts";
 export { GeminiAdapter, type GeminiAdapterOptions } from "./providers/gemini/adapter.ts";

@@ -1,6 +1,8 @@
+import type { NamedModel } from "../client/model-names.ts";
 import type { ProviderSettings } from "../client/providers.ts";
 import { getBaseUrl } from "../client/providers.ts";
 import { type Config, type ListenerTls, loadConfig, ServedClient } from "../config/index.ts";
+import type { RoutedAlias } from "../middleware/alias-routing.ts";
 import { checkSetup } from "./check-setup.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { UsageError } from "./flags.ts";
@@ -31,7 +33,9 @@ function describeConfig({ listeners, access, client, mcp, runs, notices }: Confi
       const isDefault = name === first ? ", the default" : "";
       return `provider: ${name}, ${describeProvider(settings, client.keyOrigins?.get(name))}${isDefault}`;
     }),
-    ...Object.keys(client.middleware.modelAliases).map((alias) => `alias:    ${alias}`),
+    ...Object.entries(client.middleware.modelAliases).map(
+      ([name, alias]) => `alias:    ${name}, ${describeAlias(alias)}`,
+    ),
     ...client.models.map(({ id, provider }) => `model:    ${provider}/${id}`),
     ...[...mcp.servers].map(([label, { url }]) => `mcp:      ${label}, ${withoutSecrets(url)}`),
     `runs:     ${describeStore(runs.store)}`,
@@ -57,6 +61,19 @@ function describeProvider(settings: ProviderSettings, keyOrigin: string | undefi
   if (settings.api === "command") return "command";
   const key = keyOrigin === undefined ? "no key" : `key from ${keyOrigin}`;
   return `${settings.api}, ${withoutSecrets(getBaseUrl(settings))}, ${key}`;
+}
+
+function describeAlias(alias: RoutedAlias): string {
+  if (!("targets" in alias)) return toName(alias);
+  const { targets, choose = "weight" } = alias;
+  const names = targets.map((target) =>
+    choose === "weight" ? `${toName(target)} ${target.weight ?? 1}` : toName(target),
+  );
+  return `by ${choose}: ${names.join(", ")}`;
+}
+
+function toName({ provider, model }: NamedModel): string {
+  return provider === undefined ? model : `${provider}/${model}`;
 }
 
 /** Returns an address without a query, in which some servers take keys. */

@@ -45,8 +45,8 @@ export interface ClientOptions {
   /** Provider of requests that name none. Default: the only one; several need this option. */
   readonly defaultProvider?: string | undefined;
   /**
-   * Names that requests may use for models if they name no provider. See docs/models.md. `createAliasFallbacks` adds
-   * fallbacks to individual aliases.
+   * Names that requests may use for models if they name no provider. See docs/models.md. `createAliasRouting` adds
+   * fallbacks to individual aliases, and chooses among several targets.
    */
   readonly modelAliases?: Readonly<Record<string, ModelAlias>> | undefined;
   /** Runs around every call; the first one is outermost. */
@@ -255,22 +255,26 @@ export class Client {
     }
   }
 
-  /** Whether a mode of tool choice works with a model, by the names that a request would have. */
+  /**
+   * Whether a mode of tool choice works with a model, by the names that a request would have; with an alias, whether it
+   * works with all of its targets.
+   */
   supportsToolChoice(mode: ToolChoice_Mode, model: string, provider = ""): boolean {
-    const target = this.resolveModel({ provider, model });
-    const adapter = this.#registry.find(target.provider);
-    return adapter.supportsToolChoice?.(mode, target.model, this.#withCatalog({})) ?? true;
+    return this.#listTargets({ provider, model }).every((target) => {
+      const adapter = this.#registry.find(target.provider);
+      return adapter.supportsToolChoice?.(mode, target.model, this.#withCatalog({})) ?? true;
+    });
   }
 
   /**
-   * Whether the provider enforces the JSON schema of a response format, by the names that a request would have. If it
-   * does not, the schema is asked for in an instruction.
+   * Whether the provider enforces the JSON schema of a response format, by the names that a request would have; with an
+   * alias, whether the providers of all its targets do. If not, the schema is asked for in an instruction.
    */
   supportsJsonSchema(model: string, provider = ""): boolean {
-    const target = this.resolveModel({ provider, model });
-    return (
-      this.#registry.find(target.provider).supportsJsonSchema?.(target.model, this.#withCatalog({})) ?? true
-    );
+    return this.#listTargets({ provider, model }).every((target) => {
+      const adapter = this.#registry.find(target.provider);
+      return adapter.supportsJsonSchema?.(target.model, this.#withCatalog({})) ?? true;
+    });
   }
 
   /** Closes the adapters' connections. */
@@ -286,7 +290,7 @@ export class Client {
   /** The request as middleware sees it: complete, validated, and naming its provider and that provider's model. */
   #prepare(input: RequestInput, callerOptions: CallOptions): PreparedCall {
     const given = toRequest(input);
-    const { provider, model, alias, isChosen } = this.resolveModel(given);
+    const { provider, model, alias, targets, isChosen } = this.resolveModel(given);
     const isSame = provider === given.provider && model === given.model;
     const named = isSame ? given : { ...given, provider, model };
     if (!wasValidatedAhead(given) || named.model.trim() === "") validateRequest(named);
@@ -295,9 +299,15 @@ export class Client {
     const options: CallOptions = {
       ...withInferenceId(callerOptions),
       ...(alias !== undefined && { modelAlias: alias }),
+      ...(targets !== undefined && { aliasTargets: targets }),
       resolveModel: this.#resolveName,
     };
     return { request, options, notes: isChosen === true ? [chosenModel(provider, model)] : [] };
+  }
+
+  #listTargets(name: CallTarget): readonly CallTarget[] {
+    const target = this.resolveModel(name);
+    return target.targets ?? [target];
   }
 
   readonly #resolveName = (name: CallTarget, defaultProvider: string): CallTarget =>

@@ -2,12 +2,24 @@
 import type { ProviderModels } from "../catalog/provider-models.ts";
 import type { CallTarget } from "../core/adapter.ts";
 
-/** The target of an alias of a model. */
-export interface ModelAlias {
+/** A model by its name, for an alias. */
+export interface NamedModel {
   /** Provider that serves the model. If undefined, chosen by the prefix of the model, else the default provider. */
   readonly provider?: string | undefined;
   readonly model: string;
 }
+
+/**
+ * Several models with one alias. `createAliasRouting` chooses among them for each call; without it, the first one serves
+ * all calls.
+ */
+export interface ModelTargets {
+  /** At least one. */
+  readonly targets: readonly NamedModel[];
+}
+
+/** The model of an alias, or several. */
+export type ModelAlias = NamedModel | ModelTargets;
 
 /** The inputs of the rule for names of models. */
 export interface ModelRouting {
@@ -23,6 +35,8 @@ export interface ModelRouting {
 export interface ResolvedModel extends CallTarget {
   /** The alias that the request named. */
   readonly alias?: string;
+  /** The targets of the alias, if it has several. The first one is this destination. */
+  readonly targets?: readonly CallTarget[];
   /** Whether the request named no model, so that the newest one was chosen. */
   readonly isChosen?: boolean;
 }
@@ -41,7 +55,7 @@ export interface ResolveOptions {
  * applies:
  *
  * 1. The provider that the request names, with the model as it is.
- * 2. The target of an alias.
+ * 2. The target of an alias; the first one if it has several.
  * 3. `provider/model`, if the part before the first slash is exactly the name of a registered provider.
  * 4. With `usesCatalog`: the default provider if the catalog lists the model for it, else the first registered provider
  * for which it does.
@@ -71,9 +85,23 @@ export function findProvider(
   return [defaultProvider, ...providers.keys()].find((name) => providers.get(name)?.hasModel(model) === true);
 }
 
-/** The target of an alias. Aliases do not refer to each other. */
-function resolveAlias(alias: ModelAlias | undefined, routing: ModelRouting): CallTarget {
-  const { provider, model = "" } = alias ?? {};
+/** Returns the models of an alias, in their order. */
+export function listAliasModels(alias: ModelAlias): readonly NamedModel[] {
+  return "targets" in alias ? alias.targets : [alias];
+}
+
+function resolveAlias(
+  alias: ModelAlias | undefined,
+  routing: ModelRouting,
+): CallTarget & Pick<ResolvedModel, "targets"> {
+  const models = alias === undefined ? [] : listAliasModels(alias);
+  const targets = models.map((model) => resolveAliasModel(model, routing));
+  const first = targets[0] ?? { provider: routing.defaultProvider ?? "", model: "" };
+  return targets.length > 1 ? { ...first, targets } : first;
+}
+
+/** Resolves a model of an alias. Aliases do not refer to each other. */
+function resolveAliasModel({ provider, model }: NamedModel, routing: ModelRouting): CallTarget {
   if (provider !== undefined) return { provider, model };
   return splitName(model, routing) ?? { provider: routing.defaultProvider ?? "", model };
 }

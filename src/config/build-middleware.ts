@@ -1,6 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
-import { createAliasFallbacks } from "../middleware/alias-fallbacks.ts";
+import { type AliasRoutingOptions, createAliasRouting } from "../middleware/alias-routing.ts";
 import { type BudgetOptions, createBudget } from "../middleware/budget.ts";
 import { createCache } from "../middleware/cache.ts";
 import { createCallerBudgets } from "../middleware/caller-budgets.ts";
@@ -35,18 +35,28 @@ export interface MiddlewareParts {
 }
 
 /**
- * Creates the middleware of a configuration, outermost first. A retry is within a fallback, so that the next provider
- * is asked once the retries are used up, and everything that counts or refuses calls is within the retry. The caller's
- * permissions are checked for every target of a fallback, and before the cache returns responses.
+ * Creates the middleware of a configuration, outermost first. The target of an alias is chosen before all else. A retry
+ * is within a fallback, so that the next provider is asked once the retries are used up, and everything that counts or
+ * refuses calls is within the retry. The caller's permissions are checked for every target of a fallback, and before the
+ * cache returns responses.
  */
 export function buildMiddleware(
   config: MiddlewareConfig,
-  { models, catalog, hasCallers, log, observer, providers, kept, prices = catalog }: MiddlewareParts,
+  {
+    models,
+    catalog,
+    hasCallers,
+    log,
+    observer,
+    providers,
+    kept = new KeptParts(),
+    prices = catalog,
+  }: MiddlewareParts,
 ): MiddlewareMethods[] {
   const { modelAliases, fallbacks } = config;
-  const levels = new RuleLevels(config, models, catalog, kept ?? new KeptParts());
+  const levels = new RuleLevels(config, models, catalog, kept);
   return [
-    ...(Object.keys(modelAliases).length === 0 ? [] : [createAliasFallbacks(modelAliases, { observer })]),
+    ...buildAliases(modelAliases, kept, { catalog: prices, observer }),
     ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks, observer)]),
     ...(hasCallers ? [createModelAccess()] : []),
     ...levels.mostSpecific("cache", (rule) => createCache({ ...rule, observer }), providers),
@@ -61,6 +71,25 @@ export function buildMiddleware(
     ...levels.everyLevel("rateLimit", (rule, name) => createRateLimit({ ...rule, name, observer })),
     ...levels.mostSpecific("logging", (rule) => createAttemptLog(rule, log)),
   ];
+}
+
+/** An alias that does not change keeps what it has measured of its targets. */
+function buildAliases(
+  aliases: MiddlewareConfig["modelAliases"],
+  kept: KeptParts<MiddlewareMethods>,
+  options: AliasRoutingOptions,
+): MiddlewareMethods[] {
+  const routed = Object.entries(aliases).filter(
+    ([, alias]) => "targets" in alias || alias.fallbacks !== undefined,
+  );
+  if (routed.length === 0) return [];
+  const routes = new Map(
+    routed.map(([name, alias]) => [
+      name,
+      kept.keep(`alias ${name}`, alias, () => createAliasRouting({ [name]: alias }, options)),
+    ]),
+  );
+  return [chooseMiddleware((_request, { modelAlias = "" }) => routes.get(modelAlias))];
 }
 
 function buildFallbacks(

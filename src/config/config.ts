@@ -1,6 +1,6 @@
 import type { ModelSettings } from "../catalog/model-settings.ts";
 import type { ProviderSettings } from "../client/providers.ts";
-import type { AliasWithFallbacks } from "../middleware/alias-fallbacks.ts";
+import type { RoutedAlias } from "../middleware/alias-routing.ts";
 import type { CallScope } from "../middleware/choose-middleware.ts";
 import type { FallbackOptions } from "../middleware/fallback.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
@@ -98,7 +98,7 @@ export interface ConfiguredModel extends ModelSettings {
 /** The middleware of the Client, by kinds. */
 export interface MiddlewareConfig {
   /** Models by the aliases that requests use. */
-  readonly modelAliases: Readonly<Record<string, AliasWithFallbacks>>;
+  readonly modelAliases: Readonly<Record<string, RoutedAlias>>;
   /** The first rule that matches a call applies. */
   readonly fallbacks: readonly FallbackRule[];
   /** Rules for all calls. */

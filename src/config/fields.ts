@@ -24,6 +24,14 @@ export function list<Item extends z.core.$ZodType>(item: Item, expected: string)
     .check(z.minLength(1, { error: `expected ${expected}` }));
 }
 
+/** A list that is not empty; a single item stands for a list of one. */
+export function oneOrMore<Item extends z.core.$ZodType>(item: Item, expected: string) {
+  return z.pipe(
+    z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
+    list(item, expected),
+  );
+}
+
 /** An object type without its undefined fields. */
 export type Compact<Fields> = {
   [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key];

@@ -3,12 +3,20 @@ import * as z from "zod/mini";
 import { fallbackKinds, MAX_FALLBACK_TARGETS } from "../middleware/fallback.ts";
 import type { LoggedContent } from "../middleware/logging.ts";
 import { MAX_RETRIES } from "../middleware/retry-policy.ts";
-import { compact, fields, list } from "./fields.ts";
+import { STICKY_WORDS } from "../middleware/sticky-key.ts";
+import {
+  findDuplicateTarget,
+  MAX_TARGETS,
+  MAX_WEIGHT,
+  type TargetStrategy,
+} from "../middleware/target-choice.ts";
+import { compact, fields, list, oneOrMore } from "./fields.ts";
 import {
   choice,
   count,
   duration,
   flag,
+  leaf,
   number,
   pattern,
   positiveDuration,
@@ -46,14 +54,129 @@ const targets = list(target, "a list of targets").check(
   z.maxLength(MAX_FALLBACK_TARGETS, { error: `expected at most ${MAX_FALLBACK_TARGETS} targets` }),
 );
 
-const modelAlias = z.pipe(
+const aliasTarget = fields({
+  provider: z.optional(text),
+  model: text,
+  weight: z.optional(wholeNumber(0, MAX_WEIGHT)),
+});
+
+const stickyField = leaf(
+  `${STICKY_WORDS.join(", ")} or metadata. and a name`,
+  (value) =>
+    STICKY_WORDS.find((word) => word === value) ??
+    (typeof value === "string" && /^metadata\../.test(value) ? (value as `metadata.${string}`) : undefined),
+);
+
+const outlierEjection = z.pipe(
   fields({
-    provider: z.optional(text),
-    model: text,
-    fallbacks: z.optional(targets),
-    fallback_on: z.optional(kinds),
+    consecutive_failures: z.optional(count),
+    failure_ratio: z.optional(number(0.01, 1)),
+    latency_factor: z.optional(number(1.1, 1000)),
+    min_calls: z.optional(wholeNumber(1, 256)),
+    interval: z.optional(positiveDuration),
+    base_time: z.optional(positiveDuration),
+    max_time: z.optional(positiveDuration),
+    max_ejected: z.optional(number(0, 1)),
+  }).check(
+    z.refine(({ base_time = 30_000, max_time = 300_000 }) => max_time >= base_time, {
+      path: ["max_time"],
+      error: "expected at least base_time",
+    }),
+  ),
+  z.transform(({ interval, ...found }) =>
+    compact({
+      consecutiveFailures: found.consecutive_failures,
+      failureRatio: found.failure_ratio,
+      latencyFactor: found.latency_factor,
+      minCalls: found.min_calls,
+      interval: toSeconds(interval),
+      baseTime: toSeconds(found.base_time),
+      maxTime: toSeconds(found.max_time),
+      maxEjected: found.max_ejected,
+    }),
+  ),
+);
+
+const strategies: readonly TargetStrategy[] = ["weight", "latency", "cost"];
+
+const aliasFields = fields({
+  provider: z.optional(text),
+  model: z.optional(text),
+  targets: z.optional(
+    list(aliasTarget, "a list of targets").check(
+      z.maxLength(MAX_TARGETS, { error: `expected at most ${MAX_TARGETS} targets` }),
+    ),
+  ),
+  choose: z.optional(choice(strategies)),
+  sticky_by: z.optional(oneOrMore(stickyField, "a field of a call or a list of them")),
+  outlier_ejection: z.optional(outlierEjection),
+  fallbacks: z.optional(targets),
+  fallback_on: z.optional(kinds),
+});
+
+type AliasFields = z.output<typeof aliasFields>;
+
+/** Finds the first field of an alias that contradicts another one. */
+function findAliasMistake({
+  provider,
+  model,
+  targets,
+  choose,
+  ...found
+}: AliasFields): AliasMistake | undefined {
+  if (targets === undefined) {
+    if (model === undefined) return { path: ["model"], message: "expected a text, or targets in its place" };
+    const lone = ["choose", "sticky_by", "outlier_ejection"].find(
+      (name) => ({ choose, ...found })[name as "choose"] !== undefined,
+    );
+    return lone === undefined ? undefined : { path: [lone], message: "expected targets beside it" };
+  }
+  for (const [name, value] of Object.entries({ provider, model }))
+    if (value !== undefined) return { path: [name], message: `expected no ${name} beside targets` };
+  return findTargetMistake(targets, choose) ?? findStickyMistake(choose, found.sticky_by);
+}
+
+interface AliasMistake {
+  readonly path: (string | number)[];
+  readonly message: string;
+}
+
+function findTargetMistake(
+  targets: NonNullable<AliasFields["targets"]>,
+  choose: TargetStrategy = "weight",
+): AliasMistake | undefined {
+  const duplicate = findDuplicateTarget(targets);
+  if (duplicate !== undefined)
+    return { path: ["targets", duplicate], message: "expected a target that is not listed before" };
+  if (targets.every(({ weight }) => weight === 0))
+    return { path: ["targets"], message: "expected a target with a weight above 0" };
+  const index = choose === "weight" ? -1 : targets.findIndex(({ weight = 0 }) => weight > 0);
+  if (index < 0) return undefined;
+  return {
+    path: ["targets", index, "weight"],
+    message: `expected 0 or no weight with "choose: ${choose}"`,
+  };
+}
+
+function findStickyMistake(choose: TargetStrategy = "weight", stickyBy: unknown): AliasMistake | undefined {
+  if (stickyBy === undefined || choose === "weight") return undefined;
+  return { path: ["sticky_by"], message: `expected no such field with "choose: ${choose}"` };
+}
+
+const modelAlias = z.pipe(
+  aliasFields.check((context) => {
+    const mistake = findAliasMistake(context.value);
+    if (mistake !== undefined) context.issues.push({ code: "custom", input: context.value, ...mistake });
   }),
-  z.transform(({ fallback_on, ...rest }) => compact({ ...rest, fallbackOn: fallback_on })),
+  z.transform(({ model, provider, targets, choose, sticky_by, outlier_ejection, fallback_on, fallbacks }) => {
+    const rules = compact({ fallbacks, fallbackOn: fallback_on });
+    if (targets === undefined) return { ...compact({ provider }), model: model ?? "", ...rules };
+    return {
+      targets: targets.map(compact),
+      ...compact({ choose, stickyBy: sticky_by, outlierEjection: outlier_ejection }),
+      ...rules,
+    };
+  }),
 );
 
 const fallback = fields({
@@ -155,10 +278,7 @@ const budget = z.pipe(
   ),
 );
 
-const budgets = z.pipe(
-  z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
-  list(budget, "a budget or a list of them"),
-);
+const budgets = oneOrMore(budget, "a budget or a list of them");
 
 /** Maximum number of budgets of a caller: each call passes all of them. */
 const MAX_CALLER_BUDGETS = 16;

@@ -1,3 +1,4 @@
+import { listAliasModels } from "../client/model-names.ts";
 import type { CallScope } from "../middleware/choose-middleware.ts";
 import type { MiddlewareConfig } from "./config.ts";
 import type { Path } from "./problems.ts";
@@ -12,7 +13,13 @@ export function middlewareTargets({ modelAliases, fallbacks }: MiddlewareConfig)
   const base = ["middleware"];
   const ofAliases = Object.entries(modelAliases).flatMap(([name, alias]) => {
     const path = [...base, "model_aliases", name];
-    return [{ ...alias, path }, ...getTargets(alias.fallbacks, [...path, "fallbacks"])];
+    const models = listAliasModels(alias);
+    return [
+      ...("targets" in alias
+        ? getTargets(models, [...path, "targets"])
+        : models.map((model) => ({ ...model, path }))),
+      ...getTargets(alias.fallbacks, [...path, "fallbacks"]),
+    ];
   });
   const ofRules = fallbacks.flatMap((rule, index) => {
     const path = [...base, "fallbacks", index];

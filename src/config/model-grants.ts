@@ -1,13 +1,13 @@
 /** Which models an access key may use. */
 import { type ModelRouting, resolveModel } from "../client/model-names.ts";
 import type { CallTarget } from "../core/adapter.ts";
-import type { AliasWithFallbacks } from "../middleware/alias-fallbacks.ts";
+import type { RoutedAlias } from "../middleware/alias-routing.ts";
 import { resolveFallback } from "../middleware/fallback.ts";
 
 /** The aliases and the routing that resolve the models of an access key. */
 export interface ModelNames {
   readonly routing: ModelRouting;
-  readonly aliases: Readonly<Record<string, AliasWithFallbacks>>;
+  readonly aliases: Readonly<Record<string, RoutedAlias>>;
 }
 
 /** A model that may be used. Each of the two names may contain one `*`, which stands for any text. */
@@ -47,13 +47,17 @@ export function createModelCheck(grants: readonly ModelGrant[]) {
 /** Returns the targets of an alias. */
 function grantsOfAlias(
   name: string,
-  fallbacks: AliasWithFallbacks["fallbacks"] = [],
+  fallbacks: RoutedAlias["fallbacks"] = [],
   routing: ModelRouting,
 ): ModelGrant[] {
   const first = resolveModel({ provider: "", model: name }, routing);
+  const targets = first.targets ?? [first];
   const resolve = (target: CallTarget, defaultProvider: string) =>
     resolveModel(target, { ...routing, defaultProvider });
-  return [first, ...fallbacks.map((target) => resolveFallback(target, first, resolve))];
+  return targets.flatMap((target) => [
+    target,
+    ...fallbacks.map((fallback) => resolveFallback(fallback, target, resolve)),
+  ]);
 }
 
 function fits(pattern: string, name: string): boolean {

@@ -34,6 +34,8 @@ export interface CallOptions {
   readonly memory?: MemoryShare | undefined;
   /** The alias by which the request named its model. Set by a Client, for middleware. */
   readonly modelAlias?: string | undefined;
+  /** The targets of that alias, if it has several. The request goes to the first one, unless middleware changes that. */
+  readonly aliasTargets?: readonly CallTarget[] | undefined;
   /**
    * Resolves the name of a model by the rule of the Client (docs/models.md), for middleware that sends a call to
    * another model. Set by a Client.

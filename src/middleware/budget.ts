@@ -9,6 +9,7 @@ import { type Amount, type BudgetPeriod, BudgetWindow } from "./budget-window.ts
 import { describeCount, describeTarget } from "./describe.ts";
 import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
 import type { MiddlewareObserver } from "./observer.ts";
+import { getPrice } from "./price.ts";
 import { refusal } from "./refusals.ts";
 
 /** Options of `createBudget`. At least one of the three limits. */
@@ -87,15 +88,8 @@ class Budget {
   /** Returns the cost in billionths of a US dollar; 0 if money does not count, undefined if the price is unknown. */
   #costOf(usage: Usage, request: Request): number | undefined {
     if (this.#limits.nanoUsd === undefined) return 0;
-    const cost = usage.costNanoUsd ?? this.#toPrice(usage, request);
+    const cost = usage.costNanoUsd ?? getPrice(this.#catalog, usage, request);
     return cost === undefined ? undefined : Number(cost);
-  }
-
-  /** Looks the price up for the provider, else for the catalog's provider of the model. */
-  #toPrice(usage: Usage, { provider, model }: Request): bigint | undefined {
-    const price = this.#catalog.costOf(usage, model, provider);
-    const owner = price === undefined ? this.#catalog.getModelInfo(model)?.provider : undefined;
-    return owner === undefined ? price : this.#catalog.costOf(usage, model, owner);
   }
 
   #refuse({ provider, model }: CallTarget, kind: keyof Amount): SDKError {

@@ -55,7 +55,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions = {}): Requi
         call.end("success");
         return response;
       } catch (thrown) {
-        call.end(toResult(toSdkError(thrown), request, callOptions));
+        call.end(toCallResult(toSdkError(thrown), request, callOptions));
         throw thrown;
       }
     },
@@ -66,7 +66,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions = {}): Requi
           begin: () => call.begin(),
           end({ response, error }) {
             if (response !== undefined) call.end("success");
-            else call.end(error === undefined ? "unknown" : toResult(error, request, callOptions));
+            else call.end(error === undefined ? "unknown" : toCallResult(error, request, callOptions));
           },
         });
       };
@@ -142,7 +142,8 @@ const FAILURES: ReadonlySet<ErrorKind> = new Set([
 /** Kinds that say nothing about whether the provider works. */
 const UNKNOWN: ReadonlySet<ErrorKind> = new Set([ErrorKind.RATE_LIMIT, ErrorKind.QUOTA_EXCEEDED]);
 
-function toResult(error: SDKError, request: Request, { signal }: CallOptions): CallResult {
+/** Returns what the failure of a call says about its provider and model. */
+export function toCallResult(error: SDKError, request: Request, { signal }: CallOptions): CallResult {
   if (signal?.aborted || isRefusal(error) || UNKNOWN.has(error.kind)) return "unknown";
   if (FAILURES.has(error.kind)) return isLocalLimit(error, request) ? "unknown" : "failure";
   // Any other answer of the provider shows that it works.

@@ -56,8 +56,19 @@ export const DEFAULT_FALLBACK_KINDS: readonly FallbackKind[] = [
 /** Maximum number of targets in a chain: a caller waits for all, one after the other. */
 export const MAX_FALLBACK_TARGETS = 8;
 
-/** Options of the calls that a chain makes. Nested chains would multiply the calls. */
-const chained = new WeakSet<CallOptions>();
+/** The targets that the chain of a call has left, by the options of its calls. Nested chains would multiply the calls. */
+const chained = new WeakMap<CallOptions, Request[]>();
+
+/** Whether a chain makes the call with these options. */
+export function isChained(options: CallOptions): boolean {
+  return chained.has(options);
+}
+
+/** Options of `createChain`. */
+export interface ChainOptions extends Pick<FallbackOptions, "on" | "observer"> {
+  /** Returns the requests that may follow the first one if it fails, in their order. */
+  listNext(first: Request, options: CallOptions): readonly Request[];
+}
 
 /**
  * Sends a failed call to the next target, if the error allows it and no output has begun. The attempts that failed are
@@ -67,13 +78,28 @@ const chained = new WeakSet<CallOptions>();
  * @throws ConfigurationError if there is no target or there are too many, or one has neither provider nor model.
  */
 export function createFallback(options: FallbackOptions): Required<MiddlewareMethods> {
-  const { targets, on = DEFAULT_FALLBACK_KINDS, observer } = options;
+  const { targets, on, observer } = options;
   checkTargets(targets);
+  return createChain({
+    on,
+    observer,
+    listNext: (first, { resolveModel }) => requestsFor(first, targets, resolveModel),
+  });
+}
+
+/** Like `createFallback`, with targets that are determined for each call. */
+export function createChain({
+  listNext,
+  on = DEFAULT_FALLBACK_KINDS,
+  observer,
+}: ChainOptions): Required<MiddlewareMethods> {
   const kinds = new Set<ErrorKind>(on.map((name) => ErrorKind[name]));
-  const chain = repeatCalls((first, { caller = anyCaller, resolveModel }) => {
-    const waiting = requestsFor(first, targets, resolveModel).filter((request) =>
-      caller.allowsModel(request.provider, request.model),
+  const chain = repeatCalls((first, callOptions) => {
+    const { caller = anyCaller } = callOptions;
+    const waiting = listNext(first, callOptions).filter(({ provider, model }) =>
+      caller.allowsModel(provider, model),
     );
+    chained.set(callOptions, waiting);
     let current = first;
     return (error) => {
       if (!isCovered(error, kinds) || error.outputStarted || isTooLarge(error) || isDenial(error))
@@ -112,7 +138,7 @@ function isTooLarge({ kind, retryable }: SDKError): boolean {
 
 function mark(options: CallOptions): CallOptions {
   const marked = { ...withRepeatLimit(options) };
-  chained.add(marked);
+  chained.set(marked, []);
   return marked;
 }
 

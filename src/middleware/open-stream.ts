@@ -104,7 +104,7 @@ class OpenedStream implements ForwardingStream<StreamEvent> {
 }
 
 /** Whether an event belongs to the model's output, or ends the stream. */
-function isOutput({ event }: StreamEvent): boolean {
+export function isOutput({ event }: StreamEvent): boolean {
   switch (event.case) {
     case "streamStart":
     case "textStart":

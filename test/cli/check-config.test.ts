@@ -30,7 +30,11 @@ providers:
   local: { api: openai-chat, base_url: "http://localhost:8000/v1?key=hush" }
   other: { api: anthropic-messages, api_key: hush-key }
   agent: { api: command, command: [/bin/cat], format: text }
-middleware: { model_aliases: { fast: { model: m, provider: local } } }
+middleware:
+  model_aliases:
+    fast: { model: m, provider: local }
+    split: { targets: [{ model: m, provider: local, weight: 95 }, { model: other/n, weight: 5 }] }
+    cheap: { targets: [{ model: m, provider: local }, { model: n }], choose: cost }
 models: [{ id: m, provider: local }]
 mcp: { servers: { docs: { url: "https://mcp.example.com/mcp", authorization: hush } } }
 runs: { store: "postgres://user:hush@db.example.com/runs" }
@@ -48,7 +52,9 @@ runs: { store: "postgres://user:hush@db.example.com/runs" }
       "provider: local, openai-chat, http://localhost:8000/v1, no key",
       "provider: other, anthropic-messages, https://api.anthropic.com/, key from providers.other.api_key of the configuration file",
       "provider: agent, command",
-      "alias:    fast",
+      "alias:    fast, local/m",
+      "alias:    split, by weight: local/m 95, other/n 5",
+      "alias:    cheap, by cost: local/m, n",
       "model:    local/m",
       "mcp:      docs, https://mcp.example.com/mcp",
       "runs:     in PostgreSQL at db.example.com",

@@ -162,6 +162,7 @@ keys:
     ["*", ["openai/gpt-5", "anthropic/x"], []],
     ["team/fast", ["openai/gpt-5-mini", "anthropic/claude-haiku-4-5"], ["openai/fast", "openai/gpt-5"]],
     ["cheap", ["openai/gpt-5-nano"], ["openai/gpt-5", "anthropic/gpt-5-nano"]],
+    ["split", ["openai/gpt-5-mini", "anthropic/claude-haiku-4-5"], ["anthropic/gpt-5-mini", "openai/gpt-5"]],
     ["haiku", ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini"], ["openai/claude-haiku-4-5"]],
   ])("allows exactly the models of %j", async (entry, allowed, denied) => {
     const aliases = `
@@ -169,6 +170,7 @@ middleware:
   model_aliases:
     team/fast: { provider: openai, model: gpt-5-mini, fallbacks: [{ provider: anthropic, model: claude-haiku-4-5 }] }
     cheap: { model: gpt-5-nano }
+    split: { targets: [{ model: gpt-5-mini }, { provider: anthropic, model: claude-haiku-4-5, weight: 0 }] }
     haiku: { model: anthropic/claude-haiku-4-5, fallbacks: [{ model: openai/gpt-5-mini }] }
 `;
     const { keys } = await load(`keys: [{ name: a, key: ${SECRET}, models: ["${entry}"] }]`, aliases);

@@ -412,7 +412,7 @@ providers: { main: { api: openai-responses, api_key: k } }
       'outrigger.yaml:4:13 middleware.model_aliases.fast.provider: expected main, found "other"',
     ]);
     expect(await mistakesIn(text)).toEqual([
-      "outrigger.yaml:5:5 middleware.model_aliases.empty.model: expected a text, found nothing",
+      "outrigger.yaml:5:5 middleware.model_aliases.empty.model: expected a text, or targets in its place, found nothing",
     ]);
   });
 

@@ -75,6 +75,73 @@ middleware:
     await expect(client.complete(requestFor("strict"))).rejects.toMatchObject({ kindName: "SERVER" });
   });
 
+  it("chooses among the targets of an alias, and keeps calls at one by a field", async () => {
+    const client = await getClient(`
+middleware:
+  model_aliases:
+    fast: { targets: [{ provider: one, model: sim-text, weight: 2 }, { model: two/sim-text }] }
+    sticky:
+      targets: [{ provider: one, model: sim-text }, { provider: two, model: sim-text }]
+      sticky_by: metadata.session
+      outlier_ejection: { consecutive_failures: 3 }
+    cheap:
+      targets: [{ provider: one, model: sim-text }, { provider: two, model: sim-echo }]
+      choose: cost
+models: [{ id: sim-echo, provider: two, prices: { input: 1, output: 1 } }]
+`);
+    const ask = async (model: string, changes = {}) =>
+      (await client.complete(requestFor(model, changes))).provider;
+    expect([await ask("fast"), await ask("fast"), await ask("fast")]).toEqual(["one", "two", "one"]);
+    const metadata = { session: "a" };
+    expect(await ask("sticky", { metadata })).toBe(await ask("sticky", { metadata }));
+    expect(await ask("cheap")).toBe("two");
+  });
+
+  it.each([
+    ["targets: []", "targets: expected a list of targets"],
+    [
+      `targets: [${Array.from({ length: 9 }, (_, index) => `{ model: m${index} }`).join(", ")}]`,
+      "targets: expected at most 8 targets",
+    ],
+    [
+      "targets: [{ model: main/m }, { provider: main, model: m }]",
+      "targets[1]: expected a target that is not listed before",
+    ],
+    [
+      "targets: [{ model: m, weight: -1 }]",
+      "targets[0].weight: expected a whole number from 0 to 1000, found -1",
+    ],
+    ["targets: [{ model: m, weight: 1001 }]", "targets[0].weight: expected a whole number from 0 to 1000"],
+    ["targets: [{ model: m, weight: 0 }]", "targets: expected a target with a weight above 0"],
+    ["targets: [{ provider: none, model: m }]", 'targets[0].provider: expected main, found "none"'],
+    ["model: m, targets: [{ model: n }]", 'model: expected no model beside targets, found "m"'],
+    ["model: m, choose: cost", 'choose: expected targets beside it, found "cost"'],
+    ["targets: [{ model: m }], choose: random", 'choose: expected weight, latency, cost, found "random"'],
+    [
+      "targets: [{ model: m, weight: 2 }], choose: cost",
+      'targets[0].weight: expected 0 or no weight with "choose: cost", found 2',
+    ],
+    [
+      "targets: [{ model: m }], choose: cost, sticky_by: caller",
+      'sticky_by: expected no such field with "choose: cost"',
+    ],
+    [
+      "targets: [{ model: m }], sticky_by: session",
+      'sticky_by: expected prompt_cache_key, user, caller, conversation or metadata. and a name, found "session"',
+    ],
+    [
+      "targets: [{ model: m }], outlier_ejection: { max_ejected: 50 }",
+      "outlier_ejection.max_ejected: expected a number from 0 to 1, found 50",
+    ],
+    [
+      "targets: [{ model: m }], outlier_ejection: { base_time: 1m, max_time: 30s }",
+      'outlier_ejection.max_time: expected at least base_time, found "30s"',
+    ],
+  ])("names the mistake in an alias with %s", async (fields, message) => {
+    const text = `${PROVIDERS}\nmiddleware: { model_aliases: { fast: { ${fields} } } }`;
+    await expect(load(text)).rejects.toThrow(`middleware.model_aliases.fast.${message}`);
+  });
+
   it("sends calls of a provider or model to the targets of the first rule that fits", async () => {
     const client = await getClient(`
 middleware:

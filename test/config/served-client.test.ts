@@ -96,6 +96,22 @@ models: [{ id: house, provider: main, context_window: 7 }]
     await client.close();
   });
 
+  it("keeps the measurements of an alias that does not change", async () => {
+    const split = (weight: number) => `
+middleware:
+  model_aliases:
+    fast: { targets: [{ model: sim-text, weight: ${weight} }, { model: sim-echo }] }
+    other: { model: sim-text }`;
+    const client = await serve(withMain(split(2)));
+    const ask = async () => (await client.complete(request("fast"))).model;
+    expect([await ask(), await ask()]).toEqual(["sim-text", "sim-echo"]);
+    client.use((await load(withMain(split(2).replace("other", "another")))).client);
+    expect([await ask(), await ask()]).toEqual(["sim-text", "sim-text"]);
+    client.use((await load(withMain(split(1)))).client);
+    expect([await ask(), await ask()]).toEqual(["sim-text", "sim-echo"]);
+    await client.close();
+  });
+
   it("counts a budget in money by the prices of the new configuration", async () => {
     const priced = (input: number) => `
 middleware: { budget: { window: month, usd: 1 } }

@@ -4,7 +4,7 @@ import {
   attemptsOf,
   Client,
   ConfigurationError,
-  createAliasFallbacks,
+  createAliasRouting,
   createFallback,
   createRetry,
   ErrorKind,
@@ -319,7 +319,7 @@ describe("the scope of a fallback", () => {
       fast: { provider: "one", model: "sim-text:status=503", fallbacks: toTwo.targets },
       plain: { model: "sim-text:status=503" },
     };
-    const client = getClient(simulator(), [createAliasFallbacks(modelAliases)], { modelAliases });
+    const client = getClient(simulator(), [createAliasRouting(modelAliases)], { modelAliases });
     const response = await client.complete(requestFor("fast"));
     expect(response.attempts).toMatchObject([{ provider: "one", model: "sim-text:status=503" }]);
     expect(textOf(response)).not.toBe("");

@@ -204,11 +204,24 @@ function createMiddlewareMetrics(
     help: "Calls whose answers were looked for in a cache.",
     labels: [...TARGET, "result"],
   });
+  const choices = createCounter({
+    name: "outrigger_alias_choices_total",
+    help: "Calls for which one of several targets of an alias was chosen, by the chosen one.",
+    labels: ["alias", ...TARGET],
+  });
+  const ejections = createCounter({
+    name: "outrigger_alias_ejections_total",
+    help: "Times that a target of an alias was left out because it was worse than the others, by the reason.",
+    labels: ["alias", ...TARGET, "reason"],
+  });
   const getLabels = ({ provider, model }: CallTarget) =>
     getLabel(boundedText(provider, MAX_NAME_BYTES), boundedText(model, MAX_NAME_BYTES));
   return {
-    all: [retries, fallbacks, circuits, refusals, lookups],
+    all: [retries, fallbacks, circuits, refusals, lookups, choices, ejections],
     observer: {
+      chosen: (alias, target) => choices.add([boundedText(alias, MAX_NAME_BYTES), ...getLabels(target)]),
+      ejected: (alias, target, reason) =>
+        ejections.add([boundedText(alias, MAX_NAME_BYTES), ...getLabels(target), reason]),
       retry: (target) => retries.add(getLabels(target)),
       fallback: (from) => fallbacks.add(getLabels(from)),
       circuit: (target, state) => circuits.set(getLabels(target), CIRCUIT_VALUES[state]),

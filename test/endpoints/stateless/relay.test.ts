@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { create } from "@bufbuild/protobuf";
 import {
   AnthropicAdapter,
+  createAliasRouting,
   createCache,
   createFallback,
   createRetry,
@@ -371,6 +372,24 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
       expect(text).toBe(stream.join(""));
     }
     expect(getBody(provider)).toEqual({ ...body, ...streamed, stream: true, model });
+  });
+
+  it("passes the answer of whichever target of an alias speaks the API, and translates for the others", async () => {
+    const provider = await startWireServer(servers);
+    const targets = [{ model: body.model }, { provider: foreign.provider, model: "x" }];
+    const modelAliases = { fast: { targets } };
+    const sidecar = await start(provider, { modelAliases, middleware: [createAliasRouting(modelAliases)] });
+    provider.answers = [
+      { body: [whole], headers: JSON_TYPE },
+      { body: [JSON.stringify(foreign.answer)], headers: JSON_TYPE },
+    ];
+    const sent = { ...body, model: "fast", mood: 1 };
+    expect((await post(sidecar, path, sent)).text).toBe(whole);
+    expect(getBody(provider)).toEqual({ ...sent, model: body.model.split("/")[1] });
+    expect((await post(sidecar, path, sent)).text).toContain("Hello");
+    expect(getBody(provider)).toHaveProperty(foreign.input);
+    const listed: unknown = await (await sidecar.fetch("/v1/models/fast")).json();
+    expect(listed).toMatchObject({ id: "fast" });
   });
 
   it("is translated if a fallback has another API", async () => {

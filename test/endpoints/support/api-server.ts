@@ -1,6 +1,6 @@
 /** A server with the API, the simulator as its provider, and the official SDK as its client. */
 import OpenAI from "openai";
-import { Client, type Middleware, type ProviderAdapter } from "outrigger";
+import { Client, type ClientOptions, type Middleware, type ProviderAdapter } from "outrigger";
 import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { defaultCatalog } from "../../../src/catalog/catalog.ts";
 import type { WireApi } from "../../../src/client/providers.ts";
@@ -37,6 +37,7 @@ export interface ApiServerOptions extends TestServerOptions {
   /** Default: one adapter for each column. */
   readonly adapters?: readonly ProviderAdapter[];
   readonly middleware?: readonly Middleware[];
+  readonly modelAliases?: ClientOptions["modelAliases"];
   /** Wraps the engine that the API uses. */
   readonly wrapEngine?: (engine: RunEngine) => RunEngine;
   /** Default: a new one in memory. */
@@ -63,6 +64,7 @@ export async function startApi(
     wrapEngine = (engine) => engine,
     adapters: givenAdapters,
     middleware = [],
+    modelAliases,
     ...options
   }: ApiServerOptions = {},
 ): Promise<ApiServer> {
@@ -74,6 +76,7 @@ export async function startApi(
     providers,
     defaultProvider: adapters[0]?.name,
     middleware,
+    modelAliases,
     fieldPaths: "contract",
   });
   const store = given ?? (await openMemory());

@@ -180,6 +180,8 @@ describe("createMetrics()", () => {
     metrics.circuit(target, "open");
     metrics.circuit(target, "half_open");
     metrics.refused(target, "budget");
+    metrics.chosen("fast", target);
+    metrics.ejected("fast", target, "latency", 30);
     metrics.cache(target, "hit");
     metrics.cache({ provider: "acme", model: "x".repeat(1000) }, "miss");
     const text = metrics.render();
@@ -189,6 +191,8 @@ describe("createMetrics()", () => {
       `outrigger_fallbacks_total{${labels}} 1`,
       `outrigger_circuit_breaker_state{${labels}} 1`,
       `outrigger_refused_calls_total{${labels},by="budget"} 1`,
+      `outrigger_alias_choices_total{alias="fast",${labels}} 1`,
+      `outrigger_alias_ejections_total{alias="fast",${labels},reason="latency"} 1`,
       `outrigger_cache_lookups_total{${labels},result="hit"} 1`,
     ]) {
       expect(text).toContain(`${line}\n`);

@@ -1,0 +1,150 @@
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { NamedModel } from "../client/model-names.ts";
+import type { CallOptions } from "../core/adapter.ts";
+import { lazyBatches } from "../core/batches.ts";
+import { toSdkError } from "../core/errors.ts";
+import { EventStream } from "../core/event-stream.ts";
+import { combineMiddleware } from "./combine-middleware.ts";
+import {
+  createChain,
+  createFallback,
+  type FallbackKind,
+  type FallbackTarget,
+  isChained,
+} from "./fallback.ts";
+import { watchFirstOutput } from "./first-output.ts";
+import type { MiddlewareObserver } from "./observer.ts";
+import { createEjectionRule, type OutlierEjection } from "./outlier-ejection.ts";
+import type { Prices } from "./price.ts";
+import type { StickyField } from "./sticky-key.ts";
+import { type AliasTarget, TargetChoice, type TargetStrategy } from "./target-choice.ts";
+import { watchStream } from "./watch-stream.ts";
+
+/** An alias of one model or of several, and the way of its calls. */
+export type RoutedAlias = (NamedModel | SeveralTargets) & AliasRules;
+
+/** Several models with one alias. */
+export interface SeveralTargets {
+  /** At most 8, none twice. A caller who may not use a target is not sent there. */
+  readonly targets: readonly AliasTarget[];
+  /** How one is chosen for each call. Default `weight`. */
+  readonly choose?: TargetStrategy | undefined;
+  /**
+   * Fields of a call that keep it at one target, with the strategy `weight`. The first one that the call has counts.
+   * Default: none. The steps of a generation, and a conversation that carries the state of a provider, keep their target
+   * in any case.
+   */
+  readonly stickyBy?: readonly StickyField[] | undefined;
+  /** Leaves out targets that are worse than the others. Default: none is left out. */
+  readonly outlierEjection?: OutlierEjection | undefined;
+}
+
+interface AliasRules {
+  /**
+   * As `targets` of `createFallback`. Default: the other targets of the alias in their order, without any of weight 0.
+   */
+  readonly fallbacks?: readonly FallbackTarget[] | undefined;
+  /** Errors after which a call goes to the fallbacks, as `on` of `createFallback`. */
+  readonly fallbackOn?: readonly FallbackKind[] | undefined;
+}
+
+/** Options of `createAliasRouting`. */
+export interface AliasRoutingOptions {
+  /** The prices for the strategy `cost`. Default: the shipped catalog. */
+  readonly catalog?: Prices | undefined;
+  readonly observer?: MiddlewareObserver | undefined;
+}
+
+/**
+ * Routes the calls whose requests name their model by an alias of the Client (`ClientOptions.modelAliases`): chooses
+ * among several targets, once for each call, and sends a failed call to its fallbacks. Put it outermost.
+ * @param aliases The aliases of the Client. Calls of aliases with one model and no fallbacks pass unchanged.
+ * @throws ConfigurationError if the targets or the fallbacks of an alias are too many or not valid.
+ */
+export function createAliasRouting(
+  aliases: Readonly<Record<string, RoutedAlias>>,
+  options: AliasRoutingOptions = {},
+): Required<MiddlewareMethods> {
+  const routes = new Map<string, Required<MiddlewareMethods>>();
+  for (const [name, alias] of Object.entries(aliases)) {
+    const route = createRoute(name, alias, options);
+    if (route !== undefined) routes.set(name, route);
+  }
+  const find = ({ modelAlias = "" }: CallOptions) => routes.get(modelAlias);
+  return {
+    complete(request, next, callOptions) {
+      return find(callOptions)?.complete(request, next, callOptions) ?? next(request);
+    },
+    stream(request, next, callOptions) {
+      return find(callOptions)?.stream(request, next, callOptions) ?? next(request);
+    },
+  };
+}
+
+function createRoute(
+  name: string,
+  alias: RoutedAlias,
+  options: AliasRoutingOptions,
+): Required<MiddlewareMethods> | undefined {
+  const { fallbacks, fallbackOn: on } = alias;
+  const { catalog, observer } = options;
+  const chain = fallbacks && createFallback({ targets: fallbacks, on, observer });
+  if (!("targets" in alias)) return chain;
+  const { targets, choose, stickyBy, outlierEjection } = alias;
+  const ejection = outlierEjection && createEjectionRule(outlierEjection);
+  const choice = new TargetChoice(name, { targets, choose, stickyBy, ejection, catalog, observer });
+  if (targets.length === 1) return chain;
+  const listNext = choice.listNext.bind(choice);
+  const way = combineMiddleware([
+    chain ?? createChain({ listNext, on, observer }),
+    measureTargets(choice),
+  ]) as Required<MiddlewareMethods>;
+  return {
+    complete(request, next, callOptions) {
+      if (isChained(callOptions)) return next(request);
+      const chosen = choice.choose(request, "complete", callOptions);
+      return way.complete(chosen, next, callOptions);
+    },
+    stream(request, next, callOptions) {
+      if (isChained(callOptions)) return next(request);
+      const chosen = choice.choose(request, "stream", callOptions);
+      return way.stream(chosen, next, callOptions);
+    },
+  };
+}
+
+/** Measures each call to a target, for the choice of later calls. */
+function measureTargets(choice: TargetChoice): Required<MiddlewareMethods> {
+  return {
+    async complete(request, next, options) {
+      // Vectors and counts take another time.
+      const call = options.operation === undefined ? choice.begin(request, "complete", options) : undefined;
+      try {
+        const response = await next(request);
+        call?.output();
+        call?.end(undefined);
+        return response;
+      } catch (thrown) {
+        call?.end(toSdkError(thrown));
+        throw thrown;
+      }
+    },
+    stream(request, next, options) {
+      const open = () => {
+        const batches = next(request).batches();
+        const call = choice.begin(request, "stream", options);
+        if (call === undefined) return batches;
+        return watchStream(
+          watchFirstOutput(batches, () => call.output()),
+          {
+            end({ response, error }) {
+              if (response !== undefined || error !== undefined) call.end(error);
+              else call.leave();
+            },
+          },
+        );
+      };
+      return new EventStream(lazyBatches(open));
+    },
+  };
+}

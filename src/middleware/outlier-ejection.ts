@@ -1,0 +1,65 @@
+import { ConfigurationError } from "../core/errors.ts";
+import type { EjectionRule } from "./target-state.ts";
+
+/**
+ * When a target of an alias is left out because it is worse than the others, after Envoy's outlier detection. Failures
+ * are those that count for a circuit breaker.
+ */
+export interface OutlierEjection {
+  /** Failures in a row that eject a target, from 1. Default 5. */
+  readonly consecutiveFailures?: number | undefined;
+  /** Share of the calls of an interval that must fail, above 0 and at most 1. Default 0.5. */
+  readonly failureRatio?: number | undefined;
+  /**
+   * How many times slower than the median of the other targets a target must be in an interval, from 1.1: by its median
+   * time to the first output, or to a whole answer. Default: slow targets are not ejected.
+   */
+  readonly latencyFactor?: number | undefined;
+  /** Calls in an interval below which its failures and times do not count, from 1 to 256. Default 10. */
+  readonly minCalls?: number | undefined;
+  /** Seconds after which the failures and times of an interval are compared. Default 10. */
+  readonly interval?: number | undefined;
+  /** Seconds of the first ejection; each further one lasts as many seconds more. Default 30. */
+  readonly baseTime?: number | undefined;
+  /** Seconds of an ejection at most. Default 300. */
+  readonly maxTime?: number | undefined;
+  /** Share of the targets that may be ejected at the same time, rounded down to whole targets. Default 0.5. */
+  readonly maxEjected?: number | undefined;
+}
+
+/** Creates the rule of an ejection. @throws ConfigurationError if an option is out of range. */
+export function createEjectionRule({
+  consecutiveFailures = 5,
+  failureRatio = 0.5,
+  latencyFactor,
+  minCalls = 10,
+  interval = 10,
+  baseTime = 30,
+  maxTime = 300,
+  maxEjected = 0.5,
+}: OutlierEjection): EjectionRule {
+  check("consecutiveFailures", consecutiveFailures, 1, Infinity);
+  check("failureRatio", failureRatio, 0.01, 1);
+  check("latencyFactor", latencyFactor ?? 2, 1.1, Infinity);
+  check("minCalls", minCalls, 1, 256);
+  check("interval", interval, 0.001, Infinity);
+  check("baseTime", baseTime, 0.001, Infinity);
+  check("maxTime", maxTime, baseTime, Infinity);
+  check("maxEjected", maxEjected, 0, 1);
+  return {
+    consecutiveFailures,
+    failureRatio,
+    latencyFactor: latencyFactor ?? Infinity,
+    minCalls,
+    intervalMs: interval * 1000,
+    baseTimeMs: baseTime * 1000,
+    maxTimeMs: maxTime * 1000,
+    maxEjected,
+  };
+}
+
+function check(name: string, value: number, min: number, max: number): void {
+  if (value >= min && value <= max) return;
+  const expected = max === Infinity ? `${min} or more` : `from ${min} to ${max}`;
+  throw new ConfigurationError(`the outlier ejection's ${name} is ${value}; expected ${expected}`);
+}
