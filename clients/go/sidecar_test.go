@@ -2,10 +2,13 @@ package outrigger_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -60,6 +63,7 @@ func TestSidecar(t *testing.T) {
 		"thread_of_runs":    sidecarThreadOfRuns,
 		"catalog":           sidecarCatalog,
 		"embeddings":        sidecarEmbeddings,
+		"tls":               sidecarTLS,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, client) })
 	}
@@ -645,6 +649,36 @@ func sidecarEmbeddings(t *testing.T, client *outrigger.Client) {
 		Provider: "anthropic", Model: "sim-text", Texts: []string{"a"},
 	})
 	check(t, "is invalid", errors.Is(err, outrigger.ErrInvalidRequest), true)
+}
+
+// sidecarTLS calls a sidecar that asks for certificates: `ca.crt`, `client.crt` and `client.key` in a folder.
+func sidecarTLS(t *testing.T, _ *outrigger.Client) {
+	address, folder := os.Getenv("OUTRIGGER_TLS_ADDR"), os.Getenv("OUTRIGGER_TLS_FOLDER")
+	if address == "" {
+		t.Skip("OUTRIGGER_TLS_ADDR does not name a sidecar with TLS")
+	}
+	pem, err := os.ReadFile(filepath.Join(folder, "ca.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority := x509.NewCertPool()
+	check(t, "has an authority", authority.AppendCertsFromPEM(pem), true)
+	identity, err := tls.LoadX509KeyPair(filepath.Join(folder, "client.crt"), filepath.Join(folder, "client.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	complete := func(config *tls.Config) error {
+		client := newClient(t, outrigger.WithAddress(address), outrigger.WithTLS(config))
+		_, err := client.Complete(t.Context(), &outrigger.Request{
+			Model: "sim-text", Messages: []*outrigger.Message{outrigger.UserMessage("Hello?")},
+		})
+		return err
+	}
+	if err := complete(&tls.Config{RootCAs: authority, Certificates: []tls.Certificate{identity}}); err != nil {
+		t.Error(err)
+	}
+	nameless := complete(&tls.Config{RootCAs: authority})
+	check(t, "without a certificate", errors.Is(nameless, outrigger.ErrNetwork), true)
 }
 
 func sidecarCatalog(t *testing.T, client *outrigger.Client) {

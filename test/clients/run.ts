@@ -27,6 +27,7 @@ import { pythonClient } from "./runner/python.ts";
 import { pythonPackage } from "./runner/python-package.ts";
 import { judge, sum, type Tally } from "./runner/report.ts";
 import { mainFile, type Sidecar, startDemo } from "./runner/sidecar.ts";
+import { startTlsSidecar } from "./runner/tls.ts";
 import { typescriptPackage } from "./runner/typescript-package.ts";
 
 const clients: readonly TestClient[] = [
@@ -109,11 +110,20 @@ async function stopDemo(sidecar: Sidecar): Promise<Tally> {
   }
 }
 
+/** Runs the clients against a sidecar, and against one with TLS that calls the models of the first. */
 async function runAll(built: readonly Built[], address: string): Promise<Tally[]> {
+  const secured = await startTlsSidecar(address);
   const tallies: Tally[] = [];
-  for (const entry of built) {
-    tallies.push("command" in entry ? await runClient(entry.client, entry.command, address) : entry.tally);
+  for (const { client, ...entry } of built) {
+    if ("tally" in entry) {
+      tallies.push(entry.tally);
+      continue;
+    }
+    const { command } = entry;
+    const env = { ...command.env, ...secured.env };
+    tallies.push(await runClient(client, { ...command, env }, address));
   }
+  await secured.stop();
   return tallies;
 }
 

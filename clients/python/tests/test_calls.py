@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 import unittest
+from pathlib import Path
+
+import grpc
 
 import outrigger_client
 from outrigger_client import (
@@ -39,6 +43,31 @@ LONG = "sim-long:tokens=1000,rate=20"
 
 def ask(model: str, text: str = "Hello?") -> Request:
     return Request(model=model, messages=[user_message(text)])
+
+
+@unittest.skipUnless(
+    "OUTRIGGER_TLS_ADDR" in os.environ, "OUTRIGGER_TLS_ADDR does not name a sidecar with TLS"
+)
+class TlsTest(unittest.IsolatedAsyncioTestCase):
+    """A sidecar that asks for certificates: `ca.crt`, `client.crt` and `client.key` in a folder."""
+
+    def setUp(self) -> None:
+        folder = Path(os.environ["OUTRIGGER_TLS_FOLDER"])
+        files = ("ca.crt", "client.crt", "client.key")
+        self.authority, self.certificate, self.key = ((folder / file).read_bytes() for file in files)
+        self.address = os.environ["OUTRIGGER_TLS_ADDR"]
+
+    async def test_both_clients_show_their_certificate(self) -> None:
+        credentials = grpc.ssl_channel_credentials(self.authority, self.key, self.certificate)
+        with Client(self.address, tls=credentials) as client:
+            self.assertTrue(text_of(client.complete(ask("sim-text"), timeout=TIMEOUT)))
+        async with AsyncClient(self.address, tls=credentials) as client:
+            self.assertTrue(text_of(await client.complete(ask("sim-text"), timeout=TIMEOUT)))
+
+    def test_a_caller_without_a_certificate_is_refused(self) -> None:
+        credentials = grpc.ssl_channel_credentials(self.authority)
+        with Client(self.address, tls=credentials) as client, self.assertRaises(NetworkError):
+            client.complete(ask("sim-text"), timeout=TIMEOUT)
 
 
 class CallTest(unittest.IsolatedAsyncioTestCase):

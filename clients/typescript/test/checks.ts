@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { createServer as createHttp2Server } from "node:http2";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { ReadableStream } from "node:stream/web";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { createClient, createRouterTransport } from "@connectrpc/connect";
@@ -20,6 +22,7 @@ import {
   Role,
   StreamError,
   stream,
+  textOf,
   userMessage,
 } from "outrigger-client";
 import * as z from "zod";
@@ -53,6 +56,7 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["wrong_address", wrongAddress],
   ["closed_client", closedClient],
   ["access_key", accessKey],
+  ["tls", certificates],
   ["cut_stream", cutStream],
   ["leaving_a_stream", leavingAStream],
   ["many_calls_at_once", manyCallsAtOnce],
@@ -103,6 +107,20 @@ async function accessKey(): Promise<void> {
   process.env.OUTRIGGER_ACCESS_KEY = "of-the-environment";
   assert.deepEqual(await sentKeys({}), ["Bearer of-the-environment"]);
   delete process.env.OUTRIGGER_ACCESS_KEY;
+}
+
+/** The sidecar asks for certificates: `ca.crt`, `client.crt` and `client.key` in a folder. */
+async function certificates(): Promise<void> {
+  const { OUTRIGGER_TLS_ADDR: target, OUTRIGGER_TLS_FOLDER: folder = "" } = process.env;
+  const [ca, cert, key] = await Promise.all(
+    ["ca.crt", "client.crt", "client.key"].map((file) => readFile(join(folder, file))),
+  );
+  const address = `https://${target}`;
+  const request = { model: "sim-text", messages };
+  await using named = new Client({ address, ca, tls: { cert, key } });
+  assert.notEqual(textOf(await named.complete(request)), "");
+  await using nameless = new Client({ address, ca });
+  await assert.rejects(nameless.complete(request), NetworkError);
 }
 
 async function errorClass(): Promise<void> {

@@ -44,6 +44,7 @@ var checks = []struct {
 	{"retry_policy", checkRetryPolicy},
 	{"retry_pushback", checkRetryPushback},
 	{"retry_refused", checkRetryRefused},
+	{"tls", checkTLS},
 }
 
 func main() {

@@ -14,6 +14,7 @@ import {
   checkValidationError,
 } from "./failures.js";
 import { checkRetryPolicy, checkRetryPushback, checkRetryRefused, retryPolicy } from "./retries.js";
+import { checkTls } from "./tls.js";
 
 // Messages can contain images, for which gRPC's default limit of 4 MiB is too small; this is the
 // sidecar's default.
@@ -42,6 +43,7 @@ const checks = {
   retry_policy: () => checkRetryPolicy(retrying),
   retry_pushback: () => checkRetryPushback(retrying),
   retry_refused: () => checkRetryRefused(retrying),
+  tls: checkTls,
 };
 
 for (const [name, check] of Object.entries(checks)) {

@@ -59,4 +59,13 @@ answer=$("$grpcurl" -plaintext -protoset "$DESCRIPTOR_SET" -max-time 20 \
   "$OUTRIGGER_ADDR" outrigger.v1.InferenceService/Complete 2>&1)
 expect descriptor_set '"role": "ROLE_ASSISTANT"' '"text": "' '"reason": "REASON_STOP"'
 
+# A sidecar that is reached over the network proves who it is by its certificate, and asks for the caller's.
+tls=$OUTRIGGER_TLS_FOLDER
+answer=$("$grpcurl" -cacert "$tls/ca.crt" -cert "$tls/client.crt" -key "$tls/client.key" -max-time 20 \
+  -d '{"model": "sim-text", "messages": [{"role": "ROLE_USER", "content": [{"text": "Say hello."}]}]}' \
+  "$OUTRIGGER_TLS_ADDR" outrigger.v1.InferenceService/Complete 2>&1
+  "$grpcurl" -cacert "$tls/ca.crt" -max-time 5 "$OUTRIGGER_TLS_ADDR" list 2>&1
+  "$grpcurl" -cert "$tls/client.crt" -key "$tls/client.key" -max-time 5 "$OUTRIGGER_TLS_ADDR" list 2>&1)
+expect tls '"role": "ROLE_ASSISTANT"' '"text": "' 'certificate required' 'unknown authority'
+
 exit $failed

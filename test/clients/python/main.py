@@ -15,6 +15,7 @@ from outrigger.v1.inference_service_pb2_grpc import InferenceServiceStub
 import calls
 import failures
 import retries
+import secured
 
 # Messages can contain images, for which gRPC's default limit of 4 MiB is too small; this is the
 # sidecar's default.
@@ -39,6 +40,7 @@ def main() -> int:
             run("retry_policy", lambda: retries.check_retry_policy(retrying)),
             run("retry_pushback", lambda: retries.check_retry_pushback(retrying)),
             run("retry_refused", lambda: retries.check_retry_refused(retrying)),
+            run("tls", secured.check_tls),
         ]
     return 0 if all(results) else 1
 

@@ -31,6 +31,7 @@ export const languageChecks: readonly string[] = [
   "retry_policy",
   "retry_pushback",
   "retry_refused",
+  "tls",
 ];
 
 /** The root of the repository. */

@@ -43,6 +43,7 @@ const sidecarChecks = [
   "thread_of_runs",
   "catalog",
   "embeddings",
+  "tls",
 ];
 
 const examples = readdirSync(`${folder}/examples`, { withFileTypes: true })

@@ -14,9 +14,16 @@ export const go: TestClient = {
     const inputs = {
       paths: [
         protos,
-        ...["go.mod", "go.sum", "buf.gen.yaml", "main.go", "calls.go", "failures.go", "retries.go"].map(
-          inFolder,
-        ),
+        ...[
+          "go.mod",
+          "go.sum",
+          "buf.gen.yaml",
+          "main.go",
+          "calls.go",
+          "failures.go",
+          "retries.go",
+          "tls.go",
+        ].map(inFolder),
       ],
       facts: [probe("go", "version") ?? ""],
     };

@@ -11,7 +11,7 @@ const descriptorSet = `${binaries}/outrigger.binpb`;
 /** grpcurl, which learns the contract from reflection, or from the descriptor set. */
 export const grpcurl: TestClient = {
   name: "grpcurl",
-  checks: ["list", "describe", "health", "complete", "stream", "error_details", "descriptor_set"],
+  checks: ["list", "describe", "health", "complete", "stream", "error_details", "descriptor_set", "tls"],
   missing: () => (probe("go", "version") === undefined ? "go" : undefined),
   async build() {
     await buildOnce(`${binaries}/stamp`, { paths: [protos], facts: [version] }, async () => {

@@ -43,6 +43,7 @@ export const typescriptPackage: TestClient = {
     "wrong_address",
     "closed_client",
     "access_key",
+    "tls",
     "cut_stream",
     "leaving_a_stream",
     "many_calls_at_once",

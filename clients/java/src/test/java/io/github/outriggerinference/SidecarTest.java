@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.outriggerinference.errors.AbortException;
 import io.github.outriggerinference.errors.InvalidRequestException;
+import io.github.outriggerinference.errors.NetworkException;
 import io.github.outriggerinference.errors.OutriggerException;
 import io.github.outriggerinference.errors.RateLimitException;
 import io.github.outriggerinference.errors.RequestTimeoutException;
@@ -22,6 +23,9 @@ import io.github.outriggerinference.v1.RetryPolicy;
 import io.github.outriggerinference.v1.StepResult;
 import io.github.outriggerinference.v1.ToolCall;
 import io.github.outriggerinference.v1.ToolResult;
+import io.grpc.ChannelCredentials;
+import io.grpc.TlsChannelCredentials;
+import java.io.File;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -66,6 +70,27 @@ class SidecarTest {
   @AfterAll
   static void close() {
     client.close();
+  }
+
+  /** The sidecar asks for certificates: ca.crt, client.crt and client.key in a folder. */
+  @Test
+  @EnabledIfEnvironmentVariable(named = "OUTRIGGER_TLS_ADDR", matches = ".+")
+  void showsItsCertificateWithoutWhichItIsRefused() throws IOException {
+    File folder = new File(System.getenv("OUTRIGGER_TLS_FOLDER"));
+    TlsChannelCredentials.Builder authority =
+        TlsChannelCredentials.newBuilder().trustManager(new File(folder, "ca.crt"));
+    try (OutriggerClient nameless = connectWith(authority.build())) {
+      assertThrows(NetworkException.class, () -> nameless.complete(ask("sim-text")));
+    }
+    authority.keyManager(new File(folder, "client.crt"), new File(folder, "client.key"));
+    try (OutriggerClient named = connectWith(authority.build())) {
+      assertFalse(Messages.textOf(named.complete(ask("sim-text")).getMessage()).isEmpty());
+    }
+  }
+
+  private static OutriggerClient connectWith(ChannelCredentials credentials) {
+    String address = System.getenv("OUTRIGGER_TLS_ADDR");
+    return OutriggerClient.builder().address(address).credentials(credentials).connect();
   }
 
   private static Request ask(String model) {

@@ -70,6 +70,7 @@ public final class Main {
     checks.put("retry_policy", retries::checkRetryPolicy);
     checks.put("retry_pushback", retries::checkRetryPushback);
     checks.put("retry_refused", retries::checkRetryRefused);
+    checks.put("tls", Tls::checkTls);
     checks.put("hedging", retries::checkHedging);
     return checks;
   }
