@@ -49,7 +49,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
   const observers = [metrics, createCallLog(logger), idleMemory, ...(tracing ? [tracing.observer] : [])];
   const { limits } = config.listeners;
   const account = new MemoryAccount({ limits, isShared: access && (() => access.hasSeveralCallers) });
-  const { listeners, tlsFiles } = await openListeners(config.listeners, logger);
+  const { listeners, tlsFiles } = await openListeners(config.listeners, logger, metrics);
   const runs = await openRuns({ ...options, observers, account });
   const v1 = createV1Api({
     engine: runs,
@@ -112,18 +112,20 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
 async function openListeners(
   { data, admin, ...rest }: ListenersConfig,
   logger: Logger,
+  metrics: Metrics,
 ): Promise<{ readonly listeners: ListenersOptions; readonly tlsFiles: readonly TlsFiles[] }> {
   const tlsFiles: TlsFiles[] = [];
-  const open = async (tls: ListenerTls | undefined) => {
+  const open = async (listener: "data" | "admin", tls: ListenerTls | undefined) => {
     if (tls === undefined) return undefined;
-    const files = new (await import("../config/tls-files.ts")).TlsFiles(tls, logger);
+    const onUse = (expiresAt: Date) => metrics.certificateUsed(listener, expiresAt);
+    const files = new (await import("../config/tls-files.ts")).TlsFiles(tls, logger, onUse);
     tlsFiles.push(files);
     return files;
   };
   const listeners = {
     ...rest,
-    data: { ...data, tls: await open(data.tls) },
-    admin: admin && { ...admin, tls: await open(admin.tls) },
+    data: { ...data, tls: await open("data", data.tls) },
+    admin: admin && { ...admin, tls: await open("admin", admin.tls) },
   };
   return { listeners, tlsFiles };
 }

@@ -227,6 +227,7 @@ export class TlsFiles implements TlsOptions {
   readonly clientCertificates: TlsOptions["clientCertificates"];
   readonly #options: ListenerTls;
   readonly #log: TlsLog;
+  readonly #onUse: (expiresAt: Date) => void;
   readonly #timer: NodeJS.Timeout;
   #material: CheckedMaterial;
   #version: string;
@@ -235,11 +236,14 @@ export class TlsFiles implements TlsOptions {
   #hasTold = false;
   #hasToldExpiry = false;
 
-  constructor(options: ListenerTls, log: TlsLog) {
+  /** @param onUse Is told when the certificate in use expires, at once and after each change. */
+  constructor(options: ListenerTls, log: TlsLog, onUse: (expiresAt: Date) => void = () => {}) {
     this.clientCertificates = options.clientCertificates;
     this.#options = options;
     this.#log = log;
+    this.#onUse = onUse;
     this.#material = options.material;
+    onUse(options.material.certificate.validToDate);
     // Not the version of now: the files may have changed since they were read.
     this.#version = "";
     this.#timer = setInterval(() => this.look(), POLL_MS).unref();
@@ -277,6 +281,7 @@ export class TlsFiles implements TlsOptions {
     this.#material = material;
     this.#hasToldExpiry = false;
     this.#listener?.(material);
+    this.#onUse(material.certificate.validToDate);
     this.#log.info(this.#describe(), "using the changed certificate");
   }
 

@@ -32,6 +32,8 @@ export interface CallOptions {
   readonly repeats?: RepeatLimit | undefined;
   /** Memory that the answer draws on until the caller has it. Default: the process does not count its memory. */
   readonly memory?: MemoryShare | undefined;
+  /** The step of a loop with tools that the call is, from 1, for observers. Absent: it belongs to no such loop. */
+  readonly step?: number | undefined;
   /** The alias by which the request named its model. Set by a Client, for middleware. */
   readonly modelAlias?: string | undefined;
   /** The targets of that alias, if it has several. The request goes to the first one, unless middleware changes that. */

@@ -76,9 +76,16 @@ describe("outrigger serve", () => {
         OUTRIGGER_TLS_CLIENT_CA_FILE: ca.file,
       };
       // Open to the network: certificates decide who may call.
-      const args = ["serve", "--listen", "0.0.0.0:0", "--admin-listen", "off"];
+      const args = ["serve", "--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"];
       const outrigger = spawnOutrigger(args, { ...provider(), ...tls });
-      const { data } = await listAddresses(outrigger);
+      const { data, admin } = await listAddresses(outrigger);
+      const readExpiry = async () => {
+        const metrics = await (await fetch(`http://${admin}/metrics`)).text();
+        const [, seconds] =
+          /^outrigger_certificate_expiry_timestamp_seconds\{listener="data"\} (\S+)$/m.exec(metrics) ?? [];
+        return Math.round((Number(seconds) * 1000 - Date.now()) / 86_400_000);
+      };
+      expect(await readExpiry()).toBe(30);
       const [cert, key, root] = await Promise.all(
         [identity.cert, identity.key, ca.file].map((path) => readFile(path)),
       );
@@ -89,8 +96,9 @@ describe("outrigger serve", () => {
       );
       const call = () => client.complete({ model: "sim-text", messages: [userMessage("x")] });
       expect((await call()).provider).toBe("openai");
-      replaceFiles(files, ca.issue());
+      replaceFiles(files, ca.issue({ to: 20 }));
       await outrigger.printed(/"msg":"using the changed certificate"/);
+      expect(await readExpiry()).toBe(20);
       await call();
       await outrigger.printed(/"caller":"checkout"/);
       outrigger.child.kill("SIGTERM");

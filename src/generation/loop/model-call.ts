@@ -19,6 +19,8 @@ import { failureUnder, LinkedSignal } from "./linked-signal.ts";
 export interface StepScope {
   /** Number of the step, from 1. */
   readonly step: number;
+  /** Whether further steps may follow it. */
+  readonly isLoop: boolean;
   /** Ends the generation. */
   readonly signal: AbortSignal;
   /** Deadline of the generation, in milliseconds of `performance.now()`. */
@@ -40,7 +42,7 @@ export class ModelCall {
   #target: CallTarget;
 
   constructor({ provider, model }: CallTarget, scope: StepScope, log: AttemptLog) {
-    const { step, signal, maxMs, repeats } = scope;
+    const { step, isLoop, signal, maxMs, repeats } = scope;
     this.#log = log;
     this.#step = step;
     this.#target = { provider, model };
@@ -52,7 +54,14 @@ export class ModelCall {
     };
     const callDeadline = maxMs > 0 ? performance.now() + maxMs : Infinity;
     const deadline = Math.min(scope.deadline, callDeadline);
-    this.options = { signal: this.#signal, deadline, inferenceId: getInferenceId(), repeats, onTarget };
+    this.options = {
+      signal: this.#signal,
+      deadline,
+      inferenceId: getInferenceId(),
+      repeats,
+      onTarget,
+      ...(isLoop && { step }),
+    };
   }
 
   /**

@@ -63,6 +63,8 @@ export async function embed(
 /** Options for the calls of a generation. */
 export interface ModelCallOptions {
   readonly client: ModelClient;
+  /** Whether there may be several steps, since there are tools. */
+  readonly isLoop: boolean;
   readonly retry: Partial<RetryPolicy>;
   /** Maximum duration of one call in milliseconds. 0: no limit. */
   readonly maxMs: number;
@@ -116,10 +118,10 @@ export class ModelCalls {
     step: number,
     run: (call: ModelCall) => Promise<Result>,
   ): Promise<Result> {
-    const { client, signal, deadline, maxMs, repeats, log } = this.#options;
+    const { client, isLoop, signal, deadline, maxMs, repeats, log } = this.#options;
     const target = client.resolveModel?.(request) ?? request;
     const attempt = async () => {
-      const call = new ModelCall(target, { step, signal, deadline, maxMs, repeats }, log);
+      const call = new ModelCall(target, { step, isLoop, signal, deadline, maxMs, repeats }, log);
       try {
         return await run(call);
       } catch (thrown) {

@@ -202,10 +202,12 @@ class ToolLoop {
   }
 
   #callsUnder(signal: AbortSignal, { totalMs = 0, perStepMs = 0 }: LoopTimeouts): ModelCalls {
-    const { client, retry = {}, deadline: callersDeadline = Infinity } = this.#options;
-    const { repeats = new RepeatLimit() } = this.#options;
+    const { request, maxToolRounds, client, retry = {}, repeats = new RepeatLimit() } = this.#options;
+    const { deadline: callersDeadline = Infinity } = this.#options;
+    const isLoop = request.tools.length > 0 && maxToolRounds > 0;
     const deadline = Math.min(callersDeadline, totalMs > 0 ? performance.now() + totalMs : Infinity);
-    return new ModelCalls({ client, retry, maxMs: perStepMs, signal, deadline, repeats, log: this.#log });
+    const limits = { maxMs: perStepMs, signal, deadline, repeats };
+    return new ModelCalls({ client, isLoop, retry, ...limits, log: this.#log });
   }
 
   async #isStopWanted(signal: AbortSignal): Promise<boolean> {

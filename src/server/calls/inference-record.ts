@@ -50,7 +50,7 @@ interface ProviderCall {
 }
 
 /** The kind of a provider call. */
-type CallKind = Pick<Attempt, "operation" | "isStreamed">;
+type CallKind = Pick<Attempt, "operation" | "isStreamed" | "step">;
 
 type Batch = readonly StreamEvent[];
 
@@ -84,7 +84,12 @@ export class InferenceRecord {
 
   /** Calls a provider for its whole response. Throws the errors of the client. */
   complete(request: Request, options: CallOptions): Promise<Response> {
-    const call = this.#begin(request, options, { operation: "chat", isStreamed: false }, request);
+    const call = this.#begin(
+      request,
+      options,
+      { operation: "chat", isStreamed: false, step: options.step },
+      request,
+    );
     return this.#record(call, options, async (changed) => {
       const response = await this.#client.complete(request, changed);
       this.#noteTarget(response);
@@ -96,7 +101,12 @@ export class InferenceRecord {
 
   /** Counts the tokens of a request. Throws the errors of the client. */
   countTokens(request: Request, options: CallOptions): Promise<CountTokensResponse> {
-    const call = this.#begin(request, options, { operation: "count_tokens", isStreamed: false }, request);
+    const call = this.#begin(
+      request,
+      options,
+      { operation: "count_tokens", isStreamed: false, step: undefined },
+      request,
+    );
     return this.#record(call, options, async (changed) => {
       const count = await countTokens(this.#client, request, changed);
       this.#noteTarget(count);
@@ -106,7 +116,12 @@ export class InferenceRecord {
 
   /** Embeds texts. Throws the errors of the client. */
   embed(request: EmbedRequest, options: CallOptions): Promise<EmbedResponse> {
-    const call = this.#begin(request, options, { operation: "embeddings", isStreamed: false }, undefined);
+    const call = this.#begin(
+      request,
+      options,
+      { operation: "embeddings", isStreamed: false, step: undefined },
+      undefined,
+    );
     return this.#record(call, options, async (changed) => {
       const response = await embed(this.#client, request, changed);
       this.#noteTarget(response);
@@ -136,7 +151,12 @@ export class InferenceRecord {
     options: CallOptions,
     { onFailure, onEnd }: StreamHooks = {},
   ): Batches<StreamEvent> {
-    const call = this.#begin(request, options, { operation: "chat", isStreamed: true }, request);
+    const call = this.#begin(
+      request,
+      options,
+      { operation: "chat", isStreamed: true, step: options.step },
+      request,
+    );
     const stream = this.#client.stream(request, this.#toOptions(call, options));
     const events = stream.batches()[Symbol.asyncIterator]();
     const end = () => {

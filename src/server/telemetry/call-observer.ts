@@ -38,6 +38,8 @@ export type Operation = "chat" | "count_tokens" | "embeddings";
 export interface Attempt {
   readonly operation: Operation;
   readonly isStreamed: boolean;
+  /** The step of a loop with tools, from 1. Undefined if the call belongs to no such loop. */
+  readonly step: number | undefined;
   /** Id of the provider call; in `stream_start`, in `Response` and in the header `outrigger-inference-id`. */
   readonly inferenceId: string;
   /** Provider that is asked, bounded. Empty if none is registered. */

@@ -22,6 +22,8 @@ export interface Metrics extends MeasuredCalls, Required<MiddlewareObserver> {
   readonly runs: RunMetrics;
   /** Counts a connection that was closed because too many are open. */
   connectionRefused(listener: string): void;
+  /** Notes when the certificate of a listener expires. */
+  certificateUsed(listener: string, expiresAt: Date): void;
   /** Notes whether the configuration that was read again is used. */
   configReloaded(isUsed: boolean): void;
   /** Whether the configuration that was read last is in use. */
@@ -70,6 +72,11 @@ export function createMetrics({
     help: "Connections that were closed because too many were open, by listener.",
     labels: ["listener"],
   });
+  const certificates = createGaugeSet({
+    name: "outrigger_certificate_expiry_timestamp_seconds",
+    help: "When the certificate of a listener expires, in seconds since 1970, by listener.",
+    labels: ["listener"],
+  });
   let inflight = 0;
   const gauge = createGauge(
     { name: "outrigger_inflight", help: "Calls that have not ended." },
@@ -81,7 +88,7 @@ export function createMetrics({
   const callers = createCallerMetrics();
   const runs = createRunMetrics();
   const config = createConfigMetrics();
-  const all: Metric[] = [requests, seconds, gauge, refusedConnections, ...config.all];
+  const all: Metric[] = [requests, seconds, gauge, refusedConnections, certificates, ...config.all];
   all.push(...models.all, ...callers.all, ...middleware.all, ...runs.all, ...processMetrics(version));
   if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
   return {
@@ -101,6 +108,7 @@ export function createMetrics({
       models.observer.end(call, outcome);
     },
     connectionRefused: (listener) => refusedConnections.add([listener]),
+    certificateUsed: (listener, expiresAt) => certificates.set([listener], expiresAt.getTime() / 1000),
     configReloaded: config.reloaded,
     get isConfigCurrent() {
       return config.isCurrent();

@@ -41,6 +41,8 @@ interface CallSpan {
   readonly span: Span;
   /** Parent of the spans of its requests to providers. */
   readonly context: Context;
+  /** The current step of a loop with tools: the parent of its requests and tools. */
+  step?: { readonly number: number; readonly span: Span; readonly context: Context };
   /** The latest request to a provider. */
   attempt?: AttemptSpan;
   /** Tools without a result. */
@@ -59,7 +61,7 @@ const MAX_CONTENT_CHARS = 32 * 1024;
 const NANO_USD = 1e9;
 
 /**
- * Makes a span for each call and each request to a provider. A provider call of a background run begins a trace that is
+ * Makes a span for each call, each step of a loop, and each request to a provider. A provider call of a background run begins a trace that is
  * linked to the one in which the run was created: its creator has left long ago.
  */
 export class CallTracer implements CallObserver {
@@ -93,9 +95,26 @@ export class CallTracer implements CallObserver {
     if (parent === undefined) return;
     const attributes = this.#describeAttempt(attempt, request);
     const name = `${attempt.operation} ${attempt.model}`;
-    const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent.context);
+    // A provider call of a background run is a trace by itself.
+    const context = call.isBackground ? parent.context : this.#openStep(parent, attempt.step);
+    const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, context);
     parent.attempt = { span, startedAt: performance.now() };
     this.#attempts.set(attempt, parent.attempt);
+  }
+
+  /** Returns the context of a step, whose span begins with its first request and ends with the next step or the call. */
+  #openStep(call: CallSpan, step: number | undefined): Context {
+    if (step === undefined) return call.context;
+    if (call.step?.number === step) return call.step.context;
+    call.step?.span.end();
+    const span = this.#tracer.startSpan(
+      `step ${step}`,
+      { attributes: { [ATTRIBUTES.step]: step } },
+      call.context,
+    );
+    const context = traces.setSpan(ROOT_CONTEXT, span);
+    call.step = { number: step, span, context };
+    return context;
   }
 
   getSentTrace(attempt: Attempt): TraceContext | undefined {
@@ -128,7 +147,8 @@ export class CallTracer implements CallObserver {
       [ATTRIBUTES.toolCallId]: tool.id,
       [ATTRIBUTES.step]: tool.step,
     };
-    const span = this.#tracer.startSpan(`execute_tool ${tool.name}`, { attributes }, parent.context);
+    const context = this.#openStep(parent, tool.step);
+    const span = this.#tracer.startSpan(`execute_tool ${tool.name}`, { attributes }, context);
     parent.tools.set(tool, span);
   }
 
@@ -159,10 +179,11 @@ export class CallTracer implements CallObserver {
   }
 
   end(call: Call, outcome: Outcome): void {
-    const { span, tools = new Map() } = this.#calls.get(call) ?? {};
+    const { span, step, tools = new Map() } = this.#calls.get(call) ?? {};
     if (span === undefined) return;
     this.#calls.delete(call);
     for (const unanswered of tools.values()) unanswered.end();
+    step?.span.end();
     if (isGrpc(call)) span.setAttribute(ATTRIBUTES.grpcStatus, outcome.code ?? 0);
     if (outcome.disconnected) span.setAttribute(ATTRIBUTES.disconnected, true);
     if (outcome.code !== undefined && SERVER_FAULTS.has(outcome.code)) fail(span, outcome.codeName);
@@ -170,13 +191,15 @@ export class CallTracer implements CallObserver {
     span.end();
   }
 
-  #describeAttempt({ operation, inferenceId, provider, model }: Attempt, request?: Request): Attributes {
+  #describeAttempt(attempt: Attempt, request?: Request): Attributes {
+    const { operation, inferenceId, provider, model, step } = attempt;
     return {
       [ATTRIBUTES.operation]: operation,
       [ATTRIBUTES.providerName]: this.#options.getProviderName(provider),
       [ATTRIBUTES.requestModel]: model,
       [ATTRIBUTES.provider]: provider,
       [ATTRIBUTES.inferenceId]: inferenceId,
+      ...(step !== undefined && { [ATTRIBUTES.step]: step }),
       ...(request && describeRequest(request)),
       ...(request && this.#options.recordsContent && this.#describeMessages(request)),
     };

@@ -22,6 +22,7 @@ export function createAttempt(changes: Partial<Attempt> = {}): Attempt {
   return {
     operation: "chat",
     isStreamed: true,
+    step: undefined,
     inferenceId: "i",
     provider: "acme",
     model: "m",

@@ -257,13 +257,24 @@ describe("the spans of a tool loop", () => {
     return { getSpans, toolCallId: await called };
   }
 
-  it("are one for each tool that the caller executes", async () => {
+  it("are one for each step, with its request and the tools that the caller executes", async () => {
     const { getSpans, toolCallId } = await runLoop(true);
-    await expect.poll(() => getSpans().length).toBe(4);
-    const [call, tool] = [find(getSpans(), SpanKind.SERVER), find(getSpans(), SpanKind.INTERNAL)];
-    expect(tool.name).toBe("execute_tool work");
-    expect(tool.parentSpanContext?.spanId).toBe(call.spanContext().spanId);
-    expect(tool.attributes).toEqual({
+    await expect.poll(() => getSpans().length).toBe(6);
+    const names = new Map(getSpans().map((span) => [span.spanContext().spanId, span.name]));
+    const tree = getSpans().map(({ name, attributes, parentSpanContext }) => {
+      return [name, names.get(parentSpanContext?.spanId ?? ""), attributes["outrigger.step"]];
+    });
+    const call = "outrigger.v1.GenerationService/RunTools";
+    expect(tree).toEqual([
+      ["chat sim-tools", "step 1", 1],
+      ["execute_tool work", "step 1", 1],
+      ["step 1", call, 1],
+      ["chat sim-tools", "step 2", 2],
+      ["step 2", call, 2],
+      [call, undefined, undefined],
+    ]);
+    const tool = getSpans().find(({ name }) => name === "execute_tool work");
+    expect(tool?.attributes).toEqual({
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": "work",
       "gen_ai.tool.call.id": toolCallId,
@@ -275,7 +286,12 @@ describe("the spans of a tool loop", () => {
   it("end with a call that is left before its tool has a result", async () => {
     const { getSpans } = await runLoop(false);
     const getNames = () => getSpans().map(({ name }) => name);
-    const names = ["chat sim-tools", "execute_tool work", "outrigger.v1.GenerationService/RunTools"];
+    const names = [
+      "chat sim-tools",
+      "execute_tool work",
+      "outrigger.v1.GenerationService/RunTools",
+      "step 1",
+    ];
     await expect.poll(() => getNames().sort()).toEqual(names);
     expect(find(getSpans(), SpanKind.SERVER).attributes["outrigger.disconnected"]).toBe(true);
   });
