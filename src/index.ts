@@ -54,6 +54,7 @@ export {
   type FallbackOptions,
   type FallbackTarget,
 } from "./middleware/fallback.ts";
+export { createHedge, type HedgeOptions } from "./middleware/hedge.ts";
 export type { LoggedMessage } from "./middleware/log-texts.ts";
 export {
   type AttemptEntry,
@@ -61,7 +62,7 @@ export {
   type LoggedContent,
   type LoggingOptions,
 } from "./middleware/logging.ts";
-export type { EjectionReason, MiddlewareObserver, RefusedBy } from "./middleware/observer.ts";
+export type { EjectionReason, HedgeResult, MiddlewareObserver, RefusedBy } from "./middleware/observer.ts";
 export type { OutlierEjection } from "./middleware/outlier-ejection.ts";
 export { createRateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";
 export { createRetry, type RetryMiddlewareOptions } from "./middleware/retry.ts";

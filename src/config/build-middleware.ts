@@ -8,6 +8,7 @@ import { chooseMiddleware, isWithin } from "../middleware/choose-middleware.ts";
 import { createCircuitBreaker } from "../middleware/circuit-breaker.ts";
 import { combineMiddleware } from "../middleware/combine-middleware.ts";
 import { createFallback } from "../middleware/fallback.ts";
+import { createHedge } from "../middleware/hedge.ts";
 import { createModelAccess } from "../middleware/model-access.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
 import { createRateLimit } from "../middleware/rate-limit.ts";
@@ -37,7 +38,7 @@ export interface MiddlewareParts {
 /**
  * Creates the middleware of a configuration, outermost first. The target of an alias is chosen before all else. A retry
  * is within a fallback, so that the next provider is asked once the retries are used up, and everything that counts or
- * refuses calls is within the retry. The caller's permissions are checked for every target of a fallback, and before the
+ * refuses calls is within the retry, and thus within a hedge as well. The caller's permissions are checked for every target of a fallback, and before the
  * cache returns responses.
  */
 export function buildMiddleware(
@@ -55,9 +56,15 @@ export function buildMiddleware(
 ): MiddlewareMethods[] {
   const { modelAliases, fallbacks } = config;
   const levels = new RuleLevels(config, models, catalog, kept);
+  const excludedProviders = listProvidersWithEffects(providers);
   return [
-    ...buildAliases(modelAliases, kept, { catalog: prices, observer }),
+    ...buildAliases(modelAliases, kept, { catalog: prices, excludedProviders, observer }),
     ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks, observer)]),
+    ...levels.mostSpecific(
+      "hedge",
+      (rule) => createHedge({ ...rule, excludedProviders, observer }),
+      excludedProviders,
+    ),
     ...(hasCallers ? [createModelAccess()] : []),
     ...levels.mostSpecific("cache", (rule) => createCache({ ...rule, observer }), providers),
     ...levels.mostSpecific("retries", (rule) => createRetry({ ...rule, observer })),
@@ -80,16 +87,26 @@ function buildAliases(
   options: AliasRoutingOptions,
 ): MiddlewareMethods[] {
   const routed = Object.entries(aliases).filter(
-    ([, alias]) => "targets" in alias || alias.fallbacks !== undefined,
+    ([, alias]) => "targets" in alias || alias.fallbacks !== undefined || alias.hedge !== undefined,
   );
   if (routed.length === 0) return [];
   const routes = new Map(
     routed.map(([name, alias]) => [
       name,
-      kept.keep(`alias ${name}`, alias, () => createAliasRouting({ [name]: alias }, options)),
+      kept.keep(`alias ${name}`, [alias, options.excludedProviders], () =>
+        createAliasRouting({ [name]: alias }, options),
+      ),
     ]),
   );
   return [chooseMiddleware((_request, { modelAlias = "" }) => routes.get(modelAlias))];
+}
+
+/** Returns the providers that run a program, or keep answers: a second request would do so twice. */
+function listProvidersWithEffects(providers: ClientConfig["providers"] = new Map()): string[] {
+  return [...providers].flatMap(([name, settings]) => {
+    const keepsAnswers = "store" in settings && settings.store === true;
+    return settings.api === "command" || keepsAnswers ? [name] : [];
+  });
 }
 
 function buildFallbacks(

@@ -1,6 +1,7 @@
 /** The fields of a configuration that wrap calls in middleware. */
 import * as z from "zod/mini";
 import { fallbackKinds, MAX_FALLBACK_TARGETS } from "../middleware/fallback.ts";
+import { MAX_HEDGE_AFTER, MAX_HEDGES } from "../middleware/hedge.ts";
 import type { LoggedContent } from "../middleware/logging.ts";
 import { MAX_RETRIES } from "../middleware/retry-policy.ts";
 import { STICKY_WORDS } from "../middleware/sticky-key.ts";
@@ -24,6 +25,7 @@ import {
   text,
   wholeNumber,
 } from "./leaves.ts";
+import { parseDuration } from "./units.ts";
 
 /** Maximum number of calls that wait for a rate limit: each holds its request in memory. */
 const MAX_QUEUE = 10_000;
@@ -97,6 +99,23 @@ const outlierEjection = z.pipe(
   ),
 );
 
+/** A time, or a percentile of the times that were measured. */
+const hedgeAfter = leaf('a duration from "1ms" to "10m", or a percentile from "p50" to "p99"', (value) => {
+  const [, digits] = typeof value === "string" ? (/^p(\d\d)$/.exec(value) ?? []) : [];
+  if (digits !== undefined) return Number(digits) >= 50 ? { percentile: Number(digits) } : undefined;
+  const seconds = toSeconds(parseDuration(value)) ?? 0;
+  return seconds > 0 && seconds <= MAX_HEDGE_AFTER ? { after: seconds } : undefined;
+});
+
+const hedge = z.pipe(
+  fields({
+    after: hedgeAfter,
+    max: z.optional(wholeNumber(1, MAX_HEDGES)),
+    budget: z.optional(number(0.001, 1)),
+  }),
+  z.transform(({ after, ...rest }) => compact({ ...after, ...rest })),
+);
+
 const strategies: readonly TargetStrategy[] = ["weight", "latency", "cost"];
 
 const aliasFields = fields({
@@ -112,6 +131,7 @@ const aliasFields = fields({
   outlier_ejection: z.optional(outlierEjection),
   fallbacks: z.optional(targets),
   fallback_on: z.optional(kinds),
+  hedge: z.optional(hedge),
 });
 
 type AliasFields = z.output<typeof aliasFields>;
@@ -168,8 +188,8 @@ const modelAlias = z.pipe(
     const mistake = findAliasMistake(context.value);
     if (mistake !== undefined) context.issues.push({ code: "custom", input: context.value, ...mistake });
   }),
-  z.transform(({ model, provider, targets, choose, sticky_by, outlier_ejection, fallback_on, fallbacks }) => {
-    const rules = compact({ fallbacks, fallbackOn: fallback_on });
+  z.transform(({ model, provider, targets, choose, sticky_by, outlier_ejection, fallback_on, ...rest }) => {
+    const rules = compact({ fallbacks: rest.fallbacks, fallbackOn: fallback_on, hedge: rest.hedge });
     if (targets === undefined) return { ...compact({ provider }), model: model ?? "", ...rules };
     return {
       targets: targets.map(compact),
@@ -328,6 +348,7 @@ const logging = z.pipe(
 
 /** The fields that rules may set for all calls, a provider or a model. */
 export const ruleFields = {
+  hedge: z.optional(hedge),
   retries: z.optional(retries),
   circuit_breaker: z.optional(circuitBreaker),
   rate_limit: z.optional(rateLimit),
@@ -338,9 +359,9 @@ export const ruleFields = {
 
 /** Separates the rules of an entry from its other fields. */
 export function splitRules<Entry extends RuleEntry>(entry: Entry) {
-  const { retries, circuit_breaker, rate_limit, budget, cache, logging, ...rest } = entry;
+  const { hedge, retries, circuit_breaker, rate_limit, budget, cache, logging, ...rest } = entry;
   const renamed = { circuitBreaker: circuit_breaker, rateLimit: rate_limit, budgets: budget };
-  return { ...rest, rules: compact({ retries, cache, logging, ...renamed }) };
+  return { ...rest, rules: compact({ hedge, retries, cache, logging, ...renamed }) };
 }
 
 /** The rules of an entry. */

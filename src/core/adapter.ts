@@ -48,8 +48,25 @@ export interface CallOptions {
   readonly source?: SourceForm | undefined;
   /** What the call is for, if it is not for an answer of the model. Set by a Client, for middleware. */
   readonly operation?: CallOperation | undefined;
+  /** Whether the request is one of several for one answer, so that no middleware sends others beside it. */
+  readonly isHedged?: boolean | undefined;
+  /**
+   * Begins to observe a call that middleware makes at the same time as another one, for one answer. Default: only the
+   * answer is observed.
+   */
+  readonly beginParallel?: (() => ParallelCall) | undefined;
   /** Called by a Client after middleware has run, when the provider and the model of the call are known. */
   readonly onTarget?: ((target: CallTarget) => void) | undefined;
+}
+
+/** A call that is made at the same time as another one, for one answer. One of its methods is called, once. */
+export interface ParallelCall {
+  /** Replace the options of the other call. */
+  readonly options: Pick<CallOptions, "onTarget" | "getSentTrace">;
+  /** The answer is the one of this call. */
+  win(): void;
+  /** The answer is not the one of this call, or there is none. */
+  lose(): void;
 }
 
 /**

@@ -18,12 +18,19 @@ export class AnswerRelay {
   #head: RelayedHead | undefined;
   #chunks: Uint8Array[] = [];
   #isFailed = false;
+  #followed: AnswerRelay | undefined;
 
   /** Forgets the answer of an earlier attempt. Called before each attempt. */
   restart(): void {
     this.#head = undefined;
     this.#chunks = [];
     this.#isFailed = false;
+    this.#followed = undefined;
+  }
+
+  /** Relays what another relay gets: the one of the call that counts, among several calls for one answer. */
+  follow(relay: AnswerRelay): void {
+    this.#followed = relay;
   }
 
   /** Begins an answer. */
@@ -43,21 +50,22 @@ export class AnswerRelay {
 
   /** The beginning of the answer; undefined if the answer is not relayed. */
   get head(): RelayedHead | undefined {
-    return this.#head;
+    return this.#followed === undefined ? this.#head : this.#followed.head;
   }
 
   /** Whether the provider itself says in the answer why it failed. */
   get isFailed(): boolean {
-    return this.#isFailed;
+    return this.#followed?.isFailed ?? this.#isFailed;
   }
 
   /** Whether there are bytes to take. */
   get hasBytes(): boolean {
-    return this.#chunks.length > 0;
+    return this.#followed?.hasBytes ?? this.#chunks.length > 0;
   }
 
   /** Returns the bytes that were added since the last call; empty if there are none. */
   take(): Uint8Array {
+    if (this.#followed !== undefined) return this.#followed.take();
     const chunks = this.#chunks;
     const [first = NOTHING] = chunks;
     this.#chunks = [];

@@ -1,9 +1,9 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { NamedModel } from "../client/model-names.ts";
-import type { CallOptions } from "../core/adapter.ts";
 import { lazyBatches } from "../core/batches.ts";
 import { toSdkError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
+import { chooseMiddleware } from "./choose-middleware.ts";
 import { combineMiddleware } from "./combine-middleware.ts";
 import {
   createChain,
@@ -13,6 +13,7 @@ import {
   isChained,
 } from "./fallback.ts";
 import { watchFirstOutput } from "./first-output.ts";
+import { createHedge, type HedgeOptions } from "./hedge.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { createEjectionRule, type OutlierEjection } from "./outlier-ejection.ts";
 import type { Prices } from "./price.ts";
@@ -46,69 +47,68 @@ interface AliasRules {
   readonly fallbacks?: readonly FallbackTarget[] | undefined;
   /** Errors after which a call goes to the fallbacks, as `on` of `createFallback`. */
   readonly fallbackOn?: readonly FallbackKind[] | undefined;
+  /** Sends calls without output again, to the next fallback. Default: none. */
+  readonly hedge?: Omit<HedgeOptions, "excludedProviders" | "observer"> | undefined;
 }
 
 /** Options of `createAliasRouting`. */
 export interface AliasRoutingOptions {
   /** The prices for the strategy `cost`. Default: the shipped catalog. */
   readonly catalog?: Prices | undefined;
+  /** Providers whose calls have side effects, as for `createHedge`. */
+  readonly excludedProviders?: readonly string[] | undefined;
   readonly observer?: MiddlewareObserver | undefined;
 }
 
 /**
  * Routes the calls whose requests name their model by an alias of the Client (`ClientOptions.modelAliases`): chooses
  * among several targets, once for each call, and sends a failed call to its fallbacks. Put it outermost.
- * @param aliases The aliases of the Client. Calls of aliases with one model and no fallbacks pass unchanged.
+ * @param aliases The aliases of the Client. Calls of an alias with one model, without fallbacks and hedge, pass unchanged.
  * @throws ConfigurationError if the targets or the fallbacks of an alias are too many or not valid.
  */
 export function createAliasRouting(
   aliases: Readonly<Record<string, RoutedAlias>>,
   options: AliasRoutingOptions = {},
 ): Required<MiddlewareMethods> {
-  const routes = new Map<string, Required<MiddlewareMethods>>();
+  const routes = new Map<string, MiddlewareMethods>();
   for (const [name, alias] of Object.entries(aliases)) {
     const route = createRoute(name, alias, options);
     if (route !== undefined) routes.set(name, route);
   }
-  const find = ({ modelAlias = "" }: CallOptions) => routes.get(modelAlias);
-  return {
-    complete(request, next, callOptions) {
-      return find(callOptions)?.complete(request, next, callOptions) ?? next(request);
-    },
-    stream(request, next, callOptions) {
-      return find(callOptions)?.stream(request, next, callOptions) ?? next(request);
-    },
-  };
+  return chooseMiddleware((_request, { modelAlias = "" }) => routes.get(modelAlias));
 }
 
 function createRoute(
   name: string,
   alias: RoutedAlias,
   options: AliasRoutingOptions,
-): Required<MiddlewareMethods> | undefined {
-  const { fallbacks, fallbackOn: on } = alias;
-  const { catalog, observer } = options;
+): MiddlewareMethods | undefined {
+  const { fallbacks, fallbackOn: on, hedge } = alias;
+  const { catalog, excludedProviders, observer } = options;
   const chain = fallbacks && createFallback({ targets: fallbacks, on, observer });
-  if (!("targets" in alias)) return chain;
+  const hedges = hedge === undefined ? [] : [createHedge({ ...hedge, excludedProviders, observer })];
+  const plain = [...(chain === undefined ? [] : [chain]), ...hedges];
+  if (!("targets" in alias)) return plain.length === 0 ? undefined : combineMiddleware(plain);
   const { targets, choose, stickyBy, outlierEjection } = alias;
   const ejection = outlierEjection && createEjectionRule(outlierEjection);
   const choice = new TargetChoice(name, { targets, choose, stickyBy, ejection, catalog, observer });
-  if (targets.length === 1) return chain;
+  if (targets.length === 1) return plain.length === 0 ? undefined : combineMiddleware(plain);
   const listNext = choice.listNext.bind(choice);
   const way = combineMiddleware([
     chain ?? createChain({ listNext, on, observer }),
+    ...hedges,
     measureTargets(choice),
-  ]) as Required<MiddlewareMethods>;
+  ]);
   return {
     complete(request, next, callOptions) {
       if (isChained(callOptions)) return next(request);
       const chosen = choice.choose(request, "complete", callOptions);
-      return way.complete(chosen, next, callOptions);
+      return way.complete?.(chosen, next, callOptions) ?? next(chosen);
     },
     stream(request, next, callOptions) {
       if (isChained(callOptions)) return next(request);
       const chosen = choice.choose(request, "stream", callOptions);
-      return way.stream(chosen, next, callOptions);
+      return way.stream?.(chosen, next, callOptions) ?? next(chosen);
     },
   };
 }

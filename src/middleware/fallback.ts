@@ -64,6 +64,22 @@ export function isChained(options: CallOptions): boolean {
   return chained.has(options);
 }
 
+/** Makes a call with other options a part of the same chain. */
+export function inheritChain(from: CallOptions, to: CallOptions): void {
+  const waiting = chained.get(from);
+  if (waiting !== undefined) chained.set(to, waiting);
+}
+
+/** Takes the next target of the chain that makes the call with these options: the chain does not try it any more. */
+export function takeNextTarget(
+  options: CallOptions,
+  isAllowed: (target: CallTarget) => boolean,
+): Request | undefined {
+  const waiting = chained.get(options) ?? [];
+  const index = waiting.findIndex(isAllowed);
+  return index < 0 ? undefined : waiting.splice(index, 1)[0];
+}
+
 /** Options of `createChain`. */
 export interface ChainOptions extends Pick<FallbackOptions, "on" | "observer"> {
   /** Returns the requests that may follow the first one if it fails, in their order. */

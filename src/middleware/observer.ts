@@ -8,12 +8,17 @@ export type RefusedBy = "circuit_breaker" | "rate_limit" | "budget";
 /** Why a target is left out for a while. */
 export type EjectionReason = "consecutive_failures" | "failure_ratio" | "latency";
 
+/** The end of a hedged request: it answered the call, or another one did, or it failed. */
+export type HedgeResult = "won" | "lost" | "failed";
+
 /** Is notified of decisions of middleware, for metrics. No method may throw. */
 export interface MiddlewareObserver {
   /** One of several targets of an alias was chosen for a call. */
   chosen?(alias: string, target: CallTarget): void;
   /** A target of an alias is left out for a while. @param seconds How long. */
   ejected?(alias: string, target: CallTarget, reason: EjectionReason, seconds: number): void;
+  /** A hedged request has ended. @param target Its destination. */
+  hedged?(target: CallTarget, result: HedgeResult): void;
   /** A failed call goes to another target. */
   fallback?(from: CallTarget, to: CallTarget, error: SDKError): void;
   /** A failed call is repeated. @param delay Seconds until then. */

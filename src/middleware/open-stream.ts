@@ -10,7 +10,7 @@ type Read = Promise<IteratorResult<Batch>>;
  * Maximum time for which the beginning of a stream is held back, in milliseconds. Overloaded providers that accept a
  * call report the overload at once; a model that thinks for minutes must not keep its caller without headers.
  */
-const MAX_HOLD_MS = 5000;
+export const MAX_HOLD_MS = 5000;
 
 /** Maximum number of batches that are held back: with `include_raw` every ping of the provider is an event. */
 const MAX_HELD_BATCHES = 32;

@@ -102,7 +102,7 @@ async function repeat<Result>(
 }
 
 /** Returns an error with the previous one as its cause. */
-function behind(error: SDKError, earlier: SDKError | undefined): SDKError {
+export function behind(error: SDKError, earlier: SDKError | undefined): SDKError {
   // The cause of an internal error is the bug, which the log needs.
   if (earlier === undefined || error.kind === ErrorKind.INTERNAL) return error;
   return withCause(error, earlier);
@@ -127,7 +127,10 @@ async function pause(
 type Batch = readonly StreamEvent[];
 
 /** Adds the attempts that failed before a stream to its final response. Inspects only the last event of a batch. */
-function streamWithAttempts(stream: Batches<StreamEvent>, failed: readonly Attempt[]): Batches<StreamEvent> {
+export function streamWithAttempts(
+  stream: Batches<StreamEvent>,
+  failed: readonly Attempt[],
+): Batches<StreamEvent> {
   const source = stream[Symbol.asyncIterator]();
   const change = (result: IteratorResult<Batch>): IteratorResult<Batch> =>
     result.done === true ? result : { done: false, value: finishedWith(result.value, failed) };

@@ -12,6 +12,7 @@ import type { ProviderState } from "../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { CallResult } from "./breaker.ts";
 import { toCallResult } from "./circuit-breaker.ts";
+import { isLost } from "./hedged-call.ts";
 import type { EjectionReason, MiddlewareObserver } from "./observer.ts";
 import { getPrice, type Prices } from "./price.ts";
 import { isRefusal } from "./refusals.ts";
@@ -126,6 +127,10 @@ export class TargetChoice {
     const startedAt = this.#now();
     const elapsed = () => this.#now() - startedAt;
     let hasOutput = false;
+    // A hedged request that has lost would have taken longer than until now.
+    const measureLost = () => {
+      if (!hasOutput && isLost(options)) state.measure(kind, elapsed(), this.#now());
+    };
     state.pending += 1;
     return {
       output: () => {
@@ -138,12 +143,14 @@ export class TargetChoice {
         const result = error === undefined ? "success" : toCallResult(error, request, options);
         if (error !== undefined && isAvoidable(error, result) && !hasOutput)
           state.measureFailure(kind, elapsed(), this.#now());
+        measureLost();
         if (error !== undefined && isOpenBreaker(error))
           state.block(this.#now() + (error.retryAfter ?? 0) * 1000);
         this.#count(candidate.target, result, options);
       },
       leave: () => {
         state.pending -= 1;
+        measureLost();
       },
     };
   }

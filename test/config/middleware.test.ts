@@ -37,11 +37,12 @@ afterEach(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** A client of two providers, with settings of the first one. */
-async function getClient(text: string, settingsOfOne = ""): Promise<Client> {
+async function getClient(text: string, settingsOfOne = "", others = ""): Promise<Client> {
   const config = await load(`${text}
 providers:
   one: { api: openai-responses, api_key: k, base_url: "${simulator().openaiBaseUrl}" ${settingsOfOne} }
   two: { api: anthropic-messages, api_key: k, base_url: "${simulator().anthropicBaseUrl}" }
+  ${others}
 `);
   const client = buildClient(config, getParts(config, log));
   opened.push(client);
@@ -95,6 +96,42 @@ models: [{ id: sim-echo, provider: two, prices: { input: 1, output: 1 } }]
     const metadata = { session: "a" };
     expect(await ask("sticky", { metadata })).toBe(await ask("sticky", { metadata }));
     expect(await ask("cheap")).toBe("two");
+  });
+
+  it("sends a call without output again, but not to programs", async () => {
+    const silent = "sim-text:delay_ms=600000";
+    const client = await getClient(
+      `
+middleware:
+  hedge: { after: 1ms, budget: 1 }
+  fallbacks:
+    - { targets: [{ provider: agent, model: m }, { provider: two, model: sim-text }] }
+  model_aliases:
+    fast: { provider: one, model: "${silent}", fallbacks: [{ model: two/sim-text }], hedge: { after: 2ms, budget: 1 } }
+    percentile: { provider: one, model: sim-text, hedge: { after: p95, max: 2 } }
+`,
+      "",
+      "agent: { api: command, command: [/bin/cat], format: text }",
+    );
+    expect(await client.complete(requestFor(silent))).toMatchObject({
+      provider: "two",
+      attempts: [{ provider: "one" }],
+    });
+    expect(await client.complete(requestFor("fast"))).toMatchObject({ provider: "two" });
+    expect(await client.complete(requestFor("percentile"))).toMatchObject({ provider: "one" });
+  });
+
+  it.each([
+    ["hedge: {}", "hedge.after: expected a duration"],
+    ["hedge: { after: 0 }", "hedge.after: expected a duration"],
+    ["hedge: { after: p30 }", 'hedge.after: expected a duration from "1ms" to "10m", or a percentile'],
+    ["hedge: { after: 11m }", 'found "11m"'],
+    ["hedge: { after: 1s, max: 9 }", "hedge.max: expected a whole number from 1 to 3, found 9"],
+    ["hedge: { after: 1s, budget: 0 }", "hedge.budget: expected a number from 0.001 to 1, found 0"],
+  ])("names the mistake in %s", async (rule, message) => {
+    await expect(load(`${PROVIDERS}\nmiddleware: { ${rule} }`)).rejects.toThrow(message);
+    const alias = `${PROVIDERS}\nmiddleware: { model_aliases: { fast: { model: m, ${rule} } } }`;
+    await expect(load(alias)).rejects.toThrow(message);
   });
 
   it.each([

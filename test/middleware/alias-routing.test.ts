@@ -1,5 +1,6 @@
 /** Aliases with several targets: the choice among them, and the targets that are left out for a while. */
 import {
+  AbortError,
   type CallOptions,
   type CallTarget,
   Client,
@@ -220,7 +221,7 @@ describe("the strategy cost", () => {
 });
 
 /** Two providers that take a virtual time to answer, or fail. */
-function createVirtual(rules: Partial<SeveralTargets>) {
+function createVirtual(rules: Partial<RoutedAlias>) {
   const delays: Record<string, number> = { one: 100, two: 100 };
   const failing = new Set<string>();
   const seen: string[] = [];
@@ -229,8 +230,13 @@ function createVirtual(rules: Partial<SeveralTargets>) {
     ejected: (alias: string, { provider }: CallTarget, reason: string, seconds: number) =>
       void seen.push(`${alias} ${provider} ${reason} ${seconds} s`),
   };
-  const provider: Middleware = async (request, next) => {
-    await new Promise((resolve) => setTimeout(resolve, delays[request.provider]));
+  const started: string[] = [];
+  const provider: Middleware = async (request, next, { signal }) => {
+    started.push(request.provider);
+    await new Promise((resolve, reject) => {
+      setTimeout(resolve, delays[request.provider]);
+      signal?.addEventListener("abort", () => reject(new AbortError("left")));
+    });
     if (failing.has(request.provider)) throw new ServerError("down", { provider: request.provider });
     return next(request);
   };
@@ -253,7 +259,7 @@ function createVirtual(rules: Partial<SeveralTargets>) {
     }
     return providers;
   };
-  return { delays, failing, seen, asked };
+  return { delays, failing, seen, started, asked };
 }
 
 describe("the strategy latency", () => {
@@ -268,6 +274,16 @@ describe("the strategy latency", () => {
     delays.one = 10;
     await asked(80);
     expect(await asked(19)).toMatchObject({ one: 18, two: 1 });
+  });
+
+  it("avoids a target that never answers before a hedged request does", async () => {
+    const { delays, started, asked } = createVirtual({
+      choose: "latency",
+      hedge: { after: 0.5, budget: 1 },
+    });
+    delays.one = 100_000;
+    expect(await asked(4)).toMatchObject({ two: 4 });
+    expect(started).toEqual(["one", "two", "two", "two", "two"]);
   });
 
   it("avoids a target that fails at once", async () => {

@@ -1,5 +1,5 @@
 import type { ConnectError } from "@connectrpc/connect";
-import type { CallOptions, CallTarget } from "../../core/adapter.ts";
+import type { CallOptions, CallTarget, ParallelCall } from "../../core/adapter.ts";
 import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
 import { ProviderError, type SDKError, toSdkError } from "../../core/errors.ts";
 import { getInferenceId } from "../../core/ids.ts";
@@ -48,6 +48,9 @@ interface ProviderCall {
   /** The request, until its answer begins: a long stream should not keep it. */
   request: CallTarget | undefined;
 }
+
+/** The latest request to a provider of a call. */
+type LatestAttempt = Pick<ProviderCall, "attempt" | "attemptStartedAt" | "trace">;
 
 /** The kind of a provider call. */
 type CallKind = Pick<Attempt, "operation" | "isStreamed" | "step">;
@@ -269,15 +272,39 @@ export class InferenceRecord {
         call.isSent = true;
         options.onTarget?.(target);
       },
+      beginParallel: () => this.#beginParallel(call, options),
+    };
+  }
+
+  /** Reports a call beside another one as separate attempts. The one that answers goes on as the attempt of the call. */
+  #beginParallel(call: ProviderCall, options: CallOptions): ParallelCall {
+    let parallel: LatestAttempt | undefined;
+    const end = () => {
+      if (parallel !== undefined) this.#endAttempt({ ...call, ...parallel }, true);
+      this.#noteTarget(call.attempt);
+    };
+    return {
+      options: {
+        ...(call.trace && { getSentTrace: () => parallel?.trace }),
+        onTarget: (target) => {
+          end();
+          this.#noteTarget(target);
+          parallel = this.#beginAttempt(call.inferenceId, call.kind, undefined);
+          options.onTarget?.(target);
+        },
+      },
+      win: () => {
+        if (parallel === undefined) return;
+        this.#endAttempt(call, true);
+        Object.assign(call, parallel);
+        this.#noteTarget(call.attempt);
+      },
+      lose: end,
     };
   }
 
   /** Reports a request to the provider that is the latest target. */
-  #beginAttempt(
-    inferenceId: string,
-    kind: CallKind,
-    request: Request | undefined,
-  ): Pick<ProviderCall, "attempt" | "attemptStartedAt" | "trace"> {
+  #beginAttempt(inferenceId: string, kind: CallKind, request: Request | undefined): LatestAttempt {
     const attempt = { ...kind, inferenceId, provider: this.#provider, model: this.#model };
     const trace = this.#recorder.attempt(attempt, request);
     return { attempt, attemptStartedAt: performance.now(), trace };

@@ -217,6 +217,11 @@ function createMiddlewareMetrics(
     help: "Calls for which one of several targets of an alias was chosen, by the chosen one.",
     labels: ["alias", ...TARGET],
   });
+  const hedges = createCounter({
+    name: "outrigger_hedges_total",
+    help: "Further requests for calls without output, by where they were sent and whether they answered the call.",
+    labels: [...TARGET, "result"],
+  });
   const ejections = createCounter({
     name: "outrigger_alias_ejections_total",
     help: "Times that a target of an alias was left out because it was worse than the others, by the reason.",
@@ -225,11 +230,12 @@ function createMiddlewareMetrics(
   const getLabels = ({ provider, model }: CallTarget) =>
     getLabel(boundedText(provider, MAX_NAME_BYTES), boundedText(model, MAX_NAME_BYTES));
   return {
-    all: [retries, fallbacks, circuits, refusals, lookups, choices, ejections],
+    all: [retries, fallbacks, circuits, refusals, lookups, choices, ejections, hedges],
     observer: {
       chosen: (alias, target) => choices.add([boundedText(alias, MAX_NAME_BYTES), ...getLabels(target)]),
       ejected: (alias, target, reason) =>
         ejections.add([boundedText(alias, MAX_NAME_BYTES), ...getLabels(target), reason]),
+      hedged: (target, result) => hedges.add([...getLabels(target), result]),
       retry: (target) => retries.add(getLabels(target)),
       fallback: (from) => fallbacks.add(getLabels(from)),
       circuit: (target, state) => circuits.set(getLabels(target), CIRCUIT_VALUES[state]),

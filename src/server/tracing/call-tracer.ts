@@ -43,8 +43,8 @@ interface CallSpan {
   readonly context: Context;
   /** The current step of a loop with tools: the parent of its requests and tools. */
   step?: { readonly number: number; readonly span: Span; readonly context: Context };
-  /** The latest request to a provider. */
-  attempt?: AttemptSpan;
+  /** The requests to providers that have not ended. */
+  attempts: readonly AttemptSpan[];
   /** Tools without a result. */
   readonly tools: Map<ToolExecution, Span>;
 }
@@ -82,7 +82,12 @@ export class CallTracer implements CallObserver {
     const { parent, links } = continueTrace(call.trace, call.isBackground);
     const kind = call.isBackground ? SpanKind.INTERNAL : SpanKind.SERVER;
     const span = this.#tracer.startSpan(call.rpc, { kind, links, attributes: describeCall(call) }, parent);
-    this.#calls.set(call, { span, context: traces.setSpan(ROOT_CONTEXT, span), tools: new Map() });
+    this.#calls.set(call, {
+      span,
+      context: traces.setSpan(ROOT_CONTEXT, span),
+      attempts: [],
+      tools: new Map(),
+    });
   }
 
   getCallTrace(call: Call): TraceContext | undefined {
@@ -98,8 +103,9 @@ export class CallTracer implements CallObserver {
     // A provider call of a background run is a trace by itself.
     const context = call.isBackground ? parent.context : this.#openStep(parent, attempt.step);
     const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, context);
-    parent.attempt = { span, startedAt: performance.now() };
-    this.#attempts.set(attempt, parent.attempt);
+    const opened = { span, startedAt: performance.now() };
+    parent.attempts = [...parent.attempts, opened];
+    this.#attempts.set(attempt, opened);
   }
 
   /** Returns the context of a step, whose span begins with its first request and ends with the next step or the call. */
@@ -123,15 +129,18 @@ export class CallTracer implements CallObserver {
   }
 
   firstOutput(call: Call): void {
-    const attempt = this.#calls.get(call)?.attempt;
+    const attempt = this.#calls.get(call)?.attempts.at(-1);
     const seconds = (performance.now() - (attempt?.startedAt ?? 0)) / 1000;
     attempt?.span.setAttribute(ATTRIBUTES.timeToFirstOutput, seconds);
   }
 
-  attemptEnd(_call: Call, attempt: Attempt, outcome: AttemptOutcome): void {
-    const span = this.#attempts.get(attempt)?.span;
-    if (span === undefined) return;
+  attemptEnd(call: Call, attempt: Attempt, outcome: AttemptOutcome): void {
+    const opened = this.#attempts.get(attempt);
+    if (opened === undefined) return;
+    const { span } = opened;
     this.#attempts.delete(attempt);
+    const parent = this.#calls.get(call);
+    if (parent !== undefined) parent.attempts = parent.attempts.filter((other) => other !== opened);
     if (span.isRecording()) span.setAttributes(this.#describeAnswer(outcome));
     if (outcome.isRepeated) span.setStatus({ code: SpanStatusCode.ERROR });
     else if (outcome.error !== undefined) fail(span, kindName(outcome.error.kind));

@@ -6,6 +6,7 @@ import {
   createAliasRouting,
   createCache,
   createFallback,
+  createHedge,
   createRetry,
   type Middleware,
   OpenAIAdapter,
@@ -390,6 +391,25 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     expect(getBody(provider)).toHaveProperty(foreign.input);
     const listed: unknown = await (await sidecar.fetch("/v1/models/fast")).json();
     expect(listed).toMatchObject({ id: "fast" });
+  });
+
+  it("passes the answer of a hedged request that is sooner, and nothing of the other one", async () => {
+    const provider = await startWireServer(servers);
+    const [target = "", model] = other.split("/");
+    const fallback = createFallback({ targets: [{ provider: target, model }] });
+    const sidecar = await start(provider, {
+      middleware: [fallback, createHedge({ after: 0.05, budget: 1 })],
+    });
+    provider.answers = [{ ...toStream(stream.slice(0, 2)), isHeld: true }, toStream(stream)];
+    const { text } = await post(sidecar, path, { ...body, ...streamed, stream: true });
+    expect(text).toBe(stream.join(""));
+    provider.answers = [
+      { body: [whole.slice(0, 9)], headers: JSON_TYPE, isHeld: true },
+      { body: [whole], headers: JSON_TYPE },
+    ];
+    expect((await post(sidecar, path, body)).text).toBe(whole);
+    expect(getBody(provider)).toEqual({ ...body, model });
+    expect(provider.requests).toHaveLength(4);
   });
 
   it("is translated if a fallback has another API", async () => {

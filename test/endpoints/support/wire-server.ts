@@ -11,6 +11,8 @@ export interface WireAnswer {
   readonly body: readonly (Uint8Array | string)[];
   /** Closes the connection after the body, without its end. */
   readonly isCut?: boolean;
+  /** Never ends the answer after its body. */
+  readonly isHeld?: boolean;
 }
 
 /** A request that the provider got. */
@@ -54,13 +56,14 @@ export async function startWireServer(servers: ReturnType<typeof useTestServers>
 }
 
 async function send(answer: WireAnswer, response: ServerResponse): Promise<void> {
-  const { status = 200, headers = {}, body, isCut = false } = answer;
+  const { status = 200, headers = {}, body, isCut = false, isHeld = false } = answer;
   response.writeHead(status, headers);
   for (const [index, piece] of body.entries()) {
     // Each piece is a separate read.
     if (index > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     response.write(piece);
   }
+  if (isHeld) return;
   if (!isCut) response.end();
   else setTimeout(() => response.destroy(), 20);
 }

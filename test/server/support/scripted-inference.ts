@@ -24,6 +24,7 @@ export interface ScriptedCall {
   readonly memory: CallOptions["memory"];
   /** Tells of a request to a provider. */
   readonly onTarget: CallOptions["onTarget"];
+  readonly beginParallel: CallOptions["beginParallel"];
 }
 
 /** The script. Methods that are left out must not be called. */
@@ -42,8 +43,8 @@ export function scriptedInference(script: Script): ScriptedInference {
   const begin = (request: Request, options: CallOptions | undefined): ScriptedCall => {
     if (options?.signal === undefined || options.inferenceId === undefined)
       throw new Error("signal and inference id are missing");
-    const { inferenceId, signal, memory, onTarget } = options;
-    const call = { request, inferenceId, signal, memory, onTarget };
+    const { inferenceId, signal, memory, onTarget, beginParallel } = options;
+    const call = { request, inferenceId, signal, memory, onTarget, beginParallel };
     calls.push(call);
     return call;
   };

@@ -129,6 +129,37 @@ describe("a CallObserver", () => {
     ]);
   });
 
+  it("gets an end for each attempt of parallel calls, and the one that answered as the last", async () => {
+    const { server, events, ended } = await startObserved({
+      complete: async (call) => {
+        const [first, second, third] = ["first", "second", "third"].map((provider) => ({
+          provider,
+          model: "m",
+        }));
+        if (first === undefined || second === undefined || third === undefined) throw new Error("no target");
+        call.onTarget?.(first);
+        const [loser, winner] = [call.beginParallel?.(), call.beginParallel?.()];
+        loser?.options.onTarget?.(second);
+        winner?.options.onTarget?.(third);
+        loser?.lose();
+        winner?.win();
+        return textResponse(call, "x");
+      },
+    });
+    await getClient(server, "gRPC").complete({ model: "m" });
+    await ended();
+    const attempts = events.filter(([name]) => name.startsWith("attempt"));
+    expect(attempts).toMatchObject([
+      ["attempt Complete", { model: "m" }],
+      ["attempt Complete", { provider: "second" }],
+      ["attempt Complete", { provider: "third" }],
+      ["attempt end Complete", { attempt: { provider: "second" }, isRepeated: true }],
+      ["attempt end Complete", { attempt: { model: "m" }, isRepeated: true }],
+      ["attempt end Complete", { attempt: { provider: "third" }, isRepeated: false }],
+    ]);
+    expect(events.at(-1)?.[1]).toMatchObject({ attempts: 3 });
+  });
+
   it.each(Object.keys(TRANSPORTS))("gets the trace context of a call over %s", async (transport) => {
     const calls: Call[] = [];
     const observer: CallObserver = { begin: (call) => void calls.push(call), end() {} };

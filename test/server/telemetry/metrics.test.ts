@@ -182,6 +182,7 @@ describe("createMetrics()", () => {
     metrics.refused(target, "budget");
     metrics.chosen("fast", target);
     metrics.ejected("fast", target, "latency", 30);
+    metrics.hedged(target, "won");
     metrics.cache(target, "hit");
     metrics.cache({ provider: "acme", model: "x".repeat(1000) }, "miss");
     const text = metrics.render();
@@ -193,6 +194,7 @@ describe("createMetrics()", () => {
       `outrigger_refused_calls_total{${labels},by="budget"} 1`,
       `outrigger_alias_choices_total{alias="fast",${labels}} 1`,
       `outrigger_alias_ejections_total{alias="fast",${labels},reason="latency"} 1`,
+      `outrigger_hedges_total{${labels},result="won"} 1`,
       `outrigger_cache_lookups_total{${labels},result="hit"} 1`,
     ]) {
       expect(text).toContain(`${line}\n`);
