@@ -1,5 +1,6 @@
 /** MCP servers on 127.0.0.1 for tests: the official server package, and servers that misbehave. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerOptions } from "node:https";
 import { text } from "node:stream/consumers";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { createMcpHandler, fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
@@ -8,7 +9,7 @@ import { type McpServer as McpServerMessage, McpServerSchema } from "../../../sr
 import { createMcpTools } from "../../../src/runs/mcp/mcp-tools.ts";
 import type { McpSettings } from "../../../src/runs/mcp/settings.ts";
 import type { OpenedServerTools, OpenServerToolsOptions } from "../../../src/runs/server-tools.ts";
-import { serveHttp, type TestServer } from "../../kit/http/servers.ts";
+import { serveHttp, serveHttps, type TestServer } from "../../kit/http/servers.ts";
 
 /** A request that a server received. */
 export interface SeenRequest {
@@ -27,10 +28,14 @@ export interface RunningServer extends TestServer {
 /** Which revisions of the protocol the official server speaks: the current one, or the earlier one with a handshake. */
 export type Era = "modern" | "legacy";
 
-/** The official server package, serving what `register` registers. */
+/**
+ * The official server package, serving what `register` registers.
+ * @param identity Settings of TLS. Default: none.
+ */
 export async function serveOfficial(
   register: (server: McpServer) => void,
   era: Era = "modern",
+  identity?: ServerOptions,
 ): Promise<RunningServer> {
   const handler = createMcpHandler(
     () => {
@@ -59,21 +64,23 @@ export async function serveOfficial(
     response.flushHeaders();
     if (answer.body !== null) for await (const chunk of answer.body) response.write(chunk);
     response.end();
-  });
+  }, identity);
 }
 
 type Respond = (request: IncomingMessage, body: string, response: ServerResponse) => void | Promise<void>;
 
 /** A server that answers each HTTP request by a function. */
-export async function serveMcp(respond: Respond): Promise<RunningServer> {
+export async function serveMcp(respond: Respond, identity?: ServerOptions): Promise<RunningServer> {
   const seen: SeenRequest[] = [];
-  const server = await serveHttp(async (request, response) => {
+  const listener = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await text(request);
     const { method = "", headers } = request;
     seen.push({ method, headers, rpc: body === "" ? "" : (JSON.parse(body).method ?? "response") });
     await respond(request, body, response);
-  });
-  return { ...server, url: `http://127.0.0.1:${server.port}/mcp`, seen };
+  };
+  const server = await (identity === undefined ? serveHttp(listener) : serveHttps(identity, listener));
+  const scheme = identity === undefined ? "http" : "https";
+  return { ...server, url: `${scheme}://127.0.0.1:${server.port}/mcp`, seen };
 }
 
 /** A JSON-RPC request. */

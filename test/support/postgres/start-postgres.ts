@@ -28,16 +28,21 @@ export class Postgres {
   readonly folder: string;
   readonly #bin: string;
   readonly #user: User;
+  readonly #settings: Readonly<Record<string, string>>;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: string, bin: string, user: User) {
+  private constructor(folder: string, bin: string, user: User, settings: Readonly<Record<string, string>>) {
     this.folder = folder;
     this.#bin = bin;
     this.#user = user;
+    this.#settings = settings;
   }
 
-  /** Starts a server. Undefined if the programs are missing. */
-  static async start(): Promise<Postgres | undefined> {
+  /**
+   * Starts a server. Undefined if the programs are missing.
+   * @param settings Further settings of the server. Files that they name must be readable for everybody.
+   */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Postgres | undefined> {
     const user = await unprivilegedUser();
     const folder = await mkdtemp(join(tmpdir(), "outrigger-pg-"));
     if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid);
@@ -47,7 +52,7 @@ export class Postgres {
       await rm(folder, { recursive: true, force: true });
       return undefined;
     }
-    const postgres = new Postgres(folder, bin, user);
+    const postgres = new Postgres(folder, bin, user, settings);
     await postgres.#initialize();
     await postgres.resume();
     return postgres;
@@ -55,12 +60,12 @@ export class Postgres {
 
   /** Connection string of a database; by default of the one that is always there. */
   url(database = "postgres", user = "postgres", folder = this.folder): string {
-    return `postgres://${user}@/${database}?host=${folder}`;
+    return `postgres://${user}@/${database}?host=${folder}&port=${this.#settings.port ?? 5432}`;
   }
 
   /** Starts the server again. */
   async resume(): Promise<void> {
-    const settings = Object.entries({ ...SETTINGS, unix_socket_directories: this.folder });
+    const settings = Object.entries({ ...SETTINGS, unix_socket_directories: this.folder, ...this.#settings });
     const args = [
       "-D",
       join(this.folder, "data"),
