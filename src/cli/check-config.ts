@@ -1,7 +1,13 @@
 import type { NamedModel } from "../client/model-names.ts";
 import type { ProviderSettings } from "../client/providers.ts";
 import { getBaseUrl } from "../client/providers.ts";
-import { type Config, type ListenerTls, loadConfig, ServedClient } from "../config/index.ts";
+import {
+  type Config,
+  type ListenerTls,
+  loadConfig,
+  ServedClient,
+  type TokenIssuer,
+} from "../config/index.ts";
 import type { RoutedAlias } from "../middleware/alias-routing.ts";
 import { checkSetup } from "./check-setup.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -29,6 +35,7 @@ function describeConfig({ listeners, access, client, mcp, runs, notices }: Confi
     `calls:    ${data.addresses.join(", ")}${describeTls(data.tls)}`,
     `admin:    ${admin === undefined ? "off" : `${admin.address}${describeTls(admin.tls)}`}`,
     `callers:  ${describeCallers({ listeners, access })}`,
+    ...(access.issuers ?? []).map((issuer) => `tokens:   ${describeIssuer(issuer)}`),
     ...[...client.providers].map(([name, settings]) => {
       const isDefault = name === first ? ", the default" : "";
       return `provider: ${name}, ${describeProvider(settings, client.keyOrigins?.get(name))}${isDefault}`;
@@ -54,7 +61,15 @@ function describeCallers({ listeners, access }: Pick<Config, "listeners" | "acce
   const certificates = listeners.data.tls?.clientCertificates ?? "none";
   const keys = access.keys === undefined ? "" : access.keys.keys.map(({ name }) => name).join(", ");
   if (keys !== "") return certificates === "none" ? keys : `${keys}; certificates are ${certificates}`;
+  if (access.issuers !== undefined) return "everyone with a token";
   return certificates === "required" ? "everyone with a certificate" : "everyone who reaches the address";
+}
+
+function describeIssuer({ issuer, audiences, rules, keys }: TokenIssuer): string {
+  const source = keys.kind === "file" ? keys.path : withoutSecrets(keys.url.href);
+  const allowed =
+    rules === undefined ? "every model" : `${rules.length} ${rules.length === 1 ? "rule" : "rules"}`;
+  return `${issuer} for ${audiences.join(", ")}, keys from ${source}, ${allowed}`;
 }
 
 function describeProvider(settings: ProviderSettings, keyOrigin: string | undefined): string {

@@ -14,16 +14,17 @@ export function checkSetup(config: Config): void {
  * @throws ConfigurationError
  */
 function checkNetwork({ access, listeners }: Config): void {
-  if (access.keys !== undefined || access.allowUnauthenticated) return;
+  if (access.keys !== undefined || access.issuers !== undefined || access.allowUnauthenticated) return;
   if (listeners.data.tls?.clientCertificates === "required") return;
   const open = listeners.data.addresses.filter((address) => !isLocalSetting(address));
   if (open.length === 0) return;
-  const risk = "any client that reaches it could use the providers' keys, since there are no access keys";
+  const risk =
+    "any client that reaches it could use the providers' keys, since there are neither access keys nor tokens";
   throw new ConfigurationError(`listen: ${open.join(", ")} is open to the network: ${risk}.\n${ADVICE}`);
 }
 
 const ADVICE =
-  "Name a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE), listen on 127.0.0.1 or a Unix socket, or,\n" +
+  "Name a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE), an issuer of tokens in jwt, listen on 127.0.0.1 or a Unix socket, or,\n" +
   "if the network itself restricts who can call, set allow_unauthenticated: true (OUTRIGGER_ALLOW_UNAUTHENTICATED=true).";
 
 function noProvider(remedy: string): ConfigurationError {

@@ -117,7 +117,8 @@ A configuration file also has settings without a variable:
 
 SIGTERM, SIGINT or SIGQUIT: accepts no new calls, waits for calls in flight (at most drain_timeout),
 then exits with code 0. SIGHUP: reads the configuration file, the files of
-api_key_file and the access keys again; they are also followed by themselves.
+api_key_file, the access keys and the keys of issuers again; they are also
+followed by themselves.
 Logs are JSON lines on stdout, without prompts, answers or keys.
 `,
   demo: `Runs the sidecar with a simulated provider behind it, and prints calls to try. Needs no key;

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { getTraceName } from "../client/providers.ts";
 import { AccessKeysFile, type Config, loadConfig, ServedClient } from "../config/index.ts";
+import type { TokenVerifier } from "../server/access/token-verifier.ts";
 import { AccessControl } from "../server/index.ts";
 import { isLocal } from "../server/listen/address.ts";
 import { createLogOutput } from "../server/telemetry/log-output.ts";
@@ -50,7 +51,8 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   const logger = createLogger({ ...config.log, destination: output });
   for (const files of config.tlsFiles) files.follow(logger);
   const accessKeys = config.access.keys && new AccessKeysFile(config.access.keys, logger);
-  const access = createAccess(config, accessKeys);
+  const tokens = await openTokens(config, logger);
+  const access = createAccess(config, accessKeys, tokens);
   const metrics = createSidecarMetrics(
     () => client,
     () => output.droppedLines,
@@ -61,18 +63,25 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   const use = (changed: Config) => {
     client.use(changed.client);
     if (changed.access.keys !== undefined) accessKeys?.use(changed.access.keys);
+    if (changed.access.issuers !== undefined) tokens?.use(changed.access.issuers);
     for (const files of changed.tlsFiles) files.follow(logger);
     logger.level = changed.log.level;
     ({ mcp } = changed);
   };
   const reload = new ConfigReload({ config, load, use, logger, metrics });
-  const parts = [{ name: "configuration", close: () => reload.close() }];
+  const parts = [
+    { name: "configuration", close: () => reload.close() },
+    ...(tokens ? [{ name: "keys of issuers", close: () => tokens.close() }] : []),
+  ];
   const getMcp = () => mcp;
-  const sidecar = await startSidecar({ config, client, getMcp, logger, metrics, access, tracing, parts });
+  const listProblems = () => tokens?.listProblems() ?? [];
+  const optional = { access, tracing, listProblems, parts };
+  const sidecar = await startSidecar({ config, client, getMcp, logger, metrics, ...optional });
   const stopped = stopSignal();
   process.on("SIGHUP", () => {
     logger.info({ signal: "SIGHUP", providers: client.reloadKeys() }, "read the key files again");
     accessKeys?.reload();
+    tokens?.reload();
     if (config.path !== undefined) void reload.reload();
   });
   for (const notice of config.notices) logger.warn(notice);
@@ -102,15 +111,27 @@ async function openTracing(
   return open(tracing, { version, getProviderName, onFailure });
 }
 
-/** Without access keys, the certificates of callers decide who may call, if there are any. */
+/** Loads the verification of tokens if there are issuers. */
+async function openTokens({ access }: Config, logger: Logger): Promise<TokenVerifier | undefined> {
+  if (access.issuers === undefined) return undefined;
+  const { TokenVerifier: Verifier } = await import("../server/access/token-verifier.ts");
+  return new Verifier(access.issuers, logger);
+}
+
+/** Without access keys and tokens, the certificates of callers decide who may call, if there are any. */
 function createAccess(
   { listeners }: Config,
   accessKeys: AccessKeysFile | undefined,
+  tokens: TokenVerifier | undefined,
 ): AccessControl | undefined {
-  if (accessKeys !== undefined) return new AccessControl(accessKeys);
+  const noKeys = { current: () => NO_KEYS };
+  if (accessKeys !== undefined || tokens !== undefined)
+    return new AccessControl(accessKeys ?? noKeys, { tokens });
   if (listeners.data.tls?.clientCertificates !== "required") return undefined;
-  return new AccessControl({ current: () => [] }, { admitsCertificates: true });
+  return new AccessControl(noKeys, { admitsCertificates: true });
 }
+
+const NO_KEYS: readonly [] = [];
 
 /** Logs a reminder that unauthenticated calls from the network are allowed. */
 function warnOfNetwork(addresses: readonly string[], logger: Logger): void {

@@ -38,6 +38,8 @@ export interface SidecarOptions {
   readonly access?: AccessControl | undefined;
   /** Undefined if tracing is off. */
   readonly tracing?: Tracing | undefined;
+  /** Lists what is degraded in further parts, for `/readyz?verbose`. */
+  readonly listProblems?: (() => readonly string[]) | undefined;
   /** Further parts that end with the sidecar, after the client. */
   readonly parts?: readonly ShutdownPart[] | undefined;
 }
@@ -90,6 +92,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
     listProblems: () => [
       ...describeStore(metrics.runs.storeState),
       ...(metrics.isConfigCurrent ? [] : ["configuration: the changed file cannot be used, see the log"]),
+      ...(options.listProblems?.() ?? []),
     ],
     shutdown: {
       timeoutMs: config.shutdown.timeoutMs,

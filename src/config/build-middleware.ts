@@ -57,6 +57,8 @@ export function buildMiddleware(
   const { modelAliases, fallbacks } = config;
   const levels = new RuleLevels(config, models, catalog, kept);
   const excludedProviders = listProvidersWithEffects(providers);
+  const createBudgets = () =>
+    createCallerBudgets((budget, name) => createBudget({ ...budget, catalog: prices, name, observer }));
   return [
     ...buildAliases(modelAliases, kept, { catalog: prices, excludedProviders, observer }),
     ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks, observer)]),
@@ -69,9 +71,7 @@ export function buildMiddleware(
     ...levels.mostSpecific("cache", (rule) => createCache({ ...rule, observer }), providers),
     ...levels.mostSpecific("retries", (rule) => createRetry({ ...rule, observer })),
     ...levels.mostSpecific("circuitBreaker", (rule) => createCircuitBreaker({ ...rule, observer })),
-    ...(hasCallers
-      ? [createCallerBudgets((budget, name) => createBudget({ ...budget, catalog, name, observer }))]
-      : []),
+    ...(hasCallers ? [kept.keep("caller budgets", undefined, createBudgets)] : []),
     ...levels.everyLevel("budgets", (rules, name) =>
       combineMiddleware(rules.map((rule) => createBudget({ ...rule, catalog: prices, name, observer }))),
     ),

@@ -5,6 +5,7 @@ import type { CallScope } from "../middleware/choose-middleware.ts";
 import type { FallbackOptions } from "../middleware/fallback.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
 import type { AccessKeysConfig } from "./access-keys.ts";
+import type { TokenIssuer } from "./jwt.ts";
 import type { CallRules } from "./middleware-schema.ts";
 import type { RunsConfig } from "./runs.ts";
 import type { Settings } from "./schema.ts";
@@ -65,8 +66,10 @@ export interface ListenersConfig {
 
 /** Who may call. */
 export interface AccessConfig {
-  /** Undefined if everybody who reaches the data listener may call. */
+  /** Undefined if there are none. */
   readonly keys: AccessKeysConfig | undefined;
+  /** The issuers whose tokens identify callers. Undefined if no tokens are accepted. */
+  readonly issuers: readonly TokenIssuer[] | undefined;
   /** Whether calls without a key are accepted even if the network reaches the data listener. */
   readonly allowUnauthenticated: boolean;
 }
@@ -82,7 +85,7 @@ export interface ClientConfig {
   /** Undefined for the first provider. */
   readonly defaultProvider: string | undefined;
   readonly middleware: MiddlewareConfig;
-  /** Whether there are access keys, so that calls have callers. */
+  /** Whether there are access keys or tokens, so that calls have callers. */
   readonly hasCallers: boolean;
   /** Models besides the models of the shipped catalog, and changes to those. */
   readonly models: readonly ConfiguredModel[];

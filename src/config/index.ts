@@ -3,6 +3,7 @@ export { AccessKeysFile } from "./access-keys.ts";
 export { buildClient, type ClientParts, createCatalogWith, openKeyFiles } from "./build-client.ts";
 export type { ClientConfig, Config, ListenersConfig } from "./config.ts";
 export { findChanges } from "./config-changes.ts";
+export type { TokenIssuer } from "./jwt.ts";
 export { type ConfigFlags, loadConfig } from "./load-config.ts";
 export { openRunStore } from "./open-run-store.ts";
 export type { RunsConfig } from "./runs.ts";

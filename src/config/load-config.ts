@@ -24,6 +24,7 @@ import {
 } from "./config.ts";
 import { configVariable, findUnknownVariables, locateVariable, readVariables } from "./environment.ts";
 import { compact } from "./fields.ts";
+import type { TokenIssuer } from "./jwt.ts";
 import { findForeignAddresses, listAddresses } from "./local-only.ts";
 import { checkMcpTokens, toMcpSettings } from "./mcp.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
@@ -77,6 +78,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const { modelAliases: aliases } = middleware;
   const modelNames = { aliases, routing: createRouting(names, settings.default_provider, aliases) };
   const access = await readAccess([variables, file], environment, modelNames);
+  const issuers = await readIssuers(file, modelNames);
   const tls = await openClientTls(settings, file.folder);
   const providers = mergeProviders(registered.providers, settings, file.keys, tls.providers);
   const mcp = toMcpSettings(settings.mcp, file.folder, localOnly, tls.servers);
@@ -87,11 +89,11 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     file: file.tree,
     settings,
     listeners: toListeners(settings, await readTls([variables, file])),
-    access: { keys: access, allowUnauthenticated: settings.allow_unauthenticated ?? false },
+    access: { keys: access, issuers, allowUnauthenticated: settings.allow_unauthenticated ?? false },
     reflection: settings.reflection,
     log: { level: settings.log_level ?? "info", format: settings.log_format ?? "numbers" },
     shutdown: { timeoutMs: settings.drain_timeout },
-    tlsFiles: [...tls.providers.values(), ...tls.servers.values()],
+    tlsFiles: [...tls.providers.values(), ...tls.servers.values(), ...listTlsFiles(issuers)],
     client: {
       providers,
       keyFiles: file.keyFiles,
@@ -101,7 +103,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
       ]),
       defaultProvider: settings.default_provider,
       middleware,
-      hasCallers: access !== undefined,
+      hasCallers: access !== undefined || issuers !== undefined,
       models: settings.models ?? [],
       remedy: describeMissing(registered),
     },
@@ -142,6 +144,22 @@ async function readAccess(
   if ("keys" in access) return access;
   const where = source.locate(["access_keys_file"]);
   throw mistakes(access.problems.map((problem) => `${where}: ${problem}`));
+}
+
+/** Reads the issuers of tokens. Only a file names them. */
+async function readIssuers(
+  { settings, folder, locate, hasIssuerList: isList }: FileSource,
+  names: ModelNames,
+): Promise<readonly TokenIssuer[] | undefined> {
+  if (settings.jwt === undefined) return undefined;
+  const { readJwt } = await import("./jwt.ts");
+  const reading = await readJwt(settings.jwt, { folder, locate, isList, names });
+  if ("issuers" in reading) return reading.issuers;
+  throw mistakes(reading.problems);
+}
+
+function listTlsFiles(issuers: readonly TokenIssuer[] = []): ClientTlsFiles[] {
+  return issuers.flatMap(({ keys }) => (keys.kind === "url" && keys.tls !== undefined ? [keys.tls] : []));
 }
 
 /** Reads the settings of stored runs. */
@@ -257,6 +275,8 @@ interface FileSource extends Source, ProviderKeys {
   readonly providerNames: readonly string[];
   /** Base of relative paths. */
   readonly folder: string;
+  /** Whether `jwt` is a list. */
+  readonly hasIssuerList: boolean;
   /** Names of the variables that the file refers to. */
   readonly variables: ReadonlySet<string>;
 }
@@ -282,6 +302,7 @@ const NO_FILE: FileSource = {
   keyOrigins: new Map(),
   providerNames: [],
   folder: "",
+  hasIssuerList: false,
 };
 
 /** Largest configuration file. */
@@ -307,6 +328,7 @@ async function readFileSource(path: string | undefined, environment: Environment
     ...keys,
     tree: value,
     folder,
+    hasIssuerList: isObject(value) && Array.isArray(value.jwt),
     variables,
     problems: [...problems, ...source.problems, ...keys.problems, ...tokens],
     providerNames: isObject(providers) ? Object.keys(providers) : [],

@@ -60,7 +60,8 @@ function grantsOfAlias(
   ]);
 }
 
-function fits(pattern: string, name: string): boolean {
+/** Whether a name fits a pattern, in which one `*` stands for any text. */
+export function fits(pattern: string, name: string): boolean {
   const star = pattern.indexOf("*");
   if (star < 0) return pattern === name;
   const end = pattern.slice(star + 1);

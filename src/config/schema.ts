@@ -14,6 +14,7 @@ import {
   providerApis,
 } from "../client/providers.ts";
 import { compact, fields, list } from "./fields.ts";
+import { jwt } from "./jwt-schema.ts";
 import {
   address,
   addressOrOff,
@@ -268,6 +269,7 @@ export const settingsSchema = fields({
   log_format: z.optional(choice(logFormats)),
   drain_timeout: z.optional(duration),
   access_keys_file: z.optional(text),
+  jwt: z.optional(jwt),
   allow_unauthenticated: z.optional(flag),
   local_only: z.optional(flag),
   reflection: z.optional(flag),

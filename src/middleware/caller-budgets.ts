@@ -11,6 +11,12 @@ import { combineMiddleware } from "./combine-middleware.ts";
  */
 const MAX_CALLERS = 10_000;
 
+/**
+ * Maximum number of budgets of a caller that are counted. Tokens of one caller may have different budgets, by their
+ * claims; each budget counts the calls with the tokens that it holds for.
+ */
+const MAX_COUNTERS = 64;
+
 /** Creates the middleware that counts one budget. @param name The caller, for errors. */
 export type CreateCounter = (budget: CallerBudget, name: string) => MiddlewareMethods;
 
@@ -37,9 +43,11 @@ interface Counter {
 class Counters {
   readonly #name: string;
   readonly #create: CreateCounter;
+  /** By the settings of the budgets. */
+  readonly #all = new BoundedMap<MiddlewareMethods>(MAX_COUNTERS);
   #budgets: readonly CallerBudget[] = [];
-  /** By the settings of the budgets, so that a budget that is listed twice counts once. */
-  #counters: ReadonlyMap<string, Counter> = new Map();
+  /** The counters of the budgets. */
+  #current: readonly Counter[] = [];
 
   constructor(name: string, create: CreateCounter) {
     this.#name = name;
@@ -48,23 +56,21 @@ class Counters {
 
   /** Returns the middleware for a call of a model; undefined if no budget counts the call. */
   forModel(budgets: readonly CallerBudget[], provider: string, model: string): MiddlewareMethods | undefined {
-    if (budgets !== this.#budgets) this.#replace(budgets);
-    const counting = [...this.#counters.values()].filter(({ budget }) => budget.countsModel(provider, model));
+    if (budgets !== this.#budgets) this.#use(budgets);
+    const counting = this.#current.filter(({ budget }) => budget.countsModel(provider, model));
     return counting.length === 0
       ? undefined
       : combineMiddleware(counting.map(({ middleware }) => middleware));
   }
 
-  #replace(budgets: readonly CallerBudget[]): void {
-    const before = this.#counters;
+  #use(budgets: readonly CallerBudget[]): void {
     this.#budgets = budgets;
-    this.#counters = new Map(
-      budgets.map((budget) => {
-        const key = toKey(budget);
-        const middleware = before.get(key)?.middleware ?? this.#create(budget, describe(this.#name, budget));
-        return [key, { budget, middleware }];
-      }),
-    );
+    // A budget that is listed twice counts once.
+    const byKey = new Map(budgets.map((budget) => [toKey(budget), budget]));
+    this.#current = [...byKey].map(([key, budget]) => ({
+      budget,
+      middleware: this.#all.getOrCreate(key, () => this.#create(budget, describe(this.#name, budget))),
+    }));
   }
 }
 

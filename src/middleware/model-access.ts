@@ -50,13 +50,13 @@ function findDenial(request: Request, caller: Caller | undefined): AccessDeniedE
 
 function deniedModel({ name }: Caller, provider: string, model: string): AccessDeniedError {
   return new AccessDeniedError(
-    `the access key ${name} may not use the model ${quote(model)} of ${quote(provider)}`,
+    `the caller ${name} may not use the model ${quote(model)} of ${quote(provider)}`,
   );
 }
 
 function deniedOption({ name }: Caller, field: string): AccessDeniedError {
-  const reason = "it can choose another model, and the key is limited to some models";
-  return new AccessDeniedError(`the access key ${name} may not set the option "${field}": ${reason}`);
+  const reason = "it can choose another model, and the caller is limited to some models";
+  return new AccessDeniedError(`the caller ${name} may not set the option "${field}": ${reason}`);
 }
 
 /** A field of the provider's settings that decides about the model. */

@@ -78,6 +78,27 @@ runs: { store: "postgres://user:hush@db.example.com/runs" }
     expect((await runHere(["check-config", join(folder, "missing")])).code).toBe(3);
   });
 
+  it("names the issuers of tokens, and the sources of their keys", async () => {
+    const issuer = (name: string) =>
+      `{ issuer: "https://${name}.test", audience: [a, b], jwks_url: "https://${name}.test/jwks?hush", caller: "${name}/{sub}"`;
+    const text = `
+listen: 0.0.0.0:6190
+jwt:
+  - ${issuer("one")}, rules: [{ models: [openai/*] }] }
+  - ${issuer("two")} }
+`;
+    const { code, stdout } = await check(text, { OPENAI_API_KEY: "sk-hush" });
+    expect(code).toBe(0);
+    expect(stdout.split("\n")).toEqual(
+      expect.arrayContaining([
+        "callers:  everyone with a token",
+        "tokens:   https://one.test for a, b, keys from https://one.test/jwks, 1 rule",
+        "tokens:   https://two.test for a, b, keys from https://two.test/jwks, every model",
+      ]),
+    );
+    expect(stdout).not.toContain("hush");
+  });
+
   it("takes one file", async () => {
     for (const args of [[], ["a", "b"], ["--config"]])
       expect(await runHere(["check-config", ...args])).toMatchObject({

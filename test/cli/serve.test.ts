@@ -325,7 +325,7 @@ describe("outrigger serve", () => {
     expect(await callModel("sim-text")).toMatchObject({ status: RunStatus.COMPLETED });
     expect(await callModel("sim-tools")).toMatchObject({
       status: RunStatus.FAILED,
-      error: { message: 'the access key checkout may not use the model "sim-tools" of "openai"' },
+      error: { message: 'the caller checkout may not use the model "sim-tools" of "openai"' },
     });
     await writeFile(keys, entry("second-access-key"));
     outrigger.child.kill("SIGHUP");
@@ -357,7 +357,7 @@ describe("outrigger serve", () => {
       expect(code).toBe(3);
       expect(stderr).toContain(
         `outrigger: listen: ${address} is open to the network: any client that reaches it could use the providers' ` +
-          "keys, since there are no access keys.\nName a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE)",
+          "keys, since there are neither access keys nor tokens.\nName a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE)",
       );
       expect(stderr).toContain("OUTRIGGER_ALLOW_UNAUTHENTICATED=true");
     },

@@ -36,7 +36,7 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
     expect(denied).toMatchObject({
       kind: ErrorKind.ACCESS_DENIED,
       retryable: false,
-      message: 'the access key checkout may not use the model "sim-tools" of "one"',
+      message: 'the caller checkout may not use the model "sim-tools" of "one"',
     });
     expect(denied.toProto().providerFailure).toBeUndefined();
     expect(listAsked(simulator())).toEqual(["/v1/responses sim-text"]);
@@ -128,8 +128,8 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
     expect(denied).toMatchObject({
       kind: ErrorKind.ACCESS_DENIED,
       message:
-        `the access key checkout may not set the option "${field}": ` +
-        "it can choose another model, and the key is limited to some models",
+        `the caller checkout may not set the option "${field}": ` +
+        "it can choose another model, and the caller is limited to some models",
     });
     expect(listAsked(simulator())).toEqual([]);
   });

@@ -44,7 +44,7 @@ describe("a run in the background", () => {
     expect(await run(engine, request, "a")).toMatchObject({ status: RunStatus.COMPLETED });
     expect(await run(engine, request, "b")).toMatchObject({
       status: RunStatus.FAILED,
-      error: { message: 'the access key b may not use the model "m" of "scripted"' },
+      error: { message: 'the caller b may not use the model "m" of "scripted"' },
     });
     allowed.delete("a");
     expect(await run(engine, request, "a")).toMatchObject({ status: RunStatus.FAILED });

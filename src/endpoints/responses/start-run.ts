@@ -114,7 +114,7 @@ async function createRun(
   try {
     // A background run calls the models after the request, without its caller.
     if (read.input.request.background && !caller.allowsModel(provider, model))
-      throw new AccessDeniedError(`the access key may not use the model ${model} of ${provider}`);
+      throw new AccessDeniedError(`the caller may not use the model ${model} of ${provider}`);
     return { read, started: await engine.createRun(read.input, options), relaying };
   } catch (thrown) {
     read.input.conversation?.share.release();

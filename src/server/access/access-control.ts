@@ -1,8 +1,9 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { AccessKey, AccessRateLimit } from "../../config/access-key.ts";
+import type { AccessKey, AccessRateLimit, CallerGrants } from "../../config/access-key.ts";
 import { anyCaller, type Caller } from "../../core/caller.ts";
 import { AuthenticationError, RateLimitError, type SDKError } from "../../core/errors.ts";
+import { BoundedMap } from "../../middleware/bounded-map.ts";
 import { TokenBucket } from "../../middleware/token-bucket.ts";
 
 /** The caller of a request, and whether the request is admitted. */
@@ -10,6 +11,8 @@ export interface Admission {
   readonly caller: Caller;
   /** Why the request is refused. Undefined if it is admitted. */
   readonly refusal: SDKError | undefined;
+  /** The token that admitted the request. */
+  readonly token?: VerifiedToken | undefined;
 }
 
 /** The admission of requests that need no access key. */
@@ -20,6 +23,27 @@ export interface AccessKeySource {
   /** The current keys. Returns the same list until a key changes. */
   current(): readonly AccessKey[];
 }
+
+/** A source of callers with tokens (JWT). */
+export interface TokenSource {
+  /** Verifies a token. Never throws or rejects. */
+  verify(token: string): TokenVerdict | Promise<TokenVerdict>;
+  /** Returns the caller with a name; undefined if no token decides what it may do. */
+  callerNamed(name: string): TokenCaller | undefined;
+}
+
+/** A caller that a token identifies. */
+export interface TokenCaller extends Caller, CallerGrants {}
+
+/** A token that is valid until it expires. */
+export interface VerifiedToken {
+  readonly caller: TokenCaller;
+  /** In milliseconds since 1970, with the allowed difference of clocks. */
+  readonly expiresAt: number;
+}
+
+/** The caller of a token, or the reason to refuse it. */
+export type TokenVerdict = VerifiedToken | { readonly refusal: SDKError };
 
 /** The marks of a caller besides the headers of its request. */
 export interface CallerMarks {
@@ -36,11 +60,16 @@ export interface AccessOptions {
    * sockets then, and are admitted too. Default false.
    */
   readonly admitsCertificates?: boolean | undefined;
+  /** Verifies tokens. Undefined if none are accepted. */
+  readonly tokens?: TokenSource | undefined;
   /** Returns the milliseconds of a monotonic clock. */
   readonly now?: (() => number) | undefined;
 }
 
-/** Admits or refuses requests by their access keys, and by the certificates of their callers. */
+/** Maximum number of callers with tokens whose rates are counted. */
+const MAX_TOKEN_RATES = 10_000;
+
+/** Admits or refuses requests by their access keys and tokens, and by the certificates of their callers. */
 export class AccessControl {
   readonly #source: AccessKeySource;
   readonly #now: () => number;
@@ -49,31 +78,88 @@ export class AccessControl {
   /** By the names of the keys. */
   #rates = new Map<string, Rate>();
 
+  /** By the names and limits of callers with tokens. */
+  readonly #tokenRates = new BoundedMap<Rate>(MAX_TOKEN_RATES);
+  readonly #tokens: TokenSource | undefined;
   readonly #admitsCertificates: boolean;
 
   constructor(
     source: AccessKeySource,
-    { admitsCertificates = false, now = () => performance.now() }: AccessOptions = {},
+    { admitsCertificates = false, tokens, now = () => performance.now() }: AccessOptions = {},
   ) {
     this.#source = source;
+    this.#tokens = tokens;
     this.#admitsCertificates = admitsCertificates;
     this.#now = now;
   }
 
   /** Whether there may be several callers at this moment. */
   get hasSeveralCallers(): boolean {
-    return this.#admitsCertificates || this.#source.current().length > 1;
+    return this.#admitsCertificates || this.#tokens !== undefined || this.#source.current().length > 1;
   }
 
-  /** Admits or refuses a request, and counts it. */
-  admit(headers: IncomingHttpHeaders, { keyInQuery = "", certificate }: CallerMarks = {}): Admission {
+  /**
+   * Admits or refuses a request, and counts it. Returns a promise, which does not reject, only for a token that is not
+   * known yet.
+   */
+  admit(
+    headers: IncomingHttpHeaders,
+    { keyInQuery = "", certificate }: CallerMarks = {},
+  ): Admission | Promise<Admission> {
     this.#refresh();
     if (this.#admitsCertificates)
       return certificate === undefined ? openAdmission : this.#admitCertificate(certificate);
-    const token = getToken(headers, keyInQuery);
-    if (token === "") return certificate === undefined ? NO_KEY : this.#admitCertificate(certificate);
-    const key = token === undefined ? undefined : this.#ring.find(token);
-    return key === undefined ? WRONG_KEY : { caller: key, refusal: this.#refuseByRate(key) };
+    const secret = getSecret(
+      headers,
+      keyInQuery,
+      this.#tokens === undefined ? MAX_KEY_CHARS : MAX_TOKEN_CHARS,
+    );
+    if (secret === undefined) return this.#tokens === undefined ? WRONG_KEY : WRONG_TOKEN;
+    if (secret === "") {
+      if (certificate !== undefined) return this.#admitCertificate(certificate);
+      return this.#tokens === undefined ? NO_KEY : NO_TOKEN;
+    }
+    const key = secret.length > MAX_KEY_CHARS ? undefined : this.#ring.find(secret);
+    if (key !== undefined) return { caller: key, refusal: this.#refuseByRate(key) };
+    if (this.#tokens === undefined) return WRONG_KEY;
+    if (!TOKEN.test(secret)) return WRONG_TOKEN;
+    const verdict = this.#tokens.verify(secret);
+    return verdict instanceof Promise
+      ? verdict.then((settled) => this.#admitToken(settled))
+      : this.#admitToken(verdict);
+  }
+
+  /**
+   * Counts a further request on the connection of an admitted one. Returns the reason to refuse it. Of a token, only the
+   * expiry is checked again.
+   */
+  admitAgain(
+    { token }: Admission,
+    headers: IncomingHttpHeaders,
+    marks: CallerMarks = {},
+  ): SDKError | undefined {
+    if (token !== undefined) return Date.now() < token.expiresAt ? this.#admitToken(token).refusal : EXPIRED;
+    const admission = this.admit(headers, marks);
+    // The key was removed.
+    return admission instanceof Promise ? WRONG_TOKEN.refusal : admission.refusal;
+  }
+
+  #admitToken(verdict: TokenVerdict): Admission {
+    if ("refusal" in verdict) return { caller: nobody(""), refusal: verdict.refusal };
+    const { caller } = verdict;
+    // Else the owner of a key and the owner of a token would share what they store.
+    if (this.#ring.named(caller.name) !== undefined) return SAME_NAME;
+    return { caller, refusal: this.#refuseTokenByRate(caller), token: verdict };
+  }
+
+  #refuseTokenByRate({ name, rateLimit }: TokenCaller): SDKError | undefined {
+    if (rateLimit === undefined) return undefined;
+    const { requestsPerMinute, burst } = rateLimit;
+    const key = `${name} ${requestsPerMinute} ${burst}`;
+    return takeFrom(
+      this.#tokenRates.getOrCreate(key, () => toRate(rateLimit, undefined, this.#now)),
+      name,
+    );
   }
 
   #admitCertificate(name: string): Admission {
@@ -84,12 +170,13 @@ export class AccessControl {
   }
 
   /**
-   * Returns the caller with a name, for work without a request, such as a background run. A name without a key may use
-   * no model.
+   * Returns the caller with a name, for work without a request, such as a background run. A name without a key, for
+   * which no token decides either, may use no model.
    */
   callerNamed(name: string): Caller {
     this.#refresh();
-    return this.#ring.named(name) ?? (this.#admitsCertificates ? { ...anyCaller, name } : nobody(name));
+    const known = this.#ring.named(name) ?? this.#tokens?.callerNamed(name);
+    return known ?? (this.#admitsCertificates ? { ...anyCaller, name } : nobody(name));
   }
 
   #refresh(): void {
@@ -106,12 +193,16 @@ export class AccessControl {
 
   #refuseByRate({ name }: AccessKey): SDKError | undefined {
     const rate = this.#rates.get(name);
-    if (rate === undefined) return undefined;
-    const waitMs = rate.bucket.msUntil(1);
-    if (waitMs > 0) return overRate(name, rate.limit, waitMs / 1000);
-    rate.bucket.take(1);
-    return undefined;
+    return rate && takeFrom(rate, name);
   }
+}
+
+/** Takes a request from what is left of a caller's quota. Returns the refusal if nothing is. */
+function takeFrom({ limit, bucket }: Rate, name: string): SDKError | undefined {
+  const waitMs = bucket.msUntil(1);
+  if (waitMs > 0) return overRate(name, limit, waitMs / 1000);
+  bucket.take(1);
+  return undefined;
 }
 
 /** A caller without a key. */
@@ -134,7 +225,7 @@ function toRate(limit: AccessRateLimit, before: Rate | undefined, now: () => num
 
 function overRate(name: string, { requestsPerMinute }: AccessRateLimit, retryAfter: number): RateLimitError {
   const limit = `${requestsPerMinute} ${requestsPerMinute === 1 ? "request" : "requests"} per minute`;
-  const message = `the limit of ${limit} for the access key ${name} is reached; retry in ${Math.ceil(retryAfter)} s`;
+  const message = `the limit of ${limit} for the caller ${name} is reached; retry in ${Math.ceil(retryAfter)} s`;
   return new RateLimitError(message, { retryAfter });
 }
 
@@ -149,13 +240,29 @@ const NAMELESS_CERTIFICATE: Admission = refusedFor(
   "the caller's certificate has neither a SPIFFE id nor a common name of at most 256 visible characters",
 );
 const WRONG_KEY: Admission = refusedFor("the request has no valid access key");
+const NO_TOKEN: Admission = refusedFor(
+  'expected a token (JWT) or an access key in the header "authorization: Bearer TOKEN", "x-api-key" or "x-goog-api-key"',
+);
+const WRONG_TOKEN: Admission = refusedFor(
+  "the request has neither a token (JWT of at most 8192 characters) nor a valid access key",
+);
+const SAME_NAME: Admission = refusedFor(
+  "the name of the token's caller is the name of an access key; the configuration has to name one of them otherwise",
+);
+const EXPIRED = new AuthenticationError("the token of the connection has expired");
 
 function refusedFor(message: string): Admission {
   return { caller: nobody(""), refusal: new AuthenticationError(message) };
 }
 
-/** Longer tokens cannot be access keys. */
-const MAX_TOKEN_CHARS = 512;
+/** Longer texts cannot be access keys. */
+const MAX_KEY_CHARS = 512;
+
+/** Longer texts cannot be tokens. Tokens of Kubernetes have 1000 to 2000 characters. */
+const MAX_TOKEN_CHARS = 8192;
+
+/** A signed JWT in its compact form (RFC 7515). */
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
  * Headers in which the SDKs of Anthropic and Gemini send their key. `authorization` wins, in which these SDKs send other
@@ -163,22 +270,22 @@ const MAX_TOKEN_CHARS = 512;
  */
 const KEY_HEADERS = ["x-api-key", "x-goog-api-key"] as const;
 
-/** Reads the access key of a request. As `getBearerToken`. */
-function getToken(headers: IncomingHttpHeaders, keyInQuery: string): string | undefined {
-  const token = getBearerToken(headers);
+/** Reads the access key or token of a request. As `getBearerToken`. */
+function getSecret(headers: IncomingHttpHeaders, keyInQuery: string, maxChars: number): string | undefined {
+  const token = getBearerToken(headers, maxChars);
   if (token !== "") return token;
   const key = KEY_HEADERS.map((name) => headers[name]).find((value) => value !== undefined) ?? keyInQuery;
   if (key === "") return "";
-  return typeof key === "string" && key.length <= MAX_TOKEN_CHARS ? key.trim() : undefined;
+  return typeof key === "string" && key.length <= maxChars ? key.trim() : undefined;
 }
 
 /**
  * Reads the token of `authorization: Bearer <token>` (RFC 6750). Returns an empty string if there is no header, and
- * undefined if the value cannot be an access key.
+ * undefined if the value cannot be an access key or a token.
  */
-function getBearerToken({ authorization = "" }: IncomingHttpHeaders): string | undefined {
+function getBearerToken({ authorization = "" }: IncomingHttpHeaders, maxChars: number): string | undefined {
   if (authorization === "") return "";
-  if (authorization.length > SCHEME.length + MAX_TOKEN_CHARS) return undefined;
+  if (authorization.length > SCHEME.length + maxChars) return undefined;
   if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined;
   return authorization.slice(SCHEME.length).trim();
 }

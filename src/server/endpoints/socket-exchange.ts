@@ -26,7 +26,7 @@ export async function serveApiSocket(options: SocketExchangeOptions): Promise<Tr
   const { upgraded, intake, calls, sockets } = options;
   const owner = upgraded.recorder.call.caller.name;
   let share: RequestShare;
-  if (!sockets.admits(owner)) return refuse(upgraded, "too many sockets of this access key are open");
+  if (!sockets.admits(owner)) return refuse(upgraded, "too many sockets of this caller are open");
   try {
     share = intake.memory.begin(owner);
   } catch {

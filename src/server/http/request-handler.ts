@@ -1,9 +1,9 @@
 import { readTraceContext } from "../../core/trace-context.ts";
-import { type AccessControl, openAdmission } from "../access/access-control.ts";
+import { type AccessControl, type Admission, openAdmission } from "../access/access-control.ts";
 import { getRequestPeerName } from "../access/peer-names.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../base/http-types.ts";
 import { getRequestId, REQUEST_ID_HEADER } from "../telemetry/call-ids.ts";
-import type { CallObserver } from "../telemetry/call-observer.ts";
+import { type CallObserver, disconnectedOutcome } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { HostCheck } from "./host.ts";
 import type { OriginCheck } from "./origin.ts";
@@ -35,10 +35,25 @@ export function createRequestHandler(checks: RequestChecks): HttpHandler {
     response.on("error", () => {});
     const checked = checks.check(request, response);
     if (checked === "answered") return;
-    const { route, recorder, rejection } = checked;
-    if (rejection !== undefined) recorder.end(route.reject(request, response, rejection));
-    else void route.serve(request, response, recorder).then((outcome) => recorder.end(outcome));
+    if (checked instanceof Promise) void checked.then((late) => serveLate(late, request, response));
+    else serve(checked, request, response);
   };
+}
+
+function serve(
+  { route, recorder, rejection }: CheckedRequest,
+  request: HttpRequest,
+  response: HttpResponse,
+): void {
+  if (rejection !== undefined) recorder.end(route.reject(request, response, rejection));
+  else void route.serve(request, response, recorder).then((outcome) => recorder.end(outcome));
+}
+
+/** Serves a request whose check took time, in which its peer may have left. */
+function serveLate(checked: CheckedRequest, request: HttpRequest, response: HttpResponse): void {
+  const isGone = "stream" in request ? request.stream.closed : request.socket.destroyed;
+  if (isGone) checked.recorder.end(disconnectedOutcome());
+  else serve(checked, request, response);
 }
 
 /** A request whose checks are done. */
@@ -47,6 +62,8 @@ export interface CheckedRequest {
   readonly recorder: CallRecorder;
   /** The reason not to serve the request. */
   readonly rejection: Rejection | undefined;
+  /** Counts a further request of the same caller on the connection. Throws SDKError if it is refused. */
+  readonly admitAgain: () => void;
 }
 
 /** The checks that every request of a listener passes before it is served: its route, and whether it is admitted. */
@@ -69,42 +86,59 @@ export class RequestChecks {
 
   /**
    * Checks the host, the origin and the access key of a request before its body is read, and begins to report it to
-   * observers. Answers it if it is a preflight.
+   * observers. Answers it if it is a preflight. Returns a promise, which does not reject, if its token has to be
+   * verified.
    */
-  check(request: HttpRequest, response: HttpResponse): CheckedRequest | "answered" {
-    const { checkHost, checkOrigin, access, observers } = this.#options;
-    const { headers, httpVersion } = request;
+  check(request: HttpRequest, response: HttpResponse): CheckedRequest | Promise<CheckedRequest> | "answered" {
+    const { checkHost, checkOrigin, access } = this.#options;
+    const { headers } = request;
     const route = this.find(request);
     const requestId = getRequestId(headers[REQUEST_ID_HEADER]);
     response.setHeader(REQUEST_ID_HEADER, requestId);
-    let admission = openAdmission;
-    let rejection: Rejection | undefined;
-    if (!checkHost(request)) rejection = forbiddenHost(headers.host);
-    else {
-      const origin = checkOrigin(request, response);
-      if (origin === "answered") return origin;
-      if (origin === "rejected") rejection = FORBIDDEN_ORIGIN;
-      else if (access !== undefined && route.isOpen !== true)
-        admission = access.admit(headers, {
-          keyInQuery: getKeyInQuery(request, route),
-          certificate: getRequestPeerName(request),
-        });
-    }
+    const toChecked = (admission: Admission, rejection?: Rejection) =>
+      this.#toChecked(request, { route, requestId, admission, rejection });
+    if (!checkHost(request)) return toChecked(openAdmission, forbiddenHost(headers.host));
+    const origin = checkOrigin(request, response);
+    if (origin === "answered") return origin;
+    if (origin === "rejected") return toChecked(openAdmission, FORBIDDEN_ORIGIN);
+    if (access === undefined || route.isOpen === true) return toChecked(openAdmission);
+    const marks = {
+      keyInQuery: getKeyInQuery(request, route),
+      certificate: getRequestPeerName(request),
+    };
+    const admission = access.admit(headers, marks);
+    return admission instanceof Promise
+      ? admission.then((settled) => toChecked(settled))
+      : toChecked(admission);
+  }
+
+  #toChecked(request: HttpRequest, { route, requestId, admission, rejection }: Findings): CheckedRequest {
+    const { access, observers } = this.#options;
+    const { headers, httpVersion } = request;
     const { caller, refusal } = admission;
-    if (refusal !== undefined) rejection = rejectionOfError(refusal);
     const protocol = route.protocol ?? findProtocol(request);
     const trace = readTraceContext(headers);
     const call = { rpc: route.name, requestId, httpVersion, protocol, caller, trace };
     const recorder = new CallRecorder(call, route.isObserved ? observers : []);
-    return { route, recorder, rejection };
+    return {
+      route,
+      recorder,
+      rejection: refusal === undefined ? rejection : rejectionOfError(refusal),
+      admitAgain() {
+        const certificate = getRequestPeerName(request);
+        const again = access?.admitAgain(admission, headers, { certificate });
+        if (again !== undefined) throw again;
+      },
+    };
   }
+}
 
-  /** Counts a further request of the caller of a request. Throws SDKError if it is refused. */
-  admitAgain(request: HttpRequest): void {
-    const certificate = getRequestPeerName(request);
-    const refusal = this.#options.access?.admit(request.headers, { certificate }).refusal;
-    if (refusal !== undefined) throw refusal;
-  }
+/** The results of the checks of a request. */
+interface Findings {
+  readonly route: Route;
+  readonly requestId: string;
+  readonly admission: Admission;
+  readonly rejection: Rejection | undefined;
 }
 
 const PROTOCOLS: readonly (readonly [RegExp, string])[] = [

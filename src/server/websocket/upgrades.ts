@@ -42,9 +42,11 @@ async function serveUpgrade(
   { checks, handshake }: { readonly checks: RequestChecks; readonly handshake: Handshake },
 ): Promise<void> {
   const response = new ServerResponse(request);
-  const checked = checks.check(request, response);
+  const checked = await checks.check(request, response);
   if (checked === "answered") return answerOn(connection, response);
-  const { route, recorder, rejection } = checked;
+  const { route, recorder, rejection, admitAgain: admit } = checked;
+  // The peer may have left while its token was verified.
+  if (connection.destroyed) return recorder.end(disconnectedOutcome());
   const refusal = rejection ?? (isHandshake(request) ? undefined : NO_HANDSHAKE);
   if (refusal !== undefined) {
     answerOn(connection, response);
@@ -53,7 +55,6 @@ async function serveUpgrade(
   const socket = await handshake.accept(request, connection, head, recorder);
   if (socket === undefined) return recorder.end(disconnectedOutcome());
   if (route.serveSocket === undefined) throw new TypeError(`${route.name} takes no WebSockets`);
-  const admit = () => checks.admitAgain(request);
   recorder.end(await route.serveSocket({ socket, connection, request, recorder, admit }));
 }
 

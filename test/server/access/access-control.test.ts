@@ -3,7 +3,12 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { AccessKey } from "../../../src/config/access-key.ts";
 import { AuthenticationError, RateLimitError } from "../../../src/core/errors.ts";
-import { AccessControl } from "../../../src/server/access/access-control.ts";
+import {
+  AccessControl,
+  type AccessKeySource,
+  type AccessOptions,
+  type Admission,
+} from "../../../src/server/access/access-control.ts";
 import { accessKey } from "../support/access-keys.ts";
 
 let time = 0;
@@ -12,7 +17,16 @@ let time = 0;
 function createControl(...keys: AccessKey[]) {
   const source = { keys: keys as readonly AccessKey[], current: () => source.keys };
   time = 0;
-  return { source, control: new AccessControl(source, { now: () => time }) };
+  return { source, control: createAccess(source, { now: () => time }) };
+}
+
+/** Without tokens, requests are admitted or refused at once. */
+function createAccess(source: AccessKeySource, options?: AccessOptions) {
+  const access = new AccessControl(source, options);
+  return {
+    admit: (...request: Parameters<AccessControl["admit"]>) => access.admit(...request) as Admission,
+    callerNamed: (name: string) => access.callerNamed(name),
+  };
 }
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -117,7 +131,7 @@ describe("the rate limit of an access key", () => {
     expect(caller.name).toBe("a");
     expect(refusal).toBeInstanceOf(RateLimitError);
     expect(refusal).toMatchObject({
-      message: "the limit of 60 requests per minute for the access key a is reached; retry in 1 s",
+      message: "the limit of 60 requests per minute for the caller a is reached; retry in 1 s",
       retryAfter: 1,
       retryable: true,
     });

@@ -134,7 +134,7 @@ describe.each(cases)("$name over $protocol", ({ transportTo, call }) => {
     await call(transport);
     const error = await toFailure(call(transport));
     expect(error.code).toBe(Code.ResourceExhausted);
-    expect(error.message).toContain("the limit of 1 request per minute for the access key a is reached");
+    expect(error.message).toContain("the limit of 1 request per minute for the caller a is reached");
     const [retry] = error.findDetails(RetryInfoSchema);
     expect(Number(retry?.retryDelay?.seconds)).toBeGreaterThan(50);
     expect(server.log.at(-1)).toMatchObject({ code: "RESOURCE_EXHAUSTED", caller: "a" });
@@ -387,6 +387,8 @@ describe("AccessControl.admit()", () => {
     const access = new AccessControl({ current: () => keys });
     expect(access.admit({ authorization: "Bearer 1" })).toBe(access.admit({ authorization: "Bearer 2" }));
     access.admit({ authorization: "Bearer a-key" });
-    expect(access.admit({ authorization: "Bearer a-key" }).refusal).toBeInstanceOf(RateLimitError);
+    expect(access.admit({ authorization: "Bearer a-key" })).toMatchObject({
+      refusal: expect.any(RateLimitError),
+    });
   });
 });

@@ -211,7 +211,7 @@ describe("a WebSocket of an HTTP API", () => {
     await closing(socket);
   });
 
-  it("asks for the access key before the handshake, and counts each message as a request", async () => {
+  it("asks for the caller before the handshake, and counts each message as a request", async () => {
     let admitted = 0;
     const access = {
       admit: ({ authorization }: Record<string, string>) => {
@@ -219,6 +219,10 @@ describe("a WebSocket of an HTTP API", () => {
           return { caller: anyCaller, refusal: new AccessDeniedError("no key") };
         admitted += 1;
         return { caller: anyCaller, refusal: admitted > 2 ? new RateLimitError("too many") : undefined };
+      },
+      admitAgain: () => {
+        admitted += 1;
+        return admitted > 2 ? new RateLimitError("too many") : undefined;
       },
       callerNamed: () => anyCaller,
     } as unknown as AccessControl;
@@ -349,7 +353,7 @@ describe("a WebSocket of an HTTP API", () => {
     const refused = await open(server.url, greedy);
     expect(await closing(refused)).toEqual({
       code: 1013,
-      reason: "too many sockets of this access key are open",
+      reason: "too many sockets of this caller are open",
     });
     const modest = await open(server.url, { authorization: "Bearer modest-key" });
     modest.send("1");

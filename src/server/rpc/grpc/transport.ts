@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders } from "node:http2";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { toMessageEncoder } from "../../../core/message-encoder.ts";
 import { readTraceContext } from "../../../core/trace-context.ts";
-import { type AccessControl, openAdmission } from "../../access/access-control.ts";
+import { type AccessControl, type Admission, openAdmission } from "../../access/access-control.ts";
 import { getPeerName } from "../../access/peer-names.ts";
 import type { StreamHandler } from "../../base/http-types.ts";
 import type { Service } from "../../calls/service.ts";
@@ -9,7 +9,7 @@ import type { UnsentResponses } from "../../http/flushed-response.ts";
 import { binaryCodec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
 import { getRequestId, REQUEST_ID_HEADER } from "../../telemetry/call-ids.ts";
-import type { CallObserver } from "../../telemetry/call-observer.ts";
+import { type CallObserver, disconnectedOutcome } from "../../telemetry/call-observer.ts";
 import { CallRecorder } from "../../telemetry/call-recorder.ts";
 import { type GrpcMethod, serveExchange } from "./exchange.ts";
 
@@ -40,9 +40,23 @@ export function createGrpcTransport({
     const method = methods.get(headers[":path"] ?? "");
     if (method === undefined) return false;
     const isChecked = access !== undefined && !method.isOpen;
-    const { caller, refusal } = isChecked
+    const admission = isChecked
       ? access.admit(headers, { certificate: getPeerName(stream.session) })
       : openAdmission;
+    if (admission instanceof Promise) {
+      // Without a listener the event would end the process.
+      stream.on("error", () => {});
+      void admission.then((settled) => serve(stream, headers, method, settled));
+    } else serve(stream, headers, method, admission);
+    return true;
+  };
+
+  function serve(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    method: GrpcMethod,
+    { caller, refusal }: Admission,
+  ): void {
     const recorder = new CallRecorder(
       {
         rpc: method.rpc,
@@ -54,11 +68,12 @@ export function createGrpcTransport({
       },
       observers,
     );
+    // The peer may have left while its token was verified.
+    if (stream.closed) return recorder.end(disconnectedOutcome());
     void serveExchange({ method, recorder, stream, headers, refusal, intake, unsent }).then((outcome) =>
       recorder.end(outcome),
     );
-    return true;
-  };
+  }
 }
 
 /**

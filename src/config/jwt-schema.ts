@@ -1,0 +1,109 @@
+/** The section `jwt` of a configuration: whose tokens identify callers. */
+import * as z from "zod/mini";
+import { grantFields } from "./caller-grants.ts";
+import { isClaimPath, parseCallerPattern } from "./claims.ts";
+import { fields, list } from "./fields.ts";
+import { duration, leaf, text } from "./leaves.ts";
+import { isPrivateHost } from "./local-only.ts";
+import { clientTls } from "./tls-schema.ts";
+
+/** Maximum number of issuers. */
+const MAX_ISSUERS = 16;
+
+/** Maximum number of rules of an issuer: a new token is compared with each. */
+const MAX_RULES = 256;
+
+/** Maximum number of audiences, and of patterns of a claim. */
+const MAX_VALUES = 64;
+
+/** Longest difference between the clocks of an issuer and of the sidecar, in milliseconds. */
+const MAX_TOLERANCE_MS = 300_000;
+
+const keysUrl = leaf(
+  "an https: URL, or an http: URL of this machine or a private network, without a password",
+  (value) => {
+    const url = typeof value === "string" ? URL.parse(value) : null;
+    if (url === null || url.username !== "" || url.password !== "") return undefined;
+    const isTrusted = url.protocol === "https:" || (url.protocol === "http:" && isPrivateHost(url.hostname));
+    return isTrusted ? url : undefined;
+  },
+);
+
+const callerPattern = leaf(
+  'a name with claims in braces such as "{sub}" or "ci/{repository}", with a text between two claims',
+  (value) => (typeof value === "string" ? parseCallerPattern(value) : undefined),
+);
+
+const patternOfClaim = leaf('a text with at most one "*"', (value) => {
+  const found = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
+  return typeof found === "string" && found !== "" && found.split("*").length <= 2 ? found : undefined;
+});
+
+/** A list of values, of which one may be given without a list. */
+function oneOrMore<Item extends z.core.$ZodType>(item: Item, what: string, max = MAX_VALUES) {
+  return z.pipe(
+    z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
+    list(item, `${what} or a list of them`).check(z.maxLength(max, { error: `expected at most ${max}` })),
+  );
+}
+
+const condition = z
+  .record(z.string(), oneOrMore(patternOfClaim, "a value"), {
+    error: "expected a mapping of claims to values or patterns",
+  })
+  .check(
+    z.superRefine((claims, context) => {
+      for (const path of Object.keys(claims)) {
+        if (isClaimPath(path)) continue;
+        context.addIssue({
+          code: "custom",
+          path: [path],
+          message: "expected the path of a claim as the key",
+        });
+      }
+    }),
+  );
+
+const rule = fields({ when: z.optional(condition), ...grantFields });
+
+const issuer = z.pipe(
+  fields({
+    issuer: text,
+    audience: oneOrMore(text, "an audience"),
+    jwks_file: z.optional(text),
+    jwks_url: z.optional(keysUrl),
+    jwks_token_file: z.optional(text),
+    tls: z.optional(clientTls),
+    caller: z.optional(callerPattern),
+    clock_tolerance: z.optional(duration),
+    rules: z.optional(
+      list(rule, "a list of rules").check(
+        z.maxLength(MAX_RULES, { error: `expected at most ${MAX_RULES} rules` }),
+      ),
+    ),
+  }).check(
+    z.superRefine((found, context) => {
+      const { jwks_file: file, jwks_url: url, jwks_token_file: token, tls, clock_tolerance = 0 } = found;
+      const complain = (field: string, message: string) =>
+        context.addIssue({ code: "custom", path: [field], message });
+      if (file === undefined && url === undefined)
+        complain("jwks_file", "expected a file with the issuer's keys, or their address in jwks_url");
+      if (file !== undefined && url !== undefined)
+        complain("jwks_url", "expected jwks_file or jwks_url, not both");
+      if (url === undefined && token !== undefined)
+        complain("jwks_token_file", "expected it beside a jwks_url");
+      if (url === undefined && tls !== undefined) complain("tls", "expected it beside a jwks_url");
+      if (clock_tolerance > MAX_TOLERANCE_MS) complain("clock_tolerance", 'expected at most "5m"');
+    }),
+  ),
+  z.transform(({ jwks_file, jwks_url, jwks_token_file, clock_tolerance, ...rest }) => ({
+    ...rest,
+    keysFile: jwks_file,
+    keysUrl: jwks_url,
+    keysTokenFile: jwks_token_file,
+    clockToleranceMs: clock_tolerance,
+  })),
+);
+
+/** The issuers whose tokens are accepted. */
+export const jwt = oneOrMore(issuer, "an issuer", MAX_ISSUERS);

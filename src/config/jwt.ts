@@ -1,0 +1,167 @@
+/** The issuers whose tokens identify callers, from the section `jwt`. Loaded only if there is one. */
+import { resolve } from "node:path";
+import type { CallerGrants } from "./access-key.ts";
+import { toGrants } from "./caller-grants.ts";
+import { type CallerPattern, parseCallerPattern } from "./claims.ts";
+import { readKeyFile } from "./key-files.ts";
+import { type KeySet, MAX_KEY_SET_BYTES, parseKeySet } from "./key-set.ts";
+import type { ModelNames } from "./model-grants.ts";
+import type { Locate, Path } from "./problems.ts";
+import type { Settings } from "./schema.ts";
+import { getSystemCode, readSmallFile } from "./small-file.ts";
+import { ClientTlsFiles, readClientTls } from "./tls-files.ts";
+
+/** An issuer of tokens. */
+export interface TokenIssuer {
+  /** Claim `iss` of its tokens. */
+  readonly issuer: string;
+  /** A token has one of these in its claim `aud`. */
+  readonly audiences: readonly string[];
+  readonly caller: CallerPattern;
+  /** The first rule that fits applies; a token that none fits is refused. Undefined: every token may do everything. */
+  readonly rules: readonly TokenRule[] | undefined;
+  /** Allowed difference of clocks. */
+  readonly clockToleranceMs: number;
+  readonly keys: KeysFile | KeysUrl;
+}
+
+/** The permissions of the tokens with certain claims. */
+export interface TokenRule {
+  /** Patterns by paths of claims. For each claim, one of its patterns must fit. */
+  readonly when: readonly (readonly [claim: string, patterns: readonly string[]])[];
+  readonly grants: CallerGrants;
+}
+
+/** A file with the keys of an issuer. */
+export interface KeysFile {
+  readonly kind: "file";
+  /** Absolute. */
+  readonly path: string;
+  /** The keys as read at the start. */
+  readonly keys: KeySet;
+}
+
+/** The address of the keys of an issuer. */
+export interface KeysUrl {
+  readonly kind: "url";
+  readonly url: URL;
+  /** Absolute path of a file with a bearer token for the address. */
+  readonly tokenFile: string | undefined;
+  readonly tls: ClientTlsFiles | undefined;
+}
+
+/** Context for reading the section. */
+export interface JwtContext {
+  readonly names: ModelNames;
+  readonly locate: Locate;
+  /** Base of relative paths. */
+  readonly folder: string;
+  /** Whether the section is a list, for the paths of mistakes. */
+  readonly isList: boolean;
+}
+
+type Section = NonNullable<Settings["jwt"]>;
+
+const DEFAULT_TOLERANCE_MS = 30_000;
+
+const DEFAULT_CALLER = parseCallerPattern("{sub}") ?? { texts: [], claims: [] };
+
+/** Reads the section with its files. Returns the issuers, or all mistakes. */
+export async function readJwt(
+  section: Section,
+  context: JwtContext,
+): Promise<{ readonly issuers: readonly TokenIssuer[] } | { readonly problems: readonly string[] }> {
+  const problems: string[] = [];
+  const issuers: TokenIssuer[] = [];
+  for (const [index, entry] of section.entries()) {
+    const path = context.isList ? ["jwt", index] : ["jwt"];
+    const keys = await readKeys(entry, path, context, problems);
+    const rules = entry.rules?.map((rule, at): TokenRule => {
+      const grants = toGrants(rule, { ...context, path: [...path, "rules", at], problems });
+      return { when: Object.entries(rule.when ?? {}), grants };
+    });
+    if (keys === undefined) continue;
+    issuers.push({
+      issuer: entry.issuer,
+      audiences: entry.audience,
+      caller: entry.caller ?? DEFAULT_CALLER,
+      clockToleranceMs: entry.clockToleranceMs ?? DEFAULT_TOLERANCE_MS,
+      rules,
+      keys,
+    });
+  }
+  problems.push(...confusableIn(section, context));
+  return problems.length > 0 ? { problems } : { issuers };
+}
+
+async function readKeys(
+  entry: Section[number],
+  path: Path,
+  context: JwtContext,
+  problems: string[],
+): Promise<KeysFile | KeysUrl | undefined> {
+  const { keysFile, keysUrl } = entry;
+  if (keysFile !== undefined) return readFile(resolve(context.folder, keysFile), path, context, problems);
+  return keysUrl && readAddress(keysUrl, entry, path, context, problems);
+}
+
+async function readFile(
+  file: string,
+  path: Path,
+  { locate }: JwtContext,
+  problems: string[],
+): Promise<KeysFile | undefined> {
+  const complain = (problem: string) => void problems.push(`${locate([...path, "jwks_file"])}: ${problem}`);
+  try {
+    const text = await readSmallFile(file, MAX_KEY_SET_BYTES);
+    if (text === undefined) return complain(`the file ${file} is over ${MAX_KEY_SET_BYTES} bytes`);
+    const parsed = parseKeySet(text);
+    if ("problem" in parsed) return complain(`${parsed.problem} (${file})`);
+    return { kind: "file", path: file, keys: parsed.value };
+  } catch (error) {
+    return complain(`cannot read ${file} (${getSystemCode(error)})`);
+  }
+}
+
+/** Checks the files that belong to an address. The address itself is asked when the sidecar serves. */
+async function readAddress(
+  url: URL,
+  { keysTokenFile, tls: files }: Section[number],
+  path: Path,
+  { locate, folder }: JwtContext,
+  problems: string[],
+): Promise<KeysUrl> {
+  const tokenFile = keysTokenFile && resolve(folder, keysTokenFile);
+  const token = tokenFile === undefined ? undefined : await readKeyFile(tokenFile);
+  if (token !== undefined && "problem" in token)
+    problems.push(`${locate([...path, "jwks_token_file"])}: ${token.problem}`);
+  if (files === undefined) return { kind: "url", url, tokenFile, tls: undefined };
+  const toPath = (file: string | undefined) => file && resolve(folder, file);
+  const paths = { ca: toPath(files.ca), certificate: toPath(files.certificate), key: toPath(files.key) };
+  const field = locate([...path, "tls"]);
+  const reading = readClientTls(paths, field);
+  if ("tls" in reading)
+    return { kind: "url", url, tokenFile, tls: new ClientTlsFiles(paths, field, reading.tls) };
+  problems.push(reading.problem);
+  return { kind: "url", url, tokenFile, tls: undefined };
+}
+
+/** Finds issuers of which one could name a caller of another. */
+function confusableIn(section: Section, { locate }: JwtContext): string[] {
+  return section.flatMap(({ issuer, caller = DEFAULT_CALLER }, index) => {
+    const before = section.slice(0, index);
+    if (before.some((other) => other.issuer === issuer))
+      return [`${locate(["jwt", index, "issuer"])}: another entry has the same issuer`];
+    const [beginning = ""] = caller.texts;
+    const beginnings = before.map(({ caller: { texts } = DEFAULT_CALLER }) => texts[0] ?? "");
+    const at = beginnings.findIndex((other) => other.startsWith(beginning) || beginning.startsWith(other));
+    if (at < 0) return [];
+    const expected = 'expected callers that begin with a text of their issuer alone, such as "ci/{sub}"';
+    const found = `${quoteText(beginning)} here and ${quoteText(beginnings[at] ?? "")} in jwt[${at}]`;
+    return [`${locate(["jwt", index, "caller"])}: ${expected}; found ${found}`];
+  });
+}
+
+function quoteText(text: string): string {
+  return text === "" ? "none" : JSON.stringify(text);
+}

@@ -1,0 +1,664 @@
+import { execFileSync } from "node:child_process";
+import { createHmac, createPublicKey } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { loadConfig } from "../../../src/config/index.ts";
+import { AccessControl, type Admission } from "../../../src/server/access/access-control.ts";
+import { TokenVerifier } from "../../../src/server/access/token-verifier.ts";
+import {
+  createKey,
+  ISSUER,
+  type IssuerKey,
+  type KeyServer,
+  nowSeconds,
+  signToken,
+  startKeyServer,
+  type TokenSettings,
+  toKubernetesClaims,
+} from "../../support/issuer.ts";
+import { accessKey } from "../support/access-keys.ts";
+
+const key = await createKey("first");
+const other = await createKey("second");
+
+let folder: string;
+let lines: [level: string, fields: object, message: string][];
+let closers: (() => Promise<unknown>)[];
+
+const log = {
+  info: (fields: object, message: string) => void lines.push(["info", fields, message]),
+  warn: (fields: object, message: string) => void lines.push(["warn", fields, message]),
+};
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "outrigger-tokens-"));
+  lines = [];
+  closers = [];
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const close of closers) await close();
+  await rm(folder, { recursive: true });
+});
+
+function toDocument(...keys: IssuerKey[]): string {
+  return JSON.stringify({ keys: keys.map(({ jwk }) => jwk) });
+}
+
+/** Opens the issuers of a configuration's section. By default, the keys are in a file. */
+async function open(section: Readonly<Record<string, unknown>> = {}, settings = {}, keys = [key]) {
+  await writeFile(join(folder, "jwks.json"), toDocument(...keys));
+  const source = "jwks_url" in section ? {} : { jwks_file: "jwks.json" };
+  const jwt = { issuer: ISSUER, audience: "outrigger", ...source, ...section };
+  const config = join(folder, "outrigger.yaml");
+  await writeFile(config, JSON.stringify({ jwt, ...settings }));
+  const environment = { OPENAI_API_KEY: "sk-provider" };
+  const { access } = await loadConfig({ environment, flags: { config } });
+  const tokens = new TokenVerifier(access.issuers ?? [], log);
+  closers.push(() => tokens.close());
+  return tokens;
+}
+
+async function startKeys(...keys: IssuerKey[]): Promise<KeyServer> {
+  const server = await startKeyServer(...keys);
+  closers.push(() => server.close());
+  return server;
+}
+
+/** The name of the caller of a token, or the reason of its refusal. */
+async function check(tokens: TokenVerifier, token: string): Promise<string> {
+  const verdict = await tokens.verify(token);
+  return "refusal" in verdict
+    ? `${verdict.refusal.kindName}: ${verdict.refusal.message}`
+    : verdict.caller.name;
+}
+
+function encode(value: object | string): string {
+  return Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
+}
+
+describe("a token", () => {
+  it.each(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"])(
+    "is accepted with the algorithm %s",
+    async (alg) => {
+      const signer = await createKey("k", alg);
+      expect(await check(await open({}, {}, [signer]), await signToken(signer))).toBe("alice");
+    },
+  );
+
+  it("that openssl has signed is accepted", async () => {
+    const pem = join(folder, "key.pem");
+    execFileSync("openssl", ["genrsa", "-out", pem, "2048"], { stdio: "ignore" });
+    const jwk = createPublicKey(execFileSync("openssl", ["rsa", "-in", pem, "-pubout"], { stdio: "pipe" }));
+    const keys = { keys: [{ ...jwk.export({ format: "jwk" }), kid: "o" }] };
+    const tokens = await open();
+    await writeFile(join(folder, "jwks.json"), JSON.stringify(keys));
+    tokens.reload();
+    const claims = { iss: ISSUER, aud: ["x", "outrigger"], sub: "bob", exp: nowSeconds() + 60 };
+    const signed = `${encode({ alg: "RS256", kid: "o" })}.${encode(claims)}`;
+    const signature = execFileSync("openssl", ["dgst", "-sha256", "-sign", pem], { input: signed });
+    expect(await check(tokens, `${signed}.${signature.toString("base64url")}`)).toBe("bob");
+  });
+
+  it("needs no key id if one key fits", async () => {
+    const { kid: _, ...jwk } = key.jwk;
+    const tokens = await open({}, {}, [{ ...key, jwk }]);
+    const token = await signToken(key, { header: { kid: undefined as unknown as string } });
+    expect(await check(tokens, token)).toBe("alice");
+    const several = await open({}, {}, [key, other]);
+    expect(await check(several, token)).toBe(
+      "AUTHENTICATION: the token does not say with which of several keys it is signed; expected a key id (kid)",
+    );
+  });
+
+  it.each<[what: string, settings: TokenSettings, reason: RegExp]>([
+    ["that has expired", { claims: { exp: nowSeconds() - 31 } }, /^expired at 20.*Z; it is 20.*Z$/],
+    ["without an expiry", { claims: { exp: undefined } as never }, /^has no claim exp, which is required$/],
+    ["whose expiry is no number", { claims: { exp: "2099" as never } }, /^has an invalid claim exp$/],
+    [
+      "that is not valid yet",
+      { claims: { nbf: nowSeconds() + 60 } },
+      /^is not valid before 20.*; it is 20.*$/,
+    ],
+    ["for another audience", { claims: { aud: "billing" } }, /^is for another audience; expected one that/],
+    ["for several other audiences", { claims: { aud: ["a", "b"] } }, /^is for another audience/],
+    ["without an audience", { claims: { aud: undefined } as never }, /^has no claim aud, which is required$/],
+    [
+      "of another issuer",
+      { claims: { iss: "https://evil.test" } },
+      /^is of an issuer that the configuration/,
+    ],
+    ["without an issuer", { claims: { iss: undefined } as never }, /^is of an issuer that the configuration/],
+    [
+      "with another key id",
+      { header: { kid: "third" } },
+      /^is signed with a key that its issuer's keys do not/,
+    ],
+    ["with a path as its key id", { header: { kid: "../../etc/passwd" } }, /^is signed with a key that/],
+    ["with a prototype as its key id", { header: { kid: "__proto__" } }, /^is signed with a key that/],
+    ["with a critical extension", { header: { crit: ["x"], x: 1 } }, /^is (malformed|signed in a way)/],
+    [
+      "without a subject",
+      { claims: { sub: undefined } as never },
+      /does not name its caller: expected a text/,
+    ],
+    [
+      "with an empty subject",
+      { claims: { sub: "" } },
+      /does not name its caller: expected a text in its claim sub/,
+    ],
+    [
+      "with a line break in its subject",
+      { claims: { sub: "a\nb" } },
+      /does not name its caller: expected a name of/,
+    ],
+    [
+      "with a long subject",
+      { claims: { sub: "x".repeat(257) } },
+      /does not name its caller: expected a name of/,
+    ],
+    [
+      "whose subject is a list",
+      { claims: { sub: ["alice"] as never } },
+      /^(has an invalid claim sub|is malformed|is valid, but)/,
+    ],
+  ])("%s is refused, and the reason quotes nothing of it", async (_what, settings, reason) => {
+    const signer = { ...key, privateKey: key.privateKey };
+    const token = await signToken(signer, settings).catch(() => undefined);
+    // jose signs no extension that it does not know.
+    const found = await check(
+      await open(),
+      token ?? `${encode({ alg: "ES256", ...settings.header })}.${encode({ iss: ISSUER })}.AAAA`,
+    );
+    expect(found).toMatch(/^AUTHENTICATION: the token /);
+    expect(found.replace("AUTHENTICATION: the token ", "")).toMatch(reason);
+    expect(found).not.toMatch(/evil|billing|passwd|__proto__|xxxx/);
+  });
+
+  it("is accepted within the allowed difference of clocks", async () => {
+    const tokens = await open();
+    expect(await check(tokens, await signToken(key, { claims: { exp: nowSeconds() - 20 } }))).toBe("alice");
+    expect(await check(tokens, await signToken(key, { claims: { nbf: nowSeconds() + 20 } }))).toBe("alice");
+    const strict = await open({ clock_tolerance: "1s" });
+    expect(await check(strict, await signToken(key, { claims: { exp: nowSeconds() - 20 } }))).toMatch(
+      "expired",
+    );
+  });
+
+  it("is known from its second use on, until it expires", async () => {
+    const tokens = await open({ clock_tolerance: 0 });
+    const token = await signToken(key, { claims: { exp: nowSeconds() + 600 } });
+    expect(tokens.verify(token)).toBeInstanceOf(Promise);
+    await check(tokens, token);
+    expect(tokens.verify(token)).toMatchObject({ caller: { name: "alice" } });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 601_000 });
+    expect(tokens.verify(token)).toMatchObject({
+      refusal: { message: expect.stringMatching(/^the token expired at/) },
+    });
+  });
+});
+
+describe("a forged token", () => {
+  const claims = { iss: ISSUER, aud: "outrigger", sub: "alice", exp: nowSeconds() + 600 };
+  const publicPem = createPublicKey(key.privateKey).export({ type: "spki", format: "pem" }).toString();
+
+  it.each<[what: string, header: object, sign: (signed: string) => string]>([
+    ["without a signature (alg none)", { alg: "none" }, () => ""],
+    ["with None in another case", { alg: "NoNe", kid: "first" }, () => ""],
+    [
+      "signed with the public key as a shared secret",
+      { alg: "HS256", kid: "first" },
+      (signed) => createHmac("sha256", publicPem).update(signed).digest("base64url"),
+    ],
+    [
+      "signed with the published key as a shared secret",
+      { alg: "HS256", kid: "first" },
+      (signed) => createHmac("sha256", JSON.stringify(key.jwk)).update(signed).digest("base64url"),
+    ],
+    ["of another algorithm than its key", { alg: "RS256", kid: "first" }, () => "AAAA"],
+    ["with an empty signature", { alg: "ES256", kid: "first" }, () => ""],
+    [
+      "with a signature of zeros (CVE-2022-21449)",
+      { alg: "ES256", kid: "first" },
+      () => Buffer.alloc(64).toString("base64url"),
+    ],
+    ["with a signature in the form of X.509", { alg: "ES256", kid: "first" }, () => "MAYCAQACAQA"],
+    [
+      "with a payload that is not encoded",
+      { alg: "ES256", kid: "first", b64: false, crit: ["b64"] },
+      () => "AAAA",
+    ],
+  ])("%s is refused", async (_what, header, sign) => {
+    const signed = `${encode(header)}.${encode(claims)}`;
+    expect(await check(await open(), `${signed}.${sign(signed)}`)).toMatch(
+      /^AUTHENTICATION: the token (is signed in a way|is signed with a key that|has a wrong signature|is malformed)/,
+    );
+  });
+
+  it("cannot bring its key along, as a key, a certificate or an address", async () => {
+    const server = await startKeys(other);
+    const { jwk } = other;
+    for (const header of [
+      { jwk },
+      { jwk, kid: "first" },
+      { jku: server.url },
+      { jku: server.url, kid: "first" },
+      { x5u: server.url, kid: "first" },
+      { x5c: ["MIIB"], kid: "first" },
+    ]) {
+      const token = await signToken(other, { header: header as never });
+      expect(await check(await open(), token)).toMatch(/has a wrong signature|is signed with a key that/);
+    }
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it.each([
+    ["one part", "abc"],
+    ["parts that are no JSON", "abc.def.ghi"],
+    ["empty parts", `${encode("{}")}.${encode("{}")}.`],
+    ["a list as its header", `${encode([])}.${encode(claims)}.AAAA`],
+    ["a deep header", `${encode("[".repeat(3000))}.${encode(claims)}.AAAA`],
+    ["deep claims", `${encode({ alg: "ES256" })}.${encode(`{"iss":${"[".repeat(4000)}`)}.AAAA`],
+    [
+      "deep and valid claims",
+      `${encode({ alg: "ES256" })}.${encode(`{"a":${"[".repeat(2500)}${"]".repeat(2500)}}`)}.AA`,
+    ],
+    ["null as its claims", `${encode({ alg: "ES256" })}.${encode("null")}.AAAA`],
+  ])("with %s is refused", async (_what, token) => {
+    expect(await check(await open(), token)).toMatch(
+      /^AUTHENTICATION: the token (is malformed|is of an issuer)/,
+    );
+  });
+
+  it("with a claim twice counts with the last one, as for its issuer", async () => {
+    const payload = `{"iss":"${ISSUER}","aud":"outrigger","exp":${nowSeconds() + 60},"sub":"root","sub":"alice"}`;
+    const signed = `${encode({ alg: "ES256", kid: "first" })}.${encode(payload)}`;
+    const { sign } = await import("node:crypto");
+    const signature = sign("sha256", Buffer.from(signed), { key: key.privateKey, dsaEncoding: "ieee-p1363" });
+    expect(await check(await open(), `${signed}.${signature.toString("base64url")}`)).toBe("alice");
+  });
+
+  it("of one issuer is not accepted with the key of another", async () => {
+    const section = [
+      { issuer: ISSUER, audience: "outrigger", jwks_file: "jwks.json", caller: "a/{sub}" },
+      { issuer: "https://two.test", audience: "outrigger", jwks_file: "two.json", caller: "b/{sub}" },
+    ];
+    await writeFile(join(folder, "two.json"), toDocument({ ...other, jwk: { ...other.jwk, kid: "first" } }));
+    await writeFile(join(folder, "jwks.json"), toDocument(key));
+    const config = join(folder, "outrigger.yaml");
+    await writeFile(config, JSON.stringify({ jwt: section }));
+    const { access } = await loadConfig({ environment: { OPENAI_API_KEY: "sk" }, flags: { config } });
+    const tokens = new TokenVerifier(access.issuers ?? [], log);
+    const two = { iss: "https://two.test" };
+    expect(await check(tokens, await signToken(key))).toBe("a/alice");
+    expect(await check(tokens, await signToken({ ...other, kid: "first" }, { claims: two }))).toBe("b/alice");
+    expect(await check(tokens, await signToken(key, { claims: two }))).toMatch("has a wrong signature");
+    expect(await check(tokens, await signToken({ ...other, kid: "first" }))).toMatch("has a wrong signature");
+  });
+});
+
+describe("the caller of a token", () => {
+  it("has the models, the rate and the budgets of the first rule that fits its claims", async () => {
+    const tokens = await open({
+      rules: [
+        {
+          when: { "kubernetes.io.namespace": "shop" },
+          models: ["openai/*"],
+          budget: { window: "day", usd: 5 },
+        },
+        { when: { groups: ["admin*", "root"], level: 7 }, rate_limit: { requests_per_minute: 5 } },
+        { when: { sub: "system:serviceaccount:*" }, models: ["openai/gpt-5-mini"] },
+      ],
+    });
+    const getCaller = async (claims: object) =>
+      tokens.verify(await signToken(key, { claims: claims as never }));
+    const shop = await getCaller(toKubernetesClaims("shop", "checkout"));
+    expect(shop).toMatchObject({
+      caller: {
+        name: "system:serviceaccount:shop:checkout",
+        isRestricted: true,
+        budgets: [{ window: "day", usd: 5 }],
+      },
+    });
+    expect("caller" in shop && shop.caller.allowsModel("openai", "gpt-5")).toBe(true);
+    expect(await getCaller({ sub: "a", groups: ["x", "admins"], level: 7 })).toMatchObject({
+      caller: { isRestricted: false, rateLimit: { requestsPerMinute: 5, burst: 5 } },
+    });
+    expect(await getCaller(toKubernetesClaims("blog", "web"))).toMatchObject({
+      caller: { isRestricted: true, budgets: undefined },
+    });
+    for (const claims of [{ sub: "a", groups: ["x"], level: 7 }, { sub: "a", groups: "admin" }, { sub: "a" }])
+      expect(await getCaller(claims)).toMatchObject({
+        refusal: {
+          kindName: "ACCESS_DENIED",
+          message: "the token is valid, but no rule of the configuration admits its claims",
+        },
+      });
+  });
+
+  it("is named by several claims, which are kept apart", async () => {
+    const tokens = await open({ caller: "{kubernetes.io.namespace}/{kubernetes.io.serviceaccount.name}" });
+    const sign = (namespace: string, name: string) =>
+      signToken(key, { claims: toKubernetesClaims(namespace, name) });
+    expect(await check(tokens, await sign("shop", "checkout"))).toBe("shop/checkout");
+    expect(await check(tokens, await sign("shop/a", "b"))).toMatch(
+      'expected no "/" in its claim kubernetes.io.namespace',
+    );
+    expect(await check(tokens, await signToken(key))).toMatch(
+      "expected a text in its claim kubernetes.io.namespace",
+    );
+  });
+
+  it("is found by its name without a token, by rules that look at nothing else", async () => {
+    const tokens = await open({
+      caller: "k8s/{sub}",
+      rules: [
+        { when: { sub: "system:serviceaccount:shop:*" }, models: ["openai/*"] },
+        { when: { team: "search", sub: "s*" } },
+        { models: ["openai/gpt-5-mini"] },
+      ],
+    });
+    const shop = tokens.callerNamed("k8s/system:serviceaccount:shop:checkout");
+    expect(shop).toMatchObject({ name: "k8s/system:serviceaccount:shop:checkout", isRestricted: true });
+    expect(shop?.allowsModel("openai", "gpt-5")).toBe(true);
+    // Only a token says whether the second rule fits.
+    expect(tokens.callerNamed("k8s/sue")).toBeUndefined();
+    expect(tokens.callerNamed("k8s/alice")?.allowsModel("openai", "gpt-5")).toBe(false);
+    expect(tokens.callerNamed("alice")).toBeUndefined();
+    await check(tokens, await signToken(key, { claims: { sub: "sue", team: "search" } }));
+    expect(tokens.callerNamed("k8s/sue")).toMatchObject({ isRestricted: false });
+  });
+
+  it("keeps its rule when the aliases that the rule names change", async () => {
+    const rules = [{ when: { team: "search" }, models: ["fast"] }];
+    const alias = (model: string) => ({ middleware: { model_aliases: { fast: { model } } } });
+    const tokens = await open({ rules }, alias("gpt-5"));
+    const token = await signToken(key, { claims: { team: "search" } });
+    await check(tokens, token);
+    expect(tokens.callerNamed("alice")?.allowsModel("openai", "gpt-5")).toBe(true);
+    await writeFile(
+      join(folder, "outrigger.yaml"),
+      JSON.stringify({
+        jwt: { issuer: ISSUER, audience: "outrigger", jwks_file: "jwks.json", rules },
+        ...alias("gpt-5-mini"),
+      }),
+    );
+    const flags = { config: join(folder, "outrigger.yaml") };
+    tokens.use((await loadConfig({ environment: { OPENAI_API_KEY: "sk" }, flags })).access.issuers ?? []);
+    const verdict = tokens.verify(token);
+    expect(verdict).not.toBeInstanceOf(Promise);
+    for (const caller of [tokens.callerNamed("alice"), "caller" in verdict ? verdict.caller : undefined]) {
+      expect(caller?.allowsModel("openai", "gpt-5")).toBe(false);
+      expect(caller?.allowsModel("openai", "gpt-5-mini")).toBe(true);
+    }
+  });
+});
+
+describe("the keys in a file", () => {
+  it("change while the sidecar runs: tokens of removed keys are refused, and mistakes are told once", async () => {
+    const tokens = await open();
+    const [old, fresh] = [await signToken(key), await signToken(other)];
+    expect(await check(tokens, old)).toBe("alice");
+    await writeFile(join(folder, "jwks.json"), toDocument(other));
+    tokens.reload();
+    expect(await check(tokens, old)).toMatch("is signed with a key that its issuer's keys do not have");
+    expect(await check(tokens, fresh)).toBe("alice");
+    for (const content of [
+      "{",
+      "[]",
+      '{"keys":[{"kty":"oct","k":"AA"}]}',
+      JSON.stringify({ keys: [other.privateKey.export({ format: "jwk" })] }),
+    ]) {
+      await writeFile(join(folder, "jwks.json"), content);
+      for (let count = 0; count < 2; count += 1) tokens.reload();
+      expect(await check(tokens, fresh)).toBe("alice");
+      expect(tokens.listProblems()).toHaveLength(1);
+    }
+    await writeFile(join(folder, "jwks.json"), toDocument(other));
+    tokens.reload();
+    expect(tokens.listProblems()).toEqual([]);
+    const kept = "cannot read the keys of the issuer, keeping the last ones";
+    expect(
+      lines.map(([level, fields, message]) => [level, Reflect.get(fields, "problem") ?? "", message]),
+    ).toEqual([
+      ["info", "", "using new keys of the issuer"],
+      [
+        "warn",
+        expect.stringMatching(
+          /^expected a JWK Set, an object with a list "keys", found a text that is no JSON/,
+        ),
+        kept,
+      ],
+      ["warn", expect.stringMatching(/found other JSON/), kept],
+      [
+        "warn",
+        expect.stringMatching(/^expected a public key that verifies .* found none among 1 keys/),
+        kept,
+      ],
+      ["warn", expect.stringMatching(/^keys\[0\]: expected a public key, found a private one/), kept],
+    ]);
+  });
+});
+
+describe("the keys at an address", () => {
+  /** Makes the next read due. */
+  const pass = (milliseconds: number) => vi.advanceTimersByTime(milliseconds);
+  const fakeClock = () => vi.useFakeTimers({ toFake: ["performance"] });
+
+  it("are read at the start, for a token with a new key, and not more often than every ten seconds", async () => {
+    fakeClock();
+    const server = await startKeys(key);
+    const tokens = await open({ jwks_url: server.url });
+    expect(await check(tokens, await signToken(key))).toBe("alice");
+    server.publish(key, other);
+    const fresh = await signToken(other);
+    expect(await check(tokens, fresh)).toMatch("is signed with a key that its issuer's keys do not have");
+    pass(10_001);
+    expect(await check(tokens, fresh)).toBe("alice");
+    const invented = await Promise.all(
+      Array.from({ length: 500 }, (_, index) => signToken(other, { header: { kid: `invented-${index}` } })),
+    );
+    const answers = await Promise.all(invented.map((token) => check(tokens, token)));
+    expect(new Set(answers.map((answer) => answer.slice(0, 51)))).toEqual(
+      new Set(["AUTHENTICATION: the token is signed with a key that"]),
+    );
+    expect(server.requests).toHaveLength(2);
+    pass(10_001);
+    await Promise.all(invented.map((token) => check(tokens, token)));
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it("are asked for with a token of a file, and read again after a while", async () => {
+    fakeClock();
+    const server = await startKeys(key);
+    await writeFile(join(folder, "token"), "pod-token-1\n");
+    const tokens = await open({ jwks_url: server.url, jwks_token_file: "token" });
+    const token = await signToken(key);
+    expect(await check(tokens, token)).toBe("alice");
+    await writeFile(join(folder, "token"), "pod-token-2\n");
+    server.publish(other);
+    pass(300_001);
+    // The read has begun, and the call does not wait for it.
+    expect(await check(tokens, token)).toBe("alice");
+    await vi.waitFor(() => expect(lines).toHaveLength(2));
+    expect(await check(tokens, token)).toMatch("is signed with a key that");
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer pod-token-1",
+      "Bearer pod-token-2",
+    ]);
+  });
+
+  it.each<[what: string, answer: KeyServer["answer"], problem: RegExp]>([
+    [
+      "answers with an error",
+      (_, response) => void response.writeHead(503).end("down"),
+      /answered with the HTTP status 503; expected 200$/,
+    ],
+    ["redirects", (_, response) => void response.writeHead(302, { location: "/x" }).end(), /HTTP status 302/],
+    [
+      "answers with something else",
+      (_, response) => void response.end("<html>"),
+      /found a text that is no JSON/,
+    ],
+    ["closes the connection", (request) => void request.destroy(), /^cannot read http:/],
+    [
+      "answers with 100 MB",
+      (_, response) => {
+        const chunk = Buffer.alloc(1024 * 1024, " ");
+        const write = () => {
+          for (let count = 0; count < 100; count += 1)
+            if (!response.write(chunk)) return void response.once("drain", write);
+        };
+        write();
+      },
+      /^cannot read http:.*(larger|over|more than)/,
+    ],
+  ])("stay in use while their server %s", async (_what, answer, problem) => {
+    fakeClock();
+    const server = await startKeys(key);
+    const tokens = await open({ jwks_url: server.url });
+    const token = await signToken(key);
+    expect(await check(tokens, token)).toBe("alice");
+    server.answer = answer;
+    for (let count = 0; count < 2; count += 1) {
+      pass(10_001);
+      expect(await check(tokens, await signToken(other))).toMatch("is signed with a key that");
+    }
+    expect(await check(tokens, token)).toBe("alice");
+    expect(server.requests).toHaveLength(3);
+    expect(lines.filter(([level]) => level === "warn")).toEqual([
+      [
+        "warn",
+        { issuer: ISSUER, problem: expect.stringMatching(problem) },
+        "cannot read the keys of the issuer, keeping the last ones",
+      ],
+    ]);
+    expect(tokens.listProblems()).toEqual([
+      expect.stringMatching(/^keys of the issuer https:\/\/issuer.test: /),
+    ]);
+    server.publish(other);
+    pass(10_001);
+    expect(await check(tokens, await signToken(other))).toBe("alice");
+    expect(tokens.listProblems()).toEqual([]);
+  });
+
+  it("keep few callers waiting while their server hangs, and let known keys work", async () => {
+    fakeClock();
+    const server = await startKeys(key);
+    const tokens = await open({ jwks_url: server.url });
+    await check(tokens, await signToken(key));
+    server.answer = () => {};
+    pass(10_001);
+    const invented = await Promise.all(
+      Array.from({ length: 300 }, (_, index) => signToken(other, { header: { kid: `invented-${index}` } })),
+    );
+    let refused = 0;
+    const waiting = invented.map((token) => check(tokens, token).then(() => (refused += 1)));
+    await vi.waitFor(() => expect(refused).toBe(200));
+    expect(await check(tokens, await signToken(key, { claims: { sub: "bob" } }))).toBe("bob");
+    server.publish(key);
+    await tokens.close();
+    await Promise.all(waiting);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it("make tokens wait at the start, and refuse them as unavailable if there are none", async () => {
+    const server = await startKeys();
+    server.answer = (_, response) => void response.writeHead(500).end();
+    const tokens = await open({ jwks_url: server.url });
+    const token = await signToken(key);
+    expect(await check(tokens, token)).toMatch(
+      /^NETWORK: the token cannot be verified, since the keys of its issuer/,
+    );
+    server.publish(key);
+    await vi.waitFor(async () => expect(await check(tokens, token)).toBe("alice"), {
+      timeout: 5000,
+      interval: 100,
+    });
+    expect(lines.map(([, , message]) => message)).toEqual([
+      "cannot read the keys of the issuer, its tokens are refused until then",
+      "using new keys of the issuer",
+    ]);
+  });
+});
+
+describe("access by tokens and keys", () => {
+  const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
+
+  async function createAccess(section = {}) {
+    const keys = [accessKey("checkout", ["the-key-of-checkout", "eyJh.bc.de"])];
+    return new AccessControl({ current: () => keys }, { tokens: await open(section) });
+  }
+
+  it("takes keys as without tokens, at once, even one that looks like a token", async () => {
+    const access = await createAccess();
+    for (const secret of ["the-key-of-checkout", "eyJh.bc.de"])
+      expect(access.admit(bearer(secret))).toMatchObject({
+        caller: { name: "checkout" },
+        refusal: undefined,
+      });
+    const wrong = "the request has neither a token (JWT of at most 8192 characters) nor a valid access key";
+    for (const secret of ["wrong", "x".repeat(9000), `${"x".repeat(9000)}.b.c`])
+      expect(access.admit(bearer(secret))).toMatchObject({ refusal: { message: wrong } });
+    expect(access.admit({})).toMatchObject({
+      refusal: { message: expect.stringContaining("expected a token (JWT) or") },
+    });
+  });
+
+  it.each(["authorization", "x-api-key", "x-goog-api-key"])("takes a token in %s", async (name) => {
+    const access = await createAccess();
+    const token = await signToken(key, { claims: { note: "x".repeat(3000) } });
+    const headers = { [name]: name === "authorization" ? `Bearer ${token}` : token };
+    expect(await access.admit(headers)).toMatchObject({ caller: { name: "alice" }, refusal: undefined });
+  });
+
+  it("does not let a token be the caller of an access key", async () => {
+    const access = await createAccess();
+    const token = await signToken(key, { claims: { sub: "checkout" } });
+    expect(await access.admit(bearer(token))).toMatchObject({
+      caller: { name: "" },
+      refusal: {
+        kindName: "AUTHENTICATION",
+        message: expect.stringContaining("is the name of an access key"),
+      },
+    });
+  });
+
+  it("limits the rate of each caller, whichever of its tokens it uses", async () => {
+    const access = await createAccess({ rules: [{ rate_limit: { requests_per_minute: 2 } }] });
+    const sign = (claims: object) => signToken(key, { claims: claims as never });
+    const [first, second, bob] = [
+      await sign({ jti: "1" }),
+      await sign({ jti: "2" }),
+      await sign({ sub: "bob" }),
+    ];
+    const admitted: (Admission | undefined)[] = [];
+    for (const token of [first, second, first, bob]) admitted.push(await access.admit(bearer(token)));
+    expect(admitted.map((admission) => admission?.refusal?.message)).toEqual([
+      undefined,
+      undefined,
+      expect.stringMatching(/^the limit of 2 requests per minute for the caller alice is reached/),
+      undefined,
+    ]);
+  });
+
+  it("knows callers by their names, for background runs", async () => {
+    const access = await createAccess({ caller: "team/{sub}" });
+    expect(access.callerNamed("checkout")).toMatchObject({ name: "checkout", isRestricted: false });
+    expect(access.callerNamed("team/alice")).toMatchObject({ name: "team/alice", isRestricted: false });
+    expect(access.callerNamed("nobody")).toMatchObject({ name: "nobody", isRestricted: true });
+  });
+
+  it("refuses further requests on a connection once its token has expired", async () => {
+    const access = await createAccess({ clock_tolerance: 0 });
+    const headers = bearer(await signToken(key, { claims: { exp: nowSeconds() + 2 } }));
+    const admission = await access.admit(headers);
+    expect(access.admitAgain(admission, headers)).toBeUndefined();
+    await sleep(2100);
+    expect(access.admitAgain(admission, headers)).toMatchObject({ kindName: "AUTHENTICATION" });
+  });
+});
