@@ -268,7 +268,7 @@ export class InferenceRecord {
         if (call.isSent) {
           this.#endAttempt(call, true);
           Object.assign(call, this.#beginAttempt(call.inferenceId, call.kind, undefined));
-        }
+        } else Object.assign(call.attempt, { provider: this.#provider, model: this.#model });
         call.isSent = true;
         options.onTarget?.(target);
       },

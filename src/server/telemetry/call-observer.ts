@@ -34,7 +34,10 @@ export interface Call {
 /** The purpose of a request to a provider. */
 export type Operation = "chat" | "count_tokens" | "embeddings";
 
-/** A request to a provider. */
+/**
+ * A request to a provider. Until it is sent, middleware may choose another provider and model than the name in the
+ * request leads to: the object has the final ones when it ends.
+ */
 export interface Attempt {
   readonly operation: Operation;
   readonly isStreamed: boolean;

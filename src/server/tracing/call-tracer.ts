@@ -99,7 +99,7 @@ export class CallTracer implements CallObserver {
     const parent = this.#calls.get(call);
     if (parent === undefined) return;
     const attributes = this.#describeAttempt(attempt, request);
-    const name = `${attempt.operation} ${attempt.model}`;
+    const name = describeName(attempt);
     // A provider call of a background run is a trace by itself.
     const context = call.isBackground ? parent.context : this.#openStep(parent, attempt.step);
     const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, context);
@@ -141,7 +141,11 @@ export class CallTracer implements CallObserver {
     this.#attempts.delete(attempt);
     const parent = this.#calls.get(call);
     if (parent !== undefined) parent.attempts = parent.attempts.filter((other) => other !== opened);
-    if (span.isRecording()) span.setAttributes(this.#describeAnswer(outcome));
+    if (span.isRecording()) {
+      // Middleware may have chosen another model.
+      span.updateName(describeName(attempt));
+      span.setAttributes({ ...this.#describeAttempt(attempt), ...this.#describeAnswer(outcome) });
+    }
     if (outcome.isRepeated) span.setStatus({ code: SpanStatusCode.ERROR });
     else if (outcome.error !== undefined) fail(span, kindName(outcome.error.kind));
     span.end();
@@ -250,6 +254,10 @@ function toMessage(role: string, content: string) {
 
 function isGrpc({ protocol }: Call): boolean {
   return protocol.startsWith("grpc");
+}
+
+function describeName({ operation, model }: Attempt): string {
+  return `${operation} ${model}`;
 }
 
 function describeCall(call: Call): Attributes {

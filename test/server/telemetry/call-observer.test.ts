@@ -122,11 +122,24 @@ describe("a CallObserver", () => {
     await ended();
     const attempts = events.filter(([name]) => name.startsWith("attempt"));
     expect(attempts).toMatchObject([
-      ["attempt Complete", { model: "m" }],
-      ["attempt end Complete", { attempt: { model: "m" }, isRepeated: true, error: undefined }],
+      ["attempt Complete", { provider: "first", model: "a" }],
+      ["attempt end Complete", { attempt: { provider: "first" }, isRepeated: true, error: undefined }],
       ["attempt Complete", { provider: "second", model: "b" }],
       ["attempt end Complete", { attempt: { provider: "second", model: "b" }, isRepeated: false }],
     ]);
+  });
+
+  it("gets the target that middleware chose, which is not the one that the name leads to", async () => {
+    const { server, events, ended } = await startObserved({
+      complete: async (call) => {
+        call.onTarget?.({ provider: "chosen", model: "c" });
+        return textResponse(call, "x");
+      },
+    });
+    await getClient(server, "gRPC").complete({ model: "m" });
+    await ended();
+    const attempts = events.filter(([name]) => name.startsWith("attempt end"));
+    expect(attempts).toMatchObject([[expect.any(String), { attempt: { provider: "chosen", model: "c" } }]]);
   });
 
   it("gets an end for each attempt of parallel calls, and the one that answered as the last", async () => {

@@ -11,7 +11,15 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { Client, createFallback, functionTool, type Middleware, userMessage } from "outrigger";
+import {
+  Client,
+  type ClientOptions,
+  createAliasRouting,
+  createFallback,
+  functionTool,
+  type Middleware,
+  userMessage,
+} from "outrigger";
 import { startSimulator } from "outrigger/simulator";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAdapter } from "../../../src/client/providers.ts";
@@ -52,7 +60,10 @@ function createTracer(options: Partial<CallTracerOptions> = {}, root = new Alway
   return { observer, getSpans };
 }
 
-function createModels(...middleware: Middleware[]): Client {
+function createModels(
+  middleware: readonly Middleware[] = [],
+  modelAliases: ClientOptions["modelAliases"] = {},
+): Client {
   const settings = { apiKey: "any", baseUrl: simulator.openaiBaseUrl };
   const broken = { apiKey: "invalid", baseUrl: simulator.openaiBaseUrl };
   return new Client({
@@ -62,6 +73,7 @@ function createModels(...middleware: Middleware[]): Client {
     },
     defaultProvider: "main",
     middleware,
+    modelAliases,
   });
 }
 
@@ -145,7 +157,7 @@ describe("the spans of a call", () => {
 
   it("have one for each provider that was asked, and name the failure", async () => {
     const targets = [{ provider: "main", model: "sim-text" }];
-    const models = createModels(createFallback({ targets }));
+    const models = createModels([createFallback({ targets })]);
     const { client, getSpans } = await start(createTracer(), models);
     await client.complete({ ...request, provider: "broken" });
     await expect.poll(() => getSpans().length).toBe(3);
@@ -153,6 +165,25 @@ describe("the spans of a call", () => {
     expect(attempts.map(({ attributes }) => attributes["outrigger.provider"])).toEqual(["broken", "main"]);
     expect(attempts.map(({ attributes }) => attributes["outrigger.repeated"])).toEqual([true, undefined]);
     expect(attempts.map(({ status }) => status.code)).toEqual([SpanStatusCode.ERROR, SpanStatusCode.UNSET]);
+  });
+
+  it("name the target that was chosen for an alias, and each request of a hedge", async () => {
+    const silent = "sim-text:delay_ms=600000";
+    const targets = [{ model: "broken/m", weight: 0 }, { model: silent }, { model: "sim-text" }];
+    const modelAliases = { fast: { targets, hedge: { after: 0.02, budget: 1 } } };
+    const models = createModels([createAliasRouting(modelAliases)], modelAliases);
+    const { client, getSpans } = await start(createTracer(), models);
+    for await (const _ of client.stream({ ...request, model: "fast" }));
+    await expect.poll(() => getSpans().length).toBe(3);
+    const attempts = getSpans().filter(({ kind }) => kind === SpanKind.CLIENT);
+    expect(attempts.map(({ name }) => name)).toEqual([`chat ${silent}`, "chat sim-text"]);
+    const facts = ["outrigger.provider", "gen_ai.request.model", "outrigger.repeated"];
+    expect(attempts.map(({ attributes }) => facts.map((fact) => attributes[fact]))).toEqual([
+      ["main", silent, true],
+      ["main", "sim-text", undefined],
+    ]);
+    const times = attempts.map(({ attributes }) => attributes["gen_ai.response.time_to_first_chunk"]);
+    expect(times).toEqual([undefined, expect.any(Number)]);
   });
 
   it("tell the caller's mistakes from failures", async () => {
