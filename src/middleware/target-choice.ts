@@ -71,8 +71,8 @@ export class TargetChoice {
   readonly #options: TargetChoiceOptions;
   readonly #targets: readonly Target[];
   readonly #now: () => number;
-  /** The target of a generation, by the limit that its steps share. */
-  readonly #generations = new WeakMap<RepeatLimit, Target>();
+  /** The target of a generation, by the limit that its steps share. Undefined if the latest call failed. */
+  readonly #generations = new WeakMap<RepeatLimit, Target | undefined>();
   #fastestCalls = 0;
   #intervalStart: number;
 
@@ -123,7 +123,6 @@ export class TargetChoice {
     if (candidate === undefined) return undefined;
     const { target } = candidate;
     const { state } = target;
-    const { repeats } = options;
     const startedAt = this.#now();
     const elapsed = () => this.#now() - startedAt;
     let hasOutput = false;
@@ -136,13 +135,15 @@ export class TargetChoice {
       output: () => {
         hasOutput = true;
         state.measure(kind, elapsed(), this.#now());
-        if (repeats !== undefined && this.#generations.has(repeats)) this.#generations.set(repeats, target);
+        this.#keepInGeneration(target, options);
       },
       end: (error) => {
         state.pending -= 1;
         const result = error === undefined ? "success" : toCallResult(error, request, options);
-        if (error !== undefined && isAvoidable(error, result) && !hasOutput)
+        if (error !== undefined && isAvoidable(error, result) && !hasOutput) {
           state.measureFailure(kind, elapsed(), this.#now());
+          this.#keepInGeneration(undefined, options);
+        }
         measureLost();
         if (error !== undefined && isOpenBreaker(error))
           state.block(this.#now() + (error.retryAfter ?? 0) * 1000);
@@ -153,6 +154,11 @@ export class TargetChoice {
         measureLost();
       },
     };
+  }
+
+  /** @param target Undefined: the generation may go on at any target. */
+  #keepInGeneration(target: Target | undefined, { repeats }: CallOptions): void {
+    if (repeats !== undefined && this.#generations.has(repeats)) this.#generations.set(repeats, target);
   }
 
   /** Returns the targets that the caller may use. */

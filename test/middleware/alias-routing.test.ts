@@ -17,6 +17,7 @@ import {
   userMessage,
 } from "outrigger";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { RepeatLimit } from "../../src/core/repeat-limit.ts";
 import { createModelAccess } from "../../src/middleware/model-access.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
@@ -28,7 +29,9 @@ afterEach(() => simulator().clearRequests());
 /** An alias `fast` of two targets of the simulator. */
 function createFast(
   weights: readonly [number, number],
-  changes: Partial<SeveralTargets> & { readonly models?: readonly string[] } = {},
+  changes: Partial<Omit<SeveralTargets, "targets"> & Pick<RoutedAlias, "fallbackOn">> & {
+    readonly models?: readonly string[];
+  } = {},
 ): { fast: RoutedAlias } {
   const { models: [first = "sim-text", second = "sim-text"] = [], ...rules } = changes;
   const targets = [
@@ -173,6 +176,16 @@ describe("what keeps a call at its target", () => {
     ]);
     await client.close();
   });
+});
+
+it("chooses again for the retry of a generation whose target has failed", async () => {
+  const modelAliases = createFast([1, 1], { models: ["sim-text:status=503"], fallbackOn: ["RATE_LIMIT"] });
+  const client = route(modelAliases);
+  const repeats = new RepeatLimit();
+  expect((await toFailure(client.complete(requestFor("fast"), { repeats }))).kindName).toBe("SERVER");
+  for (let left = 3; left > 0; left -= 1)
+    expect((await client.complete(requestFor("fast"), { repeats })).provider).toBe("two");
+  await client.close();
 });
 
 describe("the targets of other calls", () => {

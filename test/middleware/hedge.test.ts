@@ -88,13 +88,13 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
 
   it("waits for the other request if one fails, and fails with both errors if both do", async () => {
     const failing = getHedged("sim-text:status=500");
-    const response = await call(failing.client, requestFor("sim-text:delay_ms=400"));
+    const response = await call(failing.client, requestFor("sim-text:delay_ms=1000"));
     expect(response).toMatchObject({
       provider: "one",
       attempts: [{ provider: "two", error: { kind: ErrorKind.SERVER } }],
     });
     simulator().clearRequests();
-    const error = await toFailure(call(failing.client, requestFor("sim-text:delay_ms=300,status=403")));
+    const error = await toFailure(call(failing.client, requestFor("sim-text:delay_ms=1000,status=403")));
     expect(error).toMatchObject({ kindName: "ACCESS_DENIED", cause: { kindName: "SERVER" } });
     expect(attemptsOf(error).map(({ provider }) => provider)).toEqual(["two", "one"]);
     // The fallback does not ask the target again that the hedge has asked.
@@ -120,8 +120,11 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
     expect((await left).kindName).toBe("ABORT");
     await Promise.all([waitForAbort("/v1/responses"), waitForAbort("/v1/messages")]);
     simulator().clearRequests();
-    const late = await toFailure(call(client, requestFor(SILENT), { signal: AbortSignal.timeout(300) }));
-    expect(late.kindName).toBe("REQUEST_TIMEOUT");
+    const deadline = new AbortController();
+    const late = toFailure(call(client, requestFor(SILENT), { signal: deadline.signal }));
+    await simulator().waitForRequest({ where: ({ path }) => path === "/v1/messages" });
+    deadline.abort(new DOMException("too late", "TimeoutError"));
+    expect((await late).kindName).toBe("REQUEST_TIMEOUT");
     await Promise.all([waitForAbort("/v1/responses"), waitForAbort("/v1/messages")]);
     await client.close();
   });
@@ -131,8 +134,12 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
     // Earlier calls save their unused share.
     for (let left = 5; left > 0; left -= 1) await call(client, requestFor("sim-text"));
     simulator().clearRequests();
-    const signal = AbortSignal.timeout(500);
-    await toFailure(call(client, requestFor(SILENT), { signal }));
+    const controller = new AbortController();
+    const left = toFailure(call(client, requestFor(SILENT), { signal: controller.signal }));
+    await expect.poll(() => simulator().requests.length, { timeout: 15_000 }).toBe(3);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    controller.abort();
+    await left;
     expect(listAsked(simulator())).toEqual(Array.from({ length: 3 }, () => `/v1/responses ${SILENT}`));
     await client.close();
   });
@@ -159,8 +166,11 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
 
   it("sends nothing to excluded providers", async () => {
     const { client } = getHedged("sim-text", { excludedProviders: ["two"] });
-    const signal = AbortSignal.timeout(300);
-    await toFailure(call(client, requestFor(SILENT), { signal }));
+    const controller = new AbortController();
+    const left = toFailure(call(client, requestFor(SILENT), { signal: controller.signal }));
+    await expect.poll(() => simulator().requests.length, { timeout: 15_000 }).toBe(2);
+    controller.abort();
+    await left;
     expect(listAsked(simulator())).toEqual([`/v1/responses ${SILENT}`, `/v1/responses ${SILENT}`]);
     const none = getHedged("sim-text", { excludedProviders: ["one"] });
     simulator().clearRequests();
