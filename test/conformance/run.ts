@@ -13,10 +13,18 @@ import { grpcSuite } from "./grpc/suite.ts";
 import { h2specSuite } from "./h2spec/suite.ts";
 import { otlpSuite } from "./otlp/suite.ts";
 import { promlintSuite } from "./promlint/suite.ts";
+import { promrulesSuite } from "./promrules/suite.ts";
 import type { Suite } from "./suite.ts";
 import { buildTools, missingToolchain } from "./tools.ts";
 
-const suites: readonly Suite[] = [connectSuite, grpcSuite, h2specSuite, promlintSuite, otlpSuite];
+const suites: readonly Suite[] = [
+  connectSuite,
+  grpcSuite,
+  h2specSuite,
+  promlintSuite,
+  promrulesSuite,
+  otlpSuite,
+];
 
 function print(...lines: string[]): void {
   process.stdout.write(`${lines.join("\n")}\n`);

@@ -1,5 +1,5 @@
 import { buildOnce } from "../clients/runner/build-cache.ts";
-import { build, probe } from "../clients/runner/process.ts";
+import { build, probe, run } from "../clients/runner/process.ts";
 import { binaries, folder } from "./suite.ts";
 
 /** Returns the toolchain that is missing on this machine, or undefined if none is. */
@@ -15,3 +15,18 @@ export async function buildTools(): Promise<void> {
     build({ file: "go", args: ["install", "-buildvcs=false", "tool"], cwd, env: { GOBIN: binaries } }),
   );
 }
+
+/**
+ * Downloads a Go module and returns its folder.
+ * @param module Its path, with `@` and a version if no `go.mod` pins it.
+ * @param cwd Folder of the `go.mod`.
+ */
+export async function downloadModule(module: string, cwd: string): Promise<string> {
+  const args = ["mod", "download", "-json", module];
+  const { code, stdout, stderr } = await run({ file: "go", args, cwd }, DOWNLOAD_TIMEOUT_MS);
+  if (code !== 0) throw new Error(`go ${args.join(" ")}: ${stdout}${stderr}`);
+  const { Dir: folder }: { Dir: string } = JSON.parse(stdout);
+  return folder;
+}
+
+const DOWNLOAD_TIMEOUT_MS = 300_000;
