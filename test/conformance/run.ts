@@ -11,6 +11,7 @@ import { sum, type Tally } from "../clients/runner/report.ts";
 import { connectSuite } from "./connect/suite.ts";
 import { grpcSuite } from "./grpc/suite.ts";
 import { h2specSuite } from "./h2spec/suite.ts";
+import { kubernetesSuite } from "./kubernetes/suite.ts";
 import { otlpSuite } from "./otlp/suite.ts";
 import { promlintSuite } from "./promlint/suite.ts";
 import { promrulesSuite } from "./promrules/suite.ts";
@@ -24,6 +25,7 @@ const suites: readonly Suite[] = [
   promlintSuite,
   promrulesSuite,
   otlpSuite,
+  kubernetesSuite,
 ];
 
 function print(...lines: string[]): void {
