@@ -37,6 +37,10 @@ export function addSamples(metrics: Metrics): void {
   metrics.circuit(target, "open");
   metrics.refused(target, "budget");
   metrics.cache(target, "hit");
+  metrics.chosen("fast", target);
+  metrics.ejected("fast", target, "latency", 30);
+  metrics.hedged(target, "won");
+  metrics.certificateUsed("data", new Date());
   metrics.runs.runEnded(create(RunSchema));
   metrics.runs.mcpCalled("docs", false, 1);
   metrics.connectionRefused("data");
