@@ -13,6 +13,7 @@ interface Replacement {
 }
 
 const OTLP_GRPC = /@opentelemetry\/otlp-grpc-exporter-base\//;
+const VALKEY_CLIENT = /@redis\/client\//;
 const MCP_CLIENT = /@modelcontextprotocol\/client\//;
 
 const REPLACEMENTS: readonly Replacement[] = [
@@ -51,6 +52,26 @@ const REPLACEMENTS: readonly Replacement[] = [
           getValidator() { throw new Error("no JSON Schema is compiled here"); }
         }`,
     },
+  },
+  {
+    // Not its pools, clusters and sentinels.
+    path: /^@redis\/client$/,
+    importer: /./,
+    within: VALKEY_CLIENT,
+    module: {
+      resolveDir: "node_modules/@redis/client/dist",
+      contents: `
+        exports.createClient = require("./lib/client/index.js").default.create;
+        exports.ErrorReply = require("./lib/errors.js").ErrorReply;
+        exports.RESP_TYPES = require("./lib/RESP/decoder.js").RESP_TYPES;`,
+    },
+  },
+  {
+    // Methods for each of 400 commands: ours are sent as they are, and those of a connection are separate modules.
+    path: /^\.\.\/commands$/,
+    importer: /@redis\/client\/dist\/lib\/client\/[\w-]+\.js$/,
+    within: VALKEY_CLIENT,
+    module: { contents: "exports.default = {};" },
   },
   {
     // Its `require` looks for grpc-js in node_modules at run time, where a bundle has none.

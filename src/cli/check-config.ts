@@ -28,7 +28,7 @@ export async function checkConfig(args: readonly string[], { env, stdout }: Term
 }
 
 /** Describes what a configuration serves, one line each, without keys and passwords. */
-function describeConfig({ listeners, access, client, mcp, runs, notices }: Config): string[] {
+function describeConfig({ listeners, access, client, mcp, runs, shared, notices }: Config): string[] {
   const { data, admin } = listeners;
   const first = client.defaultProvider ?? client.providers.keys().next().value;
   return [
@@ -46,6 +46,7 @@ function describeConfig({ listeners, access, client, mcp, runs, notices }: Confi
     ...client.models.map(({ id, provider }) => `model:    ${provider}/${id}`),
     ...[...mcp.servers].map(([label, { url }]) => `mcp:      ${label}, ${withoutSecrets(url)}`),
     `runs:     ${describeStore(runs.store)}`,
+    ...(shared === undefined ? [] : [`shared:   ${describeShared(shared)}`]),
     ...notices.map((notice) => `notice:   ${notice}`),
   ];
 }
@@ -102,4 +103,13 @@ function describeStore(store: Config["runs"]["store"]): string {
   if (store.kind === "postgres")
     return `in PostgreSQL at ${URL.parse(store.url)?.host || "the address of runs.store"}`;
   return `in ${store.kind}`;
+}
+
+function describeShared({ valkey, postgres, whenAway }: NonNullable<Config["shared"]>): string {
+  const tls = valkey?.tls === undefined ? "" : " with TLS";
+  const servers = [
+    valkey && `in Valkey at ${valkey.host}:${valkey.port}${tls}`,
+    postgres && `budgets in PostgreSQL at ${URL.parse(postgres.url)?.host || "the address of its URL"}`,
+  ];
+  return `${servers.filter((server) => server !== undefined).join(", ")}; when away: ${whenAway}`;
 }

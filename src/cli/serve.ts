@@ -1,11 +1,13 @@
 import type { Logger } from "pino";
 import { getTraceName } from "../client/providers.ts";
 import { AccessKeysFile, type Config, loadConfig, ServedClient } from "../config/index.ts";
+import type { SharedStores } from "../middleware/shared/shared-stores.ts";
 import type { TokenVerifier } from "../server/access/token-verifier.ts";
 import { AccessControl } from "../server/index.ts";
 import { isLocal } from "../server/listen/address.ts";
 import { createLogOutput } from "../server/telemetry/log-output.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
+import type { Metrics } from "../server/telemetry/metrics.ts";
 import type { Tracing } from "../server/tracing/open-tracing.ts";
 import { checkSetup } from "./check-setup.ts";
 import { ConfigReload } from "./config-reload.ts";
@@ -57,7 +59,8 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
     () => client,
     () => output.droppedLines,
   );
-  const client = new ServedClient(config.client, { log: logger, observer: metrics });
+  const shared = await openShared(config, logger, metrics);
+  const client = new ServedClient(config.client, { log: logger, observer: metrics, shared });
   const tracing = await openTracing(config, client, logger);
   let { mcp } = config;
   const use = (changed: Config) => {
@@ -75,7 +78,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   ];
   const getMcp = () => mcp;
   const listProblems = () => tokens?.listProblems() ?? [];
-  const optional = { access, tracing, listProblems, parts };
+  const optional = { access, tracing, shared, listProblems, parts };
   const sidecar = await startSidecar({ config, client, getMcp, logger, metrics, ...optional });
   const stopped = stopSignal();
   process.on("SIGHUP", () => {
@@ -93,6 +96,17 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   await sidecar.close();
   logger.info("stopped");
   return exitCodes.ok;
+}
+
+/** Connects to the servers of shared counts, if there are any. */
+async function openShared(
+  { shared }: Config,
+  logger: Logger,
+  metrics: Metrics,
+): Promise<SharedStores | undefined> {
+  if (shared === undefined) return undefined;
+  const { SharedStores } = await import("../middleware/shared/shared-stores.ts");
+  return SharedStores.open(shared, logger, metrics);
 }
 
 /** Loads tracing if it is on. */

@@ -3,6 +3,7 @@ import type { Config, ListenersConfig, ListenerTls, ServedClient, TlsFiles } fro
 import { MemoryAccount } from "../core/memory-account.ts";
 import { ModelDirectory } from "../endpoints/models/model-directory.ts";
 import { createV1Api } from "../endpoints/v1.ts";
+import type { SharedStores } from "../middleware/shared/shared-stores.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
 import type { StoreState } from "../runs/watched-store.ts";
 import {
@@ -38,6 +39,8 @@ export interface SidecarOptions {
   readonly access?: AccessControl | undefined;
   /** Undefined if tracing is off. */
   readonly tracing?: Tracing | undefined;
+  /** Counts that this sidecar shares with others. */
+  readonly shared?: SharedStores | undefined;
   /** Lists what is degraded in further parts, for `/readyz?verbose`. */
   readonly listProblems?: (() => readonly string[]) | undefined;
   /** Further parts that end with the sidecar, after the client. */
@@ -46,7 +49,7 @@ export interface SidecarOptions {
 
 /** Starts the server of `outrigger serve` and `outrigger demo`: the services over a client, the log and the metrics. */
 export async function startSidecar(options: SidecarOptions): Promise<RunningServer> {
-  const { config, client, logger, metrics, access, tracing, parts = [] } = options;
+  const { config, client, logger, metrics, access, tracing, shared, parts = [] } = options;
   const idleMemory = createIdleMemory();
   const observers = [metrics, createCallLog(logger), idleMemory, ...(tracing ? [tracing.observer] : [])];
   const { limits } = config.listeners;
@@ -91,6 +94,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
     metrics,
     listProblems: () => [
       ...describeStore(metrics.runs.storeState),
+      ...(shared?.problems ?? []),
       ...(metrics.isConfigCurrent ? [] : ["configuration: the changed file cannot be used, see the log"]),
       ...(options.listProblems?.() ?? []),
     ],
@@ -102,6 +106,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
         { name: "HTTP APIs", close: () => v1.close() },
         { name: "runs", drain: () => runs.drain(), close: () => runs.close() },
         { name: "client", close: () => client.close() },
+        ...(shared ? [{ name: "shared counts", close: () => shared.close() }] : []),
         ...parts,
         ...(tracing ? [{ name: "traces", close: () => tracing.close() }] : []),
         { name: "log", close: () => flush(logger) },

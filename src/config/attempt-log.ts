@@ -2,9 +2,10 @@ import type { MiddlewareMethods } from "../client/middleware.ts";
 import { type AttemptEntry, createLogging } from "../middleware/logging.ts";
 import type { CallRules } from "./middleware-schema.ts";
 
-/** The log for attempts. A logger is one. */
+/** The log for attempts and for rules that cannot hold. A logger is one. */
 export interface AttemptLog {
   info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
 }
 
 /** Logs attempts according to a rule, with the same field names as other lines of the log. */

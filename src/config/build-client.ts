@@ -49,6 +49,8 @@ export interface ClientParts {
   readonly kept?: KeptClientParts | undefined;
   /** As in the parts of middleware. */
   readonly prices?: MiddlewareParts["prices"];
+  /** Stores of the rules that sidecars share. */
+  readonly shared?: MiddlewareParts["shared"];
 }
 
 /** Parts of a Client that may be used by the next one. */
@@ -63,7 +65,7 @@ export interface KeptClientParts {
  */
 export function buildClient(
   { providers, keyOrigins, defaultProvider, middleware, models, hasCallers, remedy }: ClientConfig,
-  { keyFiles, catalog, log, observer, kept, prices }: ClientParts,
+  { keyFiles, catalog, log, observer, kept, prices, shared }: ClientParts,
 ): Client {
   const keptAdapters = kept?.adapters ?? new KeptParts();
   const adapters: Record<string, ProviderAdapter> = {};
@@ -100,6 +102,7 @@ export function buildClient(
         providers,
         kept: kept?.middleware,
         prices,
+        shared,
       }),
       catalog,
       fieldPaths: "contract",

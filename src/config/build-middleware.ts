@@ -13,9 +13,11 @@ import { createModelAccess } from "../middleware/model-access.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
 import { createRateLimit } from "../middleware/rate-limit.ts";
 import { createRetry } from "../middleware/retry.ts";
+import type { SharedStores } from "../middleware/shared/shared-stores.ts";
 import { type AttemptLog, createAttemptLog } from "./attempt-log.ts";
 import type { ClientConfig, ConfiguredModel, FallbackRule, MiddlewareConfig } from "./config.ts";
 import { KeptParts } from "./kept-parts.ts";
+import type { CallRules } from "./middleware-schema.ts";
 import { RuleLevels } from "./rule-levels.ts";
 
 /** The parts that the middleware of a configuration uses. */
@@ -33,13 +35,15 @@ export interface MiddlewareParts {
   readonly kept?: KeptParts<MiddlewareMethods> | undefined;
   /** Prices for budgets, which may outlive the catalog. Default: the catalog. */
   readonly prices?: BudgetOptions["catalog"] | undefined;
+  /** Stores of the rules that sidecars share. Undefined if there are none. */
+  readonly shared?: SharedStores | undefined;
 }
 
 /**
  * Creates the middleware of a configuration, outermost first. The target of an alias is chosen before all else. A retry
  * is within a fallback, so that the next provider is asked once the retries are used up, and everything that counts or
- * refuses calls is within the retry, and thus within a hedge as well. The caller's permissions are checked for every target of a fallback, and before the
- * cache returns responses.
+ * refuses calls is within the retry, and thus within a hedge as well. The caller's permissions are checked for every
+ * target of a fallback, and before the cache returns responses.
  */
 export function buildMiddleware(
   config: MiddlewareConfig,
@@ -52,13 +56,13 @@ export function buildMiddleware(
     providers,
     kept = new KeptParts(),
     prices = catalog,
+    shared,
   }: MiddlewareParts,
 ): MiddlewareMethods[] {
   const { modelAliases, fallbacks } = config;
   const levels = new RuleLevels(config, models, catalog, kept);
   const excludedProviders = listProvidersWithEffects(providers);
-  const createBudgets = () =>
-    createCallerBudgets((budget, name) => createBudget({ ...budget, catalog: prices, name, observer }));
+  const createBudgets = () => buildCallerBudgets({ catalog: prices, observer }, shared, log);
   return [
     ...buildAliases(modelAliases, kept, { catalog: prices, excludedProviders, observer }),
     ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks, observer)]),
@@ -68,14 +72,23 @@ export function buildMiddleware(
       excludedProviders,
     ),
     ...(hasCallers ? [createModelAccess()] : []),
-    ...levels.mostSpecific("cache", (rule) => createCache({ ...rule, observer }), providers),
+    ...levels.mostSpecific(
+      "cache",
+      (rule) => createCache({ ...rule, store: shared?.cache(rule), observer }),
+      providers,
+    ),
     ...levels.mostSpecific("retries", (rule) => createRetry({ ...rule, observer })),
-    ...levels.mostSpecific("circuitBreaker", (rule) => createCircuitBreaker({ ...rule, observer })),
+    ...levels.mostSpecific("circuitBreaker", (rule) => {
+      const store = shared?.breakers(rule, (target, state) => observer?.circuit?.(target, state));
+      return createCircuitBreaker({ ...rule, store, observer });
+    }),
     ...(hasCallers ? [kept.keep("caller budgets", undefined, createBudgets)] : []),
     ...levels.everyLevel("budgets", (rules, name) =>
-      combineMiddleware(rules.map((rule) => createBudget({ ...rule, catalog: prices, name, observer }))),
+      buildBudgets(rules, { name, catalog: prices, observer }, shared),
     ),
-    ...levels.everyLevel("rateLimit", (rule, name) => createRateLimit({ ...rule, name, observer })),
+    ...levels.everyLevel("rateLimit", (rule, name) =>
+      createRateLimit({ ...rule, store: shared?.rateLimit(rule, name), name, observer }),
+    ),
     ...levels.mostSpecific("logging", (rule) => createAttemptLog(rule, log)),
   ];
 }
@@ -107,6 +120,48 @@ function listProvidersWithEffects(providers: ClientConfig["providers"] = new Map
     const keepsAnswers = "store" in settings && settings.store === true;
     return settings.api === "command" || keepsAnswers ? [name] : [];
   });
+}
+
+/** What the budgets of a configuration have in common. */
+type BudgetParts = Pick<BudgetOptions, "name" | "catalog" | "observer">;
+
+function buildBudgets(
+  rules: NonNullable<CallRules["budgets"]>,
+  parts: BudgetParts & { readonly name: string },
+  shared: SharedStores | undefined,
+): MiddlewareMethods {
+  const keys = new Set<string>();
+  const budgets = rules.map((rule) => {
+    let key = toBudgetKey(rule, [parts.name]);
+    // A second budget of the same amounts counts separately.
+    while (keys.has(key)) key += "+";
+    keys.add(key);
+    return createBudget({ ...rule, ...parts, store: shared?.budget(rule, key) });
+  });
+  return combineMiddleware(budgets);
+}
+
+function buildCallerBudgets(
+  parts: BudgetParts,
+  shared: SharedStores | undefined,
+  log: AttemptLog,
+): MiddlewareMethods {
+  return createCallerBudgets((budget, name, caller) => {
+    const store = shared?.budget(budget, toBudgetKey(budget, ["caller", caller, ...(budget.models ?? [])]));
+    const isShared = budget.shared !== undefined && budget.shared !== false;
+    if (isShared && store === undefined)
+      log.warn({ caller }, "counting a shared budget alone: the configuration has no server for it");
+    return createBudget({ ...budget, ...parts, name, store });
+  });
+}
+
+/**
+ * Returns the key under which sidecars share a budget: its place, its window, and what it limits. The amounts are no
+ * part of it, so that a changed limit keeps its counts.
+ */
+function toBudgetKey({ window, requests, tokens, usd }: BudgetOptions, place: readonly string[]): string {
+  const kinds = Object.entries({ requests, tokens, usd }).filter(([, limit]) => limit !== undefined);
+  return JSON.stringify([...place, window, ...kinds.map(([kind]) => kind)]);
 }
 
 function buildFallbacks(

@@ -28,11 +28,12 @@ const LIVE: ReadonlySet<string> = new Set<keyof Settings>([
 export function findChanges(before: Config, after: Config): ConfigChanges {
   const live = [...LIVE].flatMap((name) => toPaths(name, getField(before, name), getField(after, name)));
   const isReordered = live.length === 0 && hasOtherOrder(before, after);
+  const fixed = Object.keys({ ...before.settings, ...after.settings }).filter(
+    (name) => !LIVE.has(name) && !isDeepStrictEqual(getSetting(before, name), getSetting(after, name)),
+  );
   return {
     live: isReordered ? ["providers"] : live,
-    fixed: Object.keys({ ...before.settings, ...after.settings }).filter(
-      (name) => !LIVE.has(name) && !isDeepStrictEqual(getSetting(before, name), getSetting(after, name)),
-    ),
+    fixed: hasOtherServers(before, after) && !fixed.includes("shared") ? [...fixed, "shared"] : fixed,
   };
 }
 
@@ -54,6 +55,13 @@ function toPaths(name: string, before: unknown, after: unknown): string[] {
   return [...members]
     .filter((member) => !isDeepStrictEqual(left[member], right[member]))
     .map((member) => `${name}.${member}`);
+}
+
+/** A budget may be the first that is shared through the database of runs, which was not opened for it. */
+function hasOtherServers({ shared: before }: Config, { shared: after }: Config): boolean {
+  const hasOther = (name: "valkey" | "postgres") =>
+    (before?.[name] === undefined) !== (after?.[name] === undefined);
+  return hasOther("valkey") || hasOther("postgres");
 }
 
 /** The first provider is the default, and the catalog's models belong to the first that has them. */

@@ -3,6 +3,7 @@ import type { ProviderSettings } from "../client/providers.ts";
 import type { RoutedAlias } from "../middleware/alias-routing.ts";
 import type { CallScope } from "../middleware/choose-middleware.ts";
 import type { FallbackOptions } from "../middleware/fallback.ts";
+import type { SharedSettings } from "../middleware/shared/shared-stores.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
 import type { AccessKeysConfig } from "./access-keys.ts";
 import type { TokenIssuer } from "./jwt.ts";
@@ -38,6 +39,8 @@ export interface Config {
   /** The MCP servers that runs may use. */
   readonly mcp: McpSettings;
   readonly runs: RunsConfig;
+  /** The servers of counts that sidecars share. Undefined if none are shared. */
+  readonly shared: SharedSettings | undefined;
   /** Undefined if tracing is off. */
   readonly tracing: TracingConfig | undefined;
   /** Settings that have no effect, for the log. */

@@ -13,6 +13,7 @@ import { getBaseUrl, type ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { getMaxAnswerBytes } from "../core/memory-account.ts";
 import { isObject } from "../kit/json/json.ts";
+import type { SharedSettings } from "../middleware/shared/shared-stores.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
 import { type AccessKeysConfig, loadAccessKeys } from "./access-keys.ts";
 import {
@@ -33,6 +34,7 @@ import { type Description, describeIssues, describeWord, formatPath, type Locate
 import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
 import { type RunsConfig, readRuns } from "./runs.ts";
 import { type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
+import { readShared, type SharedContext } from "./shared.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { didYouMean } from "./suggest.ts";
 import type { ClientTlsFiles, ClientTlsPaths, ListenerTls } from "./tls-files.ts";
@@ -83,6 +85,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const providers = mergeProviders(registered.providers, settings, file.keys, tls.providers);
   const mcp = toMcpSettings(settings.mcp, file.folder, localOnly, tls.servers);
   const runs = await readRunsSettings([variables, file]);
+  const shared = await readSharedSettings(file, { tls: tls.valkey, access, store: runs.store });
   if (localOnly) await checkAddresses(providers, mcp);
   return {
     path: path === undefined || path === "" ? undefined : resolve(path),
@@ -93,7 +96,12 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     reflection: settings.reflection,
     log: { level: settings.log_level ?? "info", format: settings.log_format ?? "numbers" },
     shutdown: { timeoutMs: settings.drain_timeout },
-    tlsFiles: [...tls.providers.values(), ...tls.servers.values(), ...listTlsFiles(issuers)],
+    tlsFiles: [
+      ...tls.providers.values(),
+      ...tls.servers.values(),
+      ...(tls.valkey ? [tls.valkey] : []),
+      ...listTlsFiles(issuers),
+    ],
     client: {
       providers,
       keyFiles: file.keyFiles,
@@ -109,6 +117,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     },
     mcp,
     runs,
+    shared,
     tracing: traced.tracing,
     notices: [
       ...registered.notices,
@@ -169,6 +178,16 @@ async function readRunsSettings(sources: readonly Source[]): Promise<RunsConfig>
   throw mistakes(runs.problem.split("\n"));
 }
 
+/** Reads the servers of shared counts. */
+async function readSharedSettings(
+  source: Source,
+  context: SharedContext,
+): Promise<SharedSettings | undefined> {
+  const shared = await readShared(source, context);
+  if ("value" in shared) return shared.value;
+  throw mistakes(shared.problem.split("\n"));
+}
+
 /** @throws ConfigurationError that names everything that `local_only` excludes. */
 async function checkAddresses(
   providers: ReadonlyMap<string, ProviderSettings>,
@@ -204,14 +223,18 @@ async function readTls(sources: readonly Source[]): Promise<TlsSettings> {
   return found;
 }
 
-/** The files of TLS towards providers and MCP servers, by their names. */
+/** The files of TLS towards providers and MCP servers, by their names, and towards the server of shared counts. */
 interface ClientTls {
   readonly providers: ReadonlyMap<string, ClientTlsFiles>;
   readonly servers: ReadonlyMap<string, ClientTlsFiles>;
+  readonly valkey: ClientTlsFiles | undefined;
 }
 
-/** Opens the files of TLS towards providers and MCP servers. @throws ConfigurationError for files that cannot be used. */
-async function openClientTls({ providers = {}, mcp }: Settings, folder: string): Promise<ClientTls> {
+/** Opens the files of TLS towards servers. @throws ConfigurationError for files that cannot be used. */
+async function openClientTls(
+  { providers = {}, mcp, shared = {} }: Settings,
+  folder: string,
+): Promise<ClientTls> {
   const problems: string[] = [];
   const open = async (
     entries: Readonly<Record<string, { readonly tls?: ClientTlsPaths | undefined }>>,
@@ -233,6 +256,7 @@ async function openClientTls({ providers = {}, mcp }: Settings, folder: string):
   const opened = {
     providers: await open(providers, "providers"),
     servers: await open(mcp?.servers ?? {}, "mcp.servers"),
+    valkey: (await open(compact({ valkey: shared.valkey }), "shared")).get("valkey"),
   };
   if (problems.length > 0) throw mistakes(problems);
   return opened;

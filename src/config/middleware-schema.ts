@@ -25,6 +25,13 @@ import {
   text,
   wholeNumber,
 } from "./leaves.ts";
+import {
+  isAwayOnlyIfShared,
+  sharedBudgetFields,
+  sharedCacheFields,
+  sharedFields,
+  toSharedRule,
+} from "./shared-schema.ts";
 import { parseDuration } from "./units.ts";
 
 /** Maximum number of calls that wait for a rate limit: each holds its request in memory. */
@@ -239,9 +246,11 @@ const circuitBreaker = z.pipe(
     min_calls: z.optional(count),
     window: z.optional(positiveDuration),
     open_for: z.optional(positiveDuration),
-  }),
-  z.transform(({ failure_ratio, min_calls, window, open_for }) =>
+    ...sharedFields,
+  }).check(isAwayOnlyIfShared),
+  z.transform(({ failure_ratio, min_calls, window, open_for, ...rest }) =>
     compact({
+      ...toSharedRule(rest),
       failureRatio: failure_ratio,
       minCalls: min_calls,
       window: toSeconds(window),
@@ -256,7 +265,9 @@ const rateLimit = z.pipe(
     tokens_per_minute: z.optional(count),
     max_wait: z.optional(duration),
     max_queue: z.optional(wholeNumber(0, MAX_QUEUE)),
+    ...sharedFields,
   }).check(
+    isAwayOnlyIfShared,
     z.refine((found) => found.requests_per_minute !== undefined || found.tokens_per_minute !== undefined, {
       error: "expected requests_per_minute, tokens_per_minute or both",
     }),
@@ -265,8 +276,9 @@ const rateLimit = z.pipe(
       error: 'expected at most "1h"',
     }),
   ),
-  z.transform(({ requests_per_minute, tokens_per_minute, max_wait, max_queue }) =>
+  z.transform(({ requests_per_minute, tokens_per_minute, max_wait, max_queue, ...rest }) =>
     compact({
+      ...toSharedRule(rest),
       requestsPerMinute: requests_per_minute,
       tokensPerMinute: tokens_per_minute,
       maxWait: toSeconds(max_wait),
@@ -281,6 +293,7 @@ const budgetFields = {
   tokens: z.optional(count),
   usd: z.optional(number(0.000001, 1_000_000)),
   allow_unknown_prices: z.optional(flag),
+  ...sharedBudgetFields,
 };
 
 /** The limits of a budget, each undefined if there is none. */
@@ -292,9 +305,9 @@ const hasLimit = z.refine<BudgetLimits>(
 );
 
 const budget = z.pipe(
-  fields(budgetFields).check(hasLimit),
+  fields(budgetFields).check(hasLimit, isAwayOnlyIfShared),
   z.transform(({ allow_unknown_prices, ...rest }) =>
-    compact({ ...rest, allowUnknownPrices: allow_unknown_prices }),
+    compact({ ...toSharedRule(rest), allowUnknownPrices: allow_unknown_prices }),
   ),
 );
 
@@ -304,9 +317,12 @@ const budgets = oneOrMore(budget, "a budget or a list of them");
 const MAX_CALLER_BUDGETS = 16;
 
 const callerBudget = z.pipe(
-  fields({ ...budgetFields, models: z.optional(list(text, "a list of models")) }).check(hasLimit),
+  fields({ ...budgetFields, models: z.optional(list(text, "a list of models")) }).check(
+    hasLimit,
+    isAwayOnlyIfShared,
+  ),
   z.transform(({ allow_unknown_prices, ...rest }) =>
-    compact({ ...rest, allowUnknownPrices: allow_unknown_prices }),
+    compact({ ...toSharedRule(rest), allowUnknownPrices: allow_unknown_prices }),
   ),
 );
 
@@ -318,15 +334,25 @@ export const callerBudgets = z.pipe(
   ),
 );
 
+/** In memory, `max_bytes` limits each answer. */
+const isEntryOnlyIfShared = z.refine<{ readonly shared?: unknown; readonly max_entry_bytes?: unknown }>(
+  ({ shared, max_entry_bytes: bytes }) => bytes === undefined || shared === true,
+  { path: ["max_entry_bytes"], error: "expected no max_entry_bytes without shared: true" },
+);
+
 const cache = z.pipe(
   fields({
     max_age: z.optional(positiveDuration),
     max_bytes: z.optional(size),
     max_entries: z.optional(count),
     tool_calls: z.optional(flag),
-  }),
-  z.transform(({ max_age, max_bytes, max_entries, tool_calls }) =>
+    max_entry_bytes: z.optional(size),
+    ...sharedCacheFields,
+  }).check(isAwayOnlyIfShared, isEntryOnlyIfShared),
+  z.transform(({ max_age, max_bytes, max_entries, tool_calls, max_entry_bytes, ...rest }) =>
     compact({
+      ...toSharedRule(rest),
+      maxEntryBytes: max_entry_bytes,
       maxAge: toSeconds(max_age),
       maxBytes: max_bytes,
       maxEntries: max_entries,

@@ -8,10 +8,17 @@ export type Path = readonly PropertyKey[];
 export type Locate = (path: Path) => string;
 
 /** Fields with secrets, whose values are never shown. */
-const SECRET_FIELDS: readonly PropertyKey[] = ["api_key", "authorization", "environment", "headers", "key"];
+const SECRET_FIELDS: readonly PropertyKey[] = [
+  "api_key",
+  "authorization",
+  "environment",
+  "headers",
+  "key",
+  "password",
+];
 
 /** Name and password in a URL. */
-const USER_OF_URL = /\/\/[^/]*@/;
+const USER_OF_URL = /(\/\/|:)[^/]*@/;
 
 const MAX_SHOWN = 64;
 
@@ -107,6 +114,6 @@ function show(value: unknown, path: Path): string {
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
   if (typeof value === "object") return "a mapping";
   if (path.some((step) => SECRET_FIELDS.includes(step))) return `a ${typeof value} that is not shown`;
-  const text = JSON.stringify(value).replace(USER_OF_URL, "//…@");
+  const text = JSON.stringify(value).replace(USER_OF_URL, "$1…@");
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

@@ -38,6 +38,7 @@ import {
 import { mcp } from "./mcp-schema.ts";
 import { middleware, ruleFields, splitRules } from "./middleware-schema.ts";
 import { runs } from "./runs-schema.ts";
+import { shared } from "./shared-schema.ts";
 import { clientTls, listenerTls } from "./tls-schema.ts";
 
 /** Forms of levels and times in the log. */
@@ -292,6 +293,7 @@ export const settingsSchema = fields({
   models: z.optional(list(model, "a list of models")),
   providers: z.optional(providers),
   runs: z.optional(runs),
+  shared: z.optional(shared),
 });
 
 /** The settings of one source of the configuration. */

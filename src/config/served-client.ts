@@ -11,6 +11,7 @@ import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
+import type { SharedStores } from "../middleware/shared/shared-stores.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { buildClient, createCatalogWith, type KeptClientParts, openKeyFiles } from "./build-client.ts";
 import type { ClientConfig } from "./config.ts";
@@ -24,6 +25,8 @@ export interface ServedClientParts {
   readonly log: AttemptLog & KeyFileLog;
   /** Is notified of the middleware's decisions. */
   readonly observer?: MiddlewareObserver | undefined;
+  /** Stores of the rules that sidecars share. */
+  readonly shared?: SharedStores | undefined;
 }
 
 /** A Client, and the parts that it was built with. */
@@ -67,14 +70,15 @@ export class ServedClient implements ModelClient {
   }
 
   #build(config: ClientConfig, before?: Version): Version {
-    const { log, observer } = this.#parts;
+    const { log, observer, shared } = this.#parts;
     const keyFiles = openKeyFiles(config, log, before?.keyFiles);
     const kept = {
       adapters: new KeptParts(before?.kept.adapters),
       middleware: new KeptParts(before?.kept.middleware),
     };
     const catalog = createCatalogWith(config);
-    const client = buildClient(config, { keyFiles, catalog, log, observer, kept, prices: this.#prices });
+    const parts = { keyFiles, catalog, log, observer, kept, prices: this.#prices, shared };
+    const client = buildClient(config, parts);
     const apis = new Map([...config.providers].map(([name, { api }]) => [name, api]));
     const namedModels = new Set(
       middlewareTargets(config.middleware).flatMap(({ model }) => (model === undefined ? [] : [model])),

@@ -9,6 +9,10 @@ export interface CallerBudget {
   readonly usd?: number | undefined;
   /** Whether a call passes a limit in dollars if the price of its model is unknown. Default false. */
   readonly allowUnknownPrices?: boolean | undefined;
+  /** Whether sidecars count it together, and whether in PostgreSQL if there is a Valkey as well. Default false. */
+  readonly shared?: boolean | "postgres" | undefined;
+  /** The fate of calls if the shared counts cannot be reached. Default: as configured for all rules. */
+  readonly whenAway?: "local" | "refuse" | "allow" | undefined;
   /** The models whose calls count, as configured. Undefined: all. */
   readonly models?: readonly string[] | undefined;
   /** Whether calls of a model count. */

@@ -1,3 +1,6 @@
+import type { CallTarget } from "../core/adapter.ts";
+import { BoundedMap } from "./bounded-map.ts";
+
 /** State of a circuit breaker: calls pass, none pass, or one passes to find out. */
 export type CircuitState = "closed" | "open" | "half_open";
 
@@ -18,6 +21,65 @@ export interface AdmittedCall {
   begin(): void;
   /** Called once when the call is over. */
   end(result: CallResult): void;
+}
+
+/** A call that a breaker does not let through: for a while, or since the breaker cannot be asked. */
+export type BlockedCall =
+  | { readonly waitMs: number }
+  /** The server that cannot be reached, and its problem. */
+  | { readonly away: string };
+
+/** Keeps the breakers of all providers and models. */
+export interface BreakerStore {
+  /** Lets a call through, or not. */
+  enter(target: CallTarget): AdmittedCall | BlockedCall | Promise<AdmittedCall | BlockedCall>;
+}
+
+/** Is notified of the states of breakers. Must not throw. */
+export type CircuitListener = (target: CallTarget, state: CircuitState) => void;
+
+/**
+ * Maximum number of breakers that are kept. A breaker is created by a failure, so invented model names do not fill the
+ * map at once.
+ */
+export const MAX_BREAKERS = 1000;
+
+/** Keeps the breakers in memory. */
+export class LocalBreakerStore implements BreakerStore {
+  readonly #rule: BreakerRule;
+  readonly #onChange: CircuitListener;
+  readonly #breakers = new BoundedMap<Breaker>(MAX_BREAKERS);
+
+  constructor(rule: BreakerRule, onChange: CircuitListener) {
+    this.#rule = rule;
+    this.#onChange = onChange;
+  }
+
+  enter(target: CallTarget): AdmittedCall | BlockedCall {
+    const key = toTargetKey(target);
+    const breaker = this.#breakers.get(key);
+    if (breaker === undefined) return this.#firstCall(key, target);
+    const { waitMs } = breaker;
+    return waitMs === 0 ? breaker.admit() : { waitMs };
+  }
+
+  /** Starts a call without a breaker, which is created if the call fails. */
+  #firstCall(key: string, target: CallTarget): AdmittedCall {
+    return {
+      begin() {},
+      end: (result) => {
+        if (result !== "failure") return;
+        const onChange = (state: CircuitState) => this.#onChange(target, state);
+        const create = () => new Breaker(this.#rule, onChange, () => performance.now());
+        this.#breakers.getOrCreate(key, create).count(result);
+      },
+    };
+  }
+}
+
+/** Returns a key for the breaker of a provider and a model. */
+export function toTargetKey({ provider, model }: CallTarget): string {
+  return JSON.stringify([provider, model]);
 }
 
 /** The circuit breaker of one provider and model. */

@@ -9,6 +9,47 @@ export interface Amount {
   readonly nanoUsd: number;
 }
 
+/** The kinds of amounts, in the order in which limits are checked. */
+export const AMOUNT_KINDS = ["requests", "tokens", "nanoUsd"] as const;
+
+/** The most that a window may count. A kind that is absent has no limit. */
+export type AmountLimits = Partial<Amount>;
+
+/** The decision about a call: it is counted, it exceeds a limit, or the counts cannot be reached. */
+export type BudgetDecision =
+  /** `settle` replaces the amount by the amount that was used. Called once. */
+  | { readonly settle: (used: Amount) => void }
+  /** @param resetsAt When the window ends, in milliseconds since 1970. */
+  | { readonly exceeded: keyof Amount; readonly resetsAt: number }
+  | { readonly away: string };
+
+/** Keeps the sums of a budget. */
+export interface BudgetStore {
+  /** Adds the estimated amount of a call if the sums stay within the limits, as one step. */
+  take(amount: Amount, limits: AmountLimits): BudgetDecision | Promise<BudgetDecision>;
+}
+
+/** Keeps the sums in memory. */
+export class LocalBudgetStore implements BudgetStore {
+  readonly #window: BudgetWindow;
+
+  constructor(period: BudgetPeriod) {
+    this.#window = new BudgetWindow(period, () => Date.now());
+  }
+
+  take(amount: Amount, limits: AmountLimits): BudgetDecision {
+    const exceeded = findExceeded(this.#window.with(amount), limits);
+    if (exceeded !== undefined) return { exceeded, resetsAt: this.#window.resetsAt };
+    const taken = this.#window.take(amount);
+    return { settle: (used) => this.#window.settle(taken, used) };
+  }
+}
+
+/** Returns the first kind that is above its limit. */
+export function findExceeded(sums: Amount, limits: AmountLimits): keyof Amount | undefined {
+  return AMOUNT_KINDS.find((kind) => sums[kind] > (limits[kind] ?? Infinity));
+}
+
 /** An amount that was taken from a window, to be replaced by the amount that was used. */
 export interface Taken {
   readonly amount: Amount;
@@ -16,7 +57,8 @@ export interface Taken {
   readonly begin: number;
 }
 
-const NOTHING: Amount = { requests: 0, tokens: 0, nanoUsd: 0 };
+/** Nothing of each kind. */
+export const NOTHING: Amount = { requests: 0, tokens: 0, nanoUsd: 0 };
 
 /** The sums of the current window of a budget. */
 export class BudgetWindow {
@@ -54,6 +96,20 @@ export class BudgetWindow {
     if (begin === this.#begin) this.#sum = add(add(this.#sum, amount, -1), used, 1);
   }
 
+  /** Takes the sum out of the window. Amounts that are settled later change the sum from 0. */
+  drain(): { readonly begin: number; readonly amount: Amount } {
+    this.#roll();
+    const amount = this.#sum;
+    this.#sum = NOTHING;
+    return { begin: this.#begin, amount };
+  }
+
+  /** Adds an amount, unless its window is over. */
+  put({ begin, amount }: { readonly begin: number; readonly amount: Amount }): void {
+    this.#roll();
+    if (begin === this.#begin) this.#sum = add(this.#sum, amount, 1);
+  }
+
   #roll(): void {
     const begin = getBegin(this.#period, this.#now(), 0);
     if (begin === this.#begin) return;
@@ -62,7 +118,8 @@ export class BudgetWindow {
   }
 }
 
-function add(left: Amount, right: Amount, sign: 1 | -1): Amount {
+/** Adds an amount, or subtracts it. */
+export function add(left: Amount, right: Amount, sign: 1 | -1): Amount {
   return {
     requests: left.requests + sign * right.requests,
     tokens: left.tokens + sign * right.tokens,
@@ -71,7 +128,7 @@ function add(left: Amount, right: Amount, sign: 1 | -1): Amount {
 }
 
 /** Returns the start of the window at a moment, or of a window that is some windows later. */
-function getBegin(period: BudgetPeriod, moment: number, later: number): number {
+export function getBegin(period: BudgetPeriod, moment: number, later: number): number {
   const date = new Date(moment);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
   if (period === "month") return Date.UTC(year, month + later);

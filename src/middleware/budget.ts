@@ -5,12 +5,19 @@ import type { CallTarget } from "../core/adapter.ts";
 import { ConfigurationError, QuotaExceededError, type SDKError } from "../core/errors.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
-import { type Amount, type BudgetPeriod, BudgetWindow } from "./budget-window.ts";
+import {
+  type Amount,
+  type AmountLimits,
+  type BudgetDecision,
+  type BudgetPeriod,
+  type BudgetStore,
+  LocalBudgetStore,
+} from "./budget-window.ts";
 import { describeCount, describeTarget } from "./describe.ts";
 import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { getPrice } from "./price.ts";
-import { refusal } from "./refusals.ts";
+import { refusal, refuseUncounted } from "./refusals.ts";
 
 /** Options of `createBudget`. At least one of the three limits. */
 export interface BudgetOptions {
@@ -30,6 +37,8 @@ export interface BudgetOptions {
   readonly catalog?: Pick<Catalog, "costOf" | "getModelInfo"> | undefined;
   /** Name of the budget's owner, for errors. Default `this client`. */
   readonly name?: string | undefined;
+  /** Keeps the sums. Default: the memory of this process. */
+  readonly store?: BudgetStore | undefined;
   readonly observer?: MiddlewareObserver | undefined;
 }
 
@@ -39,7 +48,7 @@ const MAX_USD = 1_000_000;
 /**
  * Keeps the calls of a window within an amount of requests, tokens or money. The estimated cost of a call is reserved,
  * and settled by its real usage. A call that does not fit gets a QuotaExceededError and is not sent. Counts the calls
- * of this process since its start.
+ * of this process since its start, unless there is a `store`.
  * @throws ConfigurationError if there is no limit, or one is out of range.
  */
 export function createBudget(options: BudgetOptions): Required<MiddlewareMethods> {
@@ -49,34 +58,35 @@ export function createBudget(options: BudgetOptions): Required<MiddlewareMethods
 
 class Budget {
   readonly #options: BudgetOptions;
-  readonly #window: BudgetWindow;
-  readonly #limits: Partial<Amount>;
+  readonly #store: BudgetStore;
+  readonly #limits: AmountLimits;
   readonly #catalog: NonNullable<BudgetOptions["catalog"]>;
 
   constructor(options: BudgetOptions) {
     this.#options = options;
-    this.#window = new BudgetWindow(options.window, () => Date.now());
+    this.#store = options.store ?? new LocalBudgetStore(options.window);
     this.#limits = createLimits(options);
     this.#catalog = options.catalog ?? defaultCatalog;
   }
 
   /** Reserves the estimated usage of a call. Throws QuotaExceededError if too little is left. */
-  reserve(request: Request): Reservation {
+  reserve(request: Request): Reservation | Promise<Reservation> {
     const estimate = estimateUsage(request);
     const amount = {
       requests: 1,
       tokens: estimate.totalTokens,
       nanoUsd: this.#estimatedCost(estimate, request),
     };
-    const after = this.#window.with(amount);
-    const exceeded = KINDS.find((kind) => after[kind] > (this.#limits[kind] ?? Infinity));
-    if (exceeded !== undefined) throw this.#refuse(request, exceeded);
-    const taken = this.#window.take(amount);
-    const settle = ({ wasSent, usage }: Spent) => {
-      const nanoUsd = this.#costOf(usage, request) ?? amount.nanoUsd;
-      this.#window.settle(taken, { requests: wasSent ? 1 : 0, tokens: usage.totalTokens, nanoUsd });
+    const toReservation = (decision: BudgetDecision): Reservation => {
+      if (!("settle" in decision)) throw this.#refuse(request, decision);
+      const settle = ({ wasSent, usage }: Spent) => {
+        const nanoUsd = this.#costOf(usage, request) ?? amount.nanoUsd;
+        decision.settle({ requests: wasSent ? 1 : 0, tokens: usage.totalTokens, nanoUsd });
+      };
+      return { estimate, settle };
     };
-    return { estimate, settle };
+    const decision = this.#store.take(amount, this.#limits);
+    return decision instanceof Promise ? decision.then(toReservation) : toReservation(decision);
   }
 
   #estimatedCost(estimate: Usage, request: Request): number {
@@ -92,17 +102,19 @@ class Budget {
     return cost === undefined ? undefined : Number(cost);
   }
 
-  #refuse({ provider, model }: CallTarget, kind: keyof Amount): SDKError {
+  #refuse(
+    { provider, model }: CallTarget,
+    decision: Exclude<BudgetDecision, { readonly settle: unknown }>,
+  ): SDKError {
     const { name = "this client", observer, window } = this.#options;
     observer?.refused?.({ provider, model }, "budget");
-    const limit = describe(kind, this.#limits[kind] ?? 0);
-    const reset = new Date(this.#window.resetsAt).toISOString();
+    if ("away" in decision) return refuseUncounted("budget", decision.away);
+    const limit = describe(decision.exceeded, this.#limits[decision.exceeded] ?? 0);
+    const reset = new Date(decision.resetsAt).toISOString();
     const message = `the budget of ${limit} per ${window} for ${name} has too little left for this call; it resets at ${reset}`;
     return refusal(new QuotaExceededError(message));
   }
 }
-
-const KINDS = ["requests", "tokens", "nanoUsd"] as const;
 
 function describe(kind: keyof Amount, limit: number): string {
   return kind === "nanoUsd" ? `${limit / NANO} US dollars` : describeCount(limit, kind);
@@ -110,7 +122,7 @@ function describe(kind: keyof Amount, limit: number): string {
 
 const NANO = 1e9;
 
-function createLimits({ requests, tokens, usd }: BudgetOptions): Partial<Amount> {
+function createLimits({ requests, tokens, usd }: BudgetOptions): AmountLimits {
   const given = Object.entries({ requests, tokens, usd }).filter(([, value]) => value !== undefined);
   if (given.length === 0)
     throw new ConfigurationError("a budget needs requests, tokens, usd or several of them");

@@ -25,11 +25,13 @@ export interface CacheOptions {
   readonly maxEntries?: number | undefined;
   /** Whether answers that call tools are kept. Default false: tools act on a world that changes. */
   readonly toolCalls?: boolean | undefined;
+  /** Keeps the answers. Default: the memory of this process. */
+  readonly store?: CacheStore | undefined;
   readonly observer?: MiddlewareObserver | undefined;
 }
 
 /**
- * Answers repeated requests from memory. Requests are the same if all their fields are equal, except time limits;
+ * Answers repeated requests from memory, or from a `store`. Requests are the same if all their fields are equal, except time limits;
  * complete and stream share their answers. Only whole answers are kept. A cached answer has the warning `cache_hit`,
  * the usage of the original one, and a cost of 0. Not cached: requests with hosted tools, which ask for current data,
  * and requests with `includeRaw`.
@@ -41,22 +43,26 @@ export function createCache(options: CacheOptions = {}): Required<MiddlewareMeth
     async complete(request, next, callOptions) {
       // The response of an operation has no content that could be kept.
       const key = callOptions.operation === undefined ? cache.toKey(request, callOptions) : undefined;
-      const hit = key === undefined ? undefined : cache.find(key, request, callOptions);
+      const found = key === undefined ? undefined : cache.find(key, request, callOptions);
+      const hit = found instanceof Promise ? await found : found;
       if (hit !== undefined) return hit;
       const response = await next(request);
       if (key !== undefined) cache.keep(key, response);
       return response;
     },
     stream(request, next, callOptions) {
-      const open = (): Batches<StreamEvent> => {
-        const key = cache.toKey(request, callOptions);
-        const hit = key === undefined ? undefined : cache.find(key, request, callOptions);
+      const key = cache.toKey(request, callOptions);
+      const answer = (hit: Response | undefined): Batches<StreamEvent> => {
         if (hit !== undefined) return oneBatch(replayedEvents(hit, request, callOptions));
         const batches = next(request).batches();
         if (key === undefined) return batches;
         return watchStream(batches, {
           end: ({ response }) => response !== undefined && cache.keep(key, response),
         });
+      };
+      const open = () => {
+        const found = key === undefined ? undefined : cache.find(key, request, callOptions);
+        return found instanceof Promise ? found.then(answer) : answer(found);
       };
       return new EventStream(lazyBatches(open));
     },
@@ -73,21 +79,41 @@ async function* oneBatch(batch: readonly StreamEvent[]): AsyncGenerator<readonly
 }
 
 const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
+const DEFAULT_MAX_AGE = 300;
+
+/**
+ * Creates a store that keeps the answers of a cache in memory.
+ * @throws ConfigurationError if an option is not above 0.
+ */
+export function createLocalCacheStore(options: CacheOptions): CacheStore {
+  const { maxBytes = DEFAULT_MAX_BYTES, maxEntries = 1000 } = options;
+  for (const [name, value] of Object.entries({ maxBytes, maxEntries })) checkAboveZero(name, value);
+  return new AnswerStore({ maxBytes, maxEntries, maxAgeMs: getMaxAgeMs(options) }, () => performance.now());
+}
+
+/**
+ * Returns the milliseconds for which a cache uses an answer.
+ * @throws ConfigurationError if the option is not above 0.
+ */
+export function getMaxAgeMs({ maxAge = DEFAULT_MAX_AGE }: CacheOptions): number {
+  checkAboveZero("maxAge", maxAge);
+  return maxAge * 1000;
+}
+
+function checkAboveZero(name: string, value: number): void {
+  if (value > 0) return;
+  throw new ConfigurationError(`the cache's ${name} is ${value}; expected a number above 0`);
+}
 
 class Cache {
-  readonly #store: AnswerStore;
+  readonly #store: CacheStore;
   readonly #keepsToolCalls: boolean;
   readonly #observer: MiddlewareObserver | undefined;
 
   constructor(options: CacheOptions) {
-    const { maxAge = 300, maxBytes = DEFAULT_MAX_BYTES, maxEntries = 1000, toolCalls, observer } = options;
-    for (const [name, value] of Object.entries({ maxAge, maxBytes, maxEntries })) {
-      if (value > 0) continue;
-      throw new ConfigurationError(`the cache's ${name} is ${value}; expected a number above 0`);
-    }
-    this.#store = new AnswerStore({ maxBytes, maxEntries, maxAgeMs: maxAge * 1000 }, () => performance.now());
-    this.#keepsToolCalls = toolCalls ?? false;
-    this.#observer = observer;
+    this.#store = options.store ?? createLocalCacheStore(options);
+    this.#keepsToolCalls = options.toolCalls ?? false;
+    this.#observer = options.observer;
   }
 
   /** Returns the key of a request; undefined if its answer must not be kept. */
@@ -97,10 +123,28 @@ class Cache {
   }
 
   /** Returns the answer of an earlier request with the same key. */
-  find(key: string, { provider, model }: Request, options: CallOptions): Response | undefined {
+  find(
+    key: string,
+    { provider, model }: Request,
+    options: CallOptions,
+  ): Response | undefined | Promise<Response | undefined> {
+    const toHit = (stored: StoredAnswer | undefined) => {
+      const response = stored === undefined ? undefined : this.#read(stored);
+      this.#observer?.cache?.({ provider, model }, response === undefined ? "miss" : "hit");
+      return stored && response && answerFrom(response, stored, options);
+    };
     const stored = this.#store.get(key);
-    this.#observer?.cache?.({ provider, model }, stored === undefined ? "miss" : "hit");
-    return stored === undefined ? undefined : answerFrom(stored, options);
+    return stored instanceof Promise ? stored.then(toHit) : toHit(stored);
+  }
+
+  /** Undefined if it is none of the answers that this cache keeps: programs share its store. */
+  #read({ bytes }: StoredAnswer): Response | undefined {
+    try {
+      const response = fromBinary(ResponseSchema, bytes);
+      return response.message !== undefined && this.#isWhole(response) ? response : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   /** Keeps an answer if it is whole. */
@@ -121,8 +165,11 @@ class Cache {
 }
 
 /** Returns the answer to another call: without the account's rate limits, which are outdated, and without a cost. */
-function answerFrom({ bytes, storedAt }: StoredAnswer, options: CallOptions): Response {
-  const { rateLimit: _, ...response } = fromBinary(ResponseSchema, bytes);
+function answerFrom(
+  { rateLimit: _, ...response }: Response,
+  { storedAt }: StoredAnswer,
+  options: CallOptions,
+): Response {
   const age = Math.round((performance.now() - storedAt) / 1000);
   const hit = warning("", "cache_hit", `the answer is from the cache and ${age} s old`);
   return {
@@ -168,15 +215,23 @@ export interface StoreLimits {
 }
 
 /** An answer that is kept. */
-interface StoredAnswer {
+export interface StoredAnswer {
   /** Encoded, so that callers cannot change each other's answers, and the size is known. */
   readonly bytes: Uint8Array;
-  /** When it was stored, in milliseconds of the store's clock. */
+  /** When it was stored, in milliseconds of the process's monotonic clock. */
   readonly storedAt: number;
 }
 
+/** Keeps answers by keys. No method fails. */
+export interface CacheStore {
+  /** Returns the answer of a key; undefined if none is recent enough. */
+  get(key: string): StoredAnswer | undefined | Promise<StoredAnswer | undefined>;
+  /** Keeps an answer, unless it is too large. */
+  set(key: string, bytes: Uint8Array): void;
+}
+
 /** Answers by keys. If there is no room, the least recently used one is removed. */
-export class AnswerStore {
+export class AnswerStore implements CacheStore {
   readonly #limits: StoreLimits;
   readonly #now: () => number;
   readonly #answers = new Map<string, StoredAnswer>();

@@ -17,8 +17,12 @@ const MAX_CALLERS = 10_000;
  */
 const MAX_COUNTERS = 64;
 
-/** Creates the middleware that counts one budget. @param name The caller, for errors. */
-export type CreateCounter = (budget: CallerBudget, name: string) => MiddlewareMethods;
+/**
+ * Creates the middleware that counts one budget.
+ * @param name The caller, for errors.
+ * @param caller The caller's name.
+ */
+export type CreateCounter = (budget: CallerBudget, name: string, caller: string) => MiddlewareMethods;
 
 /**
  * Keeps the calls of each caller within the caller's budgets. A call without a caller, or of one without budgets,
@@ -69,13 +73,16 @@ class Counters {
     const byKey = new Map(budgets.map((budget) => [toKey(budget), budget]));
     this.#current = [...byKey].map(([key, budget]) => ({
       budget,
-      middleware: this.#all.getOrCreate(key, () => this.#create(budget, describe(this.#name, budget))),
+      middleware: this.#all.getOrCreate(key, () =>
+        this.#create(budget, describe(this.#name, budget), this.#name),
+      ),
     }));
   }
 }
 
-function toKey({ window, requests, tokens, usd, allowUnknownPrices, models }: CallerBudget): string {
-  return JSON.stringify([window, requests, tokens, usd, allowUnknownPrices, models]);
+function toKey(budget: CallerBudget): string {
+  const { window, requests, tokens, usd, allowUnknownPrices, shared, whenAway, models } = budget;
+  return JSON.stringify([window, requests, tokens, usd, allowUnknownPrices, shared, whenAway, models]);
 }
 
 function describe(name: string, { models }: CallerBudget): string {

@@ -5,17 +5,17 @@ import { ConfigurationError, ProviderError, type SDKError, ServerError, toSdkErr
 import { EventStream } from "../core/event-stream.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
-import { BoundedMap } from "./bounded-map.ts";
 import {
   type AdmittedCall,
-  Breaker,
+  type BlockedCall,
   type BreakerRule,
+  type BreakerStore,
   type CallResult,
-  type CircuitState,
+  LocalBreakerStore,
 } from "./breaker.ts";
 import { describeTarget } from "./describe.ts";
 import type { MiddlewareObserver } from "./observer.ts";
-import { isRefusal, refusal } from "./refusals.ts";
+import { isRefusal, refusal, refuseUncounted } from "./refusals.ts";
 import { watchStream } from "./watch-stream.ts";
 
 /** Options of `createCircuitBreaker`. */
@@ -30,14 +30,10 @@ export interface CircuitBreakerOptions {
   readonly window?: number | undefined;
   /** Seconds for which no call passes. Then one call passes and decides. Default 30. */
   readonly openFor?: number | undefined;
+  /** Keeps the breakers. Default: the memory of this process. */
+  readonly store?: BreakerStore | undefined;
   readonly observer?: MiddlewareObserver | undefined;
 }
-
-/**
- * Maximum number of breakers that are kept. A breaker is created by a failure, so invented model names do not fill the
- * map at once.
- */
-const MAX_BREAKERS = 1000;
 
 /**
  * Refuses calls to a provider's model that has failed too often lately, with a ServerError that says when to retry.
@@ -46,10 +42,26 @@ const MAX_BREAKERS = 1000;
  * @throws ConfigurationError if an option is out of range.
  */
 export function createCircuitBreaker(options: CircuitBreakerOptions = {}): Required<MiddlewareMethods> {
-  const breakers = new Breakers(options);
+  const { observer } = options;
+  const rule = toBreakerRule(options);
+  const store =
+    options.store ?? new LocalBreakerStore(rule, (target, state) => observer?.circuit?.(target, state));
+  const admit = (entry: AdmittedCall | BlockedCall, target: CallTarget): AdmittedCall => {
+    if ("end" in entry) return entry;
+    observer?.refused?.(target, "circuit_breaker");
+    throw "away" in entry
+      ? refuseUncounted("circuit breaker", entry.away)
+      : openError(target, entry.waitMs / 1000);
+  };
+  const enter = ({ provider, model }: Request): AdmittedCall | Promise<AdmittedCall> => {
+    const target = { provider, model };
+    const entry = store.enter(target);
+    return entry instanceof Promise ? entry.then((entered) => admit(entered, target)) : admit(entry, target);
+  };
   return {
     async complete(request, next, callOptions) {
-      const call = breakers.enter(request);
+      const entered = enter(request);
+      const call = entered instanceof Promise ? await entered : entered;
       try {
         const response = await next(request);
         call.end("success");
@@ -60,66 +72,38 @@ export function createCircuitBreaker(options: CircuitBreakerOptions = {}): Requi
       }
     },
     stream(request, next, callOptions) {
-      const open = () => {
-        const call = breakers.enter(request);
-        return watchStream(next(request).batches(), {
+      const watch = (call: AdmittedCall) =>
+        watchStream(next(request).batches(), {
           begin: () => call.begin(),
           end({ response, error }) {
             if (response !== undefined) call.end("success");
             else call.end(error === undefined ? "unknown" : toCallResult(error, request, callOptions));
           },
         });
+      const open = () => {
+        const entered = enter(request);
+        return entered instanceof Promise ? entered.then(watch) : watch(entered);
       };
       return new EventStream(lazyBatches(open));
     },
   };
 }
 
-/** The breakers of all providers and models. */
-class Breakers {
-  readonly #rule: BreakerRule;
-  readonly #observer: MiddlewareObserver | undefined;
-  readonly #breakers = new BoundedMap<Breaker>(MAX_BREAKERS);
-
-  constructor({
-    failureRatio = 0.5,
-    minCalls = 10,
-    window = 30,
-    openFor = 30,
-    observer,
-  }: CircuitBreakerOptions) {
-    checkRange("failureRatio", failureRatio, 1);
-    checkRange("minCalls", minCalls, Infinity);
-    checkRange("window", window, Infinity);
-    checkRange("openFor", openFor, Infinity);
-    this.#rule = { failureRatio, minCalls, windowMs: window * 1000, openMs: openFor * 1000 };
-    this.#observer = observer;
-  }
-
-  /** Lets a call through. Throws if its breaker is open. */
-  enter({ provider, model }: Request): AdmittedCall {
-    const target = { provider, model };
-    const key = JSON.stringify([provider, model]);
-    const breaker = this.#breakers.get(key);
-    if (breaker === undefined) return this.#firstCall(key, target);
-    const { waitMs } = breaker;
-    if (waitMs === 0) return breaker.admit();
-    this.#observer?.refused?.(target, "circuit_breaker");
-    throw openError(target, waitMs / 1000);
-  }
-
-  /** Starts a call without a breaker, which is created if the call fails. */
-  #firstCall(key: string, target: CallTarget): AdmittedCall {
-    return {
-      begin() {},
-      end: (result) => {
-        if (result !== "failure") return;
-        const onChange = (state: CircuitState) => this.#observer?.circuit?.(target, state);
-        const create = () => new Breaker(this.#rule, onChange, () => performance.now());
-        this.#breakers.getOrCreate(key, create).count(result);
-      },
-    };
-  }
+/**
+ * Returns when breakers open, and for how long.
+ * @throws ConfigurationError if an option is out of range.
+ */
+export function toBreakerRule({
+  failureRatio = 0.5,
+  minCalls = 10,
+  window = 30,
+  openFor = 30,
+}: CircuitBreakerOptions): BreakerRule {
+  checkRange("failureRatio", failureRatio, 1);
+  checkRange("minCalls", minCalls, Infinity);
+  checkRange("window", window, Infinity);
+  checkRange("openFor", openFor, Infinity);
+  return { failureRatio, minCalls, windowMs: window * 1000, openMs: openFor * 1000 };
 }
 
 function openError(target: CallTarget, retryAfter: number): SDKError {

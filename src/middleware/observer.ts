@@ -11,6 +11,9 @@ export type EjectionReason = "consecutive_failures" | "failure_ratio" | "latency
 /** The end of a hedged request: it answered the call, or another one did, or it failed. */
 export type HedgeResult = "won" | "lost" | "failed";
 
+/** A server of counts that sidecars share. */
+export type SharedServer = "valkey" | "postgres";
+
 /** Is notified of decisions of middleware, for metrics. No method may throw. */
 export interface MiddlewareObserver {
   /** One of several targets of an alias was chosen for a call. */
@@ -29,4 +32,8 @@ export interface MiddlewareObserver {
   refused?(target: CallTarget, by: RefusedBy): void;
   /** An answer was looked up in a cache. */
   cache?(target: CallTarget, result: "hit" | "miss"): void;
+  /** A server of shared counts can be used, or not. Called at the start, and when that changes. */
+  sharedServer?(server: SharedServer, isReachable: boolean): void;
+  /** A server of shared counts did not answer in time, could not be reached, or refused a command. */
+  sharedFailure?(server: SharedServer, reason: "timeout" | "connection" | "refused"): void;
 }

@@ -6,9 +6,15 @@ import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { describeCount } from "./describe.ts";
 import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
 import type { MiddlewareObserver } from "./observer.ts";
-import { refusal } from "./refusals.ts";
+import { refusal, refuseUncounted } from "./refusals.ts";
 import { TokenBucket } from "./token-bucket.ts";
-import { type QueueRefusal, WaitQueue } from "./wait-queue.ts";
+import {
+  type QueueLimits,
+  type QueueRefusal,
+  type RateStore,
+  type UncountedCall,
+  WaitQueue,
+} from "./wait-queue.ts";
 
 /** Options of `createRateLimit`. At least one of the two limits. */
 export interface RateLimitOptions {
@@ -21,6 +27,8 @@ export interface RateLimitOptions {
   readonly maxQueue?: number | undefined;
   /** Name of the limited calls, for errors. Default `this client`. */
   readonly name?: string | undefined;
+  /** Counts the calls. Default: the memory of this process. */
+  readonly store?: RateStore | undefined;
   readonly observer?: MiddlewareObserver | undefined;
 }
 
@@ -30,7 +38,7 @@ const MAX_WAIT = 3600;
 /**
  * Keeps calls within a rate, counted as providers count: the allowance of a minute may be used at once, and refills
  * steadily. Tokens are reserved by an estimate and settled by the real usage. A call that exceeds the limit waits in
- * order, or gets a RateLimitError and is not sent. Counts the calls of this process.
+ * order, or gets a RateLimitError and is not sent. Counts the calls of this process, unless there is a `store`.
  * @throws ConfigurationError if there is no limit, or an option is out of range.
  */
 export function createRateLimit(options: RateLimitOptions): Required<MiddlewareMethods> {
@@ -38,24 +46,39 @@ export function createRateLimit(options: RateLimitOptions): Required<MiddlewareM
   return meterCalls((request, callOptions) => limiter.reserve(request, callOptions));
 }
 
-/** A limit: its bucket, the amount that a call takes, and its name in errors. */
+/** Creates a store that counts the calls of a rate limit in memory. */
+export function createLocalRateStore(options: RateLimitOptions): RateStore {
+  const buckets = createLimits(options).map(({ perMinute }) => new TokenBucket(perMinute, now));
+  return new WaitQueue(buckets, getQueueLimits(options), now);
+}
+
+/** Returns the limits of the calls that wait for a rate limit. */
+export function getQueueLimits({ maxWait = 10, maxQueue = 100 }: RateLimitOptions): QueueLimits {
+  return { maxQueue, maxWaitMs: maxWait * 1000 };
+}
+
+/** Returns the amounts that a rate limit allows in a minute, in the order in which its store counts them. */
+export function getAmountsPerMinute(options: RateLimitOptions): number[] {
+  return createLimits(options).map(({ perMinute }) => perMinute);
+}
+
+/** A limit, and its name in errors. */
 interface Limit {
-  readonly bucket: TokenBucket;
+  readonly perMinute: number;
   readonly what: "requests" | "tokens";
 }
 
 class RateLimiter {
   readonly #limits: readonly Limit[];
-  readonly #queue: WaitQueue;
+  readonly #store: RateStore;
   readonly #name: string;
   readonly #observer: MiddlewareObserver | undefined;
 
   constructor(options: RateLimitOptions) {
-    const { maxWait = 10, maxQueue = 100, name = "this client", observer } = options;
+    const { name = "this client", observer } = options;
     checkOptions(options);
     this.#limits = createLimits(options);
-    const buckets = this.#limits.map(({ bucket }) => bucket);
-    this.#queue = new WaitQueue(buckets, { maxQueue, maxWaitMs: maxWait * 1000 }, now);
+    this.#store = options.store ?? createLocalRateStore(options);
     this.#name = name;
     this.#observer = observer;
   }
@@ -69,29 +92,29 @@ class RateLimiter {
   ): Promise<Reservation> {
     const estimate = estimateUsage(request);
     // A call that needs more than a minute allows would never fit, so it runs when the whole minute is available.
-    const taken = this.#limits.map(({ bucket, what }) =>
-      Math.min(what === "requests" ? 1 : estimate.totalTokens, bucket.capacity),
+    const taken = this.#limits.map(({ perMinute, what }) =>
+      Math.min(what === "requests" ? 1 : estimate.totalTokens, perMinute),
     );
     timing?.begin("queue");
-    const refused = await this.#queue
-      .take(taken, deadline - now(), signal)
-      .finally(() => timing?.end("queue"));
-    if (refused !== undefined) throw this.#refuse(request, refused);
-    return { estimate, settle: (spent) => this.#settle(taken, spent) };
+    const turn = await this.#store.take(taken, deadline - now(), signal).finally(() => timing?.end("queue"));
+    if (typeof turn !== "function") throw this.#refuse(request, turn);
+    return { estimate, settle: (spent) => turn(this.#toUnused(taken, spent)) };
   }
 
-  #settle(taken: readonly number[], { wasSent, usage }: Spent): void {
+  #toUnused(taken: readonly number[], { wasSent, usage }: Spent): number[] {
     const used = this.#limits.map(({ what }) => {
       if (what === "tokens") return usage.totalTokens;
       return wasSent ? 1 : 0;
     });
-    this.#queue.giveBack(taken.map((amount, index) => amount - (used[index] ?? 0)));
+    return taken.map((amount, index) => amount - (used[index] ?? 0));
   }
 
-  #refuse({ provider, model }: Request, { bucket, waitMs }: QueueRefusal): SDKError {
+  #refuse({ provider, model }: Request, refused: QueueRefusal | UncountedCall): SDKError {
     this.#observer?.refused?.({ provider, model }, "rate_limit");
+    if ("away" in refused) return refuseUncounted("rate limit", refused.away);
+    const { bucket, waitMs } = refused;
     const limit = this.#limits[bucket];
-    const what = limit === undefined ? "calls" : describeCount(limit.bucket.capacity, limit.what);
+    const what = limit === undefined ? "calls" : describeCount(limit.perMinute, limit.what);
     const message = `the limit of ${what} per minute for ${this.#name} is reached; retry in ${Math.ceil(waitMs / 1000)} s`;
     return refusal(new RateLimitError(message, { retryAfter: waitMs / 1000 }));
   }
@@ -100,7 +123,7 @@ class RateLimiter {
 function createLimits({ requestsPerMinute, tokensPerMinute }: RateLimitOptions): Limit[] {
   const limits: Limit[] = [];
   const add = (what: Limit["what"], perMinute: number | undefined) => {
-    if (perMinute !== undefined) limits.push({ what, bucket: new TokenBucket(perMinute, now) });
+    if (perMinute !== undefined) limits.push({ what, perMinute });
   };
   add("requests", requestsPerMinute);
   add("tokens", tokensPerMinute);

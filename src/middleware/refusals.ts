@@ -1,5 +1,5 @@
 /** Errors of middleware that refused a call before anything was sent to the provider. */
-import type { SDKError } from "../core/errors.ts";
+import { type SDKError, ServerError } from "../core/errors.ts";
 
 const refusals = new WeakSet<SDKError>();
 
@@ -15,4 +15,14 @@ export function refusal<Refused extends SDKError>(error: Refused): Refused {
  */
 export function isRefusal(error: SDKError): boolean {
   return refusals.has(error);
+}
+
+/**
+ * The refusal of a call that cannot be counted, because the server where sidecars share their counts is away.
+ * @param what The rule that refuses.
+ * @param problem The server and its problem.
+ */
+export function refuseUncounted(what: string, problem: string): SDKError {
+  const message = `the ${what} cannot be checked, since its counts are shared and cannot be reached (${problem})`;
+  return refusal(new ServerError(message, { retryAfter: 1 }));
 }

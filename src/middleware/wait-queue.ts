@@ -12,6 +12,28 @@ export interface QueueRefusal {
   readonly waitMs: number;
 }
 
+/** Puts amounts back that were taken and not used, one for each bucket. Negative amounts take more. */
+export type GiveBack = (amounts: Amounts) => void;
+
+/** Gives calls their turn. */
+export interface RateStore {
+  /**
+   * Takes amounts, after a wait if necessary. Returns a refusal if that would take too long.
+   * @param maxMs The call has no use for a turn that is not before this number of milliseconds.
+   */
+  take(
+    amounts: Amounts,
+    maxMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<GiveBack | QueueRefusal | UncountedCall>;
+}
+
+/** A call that is refused since it cannot be counted. */
+export interface UncountedCall {
+  /** The server that cannot be reached, and its problem. */
+  readonly away: string;
+}
+
 /** Limits of a queue. */
 export interface QueueLimits {
   /** Maximum number of waiting calls. */
@@ -24,11 +46,11 @@ interface Waiting {
   readonly amounts: Amounts;
   /** When the call has waited long enough. All calls wait equally long, so the first one is the first to give up. */
   readonly expiresAt: number;
-  readonly turn: PromiseWithResolvers<QueueRefusal | undefined>;
+  readonly turn: PromiseWithResolvers<QueueRefusal | GiveBack>;
 }
 
 /** Calls that wait, in order, until some buckets have the amounts that they need. All calls share one timer. */
-export class WaitQueue {
+export class WaitQueue implements RateStore {
   readonly #buckets: readonly TokenBucket[];
   readonly #limits: QueueLimits;
   readonly #now: () => number;
@@ -45,16 +67,15 @@ export class WaitQueue {
     this.#ahead = buckets.map(() => 0);
   }
 
-  /** Takes amounts, after a wait if necessary. Returns a refusal if that would take too long. */
   async take(
     amounts: Amounts,
     maxMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<QueueRefusal | undefined> {
+  ): Promise<QueueRefusal | GiveBack> {
     const refusal = this.#longestWait(amounts, this.#ahead);
     if (refusal.waitMs === 0) {
       this.#takeNow(amounts);
-      return undefined;
+      return this.giveBack;
     }
     const isTooLong = refusal.waitMs > this.#limits.maxWaitMs || refusal.waitMs >= maxMs;
     if (isTooLong || this.#queue.length >= this.#limits.maxQueue) return refusal;
@@ -62,10 +83,10 @@ export class WaitQueue {
   }
 
   /** Puts amounts back, which may be negative, and lets calls continue for which there is enough now. */
-  giveBack(amounts: Amounts): void {
+  readonly giveBack = (amounts: Amounts): void => {
     for (const [index, bucket] of this.#buckets.entries()) bucket.giveBack(amounts[index] ?? 0);
     this.#advance();
-  }
+  };
 
   /** Returns the wait for the slowest bucket, behind the amounts that are waited for already. */
   #longestWait(amounts: Amounts, ahead: Amounts): QueueRefusal {
@@ -81,7 +102,7 @@ export class WaitQueue {
     for (const [index, bucket] of this.#buckets.entries()) bucket.take(amounts[index] ?? 0);
   }
 
-  async #wait(amounts: Amounts, signal: AbortSignal | undefined): Promise<QueueRefusal | undefined> {
+  async #wait(amounts: Amounts, signal: AbortSignal | undefined): Promise<QueueRefusal | GiveBack> {
     if (signal?.aborted) throw toAbortError(signal);
     const expiresAt = this.#now() + this.#limits.maxWaitMs;
     const waiting: Waiting = { amounts, expiresAt, turn: Promise.withResolvers() };
@@ -109,7 +130,7 @@ export class WaitQueue {
       if (!hasTurn && this.#now() < first.expiresAt) break;
       this.#remove(first);
       if (hasTurn) this.#takeNow(first.amounts);
-      first.turn.resolve(hasTurn ? undefined : refusal);
+      first.turn.resolve(hasTurn ? this.giveBack : refusal);
     }
     this.#schedule();
   }

@@ -38,6 +38,7 @@ middleware:
 models: [{ id: m, provider: local }]
 mcp: { servers: { docs: { url: "https://mcp.example.com/mcp", authorization: hush } } }
 runs: { store: "postgres://user:hush@db.example.com/runs" }
+shared: { valkey: { url: "rediss://user:hush@valkey.example.com" }, postgres: { url: "postgres://u:hush@db/x" } }
 `;
     const { code, stdout, stderr } = await check(text, {
       OPENAI_API_KEY: "sk-hush",
@@ -58,6 +59,7 @@ runs: { store: "postgres://user:hush@db.example.com/runs" }
       "model:    local/m",
       "mcp:      docs, https://mcp.example.com/mcp",
       "runs:     in PostgreSQL at db.example.com",
+      "shared:   in Valkey at valkey.example.com:6379 with TLS, budgets in PostgreSQL at db; when away: local",
       "notice:   OUTRIGGER_LOGLEVEL is set and has no meaning; did you mean OUTRIGGER_LOG_LEVEL?",
       "",
     ]);

@@ -322,7 +322,7 @@ providers:
       "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
       "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",
       'outrigger.yaml:15:3 providers.bad name: expected a name of at most 64 letters, digits, ".", "_" or "-"',
-      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, allowed_hosts, unix_socket_mode, tls, admin_tls, default_provider, log_level, log_format, drain_timeout, access_keys_file, jwt, allow_unauthenticated, local_only, reflection, limits, cors, timeouts, media, mcp, middleware, models, providers, runs; did you mean "listen"?',
+      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, allowed_hosts, unix_socket_mode, tls, admin_tls, default_provider, log_level, log_format, drain_timeout, access_keys_file, jwt, allow_unauthenticated, local_only, reflection, limits, cors, timeouts, media, mcp, middleware, models, providers, runs, shared; did you mean "listen"?',
       "outrigger.yaml:11:3 providers.main: expected api_key or api_key_file, found neither",
       'OUTRIGGER_LISTEN: expected an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock", found "6190"',
       '--log-level: expected trace, debug, info, warn, error, fatal, silent, found "inf"; did you mean "info"?',

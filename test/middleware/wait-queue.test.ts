@@ -63,7 +63,7 @@ describe("WaitQueue", () => {
     // A call whose turn comes when its time is over has no time left.
     expect(await queue.take([1], 4000, undefined)).toEqual({ bucket: 0, waitMs: 4000 });
     await vi.advanceTimersByTimeAsync(3000);
-    expect(await first).toBeUndefined();
+    expect(await first).toBe(queue.giveBack);
   });
 
   it("refuses a call if too many wait", async () => {
@@ -72,7 +72,7 @@ describe("WaitQueue", () => {
     const first = queue.take([1], Infinity, undefined);
     expect(await queue.take([1], Infinity, undefined)).toMatchObject({ waitMs: 2000 });
     await vi.advanceTimersByTimeAsync(1000);
-    expect(await first).toBeUndefined();
+    expect(await first).toBe(queue.giveBack);
   });
 
   it("names the bucket that takes longest", async () => {
@@ -87,7 +87,7 @@ describe("WaitQueue", () => {
     await queue.take([60], Infinity, undefined);
     const waiting = queue.take([5], Infinity, undefined);
     queue.giveBack([10]);
-    expect(await waiting).toBeUndefined();
+    expect(await waiting).toBe(queue.giveBack);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -111,7 +111,7 @@ describe("WaitQueue", () => {
     await expect(leaving).rejects.toBeInstanceOf(AbortError);
     expect(getEventListeners(signal, "abort")).toEqual([]);
     await vi.advanceTimersByTimeAsync(1000);
-    expect(await next).toBeUndefined();
+    expect(await next).toBe(queue.giveBack);
     await expect(queue.take([100], Infinity, AbortSignal.abort())).resolves.toBeDefined();
   });
 
@@ -121,7 +121,7 @@ describe("WaitQueue", () => {
     await expect(queue.take([5], Infinity, AbortSignal.abort())).rejects.toBeInstanceOf(AbortError);
     const next = queue.take([1], Infinity, undefined);
     await vi.advanceTimersByTimeAsync(1000);
-    expect(await next).toBeUndefined();
+    expect(await next).toBe(queue.giveBack);
   });
 
   it("leaves no listener on the signal of a call that went on", async () => {

@@ -227,10 +227,31 @@ function createMiddlewareMetrics(
     help: "Times that a target of an alias was left out because it was worse than the others, by the reason.",
     labels: ["alias", ...TARGET, "reason"],
   });
+  const sharedServers = createGaugeSet({
+    name: "outrigger_shared_server_reachable",
+    help: "Whether the server of counts that sidecars share can be used: 1 or 0. None where no counts are shared.",
+    labels: ["server"],
+  });
+  const sharedFailures = createCounter({
+    name: "outrigger_shared_server_failures_total",
+    help: "Decisions that the server of shared counts did not make, by reason.",
+    labels: ["server", "reason"],
+  });
   const getLabels = ({ provider, model }: CallTarget) =>
     getLabel(boundedText(provider, MAX_NAME_BYTES), boundedText(model, MAX_NAME_BYTES));
   return {
-    all: [retries, fallbacks, circuits, refusals, lookups, choices, ejections, hedges],
+    all: [
+      retries,
+      fallbacks,
+      circuits,
+      refusals,
+      lookups,
+      choices,
+      ejections,
+      hedges,
+      sharedServers,
+      sharedFailures,
+    ],
     observer: {
       chosen: (alias, target) => choices.add([boundedText(alias, MAX_NAME_BYTES), ...getLabels(target)]),
       ejected: (alias, target, reason) =>
@@ -241,6 +262,8 @@ function createMiddlewareMetrics(
       circuit: (target, state) => circuits.set(getLabels(target), CIRCUIT_VALUES[state]),
       refused: (target, by) => refusals.add([...getLabels(target), by]),
       cache: (target, result) => lookups.add([...getLabels(target), result]),
+      sharedServer: (server, isReachable) => sharedServers.set([server], Number(isReachable)),
+      sharedFailure: (server, reason) => sharedFailures.add([server, reason]),
     },
   };
 }

@@ -1,0 +1,128 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { toAbortError } from "../../kit/http/abort.ts";
+import {
+  createLocalRateStore,
+  getAmountsPerMinute,
+  getQueueLimits,
+  type RateLimitOptions,
+} from "../rate-limit.ts";
+import type {
+  Amounts,
+  GiveBack,
+  QueueLimits,
+  QueueRefusal,
+  RateStore,
+  UncountedCall,
+} from "../wait-queue.ts";
+import { AwayError, type WhenAway } from "./kept-connection.ts";
+import { createScript, PRELUDE, readNumbers } from "./scripts.ts";
+import type { Valkey } from "./valkey.ts";
+
+/**
+ * Keys: a hash with the level of each bucket, and when it was that high. Arguments: the longest wait in milliseconds,
+ * or -1 to take in any case, and for each bucket the amount of a minute and the amount to take. A level below 0 is the
+ * turn of calls that wait. Returns whether the amounts were taken, the bucket with the longest wait, and the wait.
+ */
+const TAKE = createScript(`${PRELUDE}
+local maxWait = tonumber(ARGV[1])
+local at = tonumber(redis.call('HGET', key, 'at')) or now
+local elapsed = math.max(0, now - at)
+local levels, wait, bucket, full = {}, 0, 0, 0
+for i = 1, (#ARGV - 1) / 2 do
+  local capacity, amount = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+  local level = tonumber(redis.call('HGET', key, 'level' .. i)) or capacity
+  level = math.min(capacity, level + elapsed * capacity / 60000)
+  local missing = (amount - level) * 60000 / capacity
+  if missing > wait then wait, bucket = missing, i - 1 end
+  levels[i] = math.min(capacity, level - amount)
+  full = math.max(full, (capacity - levels[i]) * 60000 / capacity)
+end
+if maxWait >= 0 and wait > maxWait then return {0, bucket, math.ceil(wait)} end
+for i, level in ipairs(levels) do redis.call('HSET', key, 'level' .. i, string.format('%.6f', level)) end
+redis.call('HSET', key, 'at', string.format('%.3f', math.max(at, now)))
+redis.call('PEXPIRE', key, math.ceil(full) + 1000)
+return {1, bucket, math.ceil(wait)}
+`);
+
+/** The longest delay of a timer, in milliseconds. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/**
+ * Buckets that sidecars share. A call that must wait takes its amounts at once, below 0, and waits for the time that
+ * the server computes: it needs one round trip however long it waits, and turns are in the order in which calls of all
+ * sidecars came.
+ */
+export class SharedRateStore implements RateStore {
+  readonly #valkey: Valkey;
+  readonly #key: string;
+  readonly #perMinute: Amounts;
+  readonly #limits: QueueLimits;
+  readonly #whenAway: WhenAway;
+  readonly #local: RateStore;
+  #waiting = 0;
+
+  constructor(valkey: Valkey, key: string, rule: RateLimitOptions, whenAway: WhenAway) {
+    this.#valkey = valkey;
+    this.#key = `rate:${key}`;
+    this.#perMinute = getAmountsPerMinute(rule);
+    this.#limits = getQueueLimits(rule);
+    this.#whenAway = whenAway;
+    this.#local = createLocalRateStore(rule);
+  }
+
+  async take(
+    amounts: Amounts,
+    maxMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<GiveBack | QueueRefusal | UncountedCall> {
+    const mayWait = this.#waiting < this.#limits.maxQueue;
+    const maxWaitMs = mayWait ? Math.max(0, Math.min(maxMs - 1, this.#limits.maxWaitMs)) : 0;
+    try {
+      const [isTaken, bucket = 0, waitMs = 0] = await this.#run(maxWaitMs, amounts);
+      if (isTaken !== 1) return { bucket, waitMs };
+      await this.#wait(waitMs, amounts, signal);
+      return (unused) => this.#giveBack(unused);
+    } catch (thrown) {
+      if (!(thrown instanceof AwayError)) throw thrown;
+      this.#undo(thrown, amounts);
+      if (this.#whenAway === "refuse") return { away: thrown.message };
+      return this.#whenAway === "allow" ? () => {} : this.#local.take(amounts, maxMs, signal);
+    }
+  }
+
+  #run(maxWaitMs: number, amounts: Amounts): Promise<number[]> {
+    const buckets = this.#perMinute.flatMap((capacity, index) => [capacity, amounts[index] ?? 0]);
+    return this.#valkey.run(TAKE, this.#key, [maxWaitMs, ...buckets].map(String), readNumbers);
+  }
+
+  async #wait(waitMs: number, amounts: Amounts, signal: AbortSignal | undefined): Promise<void> {
+    if (waitMs === 0) return;
+    this.#waiting += 1;
+    try {
+      await delay(Math.min(waitMs, MAX_DELAY_MS), undefined, { signal });
+    } catch {
+      this.#giveBack(amounts);
+      if (signal !== undefined) throw toAbortError(signal);
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  /** If the server is away, the bucket fills without it. */
+  #giveBack(amounts: Amounts): void {
+    if (amounts.every((amount) => amount === 0)) return;
+    this.#run(
+      -1,
+      amounts.map((amount) => -amount),
+    ).catch(() => {});
+  }
+
+  /** Gives back what the server took although its answer was too late. */
+  #undo({ late }: AwayError, amounts: Amounts): void {
+    const undo = (reply: unknown) => {
+      const [isTaken] = readNumbers(reply);
+      if (isTaken === 1) this.#giveBack(amounts);
+    };
+    late?.then(undo, () => {});
+  }
+}

@@ -1,0 +1,151 @@
+import type { BreakerStore, CircuitListener } from "../breaker.ts";
+import type { BudgetOptions } from "../budget.ts";
+import type { BudgetStore } from "../budget-window.ts";
+import type { CacheOptions, CacheStore } from "../cache.ts";
+import { type CircuitBreakerOptions, toBreakerRule } from "../circuit-breaker.ts";
+import type { MiddlewareObserver, SharedServer } from "../observer.ts";
+import type { RateLimitOptions } from "../rate-limit.ts";
+import type { RateStore } from "../wait-queue.ts";
+import type { ConnectionObserver, WhenAway } from "./kept-connection.ts";
+import type { PostgresBudgets, PostgresSettings } from "./postgres-budget.ts";
+import { SharedBreakerStore } from "./shared-breaker.ts";
+import { SharedBudgetStore } from "./shared-budget.ts";
+import { SharedCacheStore } from "./shared-cache.ts";
+import { SharedRateStore } from "./shared-rate.ts";
+import type { Valkey, ValkeySettings } from "./valkey.ts";
+import { ValkeyBudgetCounter } from "./valkey-budget.ts";
+
+/** The servers of shared counts. At least one. */
+export interface SharedSettings {
+  readonly valkey: ValkeySettings | undefined;
+  /** For budgets. */
+  readonly postgres: PostgresSettings | undefined;
+  /** The choice of rules that make none. */
+  readonly whenAway: WhenAway;
+}
+
+/** How a rule is shared. */
+export interface SharedRule {
+  /** `postgres` for a budget that is kept there although there is a Valkey as well. */
+  readonly shared?: boolean | "postgres" | undefined;
+  readonly whenAway?: WhenAway | undefined;
+}
+
+/** The log for outages. A logger is one. */
+export interface SharedLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+const CONSEQUENCES: Readonly<Record<WhenAway, string>> = {
+  local: "each sidecar counts alone",
+  refuse: "calls under shared rules are refused",
+  allow: "calls under shared rules are not counted",
+};
+
+/** Stores of rules that several sidecars share. A rule has the same key in each. */
+export class SharedStores {
+  readonly #settings: SharedSettings;
+  readonly #valkey: Valkey | undefined;
+  readonly #postgres: PostgresBudgets | undefined;
+
+  private constructor(settings: SharedSettings, valkey?: Valkey, postgres?: PostgresBudgets) {
+    this.#settings = settings;
+    this.#valkey = valkey;
+    this.#postgres = postgres;
+  }
+
+  /**
+   * Connects to the servers, whose clients are loaded now. Resolves if one cannot be reached as well: then each rule
+   * does what it chose.
+   */
+  static async open(
+    settings: SharedSettings,
+    log: SharedLog,
+    observer: MiddlewareObserver | undefined,
+  ): Promise<SharedStores> {
+    const { valkey, postgres, whenAway } = settings;
+    const follow = (server: SharedServer) => createObserver(server, whenAway, log, observer);
+    const opened = new SharedStores(
+      settings,
+      valkey && new (await import("./valkey.ts")).Valkey(valkey, follow("valkey")),
+      postgres && new (await import("./postgres-budget.ts")).PostgresBudgets(postgres, follow("postgres")),
+    );
+    await Promise.all(opened.#servers.map((server) => server.ready()));
+    return opened;
+  }
+
+  /** Describes the servers that cannot be used now. */
+  get problems(): string[] {
+    return this.#servers.flatMap(({ server, problem }) => {
+      const { whenAway } = this.#settings;
+      return problem === undefined
+        ? []
+        : [`shared counts: ${server}: ${problem}, so ${CONSEQUENCES[whenAway]}`];
+    });
+  }
+
+  /** Returns the store of a budget; undefined if it is not shared. */
+  budget(rule: BudgetOptions & SharedRule, key: string): BudgetStore | undefined {
+    if (!isShared(rule)) return undefined;
+    const usesPostgres = rule.shared === "postgres" || this.#valkey === undefined;
+    const counter = usesPostgres
+      ? this.#postgres?.createCounter(key, rule.window)
+      : this.#valkey && new ValkeyBudgetCounter(this.#valkey, key, rule.window);
+    return counter && new SharedBudgetStore(counter, rule.window, this.#getWhenAway(rule));
+  }
+
+  /** Returns the store of a rate limit; undefined if it is not shared. */
+  rateLimit(rule: RateLimitOptions & SharedRule, key: string): RateStore | undefined {
+    if (!isShared(rule) || this.#valkey === undefined) return undefined;
+    return new SharedRateStore(this.#valkey, key, rule, this.#getWhenAway(rule));
+  }
+
+  /** Returns the store of circuit breakers; undefined if they are not shared. */
+  breakers(rule: CircuitBreakerOptions & SharedRule, onChange: CircuitListener): BreakerStore | undefined {
+    if (!isShared(rule) || this.#valkey === undefined) return undefined;
+    return new SharedBreakerStore(this.#valkey, toBreakerRule(rule), this.#getWhenAway(rule), onChange);
+  }
+
+  /** Returns the store of a cache; undefined if it is not shared. */
+  cache(rule: CacheOptions & SharedRule): CacheStore | undefined {
+    if (!isShared(rule) || this.#valkey === undefined) return undefined;
+    return new SharedCacheStore(this.#valkey, rule, this.#getWhenAway(rule));
+  }
+
+  /** Disconnects, after the commands that are under way. */
+  async close(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.close()));
+  }
+
+  get #servers(): (Valkey | PostgresBudgets)[] {
+    return [this.#valkey, this.#postgres].filter((server) => server !== undefined);
+  }
+
+  #getWhenAway({ whenAway }: SharedRule): WhenAway {
+    return whenAway ?? this.#settings.whenAway;
+  }
+}
+
+function isShared({ shared }: SharedRule): boolean {
+  return shared !== undefined && shared !== false;
+}
+
+function createObserver(
+  server: SharedServer,
+  whenAway: WhenAway,
+  log: SharedLog,
+  observer: MiddlewareObserver | undefined,
+): ConnectionObserver {
+  return {
+    changed(problem) {
+      observer?.sharedServer?.(server, problem === undefined);
+      if (problem === undefined) log.info({ server }, "sharing counts with other sidecars");
+      else {
+        const fields = { server, problem, when_away: whenAway };
+        log.warn(fields, `cannot use the server of shared counts: ${CONSEQUENCES[whenAway]}`);
+      }
+    },
+    failed: (reason) => observer?.sharedFailure?.(server, reason),
+  };
+}
