@@ -27,6 +27,7 @@ const REPLACEMENTS: readonly Replacement[] = [
         exports.Client = require("./dispatcher/client.js");
         exports.Pool = require("./dispatcher/pool.js");
         exports.EnvHttpProxyAgent = require("./dispatcher/env-http-proxy-agent.js");
+        exports.buildConnector = require("./core/connect.js");
         exports.errors = require("./core/errors.js");`,
     },
   },
