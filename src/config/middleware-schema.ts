@@ -385,9 +385,9 @@ export const ruleFields = {
 
 /** Separates the rules of an entry from its other fields. */
 export function splitRules<Entry extends RuleEntry>(entry: Entry) {
-  const { hedge, retries, circuit_breaker, rate_limit, budget, cache, logging, ...rest } = entry;
+  const { retries, hedge, circuit_breaker, rate_limit, budget, cache, logging, ...rest } = entry;
   const renamed = { circuitBreaker: circuit_breaker, rateLimit: rate_limit, budgets: budget };
-  return { ...rest, rules: compact({ hedge, retries, cache, logging, ...renamed }) };
+  return { ...rest, rules: compact({ retries, hedge, cache, logging, ...renamed }) };
 }
 
 /** The rules of an entry. */
