@@ -41,10 +41,10 @@ export {
   type RoutedAlias,
   type SeveralTargets,
 } from "./middleware/alias-routing.ts";
-export type { CircuitState } from "./middleware/breaker.ts";
+export type { BreakerStore, CircuitState } from "./middleware/breaker.ts";
 export { type BudgetOptions, createBudget } from "./middleware/budget.ts";
-export type { BudgetPeriod } from "./middleware/budget-window.ts";
-export { type CacheOptions, createCache } from "./middleware/cache.ts";
+export type { BudgetPeriod, BudgetStore } from "./middleware/budget-window.ts";
+export { type CacheOptions, type CacheStore, createCache } from "./middleware/cache.ts";
 export { type CallScope, onlyFor } from "./middleware/choose-middleware.ts";
 export { type CircuitBreakerOptions, createCircuitBreaker } from "./middleware/circuit-breaker.ts";
 export {
@@ -69,6 +69,7 @@ export { createRetry, type RetryMiddlewareOptions } from "./middleware/retry.ts"
 export type { RetryBudgetOptions } from "./middleware/retry-budget.ts";
 export type { StickyField } from "./middleware/sticky-key.ts";
 export type { AliasTarget, TargetStrategy } from "./middleware/target-choice.ts";
+export type { RateStore } from "./middleware/wait-queue.ts";
 export { AnthropicAdapter, type AnthropicAdapterOptions } from "./providers/anthropic-messages/adapter.ts";
 export { CommandAdapter, type CommandAdapterOptions } from "./providers/command/adapter.ts";
 export { GeminiAdapter, type GeminiAdapterOptions } from "./providers/gemini/adapter.ts";
