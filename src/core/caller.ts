@@ -19,9 +19,9 @@ export interface CallerBudget {
   countsModel(provider: string, model: string): boolean;
 }
 
-/** The caller of a call, as identified by the sidecar's access keys. */
+/** The caller of a call, as identified by its access key, token or certificate. */
 export interface Caller {
-  /** Name of the access key of the call, which owns everything that the call stores. Empty if there are no keys. */
+  /** Owns everything that the call stores: the name of its access key, for instance. Empty if callers have no names. */
   readonly name: string;
   /** Whether the caller may use a model of a provider. The names are those after aliases were resolved. */
   allowsModel(provider: string, model: string): boolean;

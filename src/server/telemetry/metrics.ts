@@ -285,17 +285,17 @@ const MAX_CALLER_LABELS = 1000;
 function createCallerMetrics(): CallerMetrics {
   const requests = createCounter({
     name: "outrigger_caller_requests_total",
-    help: "Calls that ended, by the name of the access key and status.",
+    help: "Calls that ended, by the name of the caller and status.",
     labels: ["caller", "code"],
   });
   const tokens = createCounter({
     name: "outrigger_caller_tokens_total",
-    help: "Tokens as providers report them, by the name of the access key.",
+    help: "Tokens as providers report them, by the name of the caller.",
     labels: ["caller", "direction"],
   });
   const cost = createCounter({
     name: "outrigger_caller_cost_usd_total",
-    help: "Cost of calls with a known price in US dollars, by the name of the access key.",
+    help: "Cost of calls with a known price in US dollars, by the name of the caller.",
     labels: ["caller"],
   });
   const known = new Set<string>();

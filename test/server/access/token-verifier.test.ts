@@ -20,6 +20,7 @@ import {
   toKubernetesClaims,
 } from "../../support/issuer.ts";
 import { accessKey } from "../support/access-keys.ts";
+import goTokens from "./go-tokens.json" with { type: "json" };
 
 const key = await createKey("first");
 const other = await createKey("second");
@@ -102,6 +103,18 @@ describe("a token", () => {
     const signed = `${encode({ alg: "RS256", kid: "o" })}.${encode(claims)}`;
     const signature = execFileSync("openssl", ["dgst", "-sha256", "-sign", pem], { input: signed });
     expect(await check(tokens, `${signed}.${signature.toString("base64url")}`)).toBe("bob");
+  });
+
+  // go-tokens.json was made by golang-jwt 5.3.1 and by go-jose 4.1.9, with which Kubernetes signs. Valid until 2125.
+  it.each(["golang-jwt", "go-jose"] as const)("that %s has signed in Go is accepted", async (library) => {
+    const tokens = await open({ rules: [{ when: { "kubernetes.io.namespace": "shop" } }] });
+    await writeFile(join(folder, "jwks.json"), JSON.stringify(goTokens.jwks));
+    tokens.reload();
+    expect(await check(tokens, goTokens[library])).toBe("system:serviceaccount:shop:checkout");
+    const [header, claims, signature = ""] = goTokens[library].split(".");
+    expect(await check(tokens, `${header}.${claims}.${signature.replace(/^./, "-")}`)).toMatch(
+      "wrong signature",
+    );
   });
 
   it("needs no key id if one key fits", async () => {
