@@ -155,6 +155,10 @@ function droppedLogLines(read: () => number): Metric {
 function processMetrics(version: string): Metric[] {
   const startedAt = Math.round(performance.timeOrigin) / 1000;
   return [
+    createReadCounter({ name: "process_cpu_seconds_total", help: "CPU time of the process." }, () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    }),
     createGauge({ name: "process_resident_memory_bytes", help: "Resident memory of the process." }, () =>
       process.memoryUsage.rss(),
     ),

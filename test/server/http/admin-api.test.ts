@@ -60,6 +60,8 @@ describe("the admin listener", () => {
       'outrigger_tokens_total{provider="scripted",model="m-1",direction="output"} 5\n',
     );
     expect(metrics).toContain('outrigger_build_info{version="0.0.0-test"} 1\n');
+    const [, seconds] = /^process_cpu_seconds_total ([\d.]+)$/m.exec(metrics) ?? [];
+    expect(Number(seconds)).toBeGreaterThan(0);
     expect(Number(/^process_resident_memory_bytes (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(1e7);
     const startedAt = Number(/^process_start_time_seconds ([\d.]+)$/m.exec(metrics)?.[1]);
     expect(Math.abs(startedAt - (Date.now() / 1000 - process.uptime()))).toBeLessThan(5);

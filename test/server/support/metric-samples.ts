@@ -40,6 +40,8 @@ export function addSamples(metrics: Metrics): void {
   metrics.chosen("fast", target);
   metrics.ejected("fast", target, "latency", 30);
   metrics.hedged(target, "won");
+  metrics.sharedServer("valkey", false);
+  metrics.sharedFailure("valkey", "timeout");
   metrics.certificateUsed("data", new Date());
   metrics.runs.runEnded(create(RunSchema));
   metrics.runs.mcpCalled("docs", false, 1);
