@@ -5,6 +5,7 @@ import type { MiddlewareMethods } from "../client/middleware.ts";
 import { createAdapter, type ProviderSettings } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import type { BudgetStore } from "../middleware/budget-window.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { buildMiddleware, type MiddlewareParts } from "./build-middleware.ts";
@@ -57,6 +58,8 @@ export interface ClientParts {
 export interface KeptClientParts {
   readonly adapters: KeptParts<ProviderAdapter>;
   readonly middleware: KeptParts<MiddlewareMethods>;
+  /** The sums of budgets. */
+  readonly sums: KeptParts<BudgetStore>;
 }
 
 /**
@@ -101,6 +104,7 @@ export function buildClient(
         observer,
         providers,
         kept: kept?.middleware,
+        keptSums: kept?.sums,
         prices,
         shared,
       }),

@@ -2,6 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import { type AliasRoutingOptions, createAliasRouting } from "../middleware/alias-routing.ts";
 import { type BudgetOptions, createBudget } from "../middleware/budget.ts";
+import { type BudgetStore, LocalBudgetStore } from "../middleware/budget-window.ts";
 import { createCache } from "../middleware/cache.ts";
 import { createCallerBudgets } from "../middleware/caller-budgets.ts";
 import { chooseMiddleware, isWithin } from "../middleware/choose-middleware.ts";
@@ -33,6 +34,8 @@ export interface MiddlewareParts {
   readonly providers?: ClientConfig["providers"] | undefined;
   /** The middleware of the configuration before, if there was one. */
   readonly kept?: KeptParts<MiddlewareMethods> | undefined;
+  /** The sums of budgets of the configuration before, if there was one. */
+  readonly keptSums?: KeptParts<BudgetStore> | undefined;
   /** Prices for budgets, which may outlive the catalog. Default: the catalog. */
   readonly prices?: BudgetOptions["catalog"] | undefined;
   /** Stores of the rules that sidecars share. Undefined if there are none. */
@@ -55,6 +58,7 @@ export function buildMiddleware(
     observer,
     providers,
     kept = new KeptParts(),
+    keptSums = new KeptParts(),
     prices = catalog,
     shared,
   }: MiddlewareParts,
@@ -83,8 +87,10 @@ export function buildMiddleware(
       return createCircuitBreaker({ ...rule, store, observer });
     }),
     ...(hasCallers ? [kept.keep("caller budgets", undefined, createBudgets)] : []),
-    ...levels.everyLevel("budgets", (rules, name) =>
-      buildBudgets(rules, { name, catalog: prices, observer }, shared),
+    ...levels.everyLevel(
+      "budgets",
+      (rules, name) => buildBudgets(rules, { name, catalog: prices, observer }, shared, keptSums),
+      false,
     ),
     ...levels.everyLevel("rateLimit", (rule, name) =>
       createRateLimit({ ...rule, store: shared?.rateLimit(rule, name), name, observer }),
@@ -125,10 +131,12 @@ function listProvidersWithEffects(providers: ClientConfig["providers"] = new Map
 /** What the budgets of a configuration have in common. */
 type BudgetParts = Pick<BudgetOptions, "name" | "catalog" | "observer">;
 
+/** A budget keeps its sums if its amounts change. */
 function buildBudgets(
   rules: NonNullable<CallRules["budgets"]>,
   parts: BudgetParts & { readonly name: string },
   shared: SharedStores | undefined,
+  keptSums: KeptParts<BudgetStore>,
 ): MiddlewareMethods {
   const keys = new Set<string>();
   const budgets = rules.map((rule) => {
@@ -136,7 +144,9 @@ function buildBudgets(
     // A second budget of the same amounts counts separately.
     while (keys.has(key)) key += "+";
     keys.add(key);
-    return createBudget({ ...rule, ...parts, store: shared?.budget(rule, key) });
+    const createStore = () => shared?.budget(rule, key) ?? new LocalBudgetStore(rule.window);
+    const store = keptSums.keep(key, [rule.shared, rule.whenAway], createStore);
+    return createBudget({ ...rule, ...parts, store });
   });
   return combineMiddleware(budgets);
 }

@@ -60,9 +60,14 @@ export class RuleLevels {
 
   /**
    * Returns middleware that applies the rules for all calls, for the provider and for the model, nested in this order.
+   * @param isKept Whether middleware is kept. False if `create` keeps what it counts itself.
    */
-  everyLevel<Name extends keyof CallRules>(name: Name, create: Create<Name>): MiddlewareMethods[] {
-    const { all, ofProvider, ofModel } = this.#levels(name, create);
+  everyLevel<Name extends keyof CallRules>(
+    name: Name,
+    create: Create<Name>,
+    isKept = true,
+  ): MiddlewareMethods[] {
+    const { all, ofProvider, ofModel } = this.#levels(name, create, undefined, isKept);
     const byProvider = chooseMiddleware(({ provider }) => ofProvider.get(provider));
     const byModel = chooseMiddleware((request) => ofModel.get(this.#getModel(request)));
     return [
@@ -72,10 +77,16 @@ export class RuleLevels {
     ];
   }
 
-  #levels<Name extends keyof CallRules>(name: Name, create: Create<Name>, context?: unknown): Levels {
+  #levels<Name extends keyof CallRules>(
+    name: Name,
+    create: Create<Name>,
+    context: unknown,
+    isKept = true,
+  ): Levels {
     const { rules, providerRules } = this.#config;
     const made = ({ [name]: rule }: CallRules, what: string) => {
       if (rule === undefined) return [];
+      if (!isKept) return [create(rule, what)];
       return [this.#kept.keep(`${name} of ${what}`, [rule, context], () => create(rule, what))];
     };
     return {

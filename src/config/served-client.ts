@@ -60,13 +60,14 @@ export class ServedClient implements ModelClient {
   use(config: ClientConfig): void {
     const before = this.#current;
     this.#current = this.#build(config, before);
-    const { adapters, middleware } = this.#current.kept;
+    const { adapters, middleware, sums } = this.#current.kept;
     const inUse = new Set(adapters.parts);
     const left = before.kept.adapters.parts.filter((adapter) => !inUse.has(adapter));
     const alive = this.#former.filter((adapter) => adapter.deref() !== undefined);
     this.#former = [...alive, ...left.map((adapter) => new WeakRef(adapter))];
     adapters.forgetEarlier();
     middleware.forgetEarlier();
+    sums.forgetEarlier();
   }
 
   #build(config: ClientConfig, before?: Version): Version {
@@ -75,6 +76,7 @@ export class ServedClient implements ModelClient {
     const kept = {
       adapters: new KeptParts(before?.kept.adapters),
       middleware: new KeptParts(before?.kept.middleware),
+      sums: new KeptParts(before?.kept.sums),
     };
     const catalog = createCatalogWith(config);
     const parts = { keyFiles, catalog, log, observer, kept, prices: this.#prices, shared };

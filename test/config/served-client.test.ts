@@ -81,34 +81,22 @@ models: [{ id: house, provider: main, context_window: 7 }]
     await client.close();
   });
 
-  it("keeps the counts of a limit that does not change, and begins anew if it changes", async () => {
-    const limited = (requests: number) =>
-      `middleware: { budget: { window: month, requests: ${requests} }, rate_limit: { requests_per_minute: 50 } }`;
+  it("keeps the counts of budgets, also if their amounts change, and of other limits that stay the same", async () => {
+    const limited = (requests: number, more = "") =>
+      `middleware: { budget: { window: month, requests: ${requests} }, rate_limit: { requests_per_minute: 4, max_wait: 0 } }${more}`;
     const client = await serve(withMain(limited(2)));
-    await client.complete(request("sim-text"));
-    client.use(
-      (await load(withMain(`${limited(2)}\nlog_level: warn`, ", timeouts: { request: 9s }"))).client,
-    );
-    await client.complete(request("sim-text"));
-    await expect(client.complete(request("sim-text"))).rejects.toThrow("2 requests per month");
-    client.use((await load(withMain(limited(3)))).client);
-    await client.complete(request("sim-text"));
-    await client.close();
-  });
-
-  it("keeps the measurements of an alias that does not change", async () => {
-    const split = (weight: number) => `
-middleware:
-  model_aliases:
-    fast: { targets: [{ model: sim-text, weight: ${weight} }, { model: sim-echo }] }
-    other: { model: sim-text }`;
-    const client = await serve(withMain(split(2)));
-    const ask = async () => (await client.complete(request("fast"))).model;
-    expect([await ask(), await ask()]).toEqual(["sim-text", "sim-echo"]);
-    client.use((await load(withMain(split(2).replace("other", "another")))).client);
-    expect([await ask(), await ask()]).toEqual(["sim-text", "sim-text"]);
-    client.use((await load(withMain(split(1)))).client);
-    expect([await ask(), await ask()]).toEqual(["sim-text", "sim-echo"]);
+    const call = () => client.complete(request("sim-text"));
+    const use = async (text: string) => client.use((await load(text)).client);
+    await call();
+    await use(withMain(limited(2, "\nlog_level: warn"), ", timeouts: { request: 9s }"));
+    await call();
+    await expect(call()).rejects.toThrow("2 requests per month");
+    await use(withMain(limited(3)));
+    await call();
+    await expect(call()).rejects.toThrow("3 requests per month");
+    await use(withMain(limited(9)));
+    await call();
+    await expect(call()).rejects.toThrow("4 requests per minute");
     await client.close();
   });
 
