@@ -15,7 +15,7 @@ import { SIZES } from "./support/sizes.ts";
 const attacks = useSidecars();
 
 const MIB = 1024 * 1024;
-const CALLS = 2_400;
+const CALLS = 800;
 const CONNECTIONS = 4;
 const AT_ONCE = 200;
 
