@@ -14,6 +14,7 @@ export interface ConfigChanges {
 /** The fields that may change while the sidecar runs. */
 const LIVE: ReadonlySet<string> = new Set<keyof Settings>([
   "default_provider",
+  "jwt",
   "local_only",
   "log_level",
   "mcp",
@@ -28,13 +29,22 @@ const LIVE: ReadonlySet<string> = new Set<keyof Settings>([
 export function findChanges(before: Config, after: Config): ConfigChanges {
   const live = [...LIVE].flatMap((name) => toPaths(name, getField(before, name), getField(after, name)));
   const isReordered = live.length === 0 && hasOtherOrder(before, after);
-  const fixed = Object.keys({ ...before.settings, ...after.settings }).filter(
-    (name) => !LIVE.has(name) && !isDeepStrictEqual(getSetting(before, name), getSetting(after, name)),
-  );
-  return {
-    live: isReordered ? ["providers"] : live,
-    fixed: hasOtherServers(before, after) && !fixed.includes("shared") ? [...fixed, "shared"] : fixed,
-  };
+  const names = Object.keys({ ...before.settings, ...after.settings });
+  const fixed = new Set(names.filter((name) => !LIVE.has(name) && hasOtherSetting(name, before, after)));
+  if (hasOtherServers(before, after)) fixed.add("shared");
+  if (!isDeepStrictEqual(listKeySources(before), listKeySources(after))) fixed.add("jwt");
+  return { live: isReordered ? ["providers"] : live, fixed: [...fixed] };
+}
+
+function hasOtherSetting(name: string, before: Config, after: Config): boolean {
+  return !isDeepStrictEqual(getSetting(before, name), getSetting(after, name));
+}
+
+/** Returns the issuers of tokens and the sources of their keys, which are opened once. All else of them may change. */
+function listKeySources({ settings: { jwt } }: Config): unknown {
+  return jwt?.map(({ issuer, keysFile, keysUrl, keysTokenFile, tls }) => {
+    return { issuer, keysFile, keysUrl: keysUrl?.href, keysTokenFile, tls };
+  });
 }
 
 /** Returns a field as it is written in the file. */

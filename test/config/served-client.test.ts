@@ -150,6 +150,7 @@ runs: { store: memory }
 mcp: { servers: { wiki: { url: "http://127.0.0.1:1/mcp", authorization: secret } } }
 middleware: { logging: { redact: ["a+"] }, budget: { window: day, usd: 1 }, cache: {} }
 models: [{ id: house, provider: main, release_date: 2026-01-01, prices: { input: 1, output: 2 } }]
+jwt: { issuer: "https://login.example.com", audience: a, jwks_url: "https://login.example.com/keys", clock_tolerance: 9s }
 `,
     );
 
@@ -170,6 +171,10 @@ models: [{ id: house, provider: main, release_date: 2026-01-01, prices: { input:
     ["timeouts: { request: 1m }", "timeouts: { request: 2m }", ["timeouts.request"], []],
     ["log_level: warn\ndrain_timeout: 3s", "drain_timeout: 4s", ["log_level"], ["drain_timeout"]],
     ["max_calls: 9", "max_calls: 8", [], ["limits"]],
+    ["clock_tolerance: 9s", "rules: [{ models: [main/*] }]", ["jwt.clock_tolerance", "jwt.rules"], []],
+    ["audience: a", "audience: b", ["jwt.audience"], []],
+    ["example.com/keys", "example.com/jwks", ["jwt.jwks_url"], ["jwt"]],
+    ['issuer: "https://login', 'issuer: "https://sso', ["jwt.issuer"], ["jwt"]],
     ["runs: { store: memory }", "", [], ["runs"]],
   ])("tells that %j became %j", async (old, now, live, fixed) => {
     const changes = findChanges(await load(everything()), await load(everything().replace(old, now)));

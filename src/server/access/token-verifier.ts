@@ -1,5 +1,6 @@
 /** Verifies the tokens (JWT, RFC 7519) of callers. Loaded only if the configuration names an issuer. */
 import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { createLocalJWKSet, decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import type { CallerGrants } from "../../config/access-key.ts";
 import { matchesClaim, nameCaller, type ReadClaim, readCallerName, readClaim } from "../../config/claims.ts";
@@ -48,8 +49,8 @@ interface KnownToken extends KnownCaller {
 /** Verifies tokens, and remembers which are valid until they expire or the keys of their issuer change. */
 export class TokenVerifier implements TokenSource {
   #issuers: ReadonlyMap<string, OpenIssuer>;
-  readonly #known = new BoundedMap<{ token: KnownToken }>(MAX_TOKENS);
-  readonly #callers = new BoundedMap<{ caller: KnownCaller }>(MAX_CALLERS);
+  #known = new BoundedMap<{ token: KnownToken }>(MAX_TOKENS);
+  #callers = new BoundedMap<{ caller: KnownCaller }>(MAX_CALLERS);
   readonly #keys = new WeakMap<KeySet, JWTVerifyGetKey>();
   #checks = 0;
 
@@ -61,10 +62,18 @@ export class TokenVerifier implements TokenSource {
   }
 
   /**
-   * Uses the issuers as they were read with another configuration, whose providers and aliases their rules may name.
-   * All else is as before.
+   * Uses the issuers as they were read with another configuration. They are the same, with the same keys; their rules,
+   * names of callers and audiences may differ, and then every token is verified again.
    */
   use(issuers: readonly TokenIssuer[]): void {
+    const isSame = issuers.every((issuer) => {
+      const before = this.#issuers.get(issuer.issuer);
+      return before !== undefined && isDeepStrictEqual(toDecisive(before), toDecisive(issuer));
+    });
+    if (!isSame) {
+      this.#known = new BoundedMap(MAX_TOKENS);
+      this.#callers = new BoundedMap(MAX_CALLERS);
+    }
     this.#issuers = new Map(
       issuers.flatMap((issuer) => {
         const source = this.#issuers.get(issuer.issuer)?.source;
@@ -192,6 +201,11 @@ export class TokenVerifier implements TokenSource {
     const grants = rule === undefined ? EVERYTHING : this.#issuers.get(issuer)?.rules?.[rule]?.grants;
     return { name, ...(grants ?? NOTHING) };
   }
+}
+
+/** Returns what decides which tokens of an issuer are accepted, who their callers are, and which rule fits. */
+function toDecisive({ audiences, caller, clockToleranceMs, rules }: TokenIssuer) {
+  return { audiences, caller, clockToleranceMs, conditions: rules?.map(({ when }) => when) };
 }
 
 const EVERYTHING: CallerGrants = { rateLimit: undefined, isRestricted: false, allowsModel: () => true };

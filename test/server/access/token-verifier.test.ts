@@ -411,6 +411,38 @@ describe("the caller of a token", () => {
   });
 });
 
+describe("changed rules of an issuer", () => {
+  async function reload(tokens: TokenVerifier, changes: object): Promise<void> {
+    const jwt = { issuer: ISSUER, audience: "outrigger", jwks_file: "jwks.json", ...changes };
+    const config = join(folder, "outrigger.yaml");
+    await writeFile(config, JSON.stringify({ jwt }));
+    const loaded = await loadConfig({ environment: { OPENAI_API_KEY: "sk" }, flags: { config } });
+    tokens.use(loaded.access.issuers ?? []);
+  }
+
+  it("count for the next call of a known token", async () => {
+    const tokens = await open({ rules: [{ when: { team: "search" }, models: ["gpt-5"] }] });
+    const token = await signToken(key, { claims: { team: "search" } });
+    expect(await check(tokens, token)).toBe("alice");
+    await reload(tokens, {
+      rules: [{ when: { team: "ads" } }, { when: { team: "search" }, models: ["gpt-5-mini"] }],
+    });
+    expect(await check(tokens, token)).toBe("alice");
+    const caller = tokens.callerNamed("alice");
+    expect([caller?.allowsModel("openai", "gpt-5"), caller?.allowsModel("openai", "gpt-5-mini")]).toEqual([
+      false,
+      true,
+    ]);
+    await reload(tokens, { rules: [{ when: { team: "ads" } }] });
+    expect(await check(tokens, token)).toMatch("no rule of the configuration admits its claims");
+    expect(tokens.callerNamed("alice")).toBeUndefined();
+    await reload(tokens, { audience: "another" });
+    expect(await check(tokens, token)).toMatch("is for another audience");
+    await reload(tokens, { caller: "staff/{sub}" });
+    expect(await check(tokens, token)).toBe("staff/alice");
+  });
+});
+
 describe("the keys in a file", () => {
   it("change while the sidecar runs: tokens of removed keys are refused, and mistakes are told once", async () => {
     const tokens = await open();
