@@ -54,12 +54,12 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   for (const files of config.tlsFiles) files.follow(logger);
   const accessKeys = config.access.keys && new AccessKeysFile(config.access.keys, logger);
   const tokens = await openTokens(config, logger);
-  const access = createAccess(config, accessKeys, tokens);
   const metrics = createSidecarMetrics(
     () => client,
     () => output.droppedLines,
   );
   const shared = await openShared(config, logger, metrics);
+  const access = createAccess(config, accessKeys, tokens, shared);
   const client = new ServedClient(config.client, { log: logger, observer: metrics, shared });
   const tracing = await openTracing(config, client, logger);
   let { mcp } = config;
@@ -137,10 +137,14 @@ function createAccess(
   { listeners }: Config,
   accessKeys: AccessKeysFile | undefined,
   tokens: TokenVerifier | undefined,
+  shared: SharedStores | undefined,
 ): AccessControl | undefined {
   const noKeys = { current: () => NO_KEYS };
   if (accessKeys !== undefined || tokens !== undefined)
-    return new AccessControl(accessKeys ?? noKeys, { tokens });
+    return new AccessControl(accessKeys ?? noKeys, {
+      tokens,
+      openSharedRate: (limit, caller) => shared?.callerRate(limit, caller),
+    });
   if (listeners.data.tls?.clientCertificates !== "required") return undefined;
   return new AccessControl(noKeys, { admitsCertificates: true });
 }

@@ -1,19 +1,30 @@
 /** The fields of a caller's entry that say what it may do, in the file with the access keys and in rules for tokens. */
 import * as z from "zod/mini";
 import type { CallerBudget } from "../core/caller.ts";
-import type { CallerGrants } from "./access-key.ts";
-import { fields, list } from "./fields.ts";
+import type { AccessRateLimit, CallerGrants } from "./access-key.ts";
+import { compact, fields, list } from "./fields.ts";
 import { count, text } from "./leaves.ts";
 import { callerBudgets } from "./middleware-schema.ts";
 import { createModelCheck, type ModelNames, readModelGrant } from "./model-grants.ts";
 import type { Locate, Path } from "./problems.ts";
+import { isAwayOnlyIfShared, sharedFields, toSharedRule } from "./shared-schema.ts";
 
 /** Maximum number of names and patterns of one entry: every call of its caller is compared with each. */
 const MAX_MODELS = 256;
 
 /** The fields of an entry. */
 export const grantFields = {
-  rate_limit: z.optional(fields({ requests_per_minute: count, burst: z.optional(count) })),
+  rate_limit: z.optional(
+    z.pipe(
+      fields({ requests_per_minute: count, burst: z.optional(count), ...sharedFields }).check(
+        isAwayOnlyIfShared,
+      ),
+      z.transform(
+        ({ requests_per_minute: requestsPerMinute, burst = requestsPerMinute, ...rest }): AccessRateLimit =>
+          compact({ ...toSharedRule(rest), requestsPerMinute, burst }),
+      ),
+    ),
+  ),
   models: z.optional(
     list(text, "a list of models").check(
       z.maxLength(MAX_MODELS, { error: `expected at most ${MAX_MODELS} models` }),
@@ -37,14 +48,11 @@ export interface GrantContext {
 
 /** Returns what an entry grants to its caller. */
 export function toGrants(
-  { rate_limit: limit, models, budget }: GrantEntry,
+  { rate_limit: rateLimit, models, budget }: GrantEntry,
   context: GrantContext,
 ): CallerGrants {
   return {
-    rateLimit: limit && {
-      requestsPerMinute: limit.requests_per_minute,
-      burst: limit.burst ?? limit.requests_per_minute,
-    },
+    rateLimit,
     isRestricted: models !== undefined,
     allowsModel: toModelCheck(models, ["models"], context),
     budgets: budget?.map(

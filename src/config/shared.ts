@@ -5,7 +5,6 @@ import type { SharedRule, SharedSettings } from "../middleware/shared/shared-sto
 import type { ValkeySettings } from "../middleware/shared/valkey.ts";
 import type { AccessKeysConfig } from "./access-keys.ts";
 import { readKeyFile } from "./key-files.ts";
-import type { CallRules } from "./middleware-schema.ts";
 import type { Locate, Path } from "./problems.ts";
 import type { RunsConfig } from "./runs.ts";
 import type { Settings } from "./schema.ts";
@@ -83,16 +82,25 @@ function describeMissing(
 }
 
 function listRules({ middleware, providers = {}, models = [], jwt = [] }: Settings): PlacedRule[] {
-  const ofTokens = jwt.flatMap(({ rules = [] }) => rules.flatMap(({ budget = [] }) => budget));
+  const ofTokens = jwt.flatMap(({ rules = [] }) => rules);
   return [
-    ...listShared({ budgets: ofTokens }, ["jwt"]),
+    ...ofTokens.flatMap(({ budget, rate_limit: rateLimit }) =>
+      listShared({ budgets: budget, rateLimit }, ["jwt"]),
+    ),
     ...listShared(middleware?.rules ?? {}, ["middleware"]),
     ...Object.entries(providers).flatMap(([name, { rules }]) => listShared(rules, ["providers", name])),
     ...models.flatMap(({ rules }, index) => listShared(rules, ["models", index])),
   ];
 }
 
-function listShared({ budgets, rateLimit, circuitBreaker, cache }: CallRules, path: Path): PlacedRule[] {
+/** The rules of one place, as far as they are shared. */
+type SharedRules = {
+  readonly [Name in "rateLimit" | "circuitBreaker" | "cache"]?: SharedRule | undefined;
+} & {
+  readonly budgets?: readonly SharedRule[] | undefined;
+};
+
+function listShared({ budgets, rateLimit, circuitBreaker, cache }: SharedRules, path: Path): PlacedRule[] {
   const named = [
     ...(budgets ?? []).map((rule) => ({ rule, name: "budget" })),
     { rule: rateLimit, name: "rate_limit" },
@@ -107,10 +115,10 @@ function listShared({ budgets, rateLimit, circuitBreaker, cache }: CallRules, pa
 }
 
 function listCallerRules(access: AccessKeysConfig | undefined): PlacedRule[] {
-  return (access?.keys ?? []).flatMap(({ name, budgets = [] }) =>
-    budgets.flatMap(({ shared }) => {
-      if (shared === undefined || shared === false) return [];
-      return [{ shared, isBudget: true, path: [], where: `access_keys_file: the budget of ${name}` }];
+  return (access?.keys ?? []).flatMap(({ name, budgets, rateLimit }) =>
+    listShared({ budgets, rateLimit }, []).map((rule) => {
+      const what = rule.isBudget ? "budget" : "rate limit";
+      return { ...rule, where: `access_keys_file: the ${what} of ${name}` };
     }),
   );
 }

@@ -150,6 +150,13 @@ middleware:
     expect(await loadMistakes("access_keys_file: keys.yaml")).toContain(
       "access_keys_file: the budget of shop: expected shared.valkey",
     );
+    await writeFile(
+      join(folder, "keys.yaml"),
+      `keys: [{ name: shop, key: "${"k".repeat(20)}", rate_limit: { requests_per_minute: 9, shared: true } }]`,
+    );
+    expect(await loadMistakes("access_keys_file: keys.yaml")).toContain(
+      "access_keys_file: the rate limit of shop: expected shared.valkey, which says where the counts are",
+    );
     const jwt = `jwt: { issuer: "https://i", audience: a, jwks_url: "https://i/keys", rules: [{ budget: { window: day, usd: 1, shared: true } }] }`;
     expect(await loadMistakes(jwt)).toContain("jwt.budget: expected shared.valkey or shared.postgres");
     expect((await load(`access_keys_file: keys.yaml\n${VALKEY}`)).shared?.valkey?.host).toBe("valkey");

@@ -1,11 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { toAbortError } from "../../kit/http/abort.ts";
-import {
-  createLocalRateStore,
-  getAmountsPerMinute,
-  getQueueLimits,
-  type RateLimitOptions,
-} from "../rate-limit.ts";
 import type {
   Amounts,
   GiveBack,
@@ -20,22 +14,22 @@ import type { Valkey } from "./valkey.ts";
 
 /**
  * Keys: a hash with the level of each bucket, and when it was that high. Arguments: the longest wait in milliseconds,
- * or -1 to take in any case, and for each bucket the amount of a minute and the amount to take. A level below 0 is the
- * turn of calls that wait. Returns whether the amounts were taken, the bucket with the longest wait, and the wait.
+ * or -1 to take in any case, and for each bucket its capacity, the amount of a minute and the amount to take. A level
+ * below 0 is the turn of calls that wait. Returns whether the amounts were taken, the bucket with the longest wait, and the wait.
  */
 const TAKE = createScript(`${PRELUDE}
 local maxWait = tonumber(ARGV[1])
 local at = tonumber(redis.call('HGET', key, 'at')) or now
 local elapsed = math.max(0, now - at)
 local levels, wait, bucket, full = {}, 0, 0, 0
-for i = 1, (#ARGV - 1) / 2 do
-  local capacity, amount = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+for i = 1, (#ARGV - 1) / 3 do
+  local capacity, perMinute, amount = tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
   local level = tonumber(redis.call('HGET', key, 'level' .. i)) or capacity
-  level = math.min(capacity, level + elapsed * capacity / 60000)
-  local missing = (amount - level) * 60000 / capacity
+  level = math.min(capacity, level + elapsed * perMinute / 60000)
+  local missing = (amount - level) * 60000 / perMinute
   if missing > wait then wait, bucket = missing, i - 1 end
   levels[i] = math.min(capacity, level - amount)
-  full = math.max(full, (capacity - levels[i]) * 60000 / capacity)
+  full = math.max(full, (capacity - levels[i]) * 60000 / perMinute)
 end
 if maxWait >= 0 and wait > maxWait then return {0, bucket, math.ceil(wait)} end
 for i, level in ipairs(levels) do redis.call('HSET', key, 'level' .. i, string.format('%.6f', level)) end
@@ -47,6 +41,20 @@ return {1, bucket, math.ceil(wait)}
 /** The longest delay of a timer, in milliseconds. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
+/** A bucket, as a TokenBucket. */
+export interface SharedBucket {
+  readonly capacity: number;
+  readonly perMinute: number;
+}
+
+/** A rate that sidecars share. */
+export interface SharedRate {
+  readonly buckets: readonly SharedBucket[];
+  readonly limits: QueueLimits;
+  /** Counts alone while the server is away. */
+  readonly local: RateStore;
+}
+
 /**
  * Buckets that sidecars share. A call that must wait takes its amounts at once, below 0, and waits for the time that
  * the server computes: it needs one round trip however long it waits, and turns are in the order in which calls of all
@@ -55,19 +63,19 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 export class SharedRateStore implements RateStore {
   readonly #valkey: Valkey;
   readonly #key: string;
-  readonly #perMinute: Amounts;
+  readonly #buckets: readonly SharedBucket[];
   readonly #limits: QueueLimits;
   readonly #whenAway: WhenAway;
   readonly #local: RateStore;
   #waiting = 0;
 
-  constructor(valkey: Valkey, key: string, rule: RateLimitOptions, whenAway: WhenAway) {
+  constructor(valkey: Valkey, key: string, { buckets, limits, local }: SharedRate, whenAway: WhenAway) {
     this.#valkey = valkey;
     this.#key = `rate:${key}`;
-    this.#perMinute = getAmountsPerMinute(rule);
-    this.#limits = getQueueLimits(rule);
+    this.#buckets = buckets;
+    this.#limits = limits;
     this.#whenAway = whenAway;
-    this.#local = createLocalRateStore(rule);
+    this.#local = local;
   }
 
   async take(
@@ -91,7 +99,9 @@ export class SharedRateStore implements RateStore {
   }
 
   #run(maxWaitMs: number, amounts: Amounts): Promise<number[]> {
-    const buckets = this.#perMinute.flatMap((capacity, index) => [capacity, amounts[index] ?? 0]);
+    const buckets = this.#buckets.flatMap(({ capacity, perMinute }, index) => {
+      return [capacity, perMinute, amounts[index] ?? 0];
+    });
     return this.#valkey.run(TAKE, this.#key, [maxWaitMs, ...buckets].map(String), readNumbers);
   }
 

@@ -4,8 +4,14 @@ import type { BudgetStore } from "../budget-window.ts";
 import type { CacheOptions, CacheStore } from "../cache.ts";
 import { type CircuitBreakerOptions, toBreakerRule } from "../circuit-breaker.ts";
 import type { MiddlewareObserver, SharedServer } from "../observer.ts";
-import type { RateLimitOptions } from "../rate-limit.ts";
-import type { RateStore } from "../wait-queue.ts";
+import {
+  createLocalRateStore,
+  getAmountsPerMinute,
+  getQueueLimits,
+  type RateLimitOptions,
+} from "../rate-limit.ts";
+import { TokenBucket } from "../token-bucket.ts";
+import { type RateStore, WaitQueue } from "../wait-queue.ts";
 import type { ConnectionObserver, WhenAway } from "./kept-connection.ts";
 import type { PostgresBudgets, PostgresSettings } from "./postgres-budget.ts";
 import { SharedBreakerStore } from "./shared-breaker.ts";
@@ -22,6 +28,13 @@ export interface SharedSettings {
   readonly postgres: PostgresSettings | undefined;
   /** The choice of rules that make none. */
   readonly whenAway: WhenAway;
+}
+
+/** How often a caller may call. */
+export interface CallerRate {
+  readonly requestsPerMinute: number;
+  /** Requests that may come at once. */
+  readonly burst: number;
 }
 
 /** How a rule is shared. */
@@ -98,7 +111,20 @@ export class SharedStores {
   /** Returns the store of a rate limit; undefined if it is not shared. */
   rateLimit(rule: RateLimitOptions & SharedRule, key: string): RateStore | undefined {
     if (!isShared(rule) || this.#valkey === undefined) return undefined;
-    return new SharedRateStore(this.#valkey, key, rule, this.#getWhenAway(rule));
+    const buckets = getAmountsPerMinute(rule).map((perMinute) => ({ capacity: perMinute, perMinute }));
+    const rate = { buckets, limits: getQueueLimits(rule), local: createLocalRateStore(rule) };
+    return new SharedRateStore(this.#valkey, key, rate, this.#getWhenAway(rule));
+  }
+
+  /** Returns the store of the rate of a caller, whose calls do not wait; undefined if it is not shared. */
+  callerRate(rule: CallerRate & SharedRule, caller: string): RateStore | undefined {
+    if (!isShared(rule) || this.#valkey === undefined) return undefined;
+    const { requestsPerMinute: perMinute, burst: capacity } = rule;
+    const limits = { maxQueue: 0, maxWaitMs: 0 };
+    const now = () => performance.now();
+    const local = new WaitQueue([new TokenBucket(perMinute, now, capacity)], limits, now);
+    const rate = { buckets: [{ capacity, perMinute }], limits, local };
+    return new SharedRateStore(this.#valkey, `caller:${caller}`, rate, this.#getWhenAway(rule));
   }
 
   /** Returns the store of circuit breakers; undefined if they are not shared. */

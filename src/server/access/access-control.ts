@@ -1,10 +1,13 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { isDeepStrictEqual } from "node:util";
 import type { AccessKey, AccessRateLimit, CallerGrants } from "../../config/access-key.ts";
 import { anyCaller, type Caller } from "../../core/caller.ts";
-import { AuthenticationError, RateLimitError, type SDKError } from "../../core/errors.ts";
+import { AuthenticationError, RateLimitError, type SDKError, toSdkError } from "../../core/errors.ts";
 import { BoundedMap } from "../../middleware/bounded-map.ts";
+import { refuseUncounted } from "../../middleware/refusals.ts";
 import { TokenBucket } from "../../middleware/token-bucket.ts";
+import type { RateStore } from "../../middleware/wait-queue.ts";
 
 /** The caller of a request, and whether the request is admitted. */
 export interface Admission {
@@ -62,6 +65,8 @@ export interface AccessOptions {
   readonly admitsCertificates?: boolean | undefined;
   /** Verifies tokens. Undefined if none are accepted. */
   readonly tokens?: TokenSource | undefined;
+  /** Returns the store of a limit that sidecars share; undefined if it is not shared. Default: none is. */
+  readonly openSharedRate?: ((limit: AccessRateLimit, caller: string) => RateStore | undefined) | undefined;
   /** Returns the milliseconds of a monotonic clock. */
   readonly now?: (() => number) | undefined;
 }
@@ -82,13 +87,13 @@ export class AccessControl {
   readonly #tokenRates = new BoundedMap<Rate>(MAX_TOKEN_RATES);
   readonly #tokens: TokenSource | undefined;
   readonly #admitsCertificates: boolean;
+  readonly #openSharedRate: NonNullable<AccessOptions["openSharedRate"]>;
 
-  constructor(
-    source: AccessKeySource,
-    { admitsCertificates = false, tokens, now = () => performance.now() }: AccessOptions = {},
-  ) {
+  constructor(source: AccessKeySource, options: AccessOptions = {}) {
+    const { admitsCertificates = false, tokens, now = () => performance.now() } = options;
     this.#source = source;
     this.#tokens = tokens;
+    this.#openSharedRate = options.openSharedRate ?? (() => undefined);
     this.#admitsCertificates = admitsCertificates;
     this.#now = now;
   }
@@ -100,12 +105,34 @@ export class AccessControl {
 
   /**
    * Admits or refuses a request, and counts it. Returns a promise, which does not reject, only for a token that is not
-   * known yet.
+   * known yet, and for a caller whose rate is shared.
    */
-  admit(
+  admit(headers: IncomingHttpHeaders, marks: CallerMarks = {}): Admission | Promise<Admission> {
+    const found = this.#identify(headers, marks);
+    return found instanceof Promise ? found.then(count) : count(found);
+  }
+
+  /**
+   * Counts a further request on the connection of an admitted one, for this sidecar alone. Returns the reason to refuse
+   * it. Of a token, only the expiry is checked again.
+   */
+  admitAgain(
+    { token }: Admission,
     headers: IncomingHttpHeaders,
-    { keyInQuery = "", certificate }: CallerMarks = {},
-  ): Admission | Promise<Admission> {
+    marks: CallerMarks = {},
+  ): SDKError | undefined {
+    if (token !== undefined && Date.now() >= token.expiresAt) return EXPIRED;
+    const found = token === undefined ? this.#identify(headers, marks) : this.#acceptToken(token);
+    // The key was removed.
+    if (found instanceof Promise) return WRONG_TOKEN.refusal;
+    return found.refusal ?? (found.rate && takeFrom(found.rate));
+  }
+
+  /** Returns the caller of a request, or the reason to refuse it. */
+  #identify(
+    headers: IncomingHttpHeaders,
+    { keyInQuery = "", certificate }: CallerMarks,
+  ): Identified | Promise<Identified> {
     this.#refresh();
     if (this.#admitsCertificates)
       return certificate === undefined ? openAdmission : this.#admitCertificate(certificate);
@@ -120,51 +147,36 @@ export class AccessControl {
       return this.#tokens === undefined ? NO_KEY : NO_TOKEN;
     }
     const key = secret.length > MAX_KEY_CHARS ? undefined : this.#ring.find(secret);
-    if (key !== undefined) return { caller: key, refusal: this.#refuseByRate(key) };
+    if (key !== undefined) return this.#accept(key);
     if (this.#tokens === undefined) return WRONG_KEY;
     if (!TOKEN.test(secret)) return WRONG_TOKEN;
     const verdict = this.#tokens.verify(secret);
     return verdict instanceof Promise
-      ? verdict.then((settled) => this.#admitToken(settled))
-      : this.#admitToken(verdict);
+      ? verdict.then((settled) => this.#acceptToken(settled))
+      : this.#acceptToken(verdict);
   }
 
-  /**
-   * Counts a further request on the connection of an admitted one. Returns the reason to refuse it. Of a token, only the
-   * expiry is checked again.
-   */
-  admitAgain(
-    { token }: Admission,
-    headers: IncomingHttpHeaders,
-    marks: CallerMarks = {},
-  ): SDKError | undefined {
-    if (token !== undefined) return Date.now() < token.expiresAt ? this.#admitToken(token).refusal : EXPIRED;
-    const admission = this.admit(headers, marks);
-    // The key was removed.
-    return admission instanceof Promise ? WRONG_TOKEN.refusal : admission.refusal;
+  #accept(key: AccessKey): Identified {
+    return { caller: key, refusal: undefined, rate: this.#rates.get(key.name) };
   }
 
-  #admitToken(verdict: TokenVerdict): Admission {
+  #acceptToken(verdict: TokenVerdict): Identified {
     if ("refusal" in verdict) return { caller: nobody(""), refusal: verdict.refusal };
     const { caller } = verdict;
     // Else the owner of a key and the owner of a token would share what they store.
     if (this.#ring.named(caller.name) !== undefined) return SAME_NAME;
-    return { caller, refusal: this.#refuseTokenByRate(caller), token: verdict };
+    return { caller, refusal: undefined, token: verdict, rate: this.#getTokenRate(caller) };
   }
 
-  #refuseTokenByRate({ name, rateLimit }: TokenCaller): SDKError | undefined {
+  #getTokenRate({ name, rateLimit }: TokenCaller): Rate | undefined {
     if (rateLimit === undefined) return undefined;
-    const { requestsPerMinute, burst } = rateLimit;
-    const key = `${name} ${requestsPerMinute} ${burst}`;
-    return takeFrom(
-      this.#tokenRates.getOrCreate(key, () => toRate(rateLimit, undefined, this.#now)),
-      name,
-    );
+    const key = JSON.stringify([name, rateLimit]);
+    return this.#tokenRates.getOrCreate(key, () => this.#toRate(name, rateLimit, undefined));
   }
 
-  #admitCertificate(name: string): Admission {
+  #admitCertificate(name: string): Identified {
     const entry = this.#ring.certified(name);
-    if (entry !== undefined) return { caller: entry, refusal: this.#refuseByRate(entry) };
+    if (entry !== undefined) return this.#accept(entry);
     if (!this.#admitsCertificates) return UNKNOWN_CERTIFICATE;
     return name === "" ? NAMELESS_CERTIFICATE : { caller: { ...anyCaller, name }, refusal: undefined };
   }
@@ -187,22 +199,43 @@ export class AccessControl {
     const before = this.#rates;
     this.#rates = new Map();
     for (const { name, rateLimit } of keys) {
-      if (rateLimit !== undefined) this.#rates.set(name, toRate(rateLimit, before.get(name), this.#now));
+      if (rateLimit !== undefined) this.#rates.set(name, this.#toRate(name, rateLimit, before.get(name)));
     }
   }
 
-  #refuseByRate({ name }: AccessKey): SDKError | undefined {
-    const rate = this.#rates.get(name);
-    return rate && takeFrom(rate, name);
+  /** An unchanged limit keeps its current state. */
+  #toRate(name: string, limit: AccessRateLimit, before: Rate | undefined): Rate {
+    if (before !== undefined && isDeepStrictEqual(before.limit, limit)) return before;
+    const { requestsPerMinute, burst } = limit;
+    const bucket = new TokenBucket(requestsPerMinute, this.#now, burst);
+    return { name, limit, bucket, shared: this.#openSharedRate(limit, name) };
   }
 }
 
+/** Counts a request. Returns a promise, which does not reject, if sidecars count the caller's requests together. */
+function count(found: Identified): Admission | Promise<Admission> {
+  const { rate, ...admission } = found;
+  if (admission.refusal !== undefined || rate === undefined) return found;
+  if (rate.shared === undefined) return { ...admission, refusal: takeFrom(rate) };
+  return takeShared(rate.shared, rate).then(
+    (refusal) => ({ ...admission, refusal }),
+    (thrown: unknown) => ({ ...admission, refusal: toSdkError(thrown) }),
+  );
+}
+
 /** Takes a request from what is left of a caller's quota. Returns the refusal if nothing is. */
-function takeFrom({ limit, bucket }: Rate, name: string): SDKError | undefined {
+function takeFrom({ name, limit, bucket }: Rate): SDKError | undefined {
   const waitMs = bucket.msUntil(1);
   if (waitMs > 0) return overRate(name, limit, waitMs / 1000);
   bucket.take(1);
   return undefined;
+}
+
+async function takeShared(store: RateStore, { name, limit }: Rate): Promise<SDKError | undefined> {
+  const taken = await store.take([1], 0, undefined);
+  if (typeof taken === "function") return undefined;
+  if ("away" in taken) return refuseUncounted(`rate limit of the caller ${name}`, taken.away);
+  return overRate(name, limit, taken.waitMs / 1000);
 }
 
 /** A caller without a key. */
@@ -210,17 +243,20 @@ function nobody(name: string): Caller {
   return { name, allowsModel: () => false, isRestricted: true };
 }
 
-/** A limit and what is left of its quota. */
+/** A limit of a caller, and what is left of its quota. */
 interface Rate {
+  readonly name: string;
   readonly limit: AccessRateLimit;
+  /** What is left for this sidecar. */
   readonly bucket: TokenBucket;
+  /** Counts together with other sidecars, if the limit is shared. */
+  readonly shared: RateStore | undefined;
 }
 
-/** An unchanged limit keeps its current state. */
-function toRate(limit: AccessRateLimit, before: Rate | undefined, now: () => number): Rate {
-  const { requestsPerMinute, burst } = limit;
-  const isSame = before?.limit.requestsPerMinute === requestsPerMinute && before.limit.burst === burst;
-  return isSame ? before : { limit, bucket: new TokenBucket(requestsPerMinute, now, burst) };
+/** A caller, or the reason to refuse its request, before the request is counted. */
+interface Identified extends Admission {
+  /** Undefined if the caller has no limit. */
+  readonly rate?: Rate | undefined;
 }
 
 function overRate(name: string, { requestsPerMinute }: AccessRateLimit, retryAfter: number): RateLimitError {

@@ -1,8 +1,18 @@
 /** Rules whose counts sidecars share through a real Valkey. */
-import { createBudget, createCache, createCircuitBreaker, createRateLimit, ServerError } from "outrigger";
+import {
+  createBudget,
+  createCache,
+  createCircuitBreaker,
+  createRateLimit,
+  RateLimitError,
+  ServerError,
+} from "outrigger";
 import { describe, expect, it } from "vitest";
 import { type BudgetPeriod, getBegin } from "../../../src/middleware/budget-window.ts";
+import type { WhenAway } from "../../../src/middleware/shared/kept-connection.ts";
 import { WINDOW } from "../../../src/middleware/shared/scripts.ts";
+import { AccessControl, type AccessOptions } from "../../../src/server/access/access-control.ts";
+import { accessKey } from "../../server/support/access-keys.ts";
 import { hasValkey } from "../../support/valkey/start-valkey.ts";
 import { getEvents, toFailure } from "../support/providers.ts";
 import {
@@ -11,6 +21,7 @@ import {
   countResults,
   openSidecar,
   request,
+  type Sidecar,
   toSettings,
   useValkey,
 } from "./support/sidecars.ts";
@@ -25,6 +36,48 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
     const sidecars = [await openSidecar(settings), await openSidecar(settings)] as const;
     return { sidecars, prefix: settings.valkey.prefix };
   }
+
+  describe("the rate of a caller", () => {
+    const limit = { requestsPerMinute: 6, burst: 3, shared: true } as const;
+    const key = { ...accessKey("shop", ["shop-key"]), rateLimit: limit };
+    const headers = { authorization: "Bearer shop-key" };
+    const toControl = ({ stores }: Sidecar, whenAway?: WhenAway) => {
+      const keys = [{ ...key, rateLimit: { ...limit, whenAway } }];
+      const openSharedRate: AccessOptions["openSharedRate"] = (rate, caller) =>
+        stores.callerRate(rate, caller);
+      return new AccessControl({ current: () => keys }, { openSharedRate });
+    };
+
+    it("holds for all sidecars together, whichever of them the caller calls", async () => {
+      const { sidecars } = await openTwo();
+      const [one, other] = sidecars.map((sidecar) => toControl(sidecar));
+      const admissions = await Promise.all(
+        [one, other, one, other, one, other].map((control) => control?.admit(headers)),
+      );
+      expect(admissions.map((admission) => admission?.caller.name)).toEqual(Array(6).fill("shop"));
+      const refusals = admissions.flatMap((admission) => admission?.refusal ?? []);
+      expect(refusals.map(({ message }) => message)).toEqual(
+        Array(3).fill("the limit of 6 requests per minute for the caller shop is reached; retry in 10 s"),
+      );
+      // Messages on an open connection count for its sidecar alone.
+      const [admitted] = admissions;
+      const again = () => admitted && one?.admitAgain(admitted, headers);
+      expect([again(), again(), again()]).toEqual([undefined, undefined, undefined]);
+      expect(again()).toBeInstanceOf(RateLimitError);
+    });
+
+    it("counts alone, refuses or admits while the server is away", async () => {
+      const sidecar = await openSidecar({ valkey: toSettings({ port: 1 }) });
+      const count = async (whenAway: WhenAway) => {
+        const control = toControl(sidecar, whenAway);
+        const admissions = await Promise.all(Array.from({ length: 5 }, () => control.admit(headers)));
+        return admissions.map(({ refusal }) => refusal?.name);
+      };
+      expect(await count("local")).toEqual([...Array(3).fill(undefined), "RateLimitError", "RateLimitError"]);
+      expect(await count("refuse")).toEqual(Array(5).fill("ServerError"));
+      expect(await count("allow")).toEqual(Array(5).fill(undefined));
+    });
+  });
 
   describe("a budget", () => {
     const rule = { window: "month", requests: 100, tokens: 100_000, usd: 1, shared: true } as const;
