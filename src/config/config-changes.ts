@@ -40,7 +40,7 @@ function hasOtherSetting(name: string, before: Config, after: Config): boolean {
   return !isDeepStrictEqual(getSetting(before, name), getSetting(after, name));
 }
 
-/** Returns the issuers of tokens and the sources of their keys, which are opened once. All else of them may change. */
+/** Returns the issuers of tokens and the sources of their keys, which are opened once. Other settings may change. */
 function listKeySources({ settings: { jwt } }: Config): unknown {
   return jwt?.map(({ issuer, keysFile, keysUrl, keysTokenFile, tls }) => {
     return { issuer, keysFile, keysUrl: keysUrl?.href, keysTokenFile, tls };

@@ -147,7 +147,7 @@ export class ServedClient implements ModelClient {
     return this.#current.keyFiles.reload();
   }
 
-  /** Closes the connections of all adapters, those of former configurations too. */
+  /** Closes the connections of all adapters, also those from former configurations. */
   async close(): Promise<void> {
     const former = this.#former.map((adapter) => adapter.deref());
     await Promise.all([this.#current.client.close(), ...former.map(async (adapter) => adapter?.close?.())]);

@@ -247,7 +247,7 @@ function nobody(name: string): Caller {
 interface Rate {
   readonly name: string;
   readonly limit: AccessRateLimit;
-  /** What is left for this sidecar. */
+  /** The requests that this sidecar has left. */
   readonly bucket: TokenBucket;
   /** Counts together with other sidecars, if the limit is shared. */
   readonly shared: RateStore | undefined;
