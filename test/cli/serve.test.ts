@@ -235,7 +235,7 @@ describe("outrigger serve", () => {
       await rename(`${config}.next`, config);
     };
     await replaceFile("old: { model: sim-text }");
-    // The caller may use the models of aliases, one of which the file does not have yet.
+    // The caller may use two aliases; the configuration does not have the second one yet.
     const keys = join(folder, "keys-of-aliases.yaml");
     await writeFile(
       keys,

@@ -86,7 +86,7 @@ describe("the dashboard", () => {
     const missing = [...metrics.render().matchAll(/^# TYPE (\w+)/gm)]
       .map(([, name = ""]) => name)
       .filter((name) => !text.includes(name));
-    // Requests by RPC that began, of which the dashboard shows those that ended.
+    // It counts calls that began; the dashboard shows calls that ended.
     expect(missing).toEqual(["outrigger_provider_calls_total"]);
   });
 
