@@ -67,9 +67,11 @@ export interface KeptClientParts {
  * cannot be created.
  */
 export function buildClient(
-  { providers, keyOrigins, defaultProvider, middleware, models, hasCallers, remedy }: ClientConfig,
+  config: ClientConfig,
   { keyFiles, catalog, log, observer, kept, prices, shared }: ClientParts,
 ): Client {
+  const { providers, keyOrigins, defaultProvider, middleware, models, hasCallers, remedy } = config;
+  const comparable = new Map([...providers.keys()].map((name) => [name, toComparable(name, config)]));
   const keptAdapters = kept?.adapters ?? new KeptParts();
   const adapters: Record<string, ProviderAdapter> = {};
   const problems: string[] = [];
@@ -81,9 +83,7 @@ export function buildClient(
         ? createAdapter(name, settings)
         : new RotatingAdapter(name, settings, keyFile);
     try {
-      // A key in a file may have changed since the adapter was created, which follows the file itself.
-      const fixed = keyFile === undefined ? settings : { ...settings, apiKey: undefined };
-      adapters[name] = keptAdapters.keep(name, [fixed, keyFile], create);
+      adapters[name] = keptAdapters.keep(name, comparable.get(name), create);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       problems.push(`provider ${name}: ${error.message}`);
@@ -103,6 +103,7 @@ export function buildClient(
         log,
         observer,
         providers,
+        cacheContext: comparable,
         kept: kept?.middleware,
         keptSums: kept?.sums,
         prices,
@@ -113,4 +114,19 @@ export function buildClient(
     },
     remedy,
   );
+}
+
+/**
+ * Returns the settings by which a provider is compared with the one of another configuration. Keys and certificates in
+ * files are followed by its adapter, so only their paths count.
+ */
+function toComparable(name: string, { providers, keyFiles, keyOrigins, tlsPaths }: ClientConfig): unknown {
+  const settings = providers.get(name);
+  if (settings === undefined || settings.api === "command") return settings;
+  return {
+    ...settings,
+    keyOrigin: keyOrigins?.get(name),
+    apiKey: keyFiles.get(name) ?? settings.apiKey,
+    tls: tlsPaths?.get(name),
+  };
 }

@@ -30,8 +30,9 @@ export interface MiddlewareParts {
   /** Takes the entries of `logging`. */
   readonly log: AttemptLog;
   readonly observer?: MiddlewareObserver | undefined;
-  /** The providers, whose answers a cache keeps. */
   readonly providers?: ClientConfig["providers"] | undefined;
+  /** The settings of the providers: cached answers are dropped if they change. */
+  readonly cacheContext?: unknown;
   /** The middleware of the configuration before, if there was one. */
   readonly kept?: KeptParts<MiddlewareMethods> | undefined;
   /** The sums of budgets of the configuration before, if there was one. */
@@ -57,6 +58,7 @@ export function buildMiddleware(
     log,
     observer,
     providers,
+    cacheContext,
     kept = new KeptParts(),
     keptSums = new KeptParts(),
     prices = catalog,
@@ -79,7 +81,7 @@ export function buildMiddleware(
     ...levels.mostSpecific(
       "cache",
       (rule) => createCache({ ...rule, store: shared?.cache(rule), observer }),
-      providers,
+      cacheContext,
     ),
     ...levels.mostSpecific("retries", (rule) => createRetry({ ...rule, observer })),
     ...levels.mostSpecific("circuitBreaker", (rule) => {

@@ -10,7 +10,7 @@ import type { TokenIssuer } from "./jwt.ts";
 import type { CallRules } from "./middleware-schema.ts";
 import type { RunsConfig } from "./runs.ts";
 import type { Settings } from "./schema.ts";
-import type { ClientTlsFiles, ListenerTls } from "./tls-files.ts";
+import type { ClientTlsFiles, ClientTlsPaths, ListenerTls } from "./tls-files.ts";
 import type { TracingConfig } from "./tracing.ts";
 
 /** The configuration of a sidecar by its parts, from flags, variables, a file and the defaults, in this order. */
@@ -83,6 +83,8 @@ export interface ClientConfig {
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Absolute paths of the providers' key files, by provider. */
   readonly keyFiles: ReadonlyMap<string, string>;
+  /** Paths of the files of TLS towards providers, by provider. The settings follow these files by themselves. */
+  readonly tlsPaths?: ReadonlyMap<string, ClientTlsPaths> | undefined;
   /** The source of each provider's key, for the error that the provider refused the key. */
   readonly keyOrigins?: ReadonlyMap<string, string> | undefined;
   /** Undefined for the first provider. */

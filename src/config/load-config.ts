@@ -105,6 +105,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     client: {
       providers,
       keyFiles: file.keyFiles,
+      tlsPaths: new Map([...tls.providers].map(([name, { paths }]) => [name, paths])),
       keyOrigins: new Map([
         ...[...registered.keyVariables].filter(([name]) => !file.providerNames.includes(name)),
         ...file.keyOrigins,

@@ -88,7 +88,7 @@ export function readClientTls(
  * the last ones stay in use.
  */
 export class ClientTlsFiles {
-  readonly #paths: ClientTlsPaths;
+  readonly paths: ClientTlsPaths;
   readonly #field: string;
   #tls: ConnectionTls;
   #version: string;
@@ -96,7 +96,7 @@ export class ClientTlsFiles {
   #problem = "";
 
   constructor(paths: ClientTlsPaths, field: string, tls: ConnectionTls) {
-    this.#paths = paths;
+    this.paths = paths;
     this.#field = field;
     this.#tls = tls;
     this.#version = this.#readVersion();
@@ -112,7 +112,7 @@ export class ClientTlsFiles {
     const version = this.#readVersion();
     if (version === this.#version && this.#problem === "") return this.#tls;
     this.#version = version;
-    const reading = readClientTls(this.#paths, this.#field);
+    const reading = readClientTls(this.paths, this.#field);
     if ("problem" in reading) this.#keep(reading.problem);
     else {
       this.#problem = "";
@@ -132,7 +132,7 @@ export class ClientTlsFiles {
   }
 
   #readVersion(): string {
-    const { ca, certificate, key } = this.#paths;
+    const { ca, certificate, key } = this.paths;
     return readVersion([ca, certificate, key]);
   }
 }

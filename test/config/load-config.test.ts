@@ -184,6 +184,7 @@ providers:
       client: {
         defaultProvider: "eu",
         hasCallers: false,
+        tlsPaths: new Map(),
         keyFiles: new Map(),
         keyOrigins: new Map([
           ["main", "providers.main.api_key of the configuration file"],

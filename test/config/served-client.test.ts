@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Simulator, startSimulator } from "../../simulator/index.ts";
 import { toRequest } from "../../src/client/request-input.ts";
 import { type Config, findChanges, loadConfig, ServedClient } from "../../src/config/index.ts";
+import { Authority, hasTlsTools } from "../support/certificates.ts";
 
 let simulator: Simulator;
 let folder: string;
@@ -122,6 +123,26 @@ models: [{ id: sim-text, provider: main, prices: { input: ${input}, output: 1 } 
     expect(await isHit()).toBe(false);
     await client.close();
   });
+
+  it.skipIf(!hasTlsTools)(
+    "keeps cached answers beside a provider with TLS files, until that provider changes",
+    async () => {
+      const { file } = new Authority();
+      const secured = `  secured: { api: openai-chat, base_url: "https://localhost:1/v1", tls: { ca_file: ${file} } }\n`;
+      const text = withMain(`${secured}middleware: { cache: {} }`);
+      const client = await serve(text);
+      await client.complete(request("sim-text"));
+      client.use((await load(`${text}\nlog_level: warn`)).client);
+      const { warnings } = await client.complete(request("sim-text"));
+      expect(warnings.map(({ code }) => code)).toEqual(["cache_hit"]);
+      client.use(
+        (await load(text.replace("openai-chat", "openai-responses").replace("tls:", "api_key: k, tls:")))
+          .client,
+      );
+      expect((await client.complete(request("sim-text"))).warnings).toEqual([]);
+      await client.close();
+    },
+  );
 
   it("changes nothing if a provider of the new configuration cannot be created", async () => {
     const client = await serve(withMain());
