@@ -25,7 +25,7 @@ export interface Failure {
 
 /** How connections to a server are made and used. */
 export interface ConnectionKind<Connection> {
-  /** The server in messages, such as `valkey at cache:6379`. */
+  /** The server in messages, such as `Valkey at cache:6379`, without the name and the password of a user. */
   readonly server: string;
   /** Milliseconds that a command may take. */
   readonly timeoutMs: number;
@@ -83,6 +83,11 @@ export class KeptConnection<Connection> {
     this.#kind = kind;
     this.#observer = observer;
     void this.#keep();
+  }
+
+  /** The server in messages. */
+  get server(): string {
+    return this.#kind.server;
   }
 
   /** Why the server cannot be used; undefined if it can. */

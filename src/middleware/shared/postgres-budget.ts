@@ -29,21 +29,21 @@ const CONNECTION_TIMEOUT_MS = 4_000;
 
 /** A PostgreSQL database with the sums of budgets: a row for each budget and window. */
 export class PostgresBudgets {
-  /** The database in messages, without the name and the password of its user. */
-  readonly server: string;
-  readonly #kept: KeptConnection<Pool>;
+  /** Tells how the database is. */
+  readonly connection: KeptConnection<Pool>;
   readonly #table: string;
 
   constructor({ url, schema, timeoutMs }: PostgresSettings, observer: ConnectionObserver) {
     // Addresses with several hosts or a Unix socket are no URLs.
-    this.server = `PostgreSQL at ${URL.parse(url)?.host || "the address of its URL"}`;
+    const server = `PostgreSQL at ${URL.parse(url)?.host || "the address of its URL"}`;
     this.#table = `${schema}.shared_budgets`;
-    this.#kept = new KeptConnection(
+    this.connection = new KeptConnection(
       {
-        server: this.server,
+        server,
         timeoutMs,
         connect: () => connect(url, schema, this.#table),
-        probe: (pool) => pool.query("SELECT 1"),
+        // Fails in a database that takes no writes, such as a standby, and without rights on the table.
+        probe: (pool) => pool.query(`DELETE FROM ${this.#table} WHERE false`),
         close: (pool) => void pool.end().catch(() => {}),
         // Idle connections that break are replaced, and statements fail by themselves.
         follow: () => {},
@@ -51,16 +51,6 @@ export class PostgresBudgets {
       },
       observer,
     );
-  }
-
-  /** Why the database cannot be used; undefined if it can. */
-  get problem(): string | undefined {
-    return this.#kept.problem;
-  }
-
-  /** Waits until the database was reached, or was not. */
-  ready(): Promise<void> {
-    return this.#kept.ready();
   }
 
   /** Creates the counter of a budget. @param key The same in all sidecars. */
@@ -74,15 +64,10 @@ export class PostgresBudgets {
     values: readonly unknown[],
     decode: (row: Row | undefined) => Result,
   ): Promise<Result> {
-    return this.#kept.use(async (pool) => {
+    return this.connection.use(async (pool) => {
       const { rows } = await pool.query<Row>(toText(this.#table), [...values]);
       return decode(rows[0]);
     });
-  }
-
-  /** Disconnects. */
-  close(): Promise<void> {
-    return this.#kept.close();
   }
 }
 

@@ -84,13 +84,13 @@ export class SharedStores {
       valkey && new (await import("./valkey.ts")).Valkey(valkey, follow("valkey")),
       postgres && new (await import("./postgres-budget.ts")).PostgresBudgets(postgres, follow("postgres")),
     );
-    await Promise.all(opened.#servers.map((server) => server.ready()));
+    await Promise.all(opened.#connections.map((connection) => connection.ready()));
     return opened;
   }
 
   /** Describes the servers that cannot be used now. */
   get problems(): string[] {
-    return this.#servers.flatMap(({ server, problem }) => {
+    return this.#connections.flatMap(({ server, problem }) => {
       const { whenAway } = this.#settings;
       return problem === undefined
         ? []
@@ -141,11 +141,11 @@ export class SharedStores {
 
   /** Disconnects, after the commands that are under way. */
   async close(): Promise<void> {
-    await Promise.all(this.#servers.map((server) => server.close()));
+    await Promise.all(this.#connections.map((connection) => connection.close()));
   }
 
-  get #servers(): (Valkey | PostgresBudgets)[] {
-    return [this.#valkey, this.#postgres].filter((server) => server !== undefined);
+  get #connections() {
+    return [this.#valkey, this.#postgres].flatMap((server) => server?.connection ?? []);
   }
 
   #getWhenAway({ whenAway }: SharedRule): WhenAway {

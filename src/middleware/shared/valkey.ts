@@ -30,18 +30,17 @@ type Client = ReturnType<typeof openClient>;
 
 /** A Valkey or Redis server whose connection is kept. */
 export class Valkey {
-  /** The server in messages. */
-  readonly server: string;
   readonly #prefix: string;
-  readonly #kept: KeptConnection<Client>;
+  /** Tells how the server is. */
+  readonly connection: KeptConnection<Client>;
 
   constructor(settings: ValkeySettings, observer: ConnectionObserver) {
-    this.server = `Valkey at ${settings.host}:${settings.port}`;
+    const server = `Valkey at ${settings.host}:${settings.port}`;
     this.#prefix = settings.prefix;
     const probe = `${settings.prefix}:probe`;
-    this.#kept = new KeptConnection(
+    this.connection = new KeptConnection(
       {
-        server: this.server,
+        server,
         timeoutMs: settings.timeoutMs,
         connect: () => connect(settings),
         // A server without memory, or a replica, answers reads only.
@@ -52,16 +51,6 @@ export class Valkey {
       },
       observer,
     );
-  }
-
-  /** Why the server cannot be used; undefined if it can. */
-  get problem(): string | undefined {
-    return this.#kept.problem;
-  }
-
-  /** Waits until the server was reached, or was not. */
-  ready(): Promise<void> {
-    return this.#kept.ready();
   }
 
   /**
@@ -76,12 +65,7 @@ export class Valkey {
     decode: (reply: unknown) => Result,
   ): Promise<Result> {
     const rest = ["1", `${this.#prefix}:{${key}}`, ...args];
-    return this.#kept.use(async (client) => decode(await execute(client, script, rest)));
-  }
-
-  /** Disconnects. */
-  close(): Promise<void> {
-    return this.#kept.close();
+    return this.connection.use(async (client) => decode(await execute(client, script, rest)));
   }
 }
 

@@ -83,6 +83,22 @@ describe.skipIf(postgres === undefined)("budgets shared through PostgreSQL", () 
     ]);
   });
 
+  it("are away while the database takes no writes, which is told once", async () => {
+    await postgres?.query("CREATE DATABASE standby");
+    const url = postgres?.url("standby") ?? "";
+    await (await open({ url })).stores.close();
+    await postgres?.query("ALTER DATABASE standby SET default_transaction_read_only = on");
+    const sidecar = await open({ url });
+    const store = sidecar.stores.budget({ window: "month", requests: 5, shared: true }, "standby");
+    for (let call = 0; call < 3; call += 1) {
+      expect(await store?.take(AMOUNT, { requests: 5 })).toHaveProperty("settle");
+      expect(sidecar.stores.problems[0]).toContain("it is read-only (SQLSTATE 25006)");
+    }
+    expect(sidecar.log.map(([message]) => message)).toEqual([
+      "cannot use the server of shared counts: each sidecar counts alone",
+    ]);
+  });
+
   it("name a role without rights and a database that does not exist, without texts of the server", async () => {
     const powerless = await openSidecar({
       postgres: { url: postgres?.url("postgres", "powerless") ?? "", schema: "closed", timeoutMs: 10_000 },
