@@ -30,8 +30,8 @@ export interface UpstreamShape extends AnswerShape {
 /** Path of the RPC that streams. */
 export const STREAM_PATH = "/outrigger.v1.InferenceService/Stream";
 
-// V8 collects garbage in steps after some idle seconds.
-const REST_MS = 1_500;
+// V8 collects garbage in steps after some idle seconds, the sidecar after three seconds without work.
+const REST_MS = 8_000;
 const SETTLE_MS = 20_000;
 const QUICK_MS = 500;
 

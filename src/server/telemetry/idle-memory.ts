@@ -35,7 +35,7 @@ export const MIN_GROWTH_BYTES = 16 * 1024 * 1024;
 const MAX_QUIET_SHARE = 0.02;
 
 /**
- * Watches a server and collects garbage when it becomes idle. V8 collects garbage when something is allocated, and it
+ * Watches a server and collects garbage when it becomes idle, the first time after its start. V8 collects garbage when something is allocated, and it
  * returns the emptied pages minutes later, or never: a process that becomes idle, or whose clients all stop reading,
  * keeps the memory of its last load for hours. One collection while it is idle returns that memory at once.
  */
@@ -48,12 +48,11 @@ export function createIdleMemory({
   /** Calls that arrived or ended since the last collection, and since the last check. */
   let changes = 0;
   let recentChanges = 0;
-  /** Resident memory after the last collection, and after the last collection at rest. */
-  let keptBytes = readResidentBytes();
-  let restBytes = keptBytes;
-  let isWatching = false;
+  /** Resident memory after the last collection, and after the last collection at rest: none before the first one. */
+  let keptBytes = 0;
+  let restBytes = 0;
+  let isWatching = true;
   let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
   /** No call is in progress, and none has just ended, whose memory may still be in use. */
   const isAtRest = () => openCalls === 0 && recentChanges === 0;
   /** Whether a collection would return much memory. */
@@ -74,8 +73,10 @@ export function createIdleMemory({
     // The last check follows a time without changes.
     isWatching = recentChanges > 0 || !isQuiet;
     recentChanges = 0;
-    if (isWatching) timer?.refresh();
+    if (isWatching) timer.refresh();
   };
+  // The start leaves some 9 MB of garbage: what was read to build the server, and a grown young generation.
+  const timer = setTimeout(look, QUIET_MS).unref();
   const count = ({ isProbe }: Call, opened: 1 | -1) => {
     if (isProbe) return;
     openCalls += opened;
@@ -84,8 +85,7 @@ export function createIdleMemory({
     if (isWatching || isStopped) return;
     isWatching = true;
     readBusyShare();
-    if (timer === undefined) timer = setTimeout(look, QUIET_MS).unref();
-    else timer.refresh();
+    timer.refresh();
   };
   return {
     begin: (call) => count(call, 1),

@@ -16,8 +16,15 @@ const PROBE = createCall({ rpc: "grpc.health.v1.Health/Check" });
 
 const MIB = 1024 * 1024;
 
-/** An idle memory with a scripted load of the event loop, resident memory and collections. */
+/** An idle memory as it is after its start, with a scripted load of the event loop, resident memory and collections. */
 function watched() {
+  const watching = started();
+  vi.advanceTimersByTime(QUIET_MS);
+  watching.collect.mockClear();
+  return watching;
+}
+
+function started() {
   const loop = { busyShare: 0 };
   // A collection leaves the memory that is in use.
   const bytes = { resident: 60 * MIB, inUse: 60 * MIB };
@@ -41,6 +48,24 @@ function end(memory: IdleMemory, count: number, call = CALL): void {
 }
 
 describe("createIdleMemory()", () => {
+  it("collects once after the start, when the event loop is quiet", () => {
+    const { collect, loop } = started();
+    loop.busyShare = 0.5;
+    vi.advanceTimersByTime(10 * QUIET_MS);
+    expect(collect).not.toHaveBeenCalled();
+    loop.busyShare = 0;
+    vi.advanceTimersByTime(10 * QUIET_MS);
+    expect(collect).toHaveBeenCalledOnce();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("does not collect after the start once it was stopped", () => {
+    const { memory, collect } = started();
+    memory.stop();
+    vi.advanceTimersByTime(10 * QUIET_MS);
+    expect(collect).not.toHaveBeenCalled();
+  });
+
   it("collects once when a load is over, and again after the next", () => {
     const { memory, collect, bytes } = watched();
     for (const collections of [1, 2]) {
