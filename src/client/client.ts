@@ -33,7 +33,7 @@ import {
   resolveModel,
 } from "./model-names.ts";
 import { createAdapter } from "./providers.ts";
-import { ProviderRegistry } from "./registry.ts";
+import { ProviderRegistry, type RegisteredProvider } from "./registry.ts";
 import { type RequestInput, toRequest } from "./request-input.ts";
 import { toTokenCount } from "./token-count.ts";
 import { validateRequest, wasValidatedAhead } from "./validate.ts";
@@ -261,7 +261,7 @@ export class Client {
    */
   supportsToolChoice(mode: ToolChoice_Mode, model: string, provider = ""): boolean {
     return this.#listTargets({ provider, model }).every((target) => {
-      const adapter = this.#registry.find(target.provider);
+      const { adapter } = this.#registry.find(target.provider);
       return adapter.supportsToolChoice?.(mode, target.model, this.#withCatalog({})) ?? true;
     });
   }
@@ -272,7 +272,7 @@ export class Client {
    */
   supportsJsonSchema(model: string, provider = ""): boolean {
     return this.#listTargets({ provider, model }).every((target) => {
-      const adapter = this.#registry.find(target.provider);
+      const { adapter } = this.#registry.find(target.provider);
       return adapter.supportsJsonSchema?.(target.model, this.#withCatalog({})) ?? true;
     });
   }
@@ -297,7 +297,8 @@ export class Client {
     const request = this.#hasMiddleware ? copyRequest(named) : named;
     this.#checked.add(request);
     const options: CallOptions = {
-      ...withInferenceId(callerOptions),
+      ...callerOptions,
+      inferenceId: getInferenceId(callerOptions),
       ...(alias !== undefined && { modelAlias: alias }),
       ...(targets !== undefined && { aliasTargets: targets }),
       resolveModel: this.#resolveName,
@@ -342,7 +343,8 @@ export class Client {
   }
 
   async #sendComplete(request: Request, options: CallOptions): Promise<Response> {
-    const adapter = await this.#route(request, options);
+    const { adapter, ready } = this.#route(request, options);
+    if (ready !== undefined) await ready;
     const changed = this.#toAdapterOptions(adapter, request, options);
     return options.operation?.send(adapter, request, changed) ?? adapter.complete(request, changed);
   }
@@ -400,14 +402,15 @@ export class Client {
   }
 
   async #openProvider(request: Request, options: CallOptions): Promise<Batches<StreamEvent>> {
-    const adapter = await this.#route(request, options);
+    const { adapter, ready } = this.#route(request, options);
+    if (ready !== undefined) await ready;
     return adapter.stream(request, this.#toAdapterOptions(adapter, request, options)).batches();
   }
 
-  #route(request: Request, { onTarget }: CallOptions): Promise<ProviderAdapter> {
+  #route(request: Request, { onTarget }: CallOptions): RegisteredProvider {
     if (!this.#checked.has(request)) validateRequest(request);
     onTarget?.({ provider: request.provider || (this.#registry.defaultName ?? ""), model: request.model });
-    return this.#registry.findReady(request.provider);
+    return this.#registry.find(request.provider);
   }
 }
 
@@ -432,8 +435,4 @@ function checkOptionNames(what: string, options: object, names: readonly string[
   for (const name of Object.keys(options))
     if (!names.includes(name))
       throw new ConfigurationError(`${name} is no option of ${what}; ${expectedNames(name, names)}`);
-}
-
-function withInferenceId(options: CallOptions): CallOptions {
-  return options.inferenceId === undefined ? { ...options, inferenceId: getInferenceId() } : options;
 }

@@ -69,12 +69,13 @@ export function resolveModel(
   { usesCatalog = false }: ResolveOptions = {},
 ): ResolvedModel {
   const { aliases, defaultProvider = "" } = routing;
-  if (provider !== "") return withModel({ provider, model }, routing);
+  if (provider !== "") return model === "" ? chooseModel(provider, routing) : { provider, model };
   if (Object.hasOwn(aliases, model)) return { ...resolveAlias(aliases[model], routing), alias: model };
   const prefixed = splitName(model, routing);
   if (prefixed !== undefined) return prefixed;
-  const listed = usesCatalog && model !== "" ? findProvider(model, routing) : undefined;
-  return withModel({ provider: listed ?? defaultProvider, model }, routing);
+  if (model === "") return chooseModel(defaultProvider, routing);
+  const listed = usesCatalog ? findProvider(model, routing) : undefined;
+  return { provider: listed ?? defaultProvider, model };
 }
 
 /** Returns the registered provider for which the catalog lists a model, the default provider first. */
@@ -114,8 +115,8 @@ function splitName(name: string, { providers }: ModelRouting): CallTarget | unde
   return providers.has(provider) ? { provider, model: name.slice(slash + 1) } : undefined;
 }
 
-function withModel(target: CallTarget, { providers }: ModelRouting): ResolvedModel {
-  if (target.model !== "") return target;
-  const newest = providers.get(target.provider)?.getLatestModel();
-  return newest === undefined ? target : { ...target, model: newest.id, isChosen: true };
+/** Returns the newest model of a provider in the catalog; the model is empty if there is none. */
+function chooseModel(provider: string, { providers }: ModelRouting): ResolvedModel {
+  const newest = providers.get(provider)?.getLatestModel();
+  return newest === undefined ? { provider, model: "" } : { provider, model: newest.id, isChosen: true };
 }

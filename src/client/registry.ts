@@ -4,15 +4,16 @@ import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError, invalidField, SDKError } from "../core/errors.ts";
 import { quote } from "./violations.ts";
 
-interface Entry {
+/** A registered provider. */
+export interface RegisteredProvider {
   readonly adapter: ProviderAdapter;
-  /** Settles when the adapter is initialized; undefined if it already is. */
+  /** Settles when the adapter is initialized; undefined if that took no time. */
   readonly ready: Promise<void> | undefined;
 }
 
 /** The providers of a Client, by name. */
 export class ProviderRegistry {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, RegisteredProvider>();
   readonly #remedy: string;
   #defaultName: string | undefined;
 
@@ -59,16 +60,15 @@ export class ProviderRegistry {
     this.#defaultName = name;
   }
 
-  /** Returns the adapter of a provider, the default one for an empty name. */
-  find(name: string): ProviderAdapter {
-    return this.#entry(name).adapter;
-  }
-
-  /** Like `find`, and waits until the adapter is initialized. */
-  async findReady(name: string): Promise<ProviderAdapter> {
-    const { adapter, ready } = this.#entry(name);
-    if (ready !== undefined) await ready;
-    return adapter;
+  /** Returns a provider, the default one for an empty name. Throws ConfigurationError or InvalidRequestError. */
+  find(name: string): RegisteredProvider {
+    if (this.#entries.size === 0) throw new ConfigurationError(`no provider is registered. ${this.#remedy}`);
+    const wanted = name === "" ? this.defaultName : name;
+    if (wanted === undefined) throw new ConfigurationError(`${NO_DEFAULT}; ${this.#listing()}`);
+    const entry = this.#entries.get(wanted);
+    if (entry === undefined)
+      throw invalidField("provider", `${quote(name)} is not registered; ${this.#listing()}`);
+    return entry;
   }
 
   /** Closes all adapters. Rejects with the first failure after all have settled. */
@@ -77,16 +77,6 @@ export class ProviderRegistry {
     const closings = await Promise.allSettled([...adapters].map(async (adapter) => adapter.close?.()));
     const failure = closings.find((closing) => closing.status === "rejected");
     if (failure !== undefined) throw failure.reason;
-  }
-
-  #entry(name: string): Entry {
-    if (this.#entries.size === 0) throw new ConfigurationError(`no provider is registered. ${this.#remedy}`);
-    const wanted = name === "" ? this.defaultName : name;
-    if (wanted === undefined) throw new ConfigurationError(`${NO_DEFAULT}; ${this.#listing()}`);
-    const entry = this.#entries.get(wanted);
-    if (entry === undefined)
-      throw invalidField("provider", `${quote(name)} is not registered; ${this.#listing()}`);
-    return entry;
   }
 
   #listing(): string {

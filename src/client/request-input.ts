@@ -1,4 +1,4 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, isMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { toJsonText } from "../core/json-text.ts";
 import type { MessageInput } from "../core/message.ts";
@@ -53,11 +53,12 @@ interface LibraryFields {
 export interface RequestInput extends ContractFields, LibraryFields {}
 
 /**
- * Converts the request of a TypeScript or JavaScript program to a message.
+ * Converts the request of a TypeScript or JavaScript program to a message. A message is returned as it is.
  * @param names The fields that the program may write beside the messages, for the error about another name.
  * @throws InvalidRequestError with every field of a wrong name or type in `violations`.
  */
 export function toRequest(input: RequestInput, names: readonly string[] = requestFields): Request {
+  if (isMessage(input, RequestSchema)) return input;
   const violations = new Violations();
   const fields = contractForm(input, violations);
   checkInput(RequestSchema, fields, "", violations, names);

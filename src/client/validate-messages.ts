@@ -49,14 +49,16 @@ export function checkPartOfConversation(messages: readonly Message[], violations
 
 /** The conversation as far as it has been read. */
 class Conversation {
+  readonly #open: boolean;
   readonly #violations: Violations;
-  readonly #results: CallResults;
+  /** Created for the first tool call or result. */
+  #results: CallResults | undefined;
   /** Ids of the tool calls of the assistant's present turn. */
   readonly #turn = new Set<string>();
 
   constructor(open: boolean, violations: Violations) {
+    this.#open = open;
     this.#violations = violations;
-    this.#results = new CallResults(open, violations);
   }
 
   check(message: Message, field: string): void {
@@ -71,28 +73,29 @@ class Conversation {
     for (const [index, whole] of message.content.entries()) {
       const partField = `${field}.content[${index}]`;
       checkPart(whole, partField, limits, this.#violations);
-      this.#checkPairing(whole.part, partField, message);
+      const { part } = whole;
+      if (part.case === "toolCall" && message.role === Role.ASSISTANT)
+        this.#checkCall(part.value, `${partField}.tool_call`);
+      else if (part.case === "toolResult" && message.role === Role.TOOL)
+        this.#checkResult(part.value, `${partField}.tool_result`, message.toolCallId);
     }
   }
 
   end(): void {
-    this.#results.end();
+    this.#results?.end();
   }
 
-  /** Checks that calls and results are in their places. */
-  #checkPairing(part: ContentPart["part"], field: string, { role, toolCallId }: Message): void {
-    if (part.case === "toolCall" && role === Role.ASSISTANT) {
-      this.#checkCall(part.value, `${field}.tool_call`);
-    } else if (part.case === "toolResult" && role === Role.TOOL) {
-      this.#checkResult(part.value, `${field}.tool_result`, toolCallId);
-    }
+  #getResults(): CallResults {
+    this.#results ??= new CallResults(this.#open, this.#violations);
+    return this.#results;
   }
 
   #checkEnvelope({ role, content, toolCallId }: Message, field: string): void {
     const idField = `${field}.tool_call_id`;
     if (role === Role.TOOL) {
       // Either the whole message is the result of a call, or each of its parts.
-      if (content.every(({ part }) => part.case !== "toolResult")) this.#results.result(toolCallId, idField);
+      if (content.every(({ part }) => part.case !== "toolResult"))
+        this.#getResults().result(toolCallId, idField);
       else this.#checkBesideResults(content, field);
       return;
     }
@@ -110,7 +113,7 @@ class Conversation {
       this.#violations.add(`${field}.id`, `${quote(id)} is the id of an earlier call of the same turn`);
     }
     this.#turn.add(id);
-    if (id !== "") this.#results.call(id, field);
+    if (id !== "") this.#getResults().call(id, field);
     if (name === "") this.#violations.add(`${field}.name`, "is empty, expected the name of a tool");
     // Some models write no arguments at all for a tool without parameters.
     if (input.case === "argumentsJson" && input.value !== "" && !call.argumentsInvalid)
@@ -118,7 +121,7 @@ class Conversation {
   }
 
   #checkResult(result: ToolResult, field: string, messageId: string): void {
-    this.#results.result(result.toolCallId, `${field}.tool_call_id`);
+    this.#getResults().result(result.toolCallId, `${field}.tool_call_id`);
     checkToolResult(result, field, messageId, this.#violations);
   }
 
@@ -245,8 +248,12 @@ function checkPart(whole: ContentPart, field: string, limits: PartLimits, violat
       `${field}.${PART_NAMES[part.case]}`,
       `does not belong in ${limits.place}, which takes ${listKinds(limits)}`,
     );
-  } else {
-    checkContent(part, field, violations);
+  } else if (part.case === "text") {
+    if (!part.value.isWellFormed()) violations.add(`${field}.text`, "contains an unpaired surrogate");
+  } else if (part.case === "native") {
+    checkJson(part.value.dataJson, `${field}.native.data_json`, violations);
+  } else if (part.case === "image" || part.case === "audio" || part.case === "document") {
+    checkMedia(part.value, `${field}.${part.case}`, violations);
   }
   if (providerState !== undefined) {
     checkJson(providerState.dataJson, `${field}.provider_state.data_json`, violations);
@@ -255,24 +262,6 @@ function checkPart(whole: ContentPart, field: string, limits: PartLimits, violat
 
 function listKinds({ allowed }: PartLimits): string {
   return [...allowed].map((kind) => PART_NAMES[kind]).join(", ");
-}
-
-function checkContent(part: ContentPart["part"], field: string, violations: Violations): void {
-  switch (part.case) {
-    case "text":
-      if (!part.value.isWellFormed()) violations.add(`${field}.text`, "contains an unpaired surrogate");
-      break;
-    case "image":
-    case "audio":
-    case "document":
-      checkMedia(part.value, `${field}.${part.case}`, violations);
-      break;
-    case "native":
-      checkJson(part.value.dataJson, `${field}.native.data_json`, violations);
-      break;
-    default:
-      break;
-  }
 }
 
 function checkMedia(media: Image | Audio | Document, field: string, violations: Violations): void {

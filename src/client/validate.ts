@@ -12,6 +12,8 @@ import { checkMessages } from "./validate-messages.ts";
 import { checkToolChoice, checkTools } from "./validate-tools.ts";
 import { checkDuration, checkEnum, checkJsonObject, quote, Violations } from "./violations.ts";
 
+const NO_NAMES: ReadonlySet<string> = new Set();
+
 const SCHEMA_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
@@ -27,7 +29,7 @@ export function validateRequest(request: Request, { mayNameNoModel = false } = {
     violations.add("model", "is empty, expected the provider's id of a model");
   const options = checkProviderOptions(request.providerOptionsJson, violations);
   checkMessages(request.messages, options.bringConversation, violations);
-  const names = checkTools(request.tools, violations);
+  const names = request.tools.length === 0 ? NO_NAMES : checkTools(request.tools, violations);
   if (request.toolChoice !== undefined) {
     checkToolChoice(request.toolChoice, { names, open: options.bringTools }, violations);
   }
