@@ -2,12 +2,13 @@ import { Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AbortError, InternalError, SDKError, StreamError } from "../../core/errors.ts";
 import { closeAtOnce } from "../../core/item-iterator.ts";
-import { inMicrotask } from "./microtask.ts";
 
 /** Number of unread bytes at which the provider's socket is paused. */
 const HIGH_WATER_BYTES = 16 * 1024;
 
 const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
+
+const SETTLED = Promise.resolve();
 
 /** The exchange that fills a body, as the body needs it. */
 export interface BodySource {
@@ -93,7 +94,8 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
   #wake(): void {
     if (this.#waiter === undefined || this.#waking) return;
     this.#waking = true;
-    inMicrotask(this.#onWake);
+    // `queueMicrotask` would create an async resource and a closure each time.
+    void SETTLED.then(this.#onWake);
   }
 
   readonly #onWake = (): void => {
@@ -131,29 +133,21 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ["br", createBrotliDecompress],
 ]);
 
-/** Returns the content encoding of an answer, normalised: `identity` if the header is absent or empty. */
-export function getContentEncoding(header: string | undefined): string {
-  return header?.trim().toLowerCase() || "identity";
-}
-
-/** Whether bodies of an encoding can be read. */
-export function isDecodable(encoding: string): boolean {
-  return encoding === "identity" || DECODERS.has(encoding);
-}
-
 /**
- * Returns a body without its encoding. The reader pulls the decompression, so that a small body that expands to a large
- * one takes no more memory than the reader allows. An unknown encoding gives an empty body.
- * @throws StreamError if the bytes do not match the encoding, and the errors of reading the body.
+ * Returns a body without its encoding; undefined if the encoding is unknown. The reader pulls the decompression, so that
+ * a small body that expands to a large one takes no more memory than the reader allows. Reading the decoded body throws
+ * StreamError if the bytes do not match the encoding.
+ * @param encoding Header `content-encoding` of the answer.
  */
-export function decodedBody(body: AsyncIterable<Uint8Array>, encoding: string): AsyncIterable<Uint8Array> {
-  if (encoding === "identity") return body;
-  const decoder = DECODERS.get(encoding)?.();
-  if (decoder === undefined) return emptyBody();
-  return decompressed(body, decoder);
+export function decodeBody(
+  body: AsyncIterable<Uint8Array>,
+  encoding: string,
+): AsyncIterable<Uint8Array> | undefined {
+  const name = encoding.trim().toLowerCase();
+  if (name === "" || name === "identity") return body;
+  const createDecoder = DECODERS.get(name);
+  return createDecoder === undefined ? undefined : decompressed(body, createDecoder());
 }
-
-async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
 function decompressed(body: AsyncIterable<Uint8Array>, decoder: Transform): AsyncIterable<Uint8Array> {
   const source = Readable.from(body, { objectMode: false });

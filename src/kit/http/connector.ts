@@ -1,6 +1,5 @@
 import { Socket } from "node:net";
 import { type buildConnector, errors } from "undici";
-import { inMicrotask } from "./microtask.ts";
 
 /** Cancels one attempt to connect: its socket closes at once and the attempt fails. */
 type GiveUp = (error: Error) => void;
@@ -13,10 +12,11 @@ type GiveUp = (error: Error) => void;
 export class Connector {
   /** Limit of the next attempt in milliseconds; 0 for none. */
   limitMs = 0;
+  /** Whether the head of an answer is expected. */
+  expectsHead = false;
   readonly #connect: buildConnector.connector;
   #giveUp: GiveUp | undefined;
   #isHeld = false;
-  #isWaiting = false;
   #socket: Socket | undefined;
   /** The read that the socket asked for while it was held. */
   #heldRead: (() => void) | undefined;
@@ -42,16 +42,6 @@ export class Connector {
     this.#isHeld = false;
     this.#heldRead = undefined;
     read?.();
-  }
-
-  /** Marks that the head of an answer is expected, until `gotHead`. */
-  expectHead(): void {
-    this.#isWaiting = true;
-  }
-
-  /** Marks that the head of the answer has come. */
-  gotHead(): void {
-    this.#isWaiting = false;
   }
 
   /** Closes the connection, which no other exchange may use. */
@@ -90,8 +80,26 @@ export class Connector {
 
   #attach(socket: Socket): void {
     this.#socket = socket;
-    changeReads(socket, (bytes) => (this.#isWaiting ? withoutContinue(bytes) : bytes));
+    this.#skipContinues(socket);
     this.#readOnDemand(socket);
+  }
+
+  /**
+   * Leaves `100 Continue` out of what is read from the socket. Replaces `read`, since a library that has attached to the
+   * socket calls it by itself. Written for undici 8, which reads on `readable`; test/kit/http/socket-reads.test.ts
+   * checks that.
+   */
+  #skipContinues(socket: Socket): void {
+    const read = socket.read.bind(socket);
+    socket.read = (size?: number) => {
+      for (;;) {
+        const bytes: unknown = read(size);
+        // The heads begin with "HTTP/1.1 1"; all others have another digit there.
+        if (!this.expectsHead || !Buffer.isBuffer(bytes) || bytes[STATUS_AT] !== ONE) return bytes;
+        const rest = withoutContinue(bytes);
+        if (rest.byteLength > 0) return rest;
+      }
+    };
   }
 
   /** Delays each read of the socket by one step after undici has taken data, so that the response can be paused first. */
@@ -101,7 +109,7 @@ export class Connector {
       if (this.#isHeld) this.#heldRead = read;
       else read();
     };
-    const read = interceptReads(socket, () => inMicrotask(readUnlessHeld));
+    const read = interceptReads(socket, () => void SETTLED.then(readUnlessHeld));
   }
 
   #startTimer(giveUp: GiveUp): NodeJS.Timeout | undefined {
@@ -109,6 +117,13 @@ export class Connector {
     return setTimeout(() => giveUp(new errors.ConnectTimeoutError("connect time-out")), this.limitMs);
   }
 }
+
+const SETTLED = Promise.resolve();
+
+/** Place of the first digit of the status in a head. */
+const STATUS_AT = "HTTP/1.1 ".length;
+
+const ONE = "1".charCodeAt(0);
 
 const CONTINUE = /^HTTP\/1\.[01] 100[ \r]/;
 
@@ -121,23 +136,6 @@ function withoutContinue(bytes: Buffer): Buffer {
     rest = rest.subarray(end + 4);
   }
   return rest;
-}
-
-/**
- * Lets `change` change the bytes that are read from a socket; if none are left, the next ones are read. Replaces
- * `read`, since a library that has attached to the socket calls it by itself. Written for undici 8, which reads on
- * `readable`; test/kit/http/socket-reads.test.ts checks that.
- */
-function changeReads(socket: Socket, change: (bytes: Buffer) => Buffer): void {
-  const read = socket.read.bind(socket);
-  socket.read = (size?: number) => {
-    for (;;) {
-      const bytes: unknown = read(size);
-      if (!Buffer.isBuffer(bytes)) return bytes;
-      const changed = change(bytes);
-      if (changed.byteLength > 0) return changed;
-    }
-  };
 }
 
 /**

@@ -2,11 +2,17 @@ import type { Dispatcher } from "undici";
 import type { CallTiming } from "../../core/call-timing.ts";
 import { AbortError, NetworkError, type SDKError, StreamError } from "../../core/errors.ts";
 import { toAbortError } from "./abort.ts";
-import { type BodySource, decodedBody, getContentEncoding, HttpBody, isDecodable } from "./body.ts";
+import { type BodySource, decodeBody, HttpBody } from "./body.ts";
 import type { Connector } from "./connector.ts";
 import { type ExchangePhase, toHttpError, toRequestTimeout, toSilenceTimeout } from "./error.ts";
 import { type HeaderRecord, type HttpHeaders, ReceivedHeaders } from "./headers.ts";
 import type { HttpTimeouts } from "./timeouts.ts";
+
+/** Memory for the bytes of a body. */
+export interface BodyMemory {
+  /** Takes memory for the bytes so far, before they are held. The body waits for a promise. */
+  grow(bytes: number): Promise<void> | undefined;
+}
 
 /** The answer to one request, once its head has arrived. Read its body, or destroy it. */
 export interface HttpAnswer {
@@ -21,9 +27,9 @@ export interface HttpAnswer {
   /**
    * Reads the whole body as UTF-8. Throws the errors of reading the body, and StreamError if it is larger than
    * `maxBytes`; such a body is never held.
-   * @param reserve Takes memory for the bytes so far, before they are held. The body waits for its promise.
+   * @param memory The memory of the answer. Default: it is not counted.
    */
-  text(maxBytes: number, reserve?: (bytes: number) => Promise<void> | undefined): Promise<string>;
+  text(maxBytes: number, memory?: BodyMemory): Promise<string>;
   /** Ends the exchange: the provider's socket closes at once. Has no effect after the end. */
   destroy(): void;
   /**
@@ -34,6 +40,8 @@ export interface HttpAnswer {
 }
 
 const NO_HEADERS: HttpHeaders = new ReceivedHeaders({});
+
+const NO_BODY: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} };
 
 /** How long a released answer may take to end, in milliseconds: a round trip and a margin. */
 const LINGER_MS = 500;
@@ -80,16 +88,6 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
     this.#options = options;
   }
 
-  /** Whether the exchange has ended. */
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  /** Limit of an attempt to connect, in milliseconds; 0 for none. */
-  get connectMs(): number {
-    return this.#options.timeouts.connectMs;
-  }
-
   /** Sends the request and resolves when the head of the answer has arrived. To be called once. */
   run(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions): Promise<HttpAnswer> {
     const { signal, timeouts, timing } = this.#options;
@@ -105,32 +103,40 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
     return this.#head.promise;
   }
 
-  /** Assigns the connector whose connection carries the exchange. */
-  connectWith(connector: Connector): void {
+  /**
+   * Takes the connector whose connection carries the exchange. Returns false if the exchange ended while it waited for a
+   * connection.
+   */
+  connectWith(connector: Connector): boolean {
+    connector.limitMs = this.#options.timeouts.connectMs;
     this.#connector = connector;
+    return !this.#ended;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#request = undefined;
     this.#controller = controller;
     this.#phase = "waiting";
-    this.#connector?.expectHead();
+    if (this.#connector !== undefined) this.#connector.expectsHead = true;
     if (this.#ended) controller.abort(new AbortError("the call has ended"));
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, fields: HeaderRecord): void {
     if (status < 200) return;
-    this.#connector?.gotHead();
+    if (this.#connector !== undefined) this.#connector.expectsHead = false;
     if (this.#ended) return;
     this.#isRefused = status >= 300 && this.#bodyLength > READ_BY_SERVERS;
     // These are views on the first read, and would keep its 64 KiB for as long as the answer lasts.
     controller.rawHeaders = null;
     this.status = status;
     this.headers = new ReceivedHeaders(fields);
-    const encoding = getContentEncoding(this.headers.get("content-encoding"));
-    // The status of a failed answer says enough, even if its body cannot be read.
-    if (status < 300 && !isDecodable(encoding)) return this.#cancel(this.#encodedError(encoding));
-    this.body = decodedBody(this.#bytes, encoding);
+    const encoding = this.headers.get("content-encoding");
+    if (encoding !== undefined) {
+      const decoded = decodeBody(this.#bytes, encoding);
+      // The status of a failed answer says enough, even if its body cannot be read.
+      if (decoded === undefined && status < 300) return this.#cancel(this.#encodedError(encoding));
+      this.body = decoded ?? NO_BODY;
+    }
     this.#phase = "reading";
     const { betweenBytesMs } = this.#options.timeouts;
     if (betweenBytesMs > 0) this.#silenceTimer = setTimeout(this.#onSilence, betweenBytesMs);
@@ -233,7 +239,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
   }
 
   /** Without the byte order mark; invalid bytes become U+FFFD. */
-  async text(maxBytes: number, reserve?: (bytes: number) => Promise<void> | undefined): Promise<string> {
+  async text(maxBytes: number, memory?: BodyMemory): Promise<string> {
     // The length of an encoded body says nothing about its text.
     const announced = this.body === this.#bytes ? Number(this.headers.get("content-length") ?? 0) : 0;
     let utf8: InstanceType<typeof TextDecoder> | undefined;
@@ -242,7 +248,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
     for await (const chunk of this.body) {
       bytes += chunk.byteLength;
       if (Math.max(bytes, announced) > maxBytes) throw this.#tooLarge(maxBytes);
-      const waiting = reserve?.(Math.max(bytes, announced));
+      const waiting = memory?.grow(Math.max(bytes, announced));
       if (waiting !== undefined) await waiting;
       // Decoded piece by piece, so that the bytes and their text are never both whole in memory.
       if (bytes === announced && utf8 === undefined) text = WHOLE_TEXT.decode(chunk);
@@ -261,7 +267,8 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
   }
 
   #encodedError(encoding: string): NetworkError {
-    const found = /^[\w.-]{1,20}$/.test(encoding) ? encoding : "unknown";
+    const name = encoding.trim().toLowerCase();
+    const found = /^[\w.-]{1,20}$/.test(name) ? name : "unknown";
     return new NetworkError(
       `${this.#options.peer} answered in the content encoding ${found}, which was not asked for`,
       { retryable: false },

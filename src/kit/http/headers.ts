@@ -25,17 +25,13 @@ export class ReceivedHeaders implements HttpHeaders {
 
   get(name: string): string | undefined {
     const key = name.toLowerCase();
-    return Object.hasOwn(this.#values, key) ? joinValues(this.#values[key]) : undefined;
+    const value = Object.hasOwn(this.#values, key) ? this.#values[key] : undefined;
+    return Array.isArray(value) ? value.join(", ") : value;
   }
 
   *[Symbol.iterator](): Generator<[name: string, value: string]> {
     for (const [name, values] of Object.entries(this.#values)) {
-      const value = joinValues(values);
-      if (value !== undefined) yield [name, value];
+      if (values !== undefined) yield [name, Array.isArray(values) ? values.join(", ") : values];
     }
   }
-}
-
-function joinValues(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value.join(", ") : value;
 }

@@ -1,6 +1,5 @@
-import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { type RateLimitInfo, RateLimitInfoSchema } from "../../gen/outrigger/v1/response_pb.ts";
+import type { RateLimitInfo } from "../../gen/outrigger/v1/response_pb.ts";
 import type { HttpHeaders } from "./headers.ts";
 import { parseGoDuration } from "./retry-after.ts";
 
@@ -61,9 +60,9 @@ export function rateLimitIn(
   now: number,
 ): RateLimitInfo | undefined {
   const reset = nearestToLimit(requests, tokens).reset;
-  const counts = [requests.limit, requests.remaining, tokens.limit, tokens.remaining];
-  if (reset === undefined && counts.every((count) => count === undefined)) return undefined;
-  const info = create(RateLimitInfoSchema);
+  const count = requests.limit ?? requests.remaining ?? tokens.limit ?? tokens.remaining;
+  if (reset === undefined && count === undefined) return undefined;
+  const info: RateLimitInfo = { $typeName: "outrigger.v1.RateLimitInfo" };
   if (requests.remaining !== undefined) info.requestsRemaining = requests.remaining;
   if (requests.limit !== undefined) info.requestsLimit = requests.limit;
   if (tokens.remaining !== undefined) info.tokensRemaining = tokens.remaining;

@@ -104,7 +104,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const dispatcher = openDispatcher(base, timeouts, options);
 
   const send = (method: "GET" | "POST" | "DELETE", path: string, request: HttpGetOptions, body: Body) => {
-    const limits = layTimeouts(request.timeouts, timeouts);
+    const limits = request.timeouts === undefined ? timeouts : layTimeouts(request.timeouts, timeouts);
     const headers: Record<string, string> = { "user-agent": userAgent, "accept-encoding": "identity" };
     // In lower case, so that a caller's `User-Agent` replaces the default.
     for (const name in request.headers) headers[name.toLowerCase()] = request.headers[name] ?? "";
@@ -290,12 +290,8 @@ class Connection extends Client {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    if (handler instanceof Exchange) {
-      // The exchange ended while it waited for a free connection, so opening one would be useless.
-      if (handler.ended) return true;
-      this.#connector.limitMs = handler.connectMs;
-      handler.connectWith(this.#connector);
-    }
+    // An exchange that ended while it waited for a free connection needs none.
+    if (handler instanceof Exchange && !handler.connectWith(this.#connector)) return true;
     return super.dispatch(options, handler);
   }
 }
