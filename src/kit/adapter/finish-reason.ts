@@ -1,8 +1,6 @@
-import { create } from "@bufbuild/protobuf";
 import {
   type FinishReason,
   type FinishReason_Reason,
-  FinishReasonSchema,
   FinishReason_Reason as Reason,
 } from "../../gen/outrigger/v1/response_pb.ts";
 
@@ -21,7 +19,7 @@ export function finishWordIn(value: unknown): string {
  * @param stopSequence The stop sequence that ended the answer, if the provider names it.
  */
 export function finishReason(reason: FinishReason_Reason, raw: string, stopSequence = ""): FinishReason {
-  return create(FinishReasonSchema, { reason, raw, stopSequence });
+  return { $typeName: "outrigger.v1.FinishReason", reason, raw, stopSequence };
 }
 
 /** Whether a finish reason means that the answer was cut before the model had finished it. */

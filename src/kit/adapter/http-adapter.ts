@@ -253,7 +253,7 @@ export class HttpAdapter implements ProviderAdapter {
       const turn = yieldTurnAfter(body.length);
       if (turn !== undefined) await turn;
       const response = this.#protocol.toResponse(body, facts, getToolCallIds(facts));
-      this.#relayBody(body, answer, getRelay(wire, options));
+      if (wire.relay !== undefined) this.#relayBody(body, answer, options.source?.relay);
       return response;
     } catch (thrown) {
       memory.release();
@@ -332,16 +332,16 @@ export class HttpAdapter implements ProviderAdapter {
       release: () => answer.release(),
       limits: this.#limits,
       memory,
-      relay: this.#relayEvents(wire, answer, options),
+      relay: wire.relay && this.#relayEvents(wire.relay, answer, options),
     });
   }
 
   /** Begins to relay a stream to a caller who speaks the same API. */
-  #relayEvents(wire: WireRequest, answer: HttpAnswer, options: AdapterCallOptions): EventRelay | undefined {
-    const relay = getRelay(wire, options);
-    if (relay === undefined || wire.relay === undefined) return undefined;
+  #relayEvents(rules: RelayRules, answer: HttpAnswer, options: AdapterCallOptions): EventRelay | undefined {
+    const relay = options.source?.relay;
+    if (relay === undefined) return undefined;
     relay.begin(answer);
-    return new EventRelay(relay, wire.relay, this.#mask.applyToBytes);
+    return new EventRelay(relay, rules, this.#mask.applyToBytes);
   }
 
   /** Relays a whole body. */
@@ -401,7 +401,7 @@ export class HttpAdapter implements ProviderAdapter {
   /** Reads the body of a whole answer, and checks that parsing it cannot take too much memory. */
   async #readWhole(answer: HttpAnswer, memory: AnswerMemory): Promise<string> {
     const { maxBytes, maxJsonValues } = this.#limits;
-    const body = await answer.text(maxBytes, (bytes) => memory.grow(bytes));
+    const body = await answer.text(maxBytes, memory);
     // A value and its separator take at least two bytes.
     const isSmall = body.length / 2 <= maxJsonValues;
     if (!isSmall && countJsonValues(body, maxJsonValues) > maxJsonValues)
@@ -444,7 +444,7 @@ export class HttpAdapter implements ProviderAdapter {
       body: wire.body,
       signal: options.signal,
       timing: options.timing,
-      timeouts: toTimeouts(request.timeouts),
+      timeouts: request.timeouts && toTimeouts(request.timeouts),
     });
     if (answer.status >= 200 && answer.status < 300) return answer;
     throw await this.#readError(request, wire, answer, options);
@@ -459,7 +459,8 @@ export class HttpAdapter implements ProviderAdapter {
     const { signal, adviseOnModel } = options;
     const { elementFields } = wire;
     const { status, headers } = answer;
-    const relay = getRelay(wire, options);
+    // Only a request in its source form has a relay for its answer.
+    const relay = wire.relay && options.source?.relay;
     // Before anything else is masked in it, which could leave a part of a key.
     const body = this.#mask.apply(await readFailure(answer, signal));
     const redirect = redirectError(this.name, status, headers, this.#protocol.getRequestId(headers));
@@ -518,11 +519,6 @@ async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined):
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Returns the relay of a call whose request has its source form. */
-function getRelay({ relay }: WireRequest, { source }: AdapterCallOptions): AnswerRelay | undefined {
-  return relay === undefined ? undefined : source?.relay;
 }
 
 function getToolCallIds({ inferenceId, request }: CallFacts): ToolCallIdAllocator {

@@ -22,13 +22,23 @@ export class KeyMask {
     this.#keys = [...new Set(values)]
       .filter((value) => value.length >= SHORTEST_KEY_CHARS)
       .sort((left, right) => right.length - left.length)
-      .map((value) => ({ value, bytes: Buffer.from(value), pattern: toPattern(value) }));
+      .map((value) => ({
+        value,
+        beginning: value.slice(0, SHORTEST_KEY_CHARS),
+        bytes: Buffer.from(value),
+        pattern: toPattern(value),
+      }));
   }
 
   /** Returns a text without the keys, and without the beginning of a key if the text was cut inside one. */
   readonly apply = (text: string): string => {
     if (text.length < SHORTEST_KEY_CHARS) return text;
-    return this.#keys.reduce((rest, key) => withoutCutKey(withoutKey(rest, key), key), text);
+    let rest = text;
+    // A key, whole or cut, is there if its beginning is, or in the form of a JSON string.
+    for (const key of this.#keys)
+      if (rest.includes(key.beginning) || rest.includes("\\"))
+        rest = withoutCutKey(withoutKey(rest, key), key);
+    return rest;
   };
 
   /** Like `apply`, for UTF-8 that does not end within a key. Returns the same bytes if there is no key in them. */
@@ -52,6 +62,8 @@ function hasEscapedAscii(json: Buffer): boolean {
 
 interface Key {
   readonly value: string;
+  /** The fewest characters that are masked if the text was cut after them. */
+  readonly beginning: string;
   readonly bytes: Buffer;
   readonly pattern: RegExp;
 }

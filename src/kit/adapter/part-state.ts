@@ -1,5 +1,4 @@
-import { create } from "@bufbuild/protobuf";
-import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import type { ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CallFacts } from "../call/call-facts.ts";
 import { asObject, asString, type JsonObject, tryParseJson } from "../json/json.ts";
 
@@ -34,10 +33,10 @@ export abstract class PartStateWriter {
    * Returns the state, with the requested model if the provider reports another one, such as the name of a deployment.
    */
   protected state(data: JsonObject): ProviderState {
-    const { provider, model } = this;
-    const requested = model === this.#requested ? {} : { model: this.#requested };
-    const dataJson = JSON.stringify({ ...data, ...requested });
-    return create(ProviderStateSchema, { provider, model, dataJson });
+    const { provider } = this;
+    const model = this.#reported || this.#requested;
+    const whole = model === this.#requested ? data : { ...data, model: this.#requested };
+    return { $typeName: "outrigger.v1.ProviderState", provider, model, dataJson: JSON.stringify(whole) };
   }
 }
 

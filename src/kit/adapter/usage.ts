@@ -1,6 +1,5 @@
-import { create } from "@bufbuild/protobuf";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { warning } from "../call/loss-report.ts";
 import { isObject, objectIn } from "../json/json.ts";
 
@@ -24,27 +23,33 @@ export interface UsageCounts {
 export function createUsage(counts: UsageCounts, raw?: object): Usage {
   const { inputTokens, outputTokens, reasoningTokens, cacheReadTokens, cacheWriteTokens, costNanoUsd } =
     counts;
-  const usage = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
+  const usage: Usage = {
+    $typeName: "outrigger.v1.Usage",
+    inputTokens,
+    outputTokens,
+    totalTokens: inputTokens + outputTokens,
+    rawJson: raw === undefined ? "" : JSON.stringify(raw),
+    costIncomplete: false,
+  };
   if (reasoningTokens !== undefined) usage.reasoningTokens = reasoningTokens;
   if (cacheReadTokens !== undefined) usage.cacheReadTokens = cacheReadTokens;
   if (cacheWriteTokens !== undefined) usage.cacheWriteTokens = cacheWriteTokens;
   if (costNanoUsd !== undefined) usage.costNanoUsd = costNanoUsd;
-  if (raw !== undefined) usage.rawJson = JSON.stringify(raw);
   return usage;
 }
 
-/** Returns a warning if the usage that a provider sent holds a negative count, since the contract has none. */
-export function negativeCountsIn(usage: unknown): Warning[] {
-  const message = "the provider sent a negative count; it was left out";
-  return holdsNegative(usage) ? [warning("usage", "count_mismatch", message)] : [];
-}
-
-/** Counts are fields of the usage and of the objects in it. */
-function holdsNegative(usage: unknown): boolean {
-  if (!isObject(usage)) return false;
-  return Object.values(usage)
-    .flatMap((value) => (isObject(value) ? Object.values(value) : [value]))
-    .some((value) => typeof value === "number" && value < 0);
+/**
+ * Returns a warning if the usage that a provider sent holds a negative count, since the contract has none. Counts are
+ * fields of the usage and of the objects in it.
+ */
+export function negativeCountsIn(usage: unknown): readonly Warning[] {
+  for (const value of Object.values(objectIn(usage))) {
+    const counts = isObject(value) ? Object.values(value) : [value];
+    for (const count of counts)
+      if (typeof count === "number" && count < 0)
+        return [warning("usage", "count_mismatch", "the provider sent a negative count; it was left out")];
+  }
+  return [];
 }
 
 const NANOS_PER_USD = 1e9;

@@ -67,17 +67,15 @@ export class AnswerMemory {
     const more = bytes - this.#bytes;
     if (memory === undefined || more <= 0) return undefined;
     const waiting = memory.reserve(more, signal);
-    if (waiting !== undefined) return waiting.then(() => this.#note(bytes));
-    return this.#note(bytes);
+    if (waiting === undefined) this.#bytes = bytes;
+    return waiting?.then(() => {
+      this.#bytes = bytes;
+    });
   }
 
   /** Gives the memory back, for an answer that nobody gets. */
   release(): void {
     this.#options.memory?.give(this.#bytes);
     this.#bytes = 0;
-  }
-
-  #note(bytes: number): undefined {
-    this.#bytes = bytes;
   }
 }

@@ -1,4 +1,3 @@
-import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ProviderModels } from "../../catalog/provider-models.ts";
 import { ServerError } from "../../core/errors.ts";
@@ -9,7 +8,6 @@ import {
   type RateLimitInfo,
   FinishReason_Reason as Reason,
   type Response,
-  ResponseSchema,
   type Warning,
 } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
@@ -83,24 +81,34 @@ export function answerMissing(
 export function createResponse(facts: CallFacts, answer: Answer): Response {
   checkParts(answer.content, facts);
   warnAtLimit(facts, answer);
-  const { withoutKeys = unchanged } = facts;
-  const response = create(ResponseSchema, {
+  const { withoutKeys = unchanged, models, rateLimit } = facts;
+  const { content, finishReason, providerRequestId = facts.providerRequestId } = answer;
+  const model = withoutKeys(answer.model) || facts.request.model;
+  // A literal: `create` gives the same object and takes ten times as long.
+  const response: Response = {
+    $typeName: "outrigger.v1.Response",
     id: withoutKeys(answer.id),
-    model: withoutKeys(answer.model) || facts.request.model,
+    model,
     provider: facts.provider,
-    message: { role: Role.ASSISTANT, content: answer.content },
-    finishReason: answer.finishReason,
-    warnings: facts.warnings,
+    message: { $typeName: "outrigger.v1.Message", role: Role.ASSISTANT, content, name: "", toolCallId: "" },
+    finishReason,
+    warnings: [...facts.warnings],
     rawJson: withoutKeys(answer.rawJson),
     inferenceId: facts.inferenceId,
+    providerRequestId: withoutKeys(boundedId(providerRequestId)),
     createdAt: timestampFromMs(facts.acceptedAt),
-    providerRequestId: withoutKeys(boundedId(answer.providerRequestId ?? facts.providerRequestId)),
-  });
+    attempts: [],
+  };
   if (answer.usage !== undefined) {
     const usage = { ...answer.usage, rawJson: withoutKeys(answer.usage.rawJson) };
-    response.usage = priced(usage, response.model, facts);
+    response.usage = usage;
+    // Providers and adapters may have given a price.
+    if (usage.costNanoUsd === undefined && facts.pricesAnswers !== true) {
+      const cost = models?.costOf(usage, model);
+      if (cost !== undefined) usage.costNanoUsd = cost;
+    }
   }
-  if (facts.rateLimit !== undefined) response.rateLimit = facts.rateLimit;
+  if (rateLimit !== undefined) response.rateLimit = rateLimit;
   return response;
 }
 
@@ -110,7 +118,8 @@ function unchanged(text: string): string {
 
 function checkParts(content: readonly ContentPart[], { limits = DEFAULT_ANSWER_LIMITS }: CallFacts): void {
   const { maxParts } = limits;
-  const citations = content.reduce((count, part) => count + part.citations.length, 0);
+  let citations = 0;
+  for (const part of content) citations += part.citations.length;
   if (content.length > maxParts || citations > maxParts) throw answerTooLarge("maxParts", maxParts);
 }
 
@@ -123,14 +132,6 @@ function warnAtLimit({ request, warnings }: CallFacts, { finishReason, usage }: 
   // A whole answer that is replayed as a stream comes here twice.
   if (warnings.some(({ code }) => code === "limit_reached")) return;
   warnings.push(warning("max_tokens", "limit_reached", LIMIT_REACHED));
-}
-
-/** Adds the price of the call, if neither provider nor adapter gave one and the catalog has the prices. */
-function priced(usage: Usage, model: string, { models, pricesAnswers }: CallFacts): Usage {
-  if (usage.costNanoUsd !== undefined || pricesAnswers === true) return usage;
-  const cost = models?.costOf(usage, model);
-  if (cost !== undefined) usage.costNanoUsd = cost;
-  return usage;
 }
 
 const MAX_ID_CHARS = 256;

@@ -80,12 +80,12 @@ export function objectsIn(value: unknown): readonly object[] {
 export function objectIn(value: unknown): JsonObject;
 export function objectIn<T>(value: unknown): Untrusted<T>;
 export function objectIn(value: unknown): object {
-  return asObject(value) ?? {};
+  return isObject(value) ? value : {};
 }
 
 /** Returns the string, or an empty one. */
 export function textIn(value: unknown): string {
-  return asString(value) ?? "";
+  return typeof value === "string" ? value : "";
 }
 
 /** Returns an untrusted object as plain JSON, for values that pass through without being read. */
@@ -95,7 +95,9 @@ export function asJson(value: Untrusted<object>): JsonObject {
 
 /** Returns a copy of the object without some of its keys, in the same order. */
 export function without(object: object, ...keys: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
+  const copy: Record<string, JsonValue | undefined> = { ...object };
+  for (const key of keys) delete copy[key];
+  return copy;
 }
 
 /** Whether an object has no keys. */

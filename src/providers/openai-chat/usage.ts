@@ -102,7 +102,7 @@ function firstCount(...values: readonly unknown[]): number | undefined {
 }
 
 /** Returns warnings about counts that contradict each other. The counts stay as the server sent them. */
-export function mismatchesIn(counts: Counts | undefined, usage: Usage | undefined): Warning[] {
+export function mismatchesIn(counts: Counts | undefined, usage: Usage | undefined): readonly Warning[] {
   if (counts === undefined || usage === undefined) return negativeCountsIn(counts);
   const { inputTokens, outputTokens, totalTokens, reasoningTokens = 0 } = usage;
   const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);

@@ -11,6 +11,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
  * Returns the annotations of a content part as citations. @param text The text of the part, which their indices count.
  */
 export function toCitations({ annotations }: Untrusted<OutputContent>, text: string): Citation[] {
+  if (annotations === undefined || (Array.isArray(annotations) && annotations.length === 0)) return [];
   const converter = new SpanConverter(text, "code_points");
   return objectsIn<Annotation>(annotations).map((annotation) => toCitation(annotation, converter));
 }

@@ -30,7 +30,7 @@ export function finishReasonOf(
   const status = finishWordIn(object.status);
   if (status === "incomplete") return getIncompleteReason(object);
   if (status !== "completed" && status !== "") return finishReason(Reason.OTHER, status);
-  if (items.some(isRunByCaller)) return finishReason(Reason.TOOL_CALLS, status);
+  for (const item of items) if (isRunByCaller(item)) return finishReason(Reason.TOOL_CALLS, status);
   if (isRefusal(items)) return finishReason(Reason.CONTENT_FILTER, "refusal");
   return finishReason(Reason.STOP, status);
 }
@@ -55,9 +55,13 @@ function isRunByCaller({ type, environment }: Untrusted<OutputItem>): boolean {
 
 /** Whether the model refused and wrote nothing else. */
 function isRefusal(items: readonly Untrusted<OutputItem>[]): boolean {
-  const parts = items
-    .filter(({ type }) => type === "message")
-    .flatMap(({ content }) => objectsIn<OutputContent>(content));
-  const hasText = parts.some(({ type, text }) => type !== "refusal" && textIn(text) !== "");
-  return !hasText && parts.some(({ type }) => type === "refusal");
+  let refuses = false;
+  for (const item of items) {
+    if (item.type !== "message") continue;
+    for (const { type, text } of objectsIn<OutputContent>(item.content)) {
+      if (type === "refusal") refuses = true;
+      else if (textIn(text) !== "") return false;
+    }
+  }
+  return refuses;
 }

@@ -40,13 +40,12 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const items = objectsIn<OutputItem>(object.output);
   const model = textIn(object.model);
   const states = new StateWriter(facts, model);
+  const content = reasoningBeside(object, items).map(reasoningOf);
+  for (const item of items) content.push(...getParts(item, states, toolCallIds));
   return createResponse(facts, {
     id: textIn(object.id),
     model,
-    content: [
-      ...reasoningBeside(object, items).map((text) => reasoningOf(text)),
-      ...items.flatMap((item) => getParts(item, states, toolCallIds)),
-    ],
+    content,
     finishReason: finishReasonOf(object, items),
     usage: toUsage(object.usage, facts.request.includeRaw),
     rawJson: facts.request.includeRaw ? body : "",
@@ -60,8 +59,12 @@ function getParts(
   toolCallIds: ToolCallIdAllocator,
 ): ContentPart[] {
   switch (item.type) {
-    case "message":
-      return messageParts(item, states);
+    case "message": {
+      const parts = objectsIn<OutputContent>(item.content);
+      if (parts.length > 0) return parts.map((part) => messagePart(item, part, states));
+      const part = { case: "text", value: "" } as const;
+      return [create(ContentPartSchema, { part, providerState: states.ofEmptyMessage(item) })];
+    }
     case "reasoning":
       return [reasoningPart(item, states)];
     case "function_call":
@@ -72,18 +75,6 @@ function getParts(
   }
 }
 
-function messageParts(item: Untrusted<OutputItem>, states: StateWriter): ContentPart[] {
-  const parts = objectsIn<OutputContent>(item.content);
-  if (parts.length === 0)
-    return [
-      create(ContentPartSchema, {
-        part: { case: "text", value: "" },
-        providerState: states.ofEmptyMessage(item),
-      }),
-    ];
-  return parts.map((part) => messagePart(item, part, states));
-}
-
 /** One content part of an output message. */
 export function messagePart(
   item: Untrusted<OutputItem>,
@@ -92,14 +83,14 @@ export function messagePart(
 ): ContentPart {
   const text = messageText(part);
   if (text === undefined) return nativePart(states.provider, part, states.ofNativePart(item));
-  const citations = toCitations(part, text);
-  const providerState = states.ofMessagePart(item, part);
-  return create(ContentPartSchema, {
-    part: { case: "text", value: text.toWellFormed() },
+  return {
+    // A literal: `create` gives the same object and takes ten times as long.
+    $typeName: "outrigger.v1.ContentPart",
+    providerState: states.ofMessagePart(item, part),
+    citations: toCitations(part, text),
     refusal: part.type === "refusal",
-    citations,
-    providerState,
-  });
+    part: { case: "text", value: text.toWellFormed() },
+  };
 }
 
 /** Returns the text of a content part of a message; undefined if it is of another kind. */
