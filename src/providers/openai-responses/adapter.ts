@@ -8,7 +8,7 @@ import { getRateLimit } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
-import { createRequestMedia } from "../../kit/media/request-media.ts";
+import { createRequestMedia, type RequestMedia } from "../../kit/media/request-media.ts";
 import { createEmbeddingProtocol } from "../embeddings.ts";
 import { type MediaSource, PROVIDER_NAME } from "./context.ts";
 import { toCount, toCountBody } from "./count-tokens.ts";
@@ -72,8 +72,12 @@ function createProtocol(
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
   const translate = (request: Request, streaming: boolean, models: ProviderModels) => {
-    const resolve = createRequestMedia(reader, maxMediaBytes);
-    const media: MediaSource = ({ value }, field) => resolve(value, field);
+    // Most requests have no media.
+    let resolve: RequestMedia | undefined;
+    const media: MediaSource = ({ value }, field) => {
+      resolve ??= createRequestMedia(reader, maxMediaBytes);
+      return resolve(value, field);
+    };
     return toRequestBody(request, streaming, { provider, store, media, models });
   };
   return {
@@ -98,7 +102,7 @@ function createProtocol(
     toResponse,
     createDecoder: (facts, writer) => new ResponsesDecoder(facts, writer),
     toError,
-    getRateLimit: (headers) => getRateLimit(headers),
+    getRateLimit,
     getRequestId: (headers) => headers.get("x-request-id") ?? "",
   };
 }

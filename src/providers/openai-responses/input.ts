@@ -12,16 +12,23 @@ import type { InputMessage } from "../../wire/openai-responses/request.ts";
 import { toAssistantItems } from "./assistant.ts";
 import type { RequestContext } from "./context.ts";
 import { toResultItems } from "./tool-results.ts";
-import { inputMessage, isItem, type PartWithPath, toUserContent, withPaths } from "./user-content.ts";
+import {
+  inputMessage,
+  inputText,
+  isItem,
+  type PartWithPath,
+  toUserContent,
+  withPaths,
+} from "./user-content.ts";
 
 /** A conversation in the provider's form. */
 export interface Conversation {
   /** Text of the leading system and developer messages; undefined if there is none. */
   readonly instructions: string | undefined;
   /** The items of `input`. */
-  readonly input: readonly JsonObject[];
+  readonly input: JsonObject[];
   /** The fields that the items were written from: `messages[2].content[1]`. Undefined for several parts of one message. */
-  readonly fields: readonly (string | undefined)[];
+  readonly fields: (string | undefined)[];
 }
 
 /** Translates the conversation. Throws InvalidRequestError naming the part that the API has no form for. */
@@ -32,24 +39,23 @@ export async function toConversation(context: RequestContext): Promise<Conversat
   const fields: (string | undefined)[] = [];
   for (const [index, message] of messages.entries()) {
     const field = `messages[${index}]`;
-    reportName(message, field, context);
+    if (message.name !== "" && message.role !== Role.TOOL)
+      context.loss.lose(`${field}.name`, "unsupported_setting", NO_NAMES);
     if (index < instructing) continue;
     const isLast = messages[index + 1]?.role !== Role.ASSISTANT;
     const items = await getItems(message, field, isLast, context);
     input.push(...items);
-    fields.push(...items.map((_, item) => getItemField(message, field, items.length, item)));
+    if (items.length === 1) fields.push(field);
+    else
+      for (const item of items.keys())
+        fields.push(items.length === message.content.length ? `${field}.content[${item}]` : undefined);
   }
-  const texts = messages
-    .slice(0, instructing)
-    .map(textOf)
-    .filter((text) => text !== "");
-  return { instructions: texts.length === 0 ? undefined : texts.join("\n\n"), input, fields };
+  if (instructing === 0) return { instructions: undefined, input, fields };
+  const texts = messages.slice(0, instructing).map(textOf);
+  return { instructions: texts.filter((text) => text !== "").join("\n\n") || undefined, input, fields };
 }
 
-function getItemField({ content }: Message, field: string, items: number, item: number): string | undefined {
-  if (items === 1) return field;
-  return items === content.length ? `${field}.content[${item}]` : undefined;
-}
+const NO_NAMES = "the Responses API takes no names of speakers; it was left out";
 
 /**
  * Counts the messages that go into `instructions`: the leading system and developer messages that hold only text,
@@ -57,22 +63,11 @@ function getItemField({ content }: Message, field: string, items: number, item: 
  * would change their meaning.
  */
 function countInstructions(messages: readonly Message[]): number {
-  const first = messages.findIndex(({ role, content }) => !isInstructing(role) || !content.every(isText));
-  return Math.max(first, 0);
-}
-
-function isInstructing(role: Role): boolean {
-  return role === Role.SYSTEM || role === Role.DEVELOPER;
-}
-
-function isText({ part }: ContentPart): boolean {
-  return part.case === "text";
-}
-
-function reportName({ name, role }: Message, field: string, { loss }: RequestContext): void {
-  if (name === "" || role === Role.TOOL) return;
-  const message = "the Responses API takes no names of speakers; it was left out";
-  loss.lose(`${field}.name`, "unsupported_setting", message);
+  for (const [index, { role, content }] of messages.entries()) {
+    const instructs = role === Role.SYSTEM || role === Role.DEVELOPER;
+    if (!instructs || content.some(({ part }) => part.case !== "text")) return index;
+  }
+  return 0;
 }
 
 /** @param isLast Whether the assistant's turn ends with this message. */
@@ -105,6 +100,8 @@ async function messageItems(
   field: string,
   context: RequestContext,
 ): Promise<JsonObject[]> {
+  const texts = toTexts(content);
+  if (texts !== undefined) return [inputMessage(role, texts)];
   const items: JsonObject[] = [];
   let parts: PartWithPath[] = [];
   for (const part of withPaths(content, `${field}.content`)) {
@@ -116,6 +113,16 @@ async function messageItems(
     parts = [];
   }
   return [...items, ...(await messageItem(role, parts, context))];
+}
+
+/** Returns the content of a message of text alone, which most are; undefined for any other message. */
+function toTexts(content: readonly ContentPart[]): JsonObject[] | undefined {
+  const texts: JsonObject[] = [];
+  for (const { part } of content) {
+    if (part.case !== "text") return undefined;
+    texts.push(inputText(part.value));
+  }
+  return texts.length === 0 ? undefined : texts;
 }
 
 async function messageItem(

@@ -4,7 +4,7 @@ import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { type RequestBody, readBodyOptions } from "../../kit/adapter/request-context.ts";
 import { LossReport } from "../../kit/call/loss-report.ts";
-import { type JsonObject, mergeObjects } from "../../kit/json/json.ts";
+import { isEmpty, type JsonObject, mergeObjects } from "../../kit/json/json.ts";
 import type { CreateRequest } from "../../wire/openai-responses/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "./context.ts";
 import { toConversation } from "./input.ts";
 import { reasoningSettings } from "./reasoning.ts";
-import { type ResponseFormatSettings, responseFormatSettings } from "./response-format.ts";
+import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
 import { inputMessage, inputText } from "./user-content.ts";
 
@@ -44,26 +44,33 @@ export async function toRequestBody(
   const options = readOptions(request, settings.provider);
   const store = options.store ?? settings.store;
   const context = { ...settings, request, traits, loss, store, toolCallIds: new ToolCallIds(loss) };
-  const format = responseFormatSettings(context);
+  const format = request.responseFormat && responseFormatSettings(request.responseFormat, context);
   const { instructions, input, fields } = await toConversation(context);
-  const opening = toOpening(format);
+  const { tools, toolChoice, reasoningEffort, metadata, stopSequences } = request;
+  if (format?.instruction !== undefined) {
+    // First, so that its place does not change while the conversation grows.
+    input.unshift(inputMessage("developer", [inputText(format.instruction)]));
+    fields.unshift(undefined);
+  }
   const body: JsonObject = {
     model: request.model,
     instructions,
-    input: [...opening, ...input],
-    ...toolSettings(context, options),
-    ...format.settings,
+    input,
+    ...(tools.length > 0 || toolChoice !== undefined ? toolSettings(context, options) : {}),
+    ...format?.settings,
     ...samplingSettings(context),
-    ...reasoningSettings(context),
-    ...metadataSettings(context),
+    ...(reasoningEffort === "" ? {} : reasoningSettings(context)),
+    ...(isEmpty(metadata) ? {} : metadataSettings(context)),
     ...storageSettings(store, traits),
     ...(streaming ? STREAMING : {}),
   };
-  reportStopSequences(context);
+  if (stopSequences.length > 0) loss.lose("stop_sequences", "unsupported_setting", NO_STOP_SEQUENCES);
   loss.enforce(request.lossPolicy);
-  const elementFields = [...opening.map(() => undefined), ...fields];
-  return { body: withOptions(body, options), warnings: loss.warnings, elementFields };
+  const merged = isEmpty(options.body) ? body : withOptions(body, options);
+  return { body: merged, warnings: loss.warnings, elementFields: fields };
 }
+
+const NO_STOP_SEQUENCES = "the Responses API has no stop sequences; they were left out";
 
 /** @throws InvalidRequestError naming the option that is wrong. */
 function readOptions(request: Request, provider: string): ProviderOptions {
@@ -76,7 +83,6 @@ function readOptions(request: Request, provider: string): ProviderOptions {
 const APPENDED: readonly (keyof CreateRequest)[] = ["tools", "include"];
 
 function withOptions(body: JsonObject, { body: options }: ProviderOptions): JsonObject {
-  if (Object.keys(options).length === 0) return body;
   const merged = mergeObjects(body, options, APPENDED);
   const { include }: Untrusted<CreateRequest> = merged;
   // The caller may list entries that the adapter also adds.
@@ -85,14 +91,6 @@ function withOptions(body: JsonObject, { body: options }: ProviderOptions): Json
 
 /** Turned off: random padding against traffic analysis costs bandwidth and is useless behind a sidecar. */
 const STREAMING = { stream: true, stream_options: { include_obfuscation: false } } satisfies CreateRequest;
-
-/**
- * Returns an instruction of the adapter, which goes first, so that its place does not change while the conversation
- * grows.
- */
-function toOpening({ instruction }: ResponseFormatSettings): JsonObject[] {
-  return instruction === undefined ? [] : [inputMessage("developer", [inputText(instruction)])];
-}
 
 function samplingSettings({ request, traits, loss }: RequestContext): JsonObject {
   const { temperature, topP, maxTokens } = request;
@@ -135,10 +133,4 @@ function metadataSettings({ request, loss }: RequestContext): JsonObject {
 function storageSettings(store: boolean, { reasoningControl }: ModelTraits): JsonObject {
   if (store || reasoningControl === "none") return { store } satisfies CreateRequest;
   return { store, include: [ENCRYPTED_REASONING] } satisfies CreateRequest;
-}
-
-function reportStopSequences({ request, loss }: RequestContext): void {
-  if (request.stopSequences.length === 0) return;
-  const message = "the Responses API has no stop sequences; they were left out";
-  loss.lose("stop_sequences", "unsupported_setting", message);
 }

@@ -21,9 +21,11 @@ export interface ResponseFormatSettings {
 }
 
 /** Returns the settings for the format of the answer. If the model has no setting, an instruction asks for it. */
-export function responseFormatSettings(context: RequestContext): ResponseFormatSettings {
-  const { responseFormat: format } = context.request;
-  switch (format?.type) {
+export function responseFormatSettings(
+  format: ResponseFormat,
+  context: RequestContext,
+): ResponseFormatSettings {
+  switch (format.type) {
     case Format.JSON:
       return jsonFormat(context);
     case Format.JSON_SCHEMA:
