@@ -135,6 +135,12 @@ func ImageURLPart(url string) *ContentPart {
 	return &ContentPart{Part: &pb.ContentPart_Image{Image: &pb.Image{Source: &pb.Image_Url{Url: url}}}}
 }
 
+// AudioPart makes a part of an audio clip's bytes, for instance of the media type audio/wav.
+func AudioPart(mediaType string, data []byte) *ContentPart {
+	audio := &pb.Audio{MediaType: mediaType, Source: &pb.Audio_Data{Data: data}}
+	return &ContentPart{Part: &pb.ContentPart_Audio{Audio: audio}}
+}
+
 // DocumentPart makes a part of a document's bytes, for instance of the media type application/pdf.
 func DocumentPart(mediaType, fileName string, data []byte) *ContentPart {
 	document := &pb.Document{MediaType: mediaType, FileName: fileName, Source: &pb.Document_Data{Data: data}}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	outrigger "github.com/outrigger-inference/outrigger/clients/go"
 	pb "github.com/outrigger-inference/outrigger/clients/go/outrigger/v1"
 )
@@ -61,6 +63,8 @@ func TestSidecar(t *testing.T) {
 		"threads":           sidecarThreads,
 		"thread_messages":   sidecarThreadMessages,
 		"thread_of_runs":    sidecarThreadOfRuns,
+		"parts":             sidecarParts,
+		"raw_answer":        sidecarRawAnswer,
 		"catalog":           sidecarCatalog,
 		"embeddings":        sidecarEmbeddings,
 		"tls":               sidecarTLS,
@@ -703,4 +707,57 @@ func sidecarCatalog(t *testing.T, client *outrigger.Client) {
 	check(t, "times that the list has it", found, 1)
 	_, err = client.GetModelInfo(t.Context(), "no such model", "")
 	check(t, "is unknown", errors.Is(err, outrigger.ErrNotFound), true)
+}
+
+// sidecarParts sends each kind of part, and reads the same kinds from the answers.
+func sidecarParts(t *testing.T, client *outrigger.Client) {
+	message := outrigger.UserMessage("Look:",
+		outrigger.ImagePart("image/png", []byte("png")),
+		outrigger.ImageURLPart("https://example.com/cat.png"),
+		outrigger.AudioPart("audio/wav", []byte("wav")),
+		outrigger.DocumentPart("application/pdf", "a.pdf", []byte("pdf")))
+	check(t, "image", message.GetContent()[1].GetImage().GetMediaType(), "image/png")
+	check(t, "URL", message.GetContent()[2].GetImage().GetUrl(), "https://example.com/cat.png")
+	check(t, "audio", string(message.GetContent()[3].GetAudio().GetData()), "wav")
+	check(t, "document", message.GetContent()[4].GetDocument().GetFileName(), "a.pdf")
+	response, err := client.Complete(t.Context(), &outrigger.Request{
+		Provider: "gemini", Model: "sim-reasoning", ReasoningEffort: "high",
+		Messages: []*outrigger.Message{outrigger.SystemMessage("Be brief."), message},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "reasoning", outrigger.ReasoningOf(response.GetMessage()), response.Reasoning())
+	if response.Reasoning() == "" {
+		t.Error("the answer has no reasoning")
+	}
+	result := mustGenerate(t, client, outrigger.GenerateOptions{
+		Model: "sim-tools", Tools: []*outrigger.Tool{outrigger.NewPassiveTool[struct{}]("get_weather", "The weather.")},
+	})
+	check(t, "calls", len(result.ToolCalls()), 1)
+	check(t, "results", len(result.ToolResults()), 0)
+}
+
+// sidecarRawAnswer reads what the provider sent, and the headers of the sidecar, through an interceptor of gRPC.
+func sidecarRawAnswer(t *testing.T, _ *outrigger.Client) {
+	var methods []string
+	intercept := func(
+		ctx context.Context, method string, request, reply any,
+		conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+	) error {
+		methods = append(methods, method)
+		return invoke(ctx, method, request, reply, conn, options...)
+	}
+	client := newClient(t, outrigger.WithDialOptions(grpc.WithChainUnaryInterceptor(intercept)))
+	var info outrigger.CallInfo
+	request := &outrigger.Request{
+		Model: "sim-echo", Messages: []*outrigger.Message{outrigger.UserMessage("Hello")}, IncludeRaw: true,
+	}
+	response, err := client.Complete(outrigger.WithCallInfo(t.Context(), &info), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "is JSON", json.Valid([]byte(response.GetRawJson())), true)
+	check(t, "request id", info.Headers().Get("x-request-id")[0], info.RequestID())
+	check(t, "methods", strings.Join(methods, " "), "/outrigger.v1.InferenceService/Complete")
 }

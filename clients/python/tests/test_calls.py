@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 import time
@@ -28,9 +29,12 @@ from outrigger_client import (
     RequestTimeoutError,
     ServerError,
     StreamError,
+    developer_message,
     image_part,
+    reasoning_of,
     text_of,
     text_part,
+    tool_calls_of,
     user_message,
 )
 
@@ -89,6 +93,16 @@ class CallTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(text_of(streamed), text_of(whole))
         self.assertEqual(text_of(later), text_of(await self.async_client.complete(request)))
         self.assertEqual(streamed.usage, whole.usage)
+
+    async def test_the_answer_of_the_provider_can_be_had_as_it_was(self) -> None:
+        request = Request(model="sim-echo", messages=[developer_message("Hello")], include_raw=True)
+        with Client() as client:
+            raw = client.complete(request, timeout=TIMEOUT).raw_json
+        async with AsyncClient() as other:
+            again = await other.complete(request, timeout=TIMEOUT)
+        self.assertEqual(json.loads(raw)["object"], "response")
+        self.assertEqual(json.loads(again.raw_json)["object"], "response")
+        self.assertEqual((reasoning_of(again), list(tool_calls_of(again))), ("", []))
 
     async def test_the_text_of_a_stream_adds_up_to_that_of_the_response(self) -> None:
         stream = self.client.stream(ask("sim-text"), timeout=TIMEOUT)

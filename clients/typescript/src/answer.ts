@@ -2,7 +2,7 @@ import type { CallOptions as ConnectCallOptions } from "@connectrpc/connect";
 import { NotFoundError } from "../../../src/core/errors.ts";
 import { toFailure } from "./failure.ts";
 
-/** Options of a call about runs or threads. */
+/** Options of a call about runs, threads or the catalog. */
 export interface RunCallOptions {
   /** Cancels the call. A run in the background goes on. */
   readonly signal?: AbortSignal | undefined;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { SecureContextOptions, ConnectionOptions as TlsOptions } from "node:tls";
 import {
   Code,
@@ -14,6 +15,7 @@ import { type RequestInput, toRequest } from "../../../src/client/request-input.
 import type { CallOptions } from "../../../src/core/adapter.ts";
 import { type Batches, lazyBatches, toBatches } from "../../../src/core/batches.ts";
 import { CallScope } from "../../../src/core/call-scope.ts";
+import { NetworkError } from "../../../src/core/errors.ts";
 import { EventStream } from "../../../src/core/event-stream.ts";
 import { type CompleteResponse, completeResponse } from "../../../src/core/response.ts";
 import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
@@ -35,7 +37,7 @@ import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.
 import { ThreadService } from "../../../src/gen/outrigger/v1/thread_service_pb.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/loop/tool-loop.ts";
 import { DEFAULT_ADDRESS, toTarget } from "./address.ts";
-import { findAnswer, getAnswer } from "./answer.ts";
+import { findAnswer, getAnswer, type RunCallOptions } from "./answer.ts";
 import { type CallSettings, observeCalls } from "./call-info.ts";
 import { toFailure } from "./failure.ts";
 import { retryUnsent } from "./reconnect.ts";
@@ -68,6 +70,9 @@ export interface ClientOptions extends CallSettings {
 
 /** Largest message, in bytes: the same as the sidecar's default. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
+
+/** Pause between two attempts to reach a sidecar that is starting, in milliseconds. */
+const READY_DELAY_MS = 100;
 
 const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
 
@@ -183,6 +188,22 @@ export class Client {
   }
 
   /**
+   * Waits for a sidecar that is starting.
+   * @param timeout In milliseconds.
+   * @throws NetworkError if it accepts no connection in this time. ConfigurationError if the client is closed.
+   */
+  async waitUntilReady(timeout: number): Promise<void> {
+    const giveUp = performance.now() + timeout;
+    for (;;) {
+      if (this.#sessions.closed) throw toFailure(closedError(), undefined);
+      if ((await this.#sessions.connect()) !== "error") return;
+      if (performance.now() >= giveUp)
+        throw new NetworkError(`the sidecar accepted no connection within ${timeout} ms`);
+      await sleep(READY_DELAY_MS);
+    }
+  }
+
+  /**
    * Returns a client over the same connection, with other settings for its calls. Headers are added to those set
    * before. Closing either client closes the connection.
    */
@@ -192,16 +213,24 @@ export class Client {
   }
 
   /** Returns the catalog's entry for a model, by its id or an alias; undefined if the catalog does not know it. */
-  async getModelInfo(model: string, provider = ""): Promise<ModelInfo | undefined> {
-    return findAnswer({}, () => this.#catalog.getModel({ model, provider }));
+  async getModelInfo(
+    model: string,
+    provider = "",
+    call: RunCallOptions = {},
+  ): Promise<ModelInfo | undefined> {
+    return findAnswer(call, (connect) => this.#catalog.getModel({ model, provider }, connect));
   }
 
   /** The known models that have all `capabilities`, newest first within a provider. Fetches page after page. */
-  async *listModels(provider = "", capabilities: readonly Capability[] = []): AsyncGenerator<ModelInfo> {
+  async *listModels(
+    provider = "",
+    capabilities: readonly Capability[] = [],
+    call: RunCallOptions = {},
+  ): AsyncGenerator<ModelInfo> {
     let pageToken = "";
     do {
       const request = { provider, capabilities: [...capabilities], pageToken };
-      const page = await getAnswer({}, () => this.#catalog.listModels(request));
+      const page = await getAnswer(call, (connect) => this.#catalog.listModels(request, connect));
       yield* page.models;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
@@ -211,9 +240,10 @@ export class Client {
   async getLatestModel(
     provider: string,
     capabilities: readonly Capability[] = [],
+    call: RunCallOptions = {},
   ): Promise<ModelInfo | undefined> {
     const request = { provider, capabilities: [...capabilities] };
-    return findAnswer({}, () => this.#catalog.getLatestModel(request));
+    return findAnswer(call, (connect) => this.#catalog.getLatestModel(request, connect));
   }
 
   /** Closes the connection. Calls under way fail, and later ones with a ConfigurationError. */
@@ -262,9 +292,13 @@ function callOptionsOf({ signal }: CallOptions): ConnectCallOptions {
   return signal === undefined ? {} : { signal };
 }
 
+function closedError(): ConnectError {
+  return new ConnectError("the client is closed", Code.FailedPrecondition);
+}
+
 function refuseClosed(sessions: Sessions): Interceptor {
   return (next) => (request) => {
-    if (sessions.closed) throw new ConnectError("the client is closed", Code.FailedPrecondition);
+    if (sessions.closed) throw closedError();
     return next(request);
   };
 }

@@ -220,7 +220,12 @@ async function failingTool(): Promise<void> {
   });
   const result = await generate({ client, model: "sim-tools", messages, tools: [tool] });
   assert.equal(result.steps.length, 2);
-  assert.equal(result.steps[0]?.toolResults[0]?.failed, true);
+  const [told] = result.steps[0]?.toolResults ?? [];
+  assert.equal(told?.failed, true);
+  assert.match(JSON.stringify(told), /the station does not answer/);
+  await using discreet = new Client({ hideToolErrors: true });
+  const hidden = await generate({ client: discreet, model: "sim-tools", messages, tools: [tool] });
+  assert.doesNotMatch(JSON.stringify(hidden.steps[0]?.toolResults), /station/);
 }
 
 async function slowTool(): Promise<void> {

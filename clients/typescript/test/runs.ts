@@ -4,6 +4,7 @@ import { createServer } from "node:http2";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
 import {
+  AbortError,
   type CallInfo,
   Capability,
   Client,
@@ -30,6 +31,7 @@ export const runChecks: readonly (readonly [name: string, check: () => Promise<v
   ["cancelled_run", cancelledRun],
   ["run_with_tools", runWithTools],
   ["listed_runs", listedRuns],
+  ["raw_answer", rawAnswer],
   ["catalog", catalog],
   ["embeddings", embeddings],
   ["call_info", callInfo],
@@ -130,6 +132,14 @@ async function listedRuns(): Promise<void> {
   assert.equal(ids[1], first.id);
 }
 
+/** The body that the provider sent, and a client of the variables of the environment. */
+async function rawAnswer(): Promise<void> {
+  await using client = Client.fromEnv();
+  const request = { model: "sim-echo", messages: [userMessage("Hello")], includeRaw: true };
+  const { rawJson } = await client.complete(request);
+  assert.match(JSON.stringify(JSON.parse(rawJson)), /Hello/);
+}
+
 async function catalog(): Promise<void> {
   await using client = new Client();
   const latest = await client.getLatestModel("anthropic", [Capability.TOOLS]);
@@ -139,6 +149,10 @@ async function catalog(): Promise<void> {
   for await (const { id } of client.listModels("anthropic", [Capability.TOOLS])) ids.push(id);
   assert(ids.includes(latest.id));
   assert.equal(await client.getModelInfo("no such model"), undefined);
+  const signal = AbortSignal.abort();
+  await assert.rejects(client.getModelInfo(latest.id, "anthropic", { signal }), AbortError);
+  await assert.rejects(client.getLatestModel("anthropic", [], { signal }), AbortError);
+  await assert.rejects(client.listModels("anthropic", [], { signal }).next(), AbortError);
 }
 
 async function embeddings(): Promise<void> {

@@ -41,6 +41,8 @@ const sidecarChecks = [
   "threads",
   "thread_messages",
   "thread_of_runs",
+  "parts",
+  "raw_answer",
   "catalog",
   "embeddings",
   "tls",

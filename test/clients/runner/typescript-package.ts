@@ -32,6 +32,7 @@ export const typescriptPackage: TestClient = {
     "cancelled_run",
     "run_with_tools",
     "listed_runs",
+    "raw_answer",
     "catalog",
     "embeddings",
     "call_info",

@@ -1,6 +1,10 @@
 package io.github.outriggerinference;
 
+import com.google.protobuf.ByteString;
+import io.github.outriggerinference.v1.Audio;
 import io.github.outriggerinference.v1.ContentPart;
+import io.github.outriggerinference.v1.Document;
+import io.github.outriggerinference.v1.Image;
 import io.github.outriggerinference.v1.Message;
 import io.github.outriggerinference.v1.Role;
 import io.github.outriggerinference.v1.StepResult;
@@ -51,6 +55,47 @@ public final class Messages {
   /** A part with text. */
   public static ContentPart text(String text) {
     return ContentPart.newBuilder().setText(text).build();
+  }
+
+  /**
+   * A part with an image.
+   *
+   * @param mediaType for instance {@code image/png}
+   */
+  public static ContentPart image(String mediaType, byte[] data) {
+    Image.Builder image =
+        Image.newBuilder().setMediaType(mediaType).setData(ByteString.copyFrom(data));
+    return ContentPart.newBuilder().setImage(image).build();
+  }
+
+  /** A part with an image that the provider fetches, or with a {@code data:} URL. */
+  public static ContentPart imageUrl(String url) {
+    return ContentPart.newBuilder().setImage(Image.newBuilder().setUrl(url)).build();
+  }
+
+  /**
+   * A part with an audio clip.
+   *
+   * @param mediaType for instance {@code audio/wav}
+   */
+  public static ContentPart audio(String mediaType, byte[] data) {
+    Audio.Builder audio =
+        Audio.newBuilder().setMediaType(mediaType).setData(ByteString.copyFrom(data));
+    return ContentPart.newBuilder().setAudio(audio).build();
+  }
+
+  /**
+   * A part with a document.
+   *
+   * @param mediaType for instance {@code application/pdf}
+   */
+  public static ContentPart document(String mediaType, String fileName, byte[] data) {
+    Document.Builder document =
+        Document.newBuilder()
+            .setMediaType(mediaType)
+            .setFileName(fileName)
+            .setData(ByteString.copyFrom(data));
+    return ContentPart.newBuilder().setDocument(document).build();
   }
 
   /** The text parts of a message, joined. */

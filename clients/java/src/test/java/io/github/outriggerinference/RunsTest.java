@@ -32,6 +32,7 @@ import io.grpc.stub.StreamObserver;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
@@ -194,6 +195,17 @@ class RunsTest {
       List<String> ids = client.runs().list(request).map(Run::getId).toList();
       assertEquals(2, ids.size());
       assertEquals(first.getId(), ids.get(1));
+    }
+  }
+
+  @Test
+  @EnabledIfEnvironmentVariable(named = "OUTRIGGER_ADDRESS", matches = ".+")
+  void isCreatedWithoutWaiting() throws Exception {
+    try (OutriggerClient client = OutriggerClient.connect()) {
+      RunOptions options =
+          RunOptions.builder().generate(g -> g.model("sim-text").prompt("Hello")).build();
+      Run run = client.runs().createAsync(options).get(30, TimeUnit.SECONDS);
+      assertEquals(RunStatus.RUN_STATUS_COMPLETED, run.getStatus());
     }
   }
 

@@ -11,6 +11,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Flow;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -93,6 +96,38 @@ class SidecarObjectsTest {
       assertFalse(partials.isEmpty());
       assertFalse(stream.result().object().name().isEmpty());
     }
+  }
+
+  @Test
+  void isPublishedAsItArrives() throws Exception {
+    CompletableFuture<Person> last = new CompletableFuture<>();
+    client
+        .objectPublisher(Person.class, options("sim-text"))
+        .subscribe(
+            new Flow.Subscriber<>() {
+              @Override
+              public void onSubscribe(Flow.Subscription subscription) {
+                subscription.request(Long.MAX_VALUE);
+              }
+
+              @Override
+              public void onNext(ObjectEvent<Person> event) {
+                if (event instanceof ObjectEvent.Finish<Person> finish) {
+                  last.complete(finish.result().object());
+                }
+              }
+
+              @Override
+              public void onError(Throwable thrown) {
+                last.completeExceptionally(thrown);
+              }
+
+              @Override
+              public void onComplete() {
+                last.completeExceptionally(new AssertionError("no event had the object"));
+              }
+            });
+    assertFalse(last.get(30, TimeUnit.SECONDS).name().isEmpty());
   }
 
   @Test

@@ -23,7 +23,12 @@ import io.github.outriggerinference.v1.RetryPolicy;
 import io.github.outriggerinference.v1.StepResult;
 import io.github.outriggerinference.v1.ToolCall;
 import io.github.outriggerinference.v1.ToolResult;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
 import io.grpc.ChannelCredentials;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.MethodDescriptor;
 import io.grpc.TlsChannelCredentials;
 import java.io.File;
 import java.io.IOException;
@@ -570,5 +575,66 @@ class SidecarTest {
         client.complete(
             ask("sim-echo").toBuilder().putAllMetadata(Map.of("k", "v")).build(), TIMEOUT);
     assertEquals("Hello?", Messages.textOf(response.getMessage()));
+  }
+
+  @Test
+  void giveTheAnswerOfTheProviderAsItWas() {
+    Response response =
+        client.complete(ask("sim-echo").toBuilder().setIncludeRaw(true).build(), TIMEOUT);
+    assertTrue(response.getRawJson().startsWith("{"), response.getRawJson());
+  }
+
+  @Test
+  void sendImagesAudioAndDocumentsAndReadTheReasoning() {
+    Message message =
+        Messages.user(
+            Messages.text("Look:"),
+            Messages.image("image/png", new byte[] {1}),
+            Messages.imageUrl("https://example.com/cat.png"),
+            Messages.audio("audio/wav", new byte[] {2}),
+            Messages.document("application/pdf", "a.pdf", new byte[] {3}));
+    Request request =
+        Request.newBuilder()
+            .setProvider("gemini")
+            .setModel("sim-reasoning")
+            .setReasoningEffort("high")
+            .addMessages(message)
+            .build();
+    Message answer = client.complete(request, TIMEOUT).getMessage();
+    assertFalse(Messages.reasoningOf(answer).isEmpty());
+    assertFalse(Messages.textOf(answer).isEmpty());
+  }
+
+  @Test
+  void useTheSettingsOfTheBuilder() throws Exception {
+    AtomicInteger tools = new AtomicInteger();
+    List<String> called = new ArrayList<>();
+    ClientInterceptor interceptor =
+        new ClientInterceptor() {
+          @Override
+          public <Q, A> ClientCall<Q, A> interceptCall(
+              MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+            called.add(method.getBareMethodName());
+            return next.newCall(method, options);
+          }
+        };
+    try (OutriggerClient configured =
+        OutriggerClient.builder()
+            .keepAlive(Duration.ofMinutes(1))
+            .toolExecutor(
+                work -> {
+                  tools.incrementAndGet();
+                  new Thread(work).start();
+                })
+            .configureChannel(channel -> channel.intercept(interceptor))
+            .connect()) {
+      GenerationResult result =
+          configured.generate(options("sim-tools", weather(city -> "rain")).build());
+      assertEquals(StopReason.STOP_REASON_COMPLETED, result.stopReason());
+      assertEquals(List.of(), result.warnings());
+      assertEquals(2, Messages.ofStep(result.steps().get(0)).size());
+    }
+    assertEquals(1, tools.get());
+    assertEquals(List.of("RunTools"), called);
   }
 }
