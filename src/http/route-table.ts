@@ -20,6 +20,8 @@ export interface RouteDefinition {
   readonly fail?: WriteFailure;
   /** Parameter of the query in which callers may send their access key. Absent: they may not. */
   readonly keyParameter?: string;
+  /** Header of the API for the id of the request, which every answer has beside `x-request-id`. Absent: none. */
+  readonly requestIdHeader?: string;
   /** Takes a WebSocket at the same path, whatever the method of other requests. */
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
 }
@@ -77,8 +79,9 @@ function toRoute(
     const response = await serveOrFail(request, () => definition.serve(request, ...parts.map(decoded)), fail);
     return method === "HEAD" ? { ...response, body: new Uint8Array() } : response;
   };
-  const { path, keyParameter } = definition;
-  return { name: `${definition.method} ${path.replaceAll("+}", "}")}`, keyParameter, serve, fail };
+  const { path, keyParameter, requestIdHeader } = definition;
+  const name = `${definition.method} ${path.replaceAll("+}", "}")}`;
+  return { name, keyParameter, requestIdHeader, serve, fail };
 }
 
 async function serveOrFail(

@@ -9,6 +9,8 @@
  * start than src/cli/main.ts, for instance the released bundle, dist/outrigger.cjs. A client whose toolchain is not
  * installed is skipped. The exit code is 1 if a check failed, 2 if a name is unknown.
  */
+
+import { anthropicPython } from "./runner/anthropic-python.ts";
 import { root, type TestClient } from "./runner/client.ts";
 import { codex } from "./runner/codex.ts";
 import { genaiPython } from "./runner/genai-python.ts";
@@ -44,6 +46,7 @@ const clients: readonly TestClient[] = [
   openaiPython,
   openaiGo,
   openaiJava,
+  anthropicPython,
   genaiPython,
   codex,
 ];

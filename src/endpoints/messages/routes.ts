@@ -13,15 +13,11 @@ import { writeMessage } from "./write-response.ts";
 
 /** Creates the routes. */
 export function messagesRoutes(parts: StatelessParts): RouteDefinition[] {
-  const fail = failedMessage;
+  // An answer of Anthropic that is relayed has its id there.
+  const common = { method: "POST", fail: failedMessage, requestIdHeader: "request-id" };
   return [
-    { method: "POST", path: "/v1/messages", serve: (request) => createMessage(request, parts), fail },
-    {
-      method: "POST",
-      path: "/v1/messages/count_tokens",
-      serve: (request) => countTokens(request, parts),
-      fail,
-    },
+    { ...common, path: "/v1/messages", serve: (request) => createMessage(request, parts) },
+    { ...common, path: "/v1/messages/count_tokens", serve: (request) => countTokens(request, parts) },
   ];
 }
 

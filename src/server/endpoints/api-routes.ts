@@ -12,12 +12,13 @@ export function createApiRoutes(api: HttpApi, parts: ApiParts): FindRoute {
   return (path, method) => {
     const route = api.find(path, method);
     if (route === undefined) return undefined;
-    const { name, connect, keyParameter } = route;
+    const { name, connect, keyParameter, requestIdHeader } = route;
     return {
       name,
       isObserved: true,
       protocol: "http",
       keyParameter,
+      requestIdHeader,
       serve: (request, response, recorder) => serveApi({ ...parts, route, request, response, recorder }),
       ...(connect && {
         serveSocket: (upgraded) => serveApiSocket({ ...parts, route: { ...route, connect }, upgraded }),

@@ -95,6 +95,7 @@ export class RequestChecks {
     const route = this.find(request);
     const requestId = getRequestId(headers[REQUEST_ID_HEADER]);
     response.setHeader(REQUEST_ID_HEADER, requestId);
+    if (route.requestIdHeader !== undefined) response.setHeader(route.requestIdHeader, requestId);
     const toChecked = (admission: Admission, rejection?: Rejection) =>
       this.#toChecked(request, { route, requestId, admission, rejection });
     if (!checkHost(request)) return toChecked(openAdmission, forbiddenHost(headers.host));

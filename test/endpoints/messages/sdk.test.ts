@@ -172,6 +172,14 @@ describe.each(columns)("With $title behind it, the Messages API", (column) => {
     });
   });
 
+  it("gives the SDK the id of each request, also of one that fails", async () => {
+    const { anthropic } = await start();
+    const call = (sim: string) =>
+      anthropic.messages.create({ model: model(sim), max_tokens: 300, messages: [user("Hello")] });
+    expect(await call("sim-text")).toHaveProperty("_request_id", expect.stringMatching(/./));
+    await expect(call("sim-text:status=500")).rejects.toHaveProperty("requestID", expect.stringMatching(/./));
+  });
+
   it("ends a stream that was cut with an error and without message_stop", async () => {
     const api = await start();
     const request = {
