@@ -1,6 +1,6 @@
 /**
  * Gives Codex, OpenAI's command-line agent, one task with a tool call: through the simulator itself, and through a
- * sidecar in front of each of the simulator's wire formats.
+ * sidecar in front of each of the simulator's wire formats. Then calls a sidecar whose provider is Codex.
  *
  *   node main.ts path/to/codex way...
  */
@@ -11,6 +11,7 @@ import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { type Outcome, run } from "../runner/process.ts";
 import { startSidecar } from "../runner/sidecar.ts";
 import { checkNamespace, checkTask, checkTools, keepsGroups } from "./checks.ts";
+import { checkProvider } from "./provider.ts";
 
 /** The result of a task. */
 export interface Task {
@@ -43,11 +44,13 @@ async function runAll(): Promise<void> {
     const model = way === "simulator" ? "sim-call" : `${way}/sim-call`;
     const separator = keepsGroups(way) ? "." : "__";
     const task = await runTask({ way, baseUrl, model, separator, simulator });
-    report(`${way}/task`, () => checkTask(task));
-    report(`${way}/tools`, () => checkTools(way, task));
-    report(`${way}/namespace`, () => checkNamespace(task));
+    await report(`${way}/task`, () => checkTask(task));
+    await report(`${way}/tools`, () => checkTools(way, task));
+    await report(`${way}/namespace`, () => checkNamespace(task));
   }
   await sidecar.stop();
+  const configuration = createConfiguration(simulator.openaiBaseUrl, "sim-text");
+  await checkProvider({ codex, folder, simulator, configuration }, report);
   await simulator.close();
 }
 
@@ -113,9 +116,9 @@ env_key = "OUTRIGGER_TEST_KEY"
 `;
 }
 
-function report(name: string, check: () => void): void {
+async function report(name: string, check: () => void | Promise<void>): Promise<void> {
   try {
-    check();
+    await check();
     process.stdout.write(`ok ${name}\n`);
   } catch (error) {
     process.exitCode = 1;

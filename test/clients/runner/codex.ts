@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { providerChecks } from "../codex/provider.ts";
 import { buildOnce } from "./build-cache.ts";
 import { getFolder, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
@@ -15,7 +16,7 @@ const ways = ["simulator", "openai", "anthropic", "gemini", "compatible"];
 /** OpenAI's command-line agent. Its program starts a separate sidecar and simulator, whose requests it inspects. */
 export const codex: TestClient = {
   name: "codex",
-  checks: ways.flatMap((way) => [`${way}/task`, `${way}/tools`, `${way}/namespace`]),
+  checks: [...ways.flatMap((way) => [`${way}/task`, `${way}/tools`, `${way}/namespace`]), ...providerChecks],
   missing: () => (isPublished() ? undefined : `@openai/codex ${version} (npm)`),
   async build() {
     await buildOnce(
