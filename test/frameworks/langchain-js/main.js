@@ -1,4 +1,4 @@
-/** LangChain for JavaScript: its agent, and `ChatOpenAI` over the Responses API. */
+/** LangChain for JavaScript: its agent, and `ChatOpenAI` over the Responses API or, with the argument `chat`, Chat Completions. */
 import { ChatOpenAI } from "@langchain/openai";
 import { AIMessageChunk, createAgent, tool } from "langchain";
 import { z } from "zod";
@@ -17,8 +17,10 @@ import {
 
 const citySchema = z.object({ name: z.string(), people: z.number() });
 
+const useResponsesApi = process.argv[2] !== "chat";
+
 function createChat(model) {
-  return new ChatOpenAI({ model, apiKey, configuration: { baseURL }, useResponsesApi: true });
+  return new ChatOpenAI({ model, apiKey, configuration: { baseURL }, useResponsesApi });
 }
 
 function createAssistant(model, weather) {

@@ -38,6 +38,13 @@ const langchain: Framework = {
   package: "langchain-openai",
 };
 
+const langchainJs: Framework = {
+  name: "langchain-js",
+  folder: "langchain-js",
+  language: "node",
+  package: "@langchain/openai",
+};
+
 const llamaIndex: Framework = {
   name: "llama-index",
   folder: "llama-index",
@@ -93,7 +100,8 @@ export const frameworks: readonly Framework[] = [
     anthropic: "langchain-anthropic",
     google: "langchain-google-genai",
   }),
-  { name: "langchain-js", folder: "langchain-js", language: "node", package: "@langchain/openai" },
+  langchainJs,
+  ...createVariants(langchainJs, { chat: "@langchain/openai" }),
   ...createVariants(aiSdk, {
     openai: "@ai-sdk/openai",
     "open-responses": "@ai-sdk/open-responses",
