@@ -9,6 +9,9 @@ export const NODE_OPTIONS: readonly string[] = [
   // under load, for a few per cent more work.
   "--max-semi-space-size=4",
   "--heap-growing-percent=40",
+  // Calls under way survive collections of so small a young generation, so V8 would soon create every message in the old
+  // one, whose collections cost more: a tenth of the CPU of a stream, and 25 MB under load.
+  "--no-allocation-site-pretenuring",
   "--disable-sigusr1",
 ];
 
