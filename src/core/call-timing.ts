@@ -12,11 +12,23 @@ export interface CallTimes {
   readonly queue: number;
 }
 
+/** The time in which at least one of several waits for the same thing was under way. */
+interface Wait {
+  /** Waits under way. */
+  open: number;
+  /** When the first one began. */
+  since: number;
+  /** Milliseconds until then. */
+  ms: number;
+}
+
 /** Measures how long a call waits, and for what. */
 export class CallTiming {
-  readonly #provider = new Stopwatch();
-  readonly #queue = new Stopwatch();
   readonly #startedAt: number;
+  readonly #waits: Readonly<Record<WaitedFor, Wait>> = {
+    provider: { open: 0, since: 0, ms: 0 },
+    queue: { open: 0, since: 0, ms: 0 },
+  };
 
   /** @param startedAt Arrival of the call, by `performance.now()`. */
   constructor(startedAt: number) {
@@ -25,45 +37,28 @@ export class CallTiming {
 
   /** Begins a wait, which must be ended once. */
   begin(waitedFor: WaitedFor): void {
-    this.#get(waitedFor).begin();
+    const wait = this.#waits[waitedFor];
+    if (wait.open === 0) wait.since = performance.now();
+    wait.open += 1;
   }
 
   /** Ends a wait. */
   end(waitedFor: WaitedFor): void {
-    this.#get(waitedFor).end();
+    const wait = this.#waits[waitedFor];
+    wait.open -= 1;
+    if (wait.open === 0) wait.ms += performance.now() - wait.since;
   }
 
   /** Returns the times until now. */
   read(): CallTimes {
     const now = performance.now();
     const total = now - this.#startedAt;
-    const provider = this.#provider.read(now);
-    const queue = this.#queue.read(now);
+    const provider = getMs(this.#waits.provider, now);
+    const queue = getMs(this.#waits.queue, now);
     return { total, ours: Math.max(0, total - provider - queue), provider, queue };
-  }
-
-  #get(waitedFor: WaitedFor): Stopwatch {
-    return waitedFor === "provider" ? this.#provider : this.#queue;
   }
 }
 
-/** Measures the time in which at least one of several waits is under way. */
-class Stopwatch {
-  #open = 0;
-  #since = 0;
-  #ms = 0;
-
-  begin(): void {
-    if (this.#open === 0) this.#since = performance.now();
-    this.#open += 1;
-  }
-
-  end(): void {
-    this.#open -= 1;
-    if (this.#open === 0) this.#ms += performance.now() - this.#since;
-  }
-
-  read(now: number): number {
-    return this.#open > 0 ? this.#ms + now - this.#since : this.#ms;
-  }
+function getMs({ open, since, ms }: Wait, now: number): number {
+  return open > 0 ? ms + now - since : ms;
 }

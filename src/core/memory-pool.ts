@@ -185,6 +185,7 @@ export class MemoryPool {
 
   /** Ends the waits of a share that needs no more memory. */
   abandon(share: MemoryShare): void {
+    if (this.#waiting.length === 0) return;
     for (const waiter of [...this.#waiting]) {
       if (waiter.share === share) waiter.reject(new AbortError("the call has ended"));
     }
@@ -301,14 +302,19 @@ export class MemoryShare {
    */
   reserve(bytes: number, signal?: AbortSignal): Promise<void> | undefined {
     if (this.#hasEnded) return undefined;
-    const more = this.getMore(bytes);
+    const counted = getCountedBytes(this.weight * (this.#bytes + bytes));
+    if (counted === 0) {
+      // Most answers are so small.
+      this.#bytes += bytes;
+      return undefined;
+    }
+    const more = counted - this.countedBytes;
     if (
       more <= 0 ||
       ((this.#pool.waiting === 0 || this.#pool.isOldest(this)) && this.#pool.admits(this, more))
     )
       return this.force(bytes);
-    const needed = this.countedBytes + more;
-    if (needed > this.#pool.maxBytes) throw this.#pool.createExcess("the call", needed);
+    if (counted > this.#pool.maxBytes) throw this.#pool.createExcess("the call", counted);
     return this.#pool.wait(this, bytes, signal);
   }
 
@@ -365,7 +371,8 @@ export class MemoryShare {
   /** Gives everything back, for good: a late reservation takes nothing. */
   end(): void {
     this.#pool.abandon(this);
-    this.#set(0);
+    if (getCountedBytes(this.weight * this.#bytes) > 0) this.#set(0);
+    this.#bytes = 0;
     this.#hasEnded = true;
   }
 

@@ -33,7 +33,9 @@ export const servedCallKey = createContextKey<ServedCall | undefined>(undefined,
 });
 
 /** Returns the call of a context. If the transport has set none, returns one that is not observed. */
-export function getServedCall({ method, values }: Pick<HandlerContext, "method" | "values">): ServedCall {
+export function getServedCall(context: Pick<HandlerContext, "method" | "values">): ServedCall {
+  if (context instanceof CallContext) return context;
+  const { method, values } = context;
   const call = values.get(servedCallKey);
   if (call !== undefined) return call;
   const rpc = `${method.parent.typeName}/${method.name}`;
@@ -125,12 +127,6 @@ export function createDisconnect(cause?: unknown): SDKError {
   return new AbortError("the caller disconnected", { cause });
 }
 
-/** Returns the time of a call's deadline, in milliseconds of `performance.now()`; undefined if it has none. */
-export function getDeadline({ timeoutMs }: Pick<HandlerContext, "timeoutMs">): number | undefined {
-  const left = timeoutMs();
-  return left === undefined ? undefined : performance.now() + left;
-}
-
 /**
  * Returns the error of a failed call. If its signal was aborted, other errors are consequences: the reason of the
  * signal is returned, unless the thrown error has the same kind and more detail.
@@ -161,16 +157,19 @@ export class CallContext implements HandlerContext, ServedCall, CallWork {
   readonly recorder: CallRecorder;
   /** Must be set before the service is called. */
   share: RequestShare | undefined;
+  /** The headers that the service has set; undefined if there are none. */
+  serviceHeader: Metadata | undefined;
+  /** The trailers that the service has set; undefined if there are none. */
+  serviceTrailer: Metadata | undefined;
+  /** Called when the call is aborted before its end. */
+  onAbort: ((reason: SDKError) => void) | undefined;
   readonly #options: ContextOptions;
   #deadline: number | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #onAbort: ((reason: SDKError) => void) | undefined;
   #controller: AbortController | undefined;
   #reason: SDKError | undefined;
   #hasEnded = false;
   #requestHeader: Metadata | undefined;
-  #responseHeader: Metadata | undefined;
-  #responseTrailer: Metadata | undefined;
   #values: ContextValues | undefined;
 
   constructor(method: DescMethod, recorder: CallRecorder, options: ContextOptions) {
@@ -201,13 +200,13 @@ export class CallContext implements HandlerContext, ServedCall, CallWork {
   }
 
   get responseHeader(): Headers {
-    this.#responseHeader ??= new Metadata();
-    return this.#responseHeader;
+    this.serviceHeader ??= new Metadata();
+    return this.serviceHeader;
   }
 
   get responseTrailer(): Headers {
-    this.#responseTrailer ??= new Metadata();
-    return this.#responseTrailer;
+    this.serviceTrailer ??= new Metadata();
+    return this.serviceTrailer;
   }
 
   get values(): ContextValues {
@@ -221,30 +220,15 @@ export class CallContext implements HandlerContext, ServedCall, CallWork {
     return `${scheme}://${authority ?? host ?? "localhost"}${path}`;
   }
 
-  readonly timeoutMs = (): number | undefined =>
-    this.#deadline === undefined ? undefined : this.#deadline - Date.now();
+  timeoutMs(): number | undefined {
+    return this.#deadline === undefined ? undefined : this.#deadline - Date.now();
+  }
 
-  /** Sets the call's deadline, in milliseconds from now; undefined for none. */
-  expireIn(timeoutMs: number | undefined): void {
-    if (timeoutMs === undefined || this.#hasEnded) return;
+  /** Sets the call's deadline, in milliseconds from now. */
+  expireIn(timeoutMs: number): void {
+    if (this.#hasEnded) return;
     this.#deadline = Date.now() + timeoutMs;
     this.#timer = setTimeout(() => this.abort(createTimeout()), timeoutMs);
-  }
-
-  /** The headers that the service has set; undefined if there are none. */
-  get serviceHeader(): Metadata | undefined {
-    return this.#responseHeader;
-  }
-
-  /** The trailers that the service has set; undefined if there are none. */
-  get serviceTrailer(): Metadata | undefined {
-    return this.#responseTrailer;
-  }
-
-  /** Called when the call is aborted before its end. One listener at a time; undefined for none. */
-  set onAbort(listener: ((reason: SDKError) => void) | undefined) {
-    this.#onAbort = listener;
-    if (this.#reason !== undefined) listener?.(this.#reason);
   }
 
   /** Ends the call early: aborts its signal. Has no effect on a call that has ended. */
@@ -253,7 +237,7 @@ export class CallContext implements HandlerContext, ServedCall, CallWork {
     this.finish();
     this.#reason = reason;
     this.#controller?.abort(reason);
-    this.#onAbort?.(reason);
+    this.onAbort?.(reason);
   }
 
   /** Ends the call. Its signal is not aborted any more: all work for it is over. */

@@ -86,63 +86,48 @@ export class InferenceRecord {
   }
 
   /** Calls a provider for its whole response. Throws the errors of the client. */
-  complete(request: Request, options: CallOptions): Promise<Response> {
-    const call = this.#begin(
-      request,
-      options,
-      { operation: "chat", isStreamed: false, step: options.step },
-      request,
-    );
-    return this.#record(call, options, async (changed) => {
-      const response = await this.#client.complete(request, changed);
+  async complete(request: Request, options: CallOptions): Promise<Response> {
+    const kind: CallKind = { operation: "chat", isStreamed: false, step: options.step };
+    const call = this.#begin(request, options, kind, request);
+    try {
+      const response = await this.#client.complete(request, this.#toOptions(call, options));
       this.#noteTarget(response);
       call.response = response;
       if (!isCacheHit(response)) call.usage = response.usage;
       return response;
-    });
+    } catch (thrown) {
+      throw this.#noteFailure(call, thrown);
+    } finally {
+      this.#end(call);
+    }
   }
 
   /** Counts the tokens of a request. Throws the errors of the client. */
-  countTokens(request: Request, options: CallOptions): Promise<CountTokensResponse> {
-    const call = this.#begin(
-      request,
-      options,
-      { operation: "count_tokens", isStreamed: false, step: undefined },
-      request,
-    );
-    return this.#record(call, options, async (changed) => {
-      const count = await countTokens(this.#client, request, changed);
+  async countTokens(request: Request, options: CallOptions): Promise<CountTokensResponse> {
+    const kind: CallKind = { operation: "count_tokens", isStreamed: false, step: undefined };
+    const call = this.#begin(request, options, kind, request);
+    try {
+      const count = await countTokens(this.#client, request, this.#toOptions(call, options));
       this.#noteTarget(count);
       return count;
-    });
+    } catch (thrown) {
+      throw this.#noteFailure(call, thrown);
+    } finally {
+      this.#end(call);
+    }
   }
 
   /** Embeds texts. Throws the errors of the client. */
-  embed(request: EmbedRequest, options: CallOptions): Promise<EmbedResponse> {
-    const call = this.#begin(
-      request,
-      options,
-      { operation: "embeddings", isStreamed: false, step: undefined },
-      undefined,
-    );
-    return this.#record(call, options, async (changed) => {
-      const response = await embed(this.#client, request, changed);
+  async embed(request: EmbedRequest, options: CallOptions): Promise<EmbedResponse> {
+    const kind: CallKind = { operation: "embeddings", isStreamed: false, step: undefined };
+    const call = this.#begin(request, options, kind, undefined);
+    try {
+      const response = await embed(this.#client, request, this.#toOptions(call, options));
       this.#noteTarget(response);
       call.usage = response.usage;
       return response;
-    });
-  }
-
-  async #record<Result>(
-    call: ProviderCall,
-    options: CallOptions,
-    make: (options: CallOptions) => Promise<Result>,
-  ): Promise<Result> {
-    try {
-      return await make(this.#toOptions(call, options));
     } catch (thrown) {
-      this.#noteFailure(call, thrown);
-      throw thrown;
+      throw this.#noteFailure(call, thrown);
     } finally {
       this.#end(call);
     }
@@ -154,12 +139,8 @@ export class InferenceRecord {
     options: CallOptions,
     { onFailure, onEnd }: StreamHooks = {},
   ): Batches<StreamEvent> {
-    const call = this.#begin(
-      request,
-      options,
-      { operation: "chat", isStreamed: true, step: options.step },
-      request,
-    );
+    const kind: CallKind = { operation: "chat", isStreamed: true, step: options.step };
+    const call = this.#begin(request, options, kind, request);
     const stream = this.#client.stream(request, this.#toOptions(call, options));
     const events = stream.batches()[Symbol.asyncIterator]();
     const end = () => {
@@ -171,8 +152,7 @@ export class InferenceRecord {
       return result;
     };
     const fail = (thrown: unknown): never => {
-      this.#noteFailure(call, thrown);
-      const failure = onFailure?.(thrown) ?? thrown;
+      const failure = onFailure?.(this.#noteFailure(call, thrown)) ?? thrown;
       end();
       throw failure;
     };
@@ -331,13 +311,15 @@ export class InferenceRecord {
     return true;
   }
 
-  #noteFailure(call: ProviderCall, thrown: unknown): void {
+  /** Returns what was thrown. */
+  #noteFailure<Thrown>(call: ProviderCall, thrown: Thrown): Thrown {
     const error = toSdkError(thrown);
     call.failure = error;
     const reason = call.request && withoutCallerText(error.message, call.request);
     this.#failure = { error, reason };
     call.usage = error.usage ?? call.usage;
     if (error instanceof ProviderError) this.#noteTarget({ provider: error.provider, model: "" });
+    return thrown;
   }
 
   #noteEvents(call: ProviderCall, batch: Batch): void {

@@ -5,7 +5,6 @@ import {
   type CallsInProgress,
   type CallWork,
   errorOfCall,
-  getDeadline,
   getServedCall,
   type ServedCall,
 } from "./call-context.ts";
@@ -23,8 +22,11 @@ export class ServiceCall {
   /** Calls the models, and reports the calls to the log and the metrics of this one. */
   readonly record: InferenceRecord;
   readonly served: ServedCall;
+  /** Aborted when the caller disconnects, its deadline expires, the server stops, or the call is aborted. */
+  readonly signal: AbortSignal;
+  /** The time of the deadline, in milliseconds of `performance.now()`; undefined if there is none. */
+  readonly deadline: number | undefined;
   readonly #calls: CallsInProgress;
-  readonly #context: HandlerContext;
   readonly #work: CallWork;
 
   /** @param use Kind of the answers that the call keeps in memory. */
@@ -36,18 +38,10 @@ export class ServiceCall {
     this.served = getServedCall(context);
     this.record = new InferenceRecord(client, this.served.recorder, this.served.share?.memory[use]);
     this.#calls = calls;
-    this.#context = context;
     this.#work = calls.begin(context);
-  }
-
-  /** Aborted when the caller disconnects, its deadline expires, the server stops, or the call is aborted. */
-  get signal(): AbortSignal {
-    return this.#work.signal;
-  }
-
-  /** The time of the deadline, in milliseconds of `performance.now()`; undefined if there is none. */
-  get deadline(): number | undefined {
-    return getDeadline(this.#context);
+    this.signal = this.#work.signal;
+    const left = context.timeoutMs();
+    this.deadline = left === undefined ? undefined : performance.now() + left;
   }
 
   /** Aborts the call: nothing further is sent to providers. */

@@ -43,9 +43,8 @@ export function kindName(kind: ErrorKind): string {
   return ErrorKindSchema.value[kind]?.localName ?? `KIND_${kind}`;
 }
 
-/** Returns the canonical name of a status, for instance `DEADLINE_EXCEEDED`. Undefined is `OK`. */
-export function codeName(code: Code | undefined): string {
-  if (code === undefined) return "OK";
+/** Returns the canonical name of the status of a failure, for instance `DEADLINE_EXCEEDED`. */
+export function codeName(code: Code): string {
   return CODE_NAMES[code];
 }
 

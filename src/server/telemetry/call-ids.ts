@@ -13,10 +13,11 @@ export const TIMING_HEADER = "outrigger-timing";
 
 /** Returns the times of a call in the form of Server-Timing (W3C), in milliseconds with one decimal. */
 export function formatTimes({ ours, provider, queue, total }: CallTimes): string {
-  return `ours;dur=${tenths(ours)}, provider;dur=${tenths(provider)}, queue;dur=${tenths(queue)}, total;dur=${tenths(total)}`;
+  return `ours;dur=${roundedMs(ours)}, provider;dur=${roundedMs(provider)}, queue;dur=${roundedMs(queue)}, total;dur=${roundedMs(total)}`;
 }
 
-function tenths(ms: number): number {
+/** Rounds milliseconds to one decimal. */
+export function roundedMs(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
 

@@ -130,11 +130,11 @@ export interface Outcome extends TransportOutcome, ServiceOutcome {
 
 /**
  * Follows all calls of a server, for a log, metrics or traces. `call` is the same object in all methods. No method may
- * throw. For a call that is neither an inference nor a stream, only `begin` and `end` are called.
+ * throw. For a call that is neither an inference nor a stream, only `begin`, `getCallTrace` and `end` are called.
  */
 export interface CallObserver {
   /** Called when a call arrives. */
-  begin(call: Call): void;
+  begin?(call: Call): void;
   /** Returns the trace context of the call itself, for what it causes. Called once, after `begin`. */
   getCallTrace?(call: Call): TraceContext | undefined;
   /**

@@ -37,10 +37,11 @@ export class CallRecorder {
    * that frame holds the trailers of a failed call.
    */
   readonly responseIds: Record<string, string>;
+  /** Measures how long the call waits for providers and in queues. */
+  readonly timing: CallTiming;
   readonly #observers: readonly CallObserver[];
   #attempt: Attempt | undefined;
   #attempts = 0;
-  #timing: CallTiming | undefined;
   #firstOutputMs: number | undefined;
   #report: ServiceOutcome | undefined;
 
@@ -61,24 +62,19 @@ export class CallRecorder {
       startedAt,
     };
     this.responseIds = { [REQUEST_ID_HEADER]: requestId };
+    this.timing = new CallTiming(startedAt);
     this.#observers = observers;
     let ours: TraceContext | undefined;
     for (const observer of observers) {
-      observer.begin(this.call);
+      observer.begin?.(this.call);
       ours = observer.getCallTrace?.(this.call) ?? ours;
     }
     this.trace = ours ?? trace;
   }
 
-  /** Measures how long the call waits. Created by its first use, for calls of providers. */
-  get timing(): CallTiming {
-    this.#timing ??= new CallTiming(this.call.startedAt);
-    return this.#timing;
-  }
-
   /** The times of the call until now, as a header or a trailer. Empty if it has called no provider. */
   getTimingHeader(): Record<string, string> {
-    return this.#timing === undefined ? {} : { [TIMING_HEADER]: formatTimes(this.#timing.read()) };
+    return this.#attempts === 0 ? {} : { [TIMING_HEADER]: formatTimes(this.timing.read()) };
   }
 
   /** Reports that a request to a provider begins. Returns the trace context to send with it. */
@@ -125,7 +121,7 @@ export class CallRecorder {
     const report = this.#report;
     const outcome = {
       code,
-      codeName: codeName(code),
+      codeName: code === undefined ? "OK" : codeName(code),
       disconnected,
       fault,
       durationMs: performance.now() - this.call.startedAt,
@@ -135,7 +131,7 @@ export class CallRecorder {
       model: report?.model ?? attempt?.model,
       usage: report?.usage,
       attempts: this.#attempts,
-      times: this.#timing?.read(),
+      times: this.#attempts === 0 ? undefined : this.timing.read(),
       error: report?.error ?? error,
       reason: report?.reason,
       isCutOff: report?.isCutOff,

@@ -5,6 +5,7 @@ import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import { isRefusal } from "../../middleware/refusals.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { kindName } from "../status/status-code.ts";
+import { roundedMs } from "./call-ids.ts";
 import type { Outcome } from "./call-observer.ts";
 
 /** Whose fault a failed call is. The sidecar's faults include its configuration and the keys that it has for providers. */
@@ -62,11 +63,6 @@ export function toFailureFields(outcome: Outcome): Record<string, unknown> {
   fields.provider_code = PROVIDER_CODE.test(error.errorCode ?? "") ? error.errorCode : undefined;
   fields.provider_request_id = error.requestId;
   return fields;
-}
-
-/** Rounds milliseconds to one decimal. */
-export function roundedMs(ms: number): number {
-  return Math.round(ms * 10) / 10;
 }
 
 /** A word such as `invalid_api_key`. Anything else may be a text of a caller. */

@@ -5,6 +5,7 @@ import type { Call, CallObserver } from "./call-observer.ts";
 
 /** Returns memory to the system after a load. Probes are not a load: a sidecar that is only probed is idle. */
 export interface IdleMemory extends CallObserver {
+  begin(call: Call): void;
   /** Stops all further collections. */
   stop(): void;
 }

@@ -7,8 +7,9 @@ import {
   pino,
   stdTimeFunctions,
 } from "pino";
+import { roundedMs } from "./call-ids.ts";
 import type { Call, CallObserver, Outcome } from "./call-observer.ts";
-import { type FailedBy, findFailedBy, roundedMs, toFailureFields } from "./failed-call.ts";
+import { type FailedBy, findFailedBy, toFailureFields } from "./failed-call.ts";
 
 /** Options of a logger. */
 export interface LoggerOptions {
@@ -32,8 +33,8 @@ export function createLogger({ level = "info", format = "numbers", destination }
   const options: PinoOptions = {
     level,
     formatters: {
-      log: (object) => redact(object),
-      bindings: (object) => redact(object),
+      log: redact,
+      bindings: redact,
       ...(format === "words" ? { level: (label: string) => ({ level: label }) } : {}),
     },
     ...(format === "words" ? { timestamp: stdTimeFunctions.isoTime } : {}),
@@ -48,17 +49,19 @@ export function createLogger({ level = "info", format = "numbers", destination }
  */
 export function createCallLog(logger: Logger): CallObserver {
   return {
-    begin() {},
     end(call, outcome) {
-      const line = toLine(call, outcome);
       const { code, error } = outcome;
+      // A run that failed is the answer of a successful call.
+      const hasFailed = code !== undefined || error !== undefined;
+      const line = toLine(call, outcome);
+      if (hasFailed) Object.assign(line, toFailureFields(outcome));
       // INTERNAL is also the status for a client that breaks gRPC, which is no bug of this program.
       const fault = code === Code.Internal ? (outcome.fault ?? error?.cause ?? error) : undefined;
       if (fault !== undefined) logger.error({ ...line, fault: describeFault(fault) }, "call failed");
       else if (outcome.isCutOff) logger.warn(line, "call cut off by shutdown");
       else if (outcome.disconnected) logger.debug(line, "client disconnected");
       else if (call.isProbe) logger.debug(line, "call");
-      else if (!hasFailed(outcome)) logger.info(line, "call");
+      else if (!hasFailed) logger.info(line, "call");
       else logger[LEVELS[findFailedBy(outcome)]](line, "call failed");
     },
   };
@@ -127,7 +130,7 @@ const MAX_FRAMES = 12;
 /** Fields that are undefined are not written. */
 function toLine(call: Call, outcome: Outcome): Record<string, unknown> {
   const { firstOutputMs, inferenceId, provider, model, usage } = outcome;
-  const line: Record<string, unknown> = {
+  return {
     rpc: call.rpc,
     protocol: call.protocol,
     http: call.httpVersion,
@@ -143,10 +146,4 @@ function toLine(call: Call, outcome: Outcome): Record<string, unknown> {
     input_tokens: usage?.inputTokens,
     output_tokens: usage?.outputTokens,
   };
-  return hasFailed(outcome) ? Object.assign(line, toFailureFields(outcome)) : line;
-}
-
-/** A run that failed is the answer of a successful call. */
-function hasFailed({ code, error }: Outcome): boolean {
-  return code !== undefined || error !== undefined;
 }

@@ -1,6 +1,6 @@
 /** Metrics of calls by provider and model. */
 import { kindName } from "../status/status-code.ts";
-import type { AttemptOutcome, MeasuredCalls, Outcome } from "./call-observer.ts";
+import type { MeasuredCalls, Outcome } from "./call-observer.ts";
 import { findFailedBy } from "./failed-call.ts";
 import { createCounter, createHistogram, type Metric, SECONDS_BUCKETS } from "./prometheus.ts";
 
@@ -51,7 +51,7 @@ export class TargetLabels {
 
 /** Metrics by provider and model. */
 export interface ModelMetrics {
-  readonly observer: MeasuredCalls;
+  readonly observer: Omit<MeasuredCalls, "begin">;
   readonly all: readonly Metric[];
 }
 
@@ -112,10 +112,9 @@ export function createModelMetrics(targets: TargetLabels): ModelMetrics {
       ...usages.all,
     ],
     observer: {
-      begin() {},
       attempt: ({ rpc }) => calls.add([rpc]),
       attemptEnd(_call, { provider, model }, outcome) {
-        const result = getResult(outcome);
+        const result = outcome.isRepeated ? "repeated" : outcome.error === undefined ? "ok" : "failed";
         const labels = targets.get(provider, model, outcome.usage !== undefined);
         attempts.add([...labels, result]);
         attemptSeconds.observe(labels, outcome.durationMs / 1000);
@@ -133,8 +132,10 @@ export function createModelMetrics(targets: TargetLabels): ModelMetrics {
         if (usage === undefined) return;
         const labels = targets.get(provider, model, true);
         usages.add(labels, usage);
-        const perToken = getSecondsPerToken(outcome);
-        if (perToken !== undefined) betweenOutputs.observe(labels, perToken);
+        const { firstOutputMs, durationMs } = outcome;
+        const { outputTokens } = usage;
+        if (code !== undefined || firstOutputMs === undefined || outputTokens < 2) return;
+        betweenOutputs.observe(labels, (durationMs - firstOutputMs) / 1000 / (outputTokens - 1));
       },
     },
   };
@@ -142,18 +143,6 @@ export function createModelMetrics(targets: TargetLabels): ModelMetrics {
 
 /** From a small model on a fast machine to a large one under load. */
 const TOKEN_SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1];
-
-function getResult({ isRepeated, error }: AttemptOutcome): "ok" | "failed" | "repeated" {
-  if (isRepeated) return "repeated";
-  return error === undefined ? "ok" : "failed";
-}
-
-/** Returns the mean time between the tokens of a successful stream. Undefined if there are no two tokens. */
-function getSecondsPerToken({ code, usage, firstOutputMs, durationMs }: Outcome): number | undefined {
-  if (code !== undefined || firstOutputMs === undefined || usage === undefined) return undefined;
-  const { outputTokens } = usage;
-  return outputTokens < 2 ? undefined : (durationMs - firstOutputMs) / 1000 / (outputTokens - 1);
-}
 
 interface WaitMetrics {
   end(rpc: string, outcome: Outcome): void;

@@ -6,7 +6,7 @@ import { type CallInit, CallRecorder } from "../../../src/server/telemetry/call-
 export function toOutcome(changes: Partial<Outcome> = {}): Outcome {
   return {
     code: undefined,
-    codeName: codeName(changes.code),
+    codeName: changes.code === undefined ? "OK" : codeName(changes.code),
     disconnected: false,
     durationMs: 1,
     firstOutputMs: undefined,

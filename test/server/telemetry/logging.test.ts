@@ -29,7 +29,6 @@ function toLines(outcome: Partial<Outcome>, rpc = "acme.Service/Do"): LogLine[] 
   const { logger, lines } = recordingLogger();
   const log = createCallLog(logger);
   const call = createCall({ rpc, requestId: "r-1" });
-  log.begin(call);
   log.end(call, toOutcome(outcome));
   return lines;
 }
