@@ -24,6 +24,9 @@ export abstract class FlushedResponse implements UnsentResponse {
   /** Whether the last write is still unflushed. */
   protected unflushed = false;
 
+  /** Whether its bytes count as unsent. */
+  #isCounted = false;
+
   /** Whether the peer closed the stream before the response was complete. */
   disconnected = false;
 
@@ -75,13 +78,14 @@ export abstract class FlushedResponse implements UnsentResponse {
   /** Begins a write of this many bytes; {@link onFlush} is its callback. */
   protected beginWrite(bytes: number): void {
     this.unflushed = true;
-    this.#unsent.add(this, bytes);
+    this.#isCounted = bytes >= MIN_BYTES;
+    if (this.#isCounted) this.#unsent.add(this, bytes);
   }
 
   /** Called when the last write is flushed, or never will be. */
   protected readonly onFlush = (): void => {
     this.unflushed = false;
-    this.#unsent.remove(this);
+    if (this.#isCounted) this.#unsent.remove(this);
     const resolve = this.#onFlush;
     this.#onFlush = undefined;
     resolve?.();

@@ -17,6 +17,7 @@ import { FrameReader } from "./frames.ts";
 import { RequestMessages } from "./request.ts";
 import { acceptsGzip, getCompression, parseTimeout } from "./request-headers.ts";
 import { ResponseWriter } from "./response.ts";
+import { SingleRequest } from "./single-request.ts";
 
 /** A method of a service, prepared for calls. */
 export interface GrpcMethod {
@@ -43,8 +44,8 @@ export interface ExchangeOptions {
   readonly unsent: UnsentResponses;
 }
 
-/** Serves a call. Resolves with its outcome when its stream is closed; never rejects. */
-export async function serveExchange(options: ExchangeOptions): Promise<TransportOutcome> {
+/** Serves a call. Resolves when its stream is closed; never rejects. */
+export async function serveExchange(options: ExchangeOptions): Promise<void> {
   const { method, recorder, stream, headers, refusal, intake, unsent } = options;
   const path = headers[":path"] ?? "/";
   const context = new CallContext(method.spec.method, recorder, { protocolName: "grpc", headers, path });
@@ -67,28 +68,26 @@ export async function serveExchange(options: ExchangeOptions): Promise<Transport
   unsent.remove(response);
   // Not earlier: the data of the call waits for its reader until here.
   context.share?.release();
-  return response.disconnected ? disconnectedOutcome() : outcome;
+  recorder.end(response.disconnected ? disconnectedOutcome() : outcome);
 }
 
 const OK: TransportOutcome = { code: undefined, disconnected: false };
 
 /** Ends the call when its peer closes the stream early. Resolves when the stream is closed. */
 function watchPeer(stream: ServerHttp2Stream, context: CallContext, response: ResponseWriter): Promise<void> {
-  return new Promise((resolve) => {
-    const leave = () => {
-      if (response.ended) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const leave = () => {
+    if (!response.ended) {
       response.disconnect();
       context.abort(createDisconnect());
-    };
-    // All streams of a connection close in one turn.
-    stream.on("aborted", () => runInTurn(leave));
-    stream.on("close", () => {
-      runInTurn(() => {
-        leave();
-        resolve();
-      });
-    });
-  });
+    }
+    if (stream.closed) resolve();
+  };
+  // All streams of a connection close in one turn.
+  const leaveInTurn = () => runInTurn(leave);
+  stream.on("aborted", leaveInTurn);
+  stream.on("close", leaveInTurn);
+  return promise;
 }
 
 async function run(
@@ -97,29 +96,28 @@ async function run(
   context: CallContext,
   response: ResponseWriter,
 ): Promise<void> {
-  context.expireIn(parseTimeout(headers["grpc-timeout"]));
+  const timeoutMs = parseTimeout(headers["grpc-timeout"]);
+  if (timeoutMs !== undefined) context.expireIn(timeoutMs);
   const compression = getCompression(headers["grpc-encoding"]);
   // Compress only for clients that compress: accepting gzip does not ask for it.
   response.gzip = compression !== undefined && acceptsGzip(headers["grpc-accept-encoding"]);
   const { maxMessageBytes } = intake.limits;
   const frames = new FrameReader({ maxMessageBytes, strictFlags: true, share });
-  const isSingle = spec.kind === "unary" || spec.kind === "server_streaming";
-  const requests = new RequestMessages(stream, { frames, compression, codec, intake, share, isSingle });
+  const reading = { frames, compression, codec, intake, share };
+  const { output } = spec.method;
+  if (spec.kind === "unary" || spec.kind === "server_streaming") {
+    const request = new SingleRequest(stream, reading);
+    context.onAbort = (reason) => request.fail(reason);
+    const message = await request.read();
+    if (spec.kind === "server_streaming") return response.sendAll(spec.impl(message, context), output);
+    return response.sendLast(create(output, await spec.impl(message, context)));
+  }
+  const requests = new RequestMessages(stream, reading);
   context.onAbort = (reason) => requests.fail(reason);
   try {
-    const { output } = spec.method;
-    switch (spec.kind) {
-      case "unary":
-        return await response.sendLast(create(output, await spec.impl(await requests.single(), context)));
-      case "client_streaming":
-        return await response.sendLast(create(output, await spec.impl(requests, context)));
-      case "server_streaming":
-        return await response.sendAll(spec.impl(await requests.single(), context), output);
-      case "bidi_streaming":
-        return await response.sendAll(spec.impl(requests, context), output);
-    }
+    if (spec.kind === "bidi_streaming") return await response.sendAll(spec.impl(requests, context), output);
+    return await response.sendLast(create(output, await spec.impl(requests, context)));
   } finally {
-    context.onAbort = undefined;
     requests.drop();
   }
 }

@@ -108,7 +108,8 @@ export class FrameReader {
    * @throws ConnectError INVALID_ARGUMENT if the bytes end inside a frame.
    */
   end(): undefined {
-    if (!this.isEmpty) throw new ConnectError("a message was cut off", Code.InvalidArgument);
+    if (this.#rest.byteLength > 0 || this.#partial !== undefined)
+      throw new ConnectError("a message was cut off", Code.InvalidArgument);
   }
 
   /** Discards the buffered bytes. */

@@ -1,4 +1,4 @@
-/** The request side of a call: reads the bytes of a body as messages, no faster than the service takes them. */
+/** The request side of a call: reads the bytes of a body as messages. */
 import type { Readable } from "node:stream";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -32,8 +32,37 @@ export interface RequestOptions {
   readonly intake: Intake;
   /** Accounts for the memory of buffered and decoded data. Not released here. */
   readonly share: RequestShare;
-  /** Whether the method takes one message, so that its client has no reason to delay the end of the request. */
-  readonly isSingle: boolean;
+}
+
+/** A decoded message. */
+interface Decoded {
+  readonly message: Message;
+  /** Memory taken for its bytes and its elements. */
+  readonly heldBytes: number;
+}
+
+/**
+ * Decodes the message of a frame. Returns a promise only if it is compressed.
+ * @throws ConnectError, at once or by the promise, if the message exceeds a limit or is malformed.
+ */
+export function decodeFrame({ flags, bytes }: Frame, options: RequestOptions): Promise<Decoded> | Decoded {
+  return flags === COMPRESSED ? decompressFrame(bytes, options) : decodeMessage(bytes, options);
+}
+
+async function decompressFrame(bytes: Uint8Array, options: RequestOptions): Promise<Decoded> {
+  const { compression, intake, share } = options;
+  if (compression === undefined) throw createUnannounced();
+  const plain = await decompress(bytes, compression, share, intake.limits);
+  share.give(bytes.byteLength);
+  return decodeMessage(plain, options);
+}
+
+function decodeMessage(plain: Uint8Array, { codec, intake, share }: RequestOptions): Decoded {
+  const elementBytes = share.takeElements(codec.countElements(plain, intake.limits.maxMessageElements));
+  return {
+    message: codec.decode(plain),
+    heldBytes: FRAME_HEADER_BYTES + plain.byteLength + elementBytes,
+  };
 }
 
 // For a service that continues to read after its response. One instance, since capturing a stack is expensive.
@@ -45,7 +74,7 @@ interface Waiter {
 }
 
 /**
- * The messages of a client. While the service does not read, the stream is paused and HTTP/2's flow control stops the
+ * The messages of a client that sends several. While the service does not read, the stream is paused and HTTP/2's flow control stops the
  * client: at most one network read and one unfinished message are buffered.
  */
 export class RequestMessages implements AsyncIterableIterator<Message>, Arrival {
@@ -74,18 +103,6 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   }
 
   /**
-   * Returns the message of a method that takes exactly one.
-   * @throws ConnectError UNIMPLEMENTED if there is no message or more than one, since the client then has another
-   *   signature of the method. Also throws the errors of `next`.
-   */
-  async single(): Promise<Message> {
-    const frame = await this.#nextFrame();
-    if (frame === undefined) throw wrongCount("none");
-    if ((await this.#nextFrame()) !== undefined) throw wrongCount("more");
-    return this.#decode(frame);
-  }
-
-  /**
    * Returns the next message, and gives back the memory of the previous one.
    * @throws ConnectError for a message that is too large, truncated, not decompressible or does not parse; the reason
    *   of `fail`.
@@ -96,7 +113,11 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
     const frame = await this.#nextFrame();
     if (frame === undefined) return { done: true, value: undefined };
     this.#hasBegun = true;
-    return { done: false, value: await this.#decode(frame) };
+    this.#bufferedBytes -= FRAME_HEADER_BYTES + frame.bytes.byteLength;
+    const { message, heldBytes } = await decodeFrame(frame, this.#options);
+    if (this.#failed) throw this.#failure;
+    this.#deliveredBytes = heldBytes;
+    return { done: false, value: message };
   }
 
   /** Stops reading for the service: later messages are dropped. */
@@ -136,29 +157,6 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
       if (this.#stream.isPaused()) this.#stream.resume();
       this.#updateWait();
     });
-  }
-
-  #decode({ flags, bytes }: Frame): Promise<Message> | Message {
-    return flags === COMPRESSED ? this.#decompress(bytes) : this.#deliver(bytes, bytes.byteLength);
-  }
-
-  async #decompress(bytes: Uint8Array): Promise<Message> {
-    const { compression, intake, share } = this.#options;
-    if (compression === undefined) throw unannounced();
-    const plain = await decompress(bytes, compression, share, intake.limits);
-    if (this.#failed) throw this.#failure;
-    share.give(bytes.byteLength);
-    return this.#deliver(plain, bytes.byteLength);
-  }
-
-  /** Decodes a message that took so many bytes of its frame. */
-  #deliver(plain: Uint8Array, frameBytes: number): Message {
-    const { codec, intake, share } = this.#options;
-    this.#bufferedBytes -= FRAME_HEADER_BYTES + frameBytes;
-    this.#deliveredBytes = FRAME_HEADER_BYTES + plain.byteLength;
-    const elements = codec.countElements(plain, intake.limits.maxMessageElements);
-    this.#deliveredBytes += share.takeElements(elements);
-    return codec.decode(plain);
   }
 
   #take(chunk: Buffer): void {
@@ -207,10 +205,9 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
    * stream of requests has the first one ready; it may take its time for the others.
    */
   #updateWait(): void {
-    const { frames, intake, isSingle } = this.#options;
+    const { frames, intake } = this.#options;
     const isPartial = !frames.isEmpty || !this.#hasBegun;
-    const isIncomplete = isSingle || (this.#waiter !== undefined && isPartial);
-    const isAwaited = isIncomplete && !this.#ended && !this.#failed;
+    const isAwaited = this.#waiter !== undefined && isPartial && !this.#ended && !this.#failed;
     if (isAwaited === this.#isAwaited) return;
     this.#isAwaited = isAwaited;
     if (isAwaited) intake.arrivals.begin(this);
@@ -226,10 +223,6 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   }
 }
 
-function unannounced(): ConnectError {
+function createUnannounced(): ConnectError {
   return new ConnectError("a message is compressed, but the headers name no compression", Code.Internal);
-}
-
-function wrongCount(found: string): ConnectError {
-  return new ConnectError(`the method takes one message, found ${found}`, Code.Unimplemented);
 }

@@ -52,7 +52,9 @@ export class ResponseWriter extends FlushedResponse {
 
   /** Sends a single message and the end in one write. */
   async sendLast(message: Message): Promise<void> {
-    let chunk = await this.#encode([message]);
+    let chunk: Uint8Array = this.gzip
+      ? await encodeFrame(this.#options.encode, message)
+      : encodeFrames(this.#options.encode, [message]);
     if (chunk.byteLength > SLICE_BYTES) chunk = await this.#writeAllButLast(chunk);
     this.#begin();
     this.#end(undefined);
@@ -66,8 +68,10 @@ export class ResponseWriter extends FlushedResponse {
     desc: Desc,
   ): Promise<void> {
     for await (const batch of toBatches(messages)) {
-      const encoded = this.#encode(batch.map((init) => create(desc, init)));
-      let chunk = encoded instanceof Promise ? await encoded : encoded;
+      const created = batch.map((init) => create(desc, init));
+      let chunk: Uint8Array = this.gzip
+        ? await this.#encodeCompressed(created)
+        : encodeFrames(this.#options.encode, created);
       if (chunk.byteLength > SLICE_BYTES) chunk = await this.#writeAllButLast(chunk);
       if (this.unflushed) await this.flushed();
       this.#begin();
@@ -127,7 +131,7 @@ export class ResponseWriter extends FlushedResponse {
     this.#stream.once("wantTrailers", () => {
       if (this.#gone) return;
       this.#stream.sendTrailers(this.#trailers);
-      this.#resetUnread();
+      if (!this.#stream.readableEnded) this.#resetUnread();
     });
   }
 
@@ -153,12 +157,9 @@ export class ResponseWriter extends FlushedResponse {
     return headers;
   }
 
-  #encode(messages: readonly Message[]): Uint8Array | Promise<Uint8Array> {
+  async #encodeCompressed(messages: readonly Message[]): Promise<Uint8Array> {
     const { encode } = this.#options;
-    if (!this.gzip) return encodeFrames(encode, messages);
-    return Promise.all(messages.map((message) => encodeFrame(encode, message))).then((frames) =>
-      Buffer.concat(frames),
-    );
+    return Buffer.concat(await Promise.all(messages.map((message) => encodeFrame(encode, message))));
   }
 }
 

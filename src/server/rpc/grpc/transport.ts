@@ -70,9 +70,7 @@ export function createGrpcTransport({
     );
     // The peer may have left while its token was verified.
     if (stream.closed) return recorder.end(disconnectedOutcome());
-    void serveExchange({ method, recorder, stream, headers, refusal, intake, unsent }).then((outcome) =>
-      recorder.end(outcome),
-    );
+    void serveExchange({ method, recorder, stream, headers, refusal, intake, unsent });
   }
 }
 

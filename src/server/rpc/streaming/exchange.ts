@@ -22,6 +22,7 @@ import { TIMING_HEADER } from "../../telemetry/call-ids.ts";
 import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
 import { RequestMessages } from "../grpc/request.ts";
+import { SingleRequest } from "../grpc/single-request.ts";
 import type { StreamProtocol, StreamSettings, StreamSpec } from "./protocol.ts";
 
 /** The request of a call. */
@@ -68,24 +69,33 @@ async function run(
   context: CallContext,
   writer: StreamResponse,
 ): Promise<void> {
-  context.expireIn(protocol.timeoutMs());
-  const isSingle = spec.kind !== "bidi_streaming";
-  const requests = new RequestMessages(request, { ...protocol.readRequest(share), intake, share, isSingle });
+  const timeoutMs = protocol.timeoutMs();
+  if (timeoutMs !== undefined) context.expireIn(timeoutMs);
+  const reading = { ...protocol.readRequest(share), intake, share };
+  if (spec.kind === "server_streaming") {
+    const single = new SingleRequest(request, reading);
+    context.onAbort = (reason) => single.fail(reason);
+    return sendAll(spec.impl(await single.read(), context), spec, writer);
+  }
+  const requests = new RequestMessages(request, reading);
   context.onAbort = (reason) => requests.fail(reason);
   try {
-    const messages =
-      spec.kind === "bidi_streaming"
-        ? spec.impl(requests, context)
-        : spec.impl(await requests.single(), context);
-    for await (const batch of toBatches(messages)) {
-      const waiting = writer.send(batch.map((init): Message => create(spec.method.output, init)));
-      if (waiting !== undefined) await waiting;
-    }
-    await writer.end();
+    await sendAll(spec.impl(requests, context), spec, writer);
   } finally {
-    context.onAbort = undefined;
     requests.drop();
   }
+}
+
+async function sendAll(
+  messages: ReturnType<StreamSpec["impl"]>,
+  { method }: StreamSpec,
+  writer: StreamResponse,
+): Promise<void> {
+  for await (const batch of toBatches(messages)) {
+    const waiting = writer.send(batch.map((init): Message => create(method.output, init)));
+    if (waiting !== undefined) await waiting;
+  }
+  await writer.end();
 }
 
 /** Sends the status of a call that failed, unless the peer is gone. */
