@@ -130,12 +130,15 @@ export class TokenVerifier implements TokenSource {
   }
 
   async #check(token: string, digest: string): Promise<TokenVerdict> {
+    const knownBefore = this.#known;
     try {
       const issuer = this.#issuers.get(String(decodeJwt(token).iss));
       if (issuer === undefined) return refused("is of an issuer that the configuration does not name");
       const keys = issuer.source.current() ?? (await issuer.source.refresh());
       if (keys === undefined) return NO_KEYS;
       const verified = await this.#verify(token, issuer, keys);
+      // The rules have changed meanwhile, so that a place among them may be another rule's.
+      if (this.#known !== knownBefore) return await this.#check(token, digest);
       const caller = identify(issuer, verified.claims);
       if ("refusal" in caller) return caller;
       const expiresAt = (verified.claims.exp ?? 0) * 1000 + issuer.clockToleranceMs;

@@ -6,7 +6,12 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { loadConfig } from "../../../src/config/index.ts";
-import { AccessControl, type Admission } from "../../../src/server/access/access-control.ts";
+import type { TokenIssuer } from "../../../src/config/jwt.ts";
+import {
+  AccessControl,
+  type Admission,
+  type VerifiedToken,
+} from "../../../src/server/access/access-control.ts";
 import { TokenVerifier } from "../../../src/server/access/token-verifier.ts";
 import {
   createKey,
@@ -412,12 +417,16 @@ describe("the caller of a token", () => {
 });
 
 describe("changed rules of an issuer", () => {
-  async function reload(tokens: TokenVerifier, changes: object): Promise<void> {
+  async function readIssuers(changes: object): Promise<readonly TokenIssuer[]> {
     const jwt = { issuer: ISSUER, audience: "outrigger", jwks_file: "jwks.json", ...changes };
     const config = join(folder, "outrigger.yaml");
     await writeFile(config, JSON.stringify({ jwt }));
-    const loaded = await loadConfig({ environment: { OPENAI_API_KEY: "sk" }, flags: { config } });
-    tokens.use(loaded.access.issuers ?? []);
+    const { access } = await loadConfig({ environment: { OPENAI_API_KEY: "sk" }, flags: { config } });
+    return access.issuers ?? [];
+  }
+
+  async function reload(tokens: TokenVerifier, changes: object): Promise<void> {
+    tokens.use(await readIssuers(changes));
   }
 
   it("count for the next call of a known token", async () => {
@@ -440,6 +449,24 @@ describe("changed rules of an issuer", () => {
     expect(await check(tokens, token)).toMatch("is for another audience");
     await reload(tokens, { caller: "staff/{sub}" });
     expect(await check(tokens, token)).toBe("staff/alice");
+  });
+
+  it("count for a token that is being verified when they change", async () => {
+    const search = { when: { team: "search" }, models: ["gpt-5-mini"] };
+    const tokens = await open({ rules: [search] });
+    const token = await signToken(key, { claims: { team: "search" } });
+    const issuers = await readIssuers({ rules: [{ when: { team: "ads" } }, search] });
+    const verdict = tokens.verify(token);
+    tokens.use(issuers);
+    const { caller } = (await verdict) as VerifiedToken;
+    for (const found of [caller, tokens.callerNamed("alice")]) {
+      expect(found?.allowsModel("openai", "gpt-5-mini")).toBe(true);
+      expect(found?.allowsModel("openai", "gpt-5")).toBe(false);
+    }
+    const others = await readIssuers({ audience: "another" });
+    const late = check(tokens, await signToken(key, { claims: { team: "ads" } }));
+    tokens.use(others);
+    expect(await late).toMatch("is for another audience");
   });
 });
 
@@ -632,11 +659,11 @@ describe("the keys at an address", () => {
 });
 
 describe("access by tokens and keys", () => {
+  const CHECKOUT = [accessKey("checkout", ["the-key-of-checkout", "eyJh.bc.de"])];
   const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
-  async function createAccess(section = {}) {
-    const keys = [accessKey("checkout", ["the-key-of-checkout", "eyJh.bc.de"])];
-    return new AccessControl({ current: () => keys }, { tokens: await open(section) });
+  async function createAccess(section = {}, getKeys = () => CHECKOUT) {
+    return new AccessControl({ current: getKeys }, { tokens: await open(section) });
   }
 
   it("takes keys as without tokens, at once, even one that looks like a token", async () => {
@@ -705,5 +732,21 @@ describe("access by tokens and keys", () => {
     expect(access.admitAgain(admission, headers)).toBeUndefined();
     await sleep(2100);
     expect(access.admitAgain(admission, headers)).toMatchObject({ kindName: "AUTHENTICATION" });
+  });
+
+  it("refuses further requests on a connection once its key was removed, also one that looks like a token", async () => {
+    let keys = CHECKOUT;
+    const access = await createAccess({}, () => keys);
+    const secrets = ["the-key-of-checkout", "eyJh.bc.de"];
+    const admissions = await Promise.all(secrets.map((secret) => access.admit(bearer(secret))));
+    const admitAgain = () =>
+      secrets.map((secret, index) => access.admitAgain(admissions[index] as Admission, bearer(secret)));
+    expect(admitAgain()).toEqual([undefined, undefined]);
+    keys = [];
+    const wrong = {
+      kindName: "AUTHENTICATION",
+      message: "the request has neither a token (JWT of at most 8192 characters) nor a valid access key",
+    };
+    expect(admitAgain()).toEqual([expect.objectContaining(wrong), expect.objectContaining(wrong)]);
   });
 });

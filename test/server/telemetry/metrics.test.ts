@@ -153,6 +153,15 @@ describe("createMetrics()", () => {
     expect(metrics.render()).toContain('{provider="a",model="m",direction="input"} 5\n');
   });
 
+  it("tells when certificates expire, in seconds", () => {
+    const metrics = createMetrics({ version: "1" });
+    metrics.certificateUsed("data", new Date("2030-01-01T00:00:00Z"));
+    metrics.certificateUsed("data", new Date("2031-01-01T00:00:00Z"));
+    expect(metrics.render()).toContain(
+      'outrigger_certificate_expiry_timestamp_seconds{listener="data"} 1924992000\n',
+    );
+  });
+
   it("escapes names that clients choose", () => {
     const metrics = createMetrics({ version: "1" });
     const usage = create(UsageSchema, { inputTokens: 1 });
