@@ -1,5 +1,7 @@
 /** Hedged requests, over providers behind real sockets. */
 import {
+  AbortError,
+  accumulate,
   attemptsOf,
   Client,
   type ClientOptions,
@@ -15,11 +17,14 @@ import {
   type HedgeResult,
   hostedTool,
   type Middleware,
+  type MiddlewareMethods,
   onlyFor,
   type RequestInput,
+  ServerError,
   textOf,
 } from "outrigger";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { RepeatLimit } from "../../src/core/repeat-limit.ts";
 import { LatencyWindow } from "../../src/middleware/latency-window.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
@@ -44,6 +49,25 @@ function getHedged(second: string, changes: Partial<HedgeOptions> = {}, inner: r
     ...inner,
   ]);
   return { client, results };
+}
+
+/** Lets calls fail at once, so that none is sent again however slow the machine is. */
+function createIdle() {
+  const idle: { isIdle: boolean; readonly middleware: MiddlewareMethods } = {
+    isIdle: true,
+    middleware: {
+      complete: (request, next) => (idle.isIdle ? Promise.reject(idleError()) : next(request)),
+      stream(request, next) {
+        if (idle.isIdle) throw idleError();
+        return next(request);
+      },
+    },
+  };
+  return idle;
+}
+
+function idleError(): ServerError {
+  return new ServerError("idle", { provider: "one" });
 }
 
 /** Waits until the simulator has seen that a request to a path was left. */
@@ -130,10 +154,14 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
   });
 
   it("goes to the same model without a chain, and no further than its maximum", async () => {
-    const client = getClient(simulator(), [createHedge({ after: 0.02, max: 2, budget: 1 })]);
+    const share = createIdle();
+    const client = getClient(simulator(), [
+      createHedge({ after: 0.02, max: 2, budget: 1 }),
+      share.middleware,
+    ]);
     // Earlier calls save their unused share.
-    for (let left = 5; left > 0; left -= 1) await call(client, requestFor("sim-text"));
-    simulator().clearRequests();
+    for (let left = 5; left > 0; left -= 1) await toFailure(call(client, requestFor("sim-text")));
+    share.isIdle = false;
     const controller = new AbortController();
     const left = toFailure(call(client, requestFor(SILENT), { signal: controller.signal }));
     await expect.poll(() => simulator().requests.length, { timeout: 15_000 }).toBe(3);
@@ -149,18 +177,6 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
     const request = requestFor("sim-text:delay_ms=30");
     for (let left = 10; left > 0; left -= 1) await call(client, request);
     expect(listAsked(simulator())).toHaveLength(12);
-    await client.close();
-  });
-
-  it.each<[string, Partial<RequestInput>]>([
-    ["hosted tools", { tools: [hostedTool({ provider: "one", config: { type: "web_search" } })] }],
-    ["an answer that the provider keeps", { providerOptionsJson: { one: '{"store":true}' } }],
-    ["MCP servers of the provider", { providerOptionsJson: { one: '{"mcp_servers":[{}]}' } }],
-  ])("does not send a call again with %s", async (_name, changes) => {
-    const { client } = getHedged("sim-text");
-    const signal = AbortSignal.timeout(300);
-    await toFailure(call(client, requestFor(SILENT, changes), { signal }));
-    expect(listAsked(simulator()).length).toBeLessThan(2);
     await client.close();
   });
 
@@ -234,6 +250,95 @@ describe("an alias with a hedge", () => {
   });
 });
 
+/** Two providers that take a virtual time to answer, and the names of those that got a request. */
+function createVirtual(hedge: HedgeOptions, ...inner: Middleware[]) {
+  const virtual = { delayMs: 5000, started: [] as string[] };
+  const slow: Middleware = async (request, next, { signal }) => {
+    virtual.started.push(`${request.provider}/${request.model}`);
+    await new Promise((resolve, reject) => {
+      setTimeout(resolve, virtual.delayMs);
+      signal?.addEventListener("abort", () => reject(new AbortError("left")));
+    });
+    return next(request);
+  };
+  const client = new Client({
+    providers: { one: new ScriptedAdapter("one"), two: new ScriptedAdapter("two") },
+    defaultProvider: "one",
+    middleware: [createFallback({ targets: [{ provider: "two" }] }), createHedge(hedge), ...inner, slow],
+  });
+  return Object.assign(virtual, { client });
+}
+
+/** Lets the virtual time pass until a call has ended. */
+async function pass<Result>(call: Promise<Result>): Promise<Result> {
+  await Promise.race([call.catch(() => {}), vi.advanceTimersByTimeAsync(30_000)]);
+  return call;
+}
+
+describe.each(calls)("whether a call is sent again, by %s,", (_kind, call) => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  const hosted = hostedTool({ provider: "one", config: { type: "web_search" } });
+  it.each<[string, Partial<RequestInput>, string[]]>([
+    ["nothing", {}, ["one/m", "two/m"]],
+    ["settings that only change the answer", toSettings({ store: false, user: "u" }), ["one/m", "two/m"]],
+    ["hosted tools", { tools: [hosted] }, ["one/m"]],
+    ["tools that only the provider knows", toSettings({ tools: [{ type: "x" }] }), ["one/m"]],
+    ["MCP servers of the provider", toSettings({ mcp_servers: [{}] }), ["one/m"]],
+    ["an answer that the provider keeps", toSettings({ store: true }), ["one/m"]],
+    ["an answer in the background", toSettings({ background: true }), ["one/m"]],
+    ["a container", toSettings({ container: "c" }), ["one/m"]],
+    ["a conversation that the provider keeps", toSettings({ conversation: "c" }), ["one/m"]],
+    ["a search of the provider", toSettings({ web_search_options: {} }), ["one/m"]],
+  ])("depends on what its provider may do besides: %s", async (_name, changes, asked) => {
+    const virtual = createVirtual({ after: 0.03, budget: 1 });
+    await pass(call(virtual.client, requestFor("m", changes)));
+    expect(virtual.started).toEqual(asked);
+  });
+
+  it("depends on the limit of repeats, in which the further requests count", async () => {
+    const virtual = createVirtual({ after: 0.03, max: 2, budget: 1 });
+    for (let left = 5; left > 0; left -= 1) {
+      virtual.delayMs = 1;
+      await pass(call(virtual.client, requestFor("m")));
+    }
+    virtual.delayMs = 5000;
+    virtual.started = [];
+    const repeats = new RepeatLimit();
+    for (let left = 99; left > 0; left -= 1) repeats.add();
+    await pass(call(virtual.client, requestFor("m"), { repeats }));
+    expect(virtual.started).toEqual(["one/m", "two/m"]);
+  });
+
+  it("is not decided once more inside of the hedge, nor by another chain there", async () => {
+    const inner = createFallback({ targets: [{ model: "inner" }] });
+    const failing: Middleware = async (request, next) => {
+      const response = await next(request);
+      throw new ServerError(response.model, { provider: "one" });
+    };
+    const virtual = createVirtual({ after: 0.03, budget: 1 }, createHedge({ after: 0.01 }), inner, failing);
+    expect((await pass(toFailure(call(virtual.client, requestFor("m"))))).kindName).toBe("SERVER");
+    expect(virtual.started).toEqual(["one/m", "two/m"]);
+  });
+});
+
+function toSettings(settings: object): Partial<RequestInput> {
+  return { providerOptionsJson: { one: JSON.stringify(settings) } };
+}
+
+describe("other hedged calls", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("are not sent again if they count tokens or ask for vectors", async () => {
+    const virtual = createVirtual({ after: 0.03, budget: 1 });
+    await pass(virtual.client.countTokens(requestFor("m")));
+    await pass(toFailure(virtual.client.embed({ model: "m", texts: ["text"] })));
+    expect(virtual.started).toEqual(["one/m", "one/m"]);
+  });
+});
+
 describe("the percentile of a hedge", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
@@ -259,6 +364,9 @@ describe("the percentile of a hedge", () => {
     delay = 100;
     for (let left = 40; left > 0; left -= 1) expect(await ask()).toBe(0);
     delay = 5000;
+    // Streams are measured by themselves: the time to their first output.
+    const stream = accumulate(client.stream(requestFor("m")));
+    expect((await pass(stream)).attempts).toEqual([]);
     expect(await ask()).toBe(1);
   });
 
