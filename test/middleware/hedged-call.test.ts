@@ -35,7 +35,7 @@ function startCall() {
     request: toRequest("first"),
     headers: {},
     getMembers: () => new Map(),
-    restored: new Map() as never,
+    restored: { hasReasoning: false, hasCallState: false },
     relay,
   };
   let begun = 0;
