@@ -272,6 +272,32 @@ describe("a store that is away", () => {
   });
 });
 
+describe("a store that is slow", () => {
+  it("holds the call of a tool back until the answer and the start of the call are stored", async () => {
+    const store = await openMemory();
+    const stored: string[] = [];
+    const storedBefore: string[][] = [];
+    const slow = wrapStore(store, {
+      write: async (write) => {
+        for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        const isWritten = await store.write(write);
+        stored.push(...(write.steps ?? []).map(() => "answer"));
+        stored.push(...(write.events ?? []).flatMap(({ event }) => event.case ?? []));
+        return isWritten;
+      },
+    });
+    const tools = new FakeServerTools(["a"], async () => {
+      storedBefore.push(stored.filter((what) => what === "answer" || what === "mcpToolStart"));
+      return "done";
+    });
+    const { engine } = await processOn(slow, [[{ name: "a" }], "done"], { serverTools: tools.serverTools });
+    const request = runRequest("hi", { background: true, mcpServers: [toolServer] });
+    const started = await start(engine, request);
+    await waitForStatus({ engine }, started.run.id, RunStatus.COMPLETED);
+    expect(storedBefore).toEqual([["answer", "mcpToolStart"]]);
+  });
+});
+
 describe("a store that is full", () => {
   it("ends a run with its last event alone, and readers have seen nothing that is not stored", async () => {
     const store = await openMemory();

@@ -132,9 +132,10 @@ export class KeptConnection<Connection> {
     const { signal } = this.#closing;
     for (let backoffMs = MIN_BACKOFF_MS; !signal.aborted; ) {
       const servedMs = await this.#serve();
-      backoffMs = servedMs > MAX_BACKOFF_MS ? MIN_BACKOFF_MS : Math.min(backoffMs * 2, MAX_BACKOFF_MS);
+      if (servedMs > MAX_BACKOFF_MS) backoffMs = MIN_BACKOFF_MS;
       // Sidecars that lost the same server do not all come back at the same moment.
       const waitMs = backoffMs * (0.5 + Math.random());
+      backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
       await delay(waitMs, undefined, { signal, ref: false }).catch(() => {});
     }
   }
