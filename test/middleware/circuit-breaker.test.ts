@@ -1,16 +1,23 @@
 import {
+  AbortError,
   Client,
   ConfigurationError,
   createCircuitBreaker,
   createFallback,
   createRetry,
+  InvalidRequestError,
   NetworkError,
   RequestTimeoutError,
+  type SDKError,
   ServerError,
   StreamError,
   userMessage,
 } from "outrigger";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { toRequest } from "../../src/client/request-input.ts";
+import type { CallResult } from "../../src/middleware/breaker.ts";
+import { toCallResult } from "../../src/middleware/circuit-breaker.ts";
+import { refusal } from "../../src/middleware/refusals.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
@@ -216,5 +223,31 @@ describe("the options of createCircuitBreaker()", () => {
     { openFor: Number.NaN },
   ])("are refused if one is out of range: %o", (options) => {
     expect(() => createCircuitBreaker(options)).toThrow(ConfigurationError);
+  });
+});
+
+describe("toCallResult()", () => {
+  const request = toRequest(requestFor("m"));
+  const limited = toRequest(requestFor("m", { timeouts: { requestMs: 1 } }));
+  const one = { provider: "one" };
+
+  it.each<[string, SDKError, CallResult]>([
+    ["an overload", new ServerError("down", one), "failure"],
+    ["a broken connection", new NetworkError("broken"), "failure"],
+    ["a cut stream", new StreamError("cut", { retryable: true }), "failure"],
+    ["an answer that is too large here", new StreamError("too large", { retryable: false }), "unknown"],
+    ["an invalid request", new InvalidRequestError("no", one), "success"],
+    ["a request that was not sent", new InvalidRequestError("no"), "unknown"],
+    ["a limit of this process", refusal(new ServerError("no", one)), "unknown"],
+    ["a caller who left", new AbortError("left"), "unknown"],
+  ])("takes %s for what it says about the provider", (_name, error, result) => {
+    expect(toCallResult(error, request, {})).toBe(result);
+    expect(toCallResult(error, request, { signal: AbortSignal.abort() })).toBe("unknown");
+  });
+
+  it("takes the end of a time limit for a failure unless the caller set it", () => {
+    const late = new RequestTimeoutError("late");
+    expect(toCallResult(late, request, {})).toBe("failure");
+    expect(toCallResult(late, limited, {})).toBe("unknown");
   });
 });

@@ -54,6 +54,18 @@ describe("openStream()", () => {
     expect([thrown.state.ended, named.state.ended]).toEqual([1, 1]);
   });
 
+  it("closes the source of a stream that failed", async () => {
+    const error: StreamEvent[] = getEvents([
+      START,
+      { case: "error", value: new ServerError("busy").toProto() },
+    ]);
+    const source = { next: vi.fn(), return: vi.fn(async () => ({ done: true as const, value: undefined })) };
+    source.next.mockResolvedValueOnce({ done: false, value: error }).mockResolvedValue({ done: true });
+    const stream = new EventStream({ [Symbol.asyncIterator]: () => source });
+    await expect(openStream(stream)).rejects.toThrow("busy");
+    expect(source.return).toHaveBeenCalledTimes(1);
+  });
+
   it("passes a failure after the first output on", async () => {
     const { stream } = toSource([START, DELTA, Promise.reject(new ServerError("broken"))]);
     await expect(listNames(await openStream(stream))).rejects.toThrow("broken");

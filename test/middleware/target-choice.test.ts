@@ -19,7 +19,7 @@ import { TargetChoice, type TargetChoiceOptions } from "../../src/middleware/tar
 
 const request = toRequest({ model: "m", messages: [userMessage("Hello")] });
 
-/** A choice among targets `provider/model`, and calls of it. */
+/** A choice among targets, each written `provider/model`, with helpers that call them. */
 function createChoice(names: readonly string[], changes: Partial<TargetChoiceOptions> = {}) {
   const targets = names.map((name): CallTarget => {
     const [provider = "", model = ""] = name.split("/");
@@ -122,6 +122,8 @@ it("skips a target for as long as its circuit breaker is open", () => {
   clock.now = 4999;
   expect(choose()).toBe("two/m");
   clock.now = 5000;
+  expect([choose(), choose()]).toContain("one/m");
+  begin("one").end(refusal(new ServerError("open")));
   expect([choose(), choose()]).toContain("one/m");
 });
 

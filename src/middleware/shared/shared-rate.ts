@@ -68,6 +68,8 @@ export class SharedRateStore implements RateStore {
   readonly #whenAway: WhenAway;
   readonly #local: RateStore;
   #waiting = 0;
+  /** Amounts that the server counts although no call uses them. The next call takes less by them. */
+  #unused: Amounts | undefined;
 
   constructor(valkey: Valkey, key: string, { buckets, limits, local }: SharedRate, whenAway: WhenAway) {
     this.#valkey = valkey;
@@ -85,14 +87,26 @@ export class SharedRateStore implements RateStore {
   ): Promise<GiveBack | QueueRefusal | UncountedCall> {
     const mayWait = this.#waiting < this.#limits.maxQueue;
     const maxWaitMs = mayWait ? Math.max(0, Math.min(maxMs - 1, this.#limits.maxWaitMs)) : 0;
+    const unused = this.#unused;
+    this.#unused = undefined;
+    const needed = amounts.map((amount, index) => amount - (unused?.[index] ?? 0));
     try {
-      const [isTaken, bucket = 0, waitMs = 0] = await this.#run(maxWaitMs, amounts);
-      if (isTaken !== 1) return { bucket, waitMs };
+      const [isTaken, bucket = 0, waitMs = 0] = await this.#run(maxWaitMs, needed);
+      if (isTaken !== 1) {
+        this.#keepUnused(unused);
+        return { bucket, waitMs };
+      }
+      // Other calls may have begun to wait during the round trip.
+      if (waitMs > 0 && this.#waiting >= this.#limits.maxQueue) {
+        this.#giveBack(amounts);
+        return { bucket, waitMs };
+      }
       await this.#wait(waitMs, amounts, signal);
-      return (unused) => this.#giveBack(unused);
+      return (rest) => this.#giveBack(rest);
     } catch (thrown) {
       if (!(thrown instanceof AwayError)) throw thrown;
-      this.#undo(thrown, amounts);
+      this.#keepUnused(unused);
+      this.#undo(thrown, needed);
       if (this.#whenAway === "refuse") return { away: thrown.message };
       return this.#whenAway === "allow" ? () => {} : this.#local.take(amounts, maxMs, signal);
     }
@@ -127,12 +141,17 @@ export class SharedRateStore implements RateStore {
     ).catch(() => {});
   }
 
-  /** Gives back what the server took although its answer was too late. */
+  /** Notes what the server took although its answer was too late: it is still away when that answer comes. */
   #undo({ late }: AwayError, amounts: Amounts): void {
     const undo = (reply: unknown) => {
       const [isTaken] = readNumbers(reply);
-      if (isTaken === 1) this.#giveBack(amounts);
+      if (isTaken === 1) this.#keepUnused(amounts);
     };
     late?.then(undo, () => {});
+  }
+
+  #keepUnused(amounts: Amounts | undefined): void {
+    if (amounts === undefined) return;
+    this.#unused = amounts.map((amount, index) => amount + (this.#unused?.[index] ?? 0));
   }
 }

@@ -188,6 +188,24 @@ describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
     await expect.poll(sums).toBe("203");
   });
 
+  it("gets no calls counted that a rate limit took too late", async () => {
+    const server = await ValkeyServer.start();
+    onTestFinished(() => server.stop());
+    const settings = toSettings(server, { timeoutMs: 250 });
+    const sidecar = await openSidecar({ valkey: settings });
+    // Fills by one in an hour.
+    const rule = { requestsPerMinute: 1 / 60, burst: 10, shared: true };
+    const store = sidecar.stores.callerRate(rule, "k");
+    await store?.take([1], 0, undefined);
+    server.signal("SIGSTOP");
+    await Promise.all(Array.from({ length: 5 }, () => store?.take([1], 0, undefined)));
+    server.signal("SIGCONT");
+    await expect.poll(() => sidecar.stores.problems).toEqual([]);
+    await store?.take([1], 0, undefined);
+    const level = await server.command("HGET", `${settings.prefix}:{rate:caller:k}`, "level1");
+    expect(Math.round(Number(level))).toBe(8);
+  });
+
   it("is away while its memory is full, and comes back", async () => {
     const sidecar = await openSidecar({ valkey: toSettings(valkey()) });
     const store = sidecar.stores.budget({ window: "month", requests: 1000, shared: true }, "k");

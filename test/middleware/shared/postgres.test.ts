@@ -104,6 +104,12 @@ describe.skipIf(postgres === undefined)("budgets shared through PostgreSQL", () 
       postgres: { url: postgres?.url("postgres", "powerless") ?? "", schema: "closed", timeoutMs: 10_000 },
     });
     expect(powerless.stores.problems[0]).toContain("lacks rights on the schema");
+    await (await open()).stores.close();
+    await postgres?.query("GRANT USAGE ON SCHEMA fleet TO powerless");
+    await postgres?.query("GRANT SELECT, INSERT, UPDATE, DELETE ON fleet.shared_budgets TO powerless");
+    // Enough for a table that is there already.
+    const enough = await open({ url: postgres?.url("postgres", "powerless") ?? "" });
+    expect(enough.stores.problems).toEqual([]);
     const missing = await open({ url: postgres?.url("nowhere") ?? "" });
     expect(missing.stores.problems[0]).toContain("the database does not exist (SQLSTATE 3D000)");
   });

@@ -197,6 +197,26 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
     });
   });
 
+  it("are none of rules that are not shared, nor without a Valkey except for budgets", async () => {
+    const {
+      sidecars: [one],
+    } = await openTwo();
+    const without = await openSidecar({});
+    for (const [{ stores }, shared] of [
+      [one, false],
+      [one, undefined],
+      [without, true],
+    ] as const) {
+      expect([
+        stores.budget({ window: "day", requests: 1, shared }, "k"),
+        stores.rateLimit({ requestsPerMinute: 1, shared }, "k"),
+        stores.callerRate({ requestsPerMinute: 1, burst: 1, shared }, "k"),
+        stores.breakers({ shared }, () => {}),
+        stores.cache({ shared }),
+      ]).toEqual(Array(5).fill(undefined));
+    }
+  });
+
   describe("a rate limit", () => {
     it("lets two sidecars together make the calls of a minute", async () => {
       const { sidecars } = await openTwo();
@@ -227,6 +247,23 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
       expect(await countScripts()).toBe(before + 6);
       expect([...done].sort()).toEqual([0, 1, 2, 3, 4, 5]);
       expect(Number(await valkey().command("PTTL", `${prefix}:{rate:k}`))).toBeGreaterThan(0);
+    });
+
+    it("lets no more calls wait than its queue has places, in each sidecar", async () => {
+      const {
+        sidecars: [one],
+      } = await openTwo();
+      const rule = { requestsPerMinute: 60, maxWait: 60, maxQueue: 1, shared: true };
+      const store = one.stores.rateLimit(rule, "queue");
+      await store?.take([60], Infinity, undefined);
+      const leaving = new AbortController();
+      const calls = [1, 2, 3].map(() => store?.take([30], Infinity, leaving.signal));
+      const refused = await Promise.race(calls);
+      expect(refused).toMatchObject({ bucket: 0 });
+      await expect.poll(() => store?.take([1], Infinity, undefined)).toMatchObject({ bucket: 0 });
+      leaving.abort();
+      const settled = await Promise.allSettled(calls);
+      expect(settled.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "fulfilled", "rejected"]);
     });
 
     it("gives the turn of a caller that left back, and refuses calls that would wait too long", async () => {
@@ -292,6 +329,34 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
         [true, true],
         [true, true],
       ]);
+      // A breaker is closed until it opens, which is no change.
+      for (const index of sidecars.keys())
+        expect(states.find((state) => state.startsWith(`${index}`))).toBe(`${index} open`);
+    });
+
+    it("count successes after the first failure, so that a share of the calls may fail", async () => {
+      const {
+        sidecars: [one, other],
+        prefix,
+      } = await openTwo();
+      const rule = { minCalls: 3, failureRatio: 0.7, shared: true };
+      const stores = [one, other].map(({ stores: shared }) => shared.breakers(rule, () => {}));
+      const countCalls = async () => {
+        const [key = ""] = (await valkey().command("KEYS", `${prefix}:*breaker*`)) as string[];
+        const slots = Array.from({ length: 10 }, (_, slot) => `calls${slot}`);
+        const counts = (await valkey().command("HMGET", key, ...slots)) as (string | null)[];
+        return counts.reduce((sum, count) => sum + Number(count), 0);
+      };
+      let ended = 0;
+      for (const result of ["failure", "success", "success", "failure", "failure"] as const) {
+        const admitted = await stores[ended % 2]?.enter({ provider: "one", model: "m" });
+        if (admitted === undefined || !("end" in admitted)) throw new Error("the breaker is open");
+        admitted.end(result);
+        ended += 1;
+        await expect.poll(countCalls).toBe(ended);
+        // The other sidecar learns from its next look that calls are counted.
+        await new Promise((resolve) => setTimeout(resolve, ended === 1 ? 1100 : 0));
+      }
     });
   });
 
@@ -364,6 +429,15 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
       await expect.poll(listYoung).toEqual([]);
       await young?.client.complete(request());
       expect(young?.one.requests).toHaveLength(2);
+      // Longer than the 32 bits of milliseconds that a value has for its age.
+      const {
+        caches: [old],
+        list: listOld,
+      } = await openCaches({ maxAge: 5_000_000 });
+      await old?.client.complete(request());
+      await expect.poll(listOld).toHaveLength(1);
+      await old?.client.complete(request());
+      expect(old?.one.requests).toHaveLength(1);
     });
   });
 });
