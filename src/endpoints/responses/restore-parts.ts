@@ -25,7 +25,7 @@ interface FoundPart {
 class FoundMessage {
   readonly id: string;
   readonly content: readonly ContentPart[];
-  /** Those of its parts that the client returned, by their indices. */
+  /** The parts that the client returned, by their indices. */
   readonly parts = new Map<number, FoundPart>();
   /** Indices of its parts by their keys, the last one first. */
   readonly #indices = new Map<string, number[]>();

@@ -7,7 +7,7 @@ import type { FindRoute, Route } from "./route.ts";
 export interface AdminOptions {
   /** Whether calls are accepted. */
   readonly isReady: () => boolean;
-  /** Returns what is degraded, one line each, for `/readyz?verbose`. Calls that need none of it are served. */
+  /** Returns what is degraded, one line each, for `/readyz?verbose`. Other calls are served. */
   readonly listProblems: () => readonly string[];
   /** The metrics in Prometheus' text format; undefined if there is no `/metrics`. */
   readonly renderMetrics: (() => string) | undefined;
