@@ -168,16 +168,18 @@ export interface RunFields {
 
 /** Names the fields of the model's request as the caller of the run knows them. */
 export function withRunFields(error: SDKError, fields: RunFields): SDKError {
-  const { system, conversation, inputPath } = fields;
+  return withFieldPaths(error, (field) => toRunField(field, fields));
+}
+
+/** Maps a field of the model request to the field of the caller's request. */
+export function toRunField(field: string, { system, conversation, inputPath }: RunFields): string {
   const before = system === "" ? 0 : 1;
-  return withFieldPaths(error, (field) => {
-    if (field === "mcp_servers" || field.startsWith("mcp_servers[")) return field;
-    if (field === "request") return "options.request";
-    const [, index, rest = ""] = MESSAGE.exec(field) ?? [];
-    if (index === undefined) return `options.request.${field}`;
-    if (Number(index) < before) return "options.system";
-    const inputIndex = conversation.messages[Number(index) - before]?.inputIndex;
-    // A message of the thread cannot be named by the request.
-    return inputIndex === undefined ? "previous_run_id" : `${inputPath}[${inputIndex}]${rest}`;
-  });
+  if (field === "mcp_servers" || field.startsWith("mcp_servers[")) return field;
+  if (field === "request") return "options.request";
+  const [, index, rest = ""] = MESSAGE.exec(field) ?? [];
+  if (index === undefined) return `options.request.${field}`;
+  if (Number(index) < before) return "options.system";
+  const inputIndex = conversation.messages[Number(index) - before]?.inputIndex;
+  // A message of the thread cannot be named by the request.
+  return inputIndex === undefined ? "previous_run_id" : `${inputPath}[${inputIndex}]${rest}`;
 }

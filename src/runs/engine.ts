@@ -126,11 +126,6 @@ export interface RunOptions {
    * events of a step come at once when the model has answered. Default true.
    */
   readonly isStreamed?: boolean | undefined;
-  /**
-   * Whether the caller gets the answer of a run that is not stored in another form. After the first events of the model
-   * there are only empty batches then, which show that the answer goes on, and the events of the run.
-   */
-  readonly isRelayed?: (() => boolean) | undefined;
 }
 
 /** A run that was created or continued. */

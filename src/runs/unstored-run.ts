@@ -16,8 +16,7 @@ import { createRunEvent, type RunEventValue } from "./run-log.ts";
 import { runAfter, runAfterFailure, sumUsage } from "./status.ts";
 
 /** What a run without a store executes. */
-export interface UnstoredRunOptions
-  extends Pick<RunOptions, "signal" | "deadline" | "onMessages" | "isRelayed"> {
+export interface UnstoredRunOptions extends Pick<RunOptions, "signal" | "deadline" | "onMessages"> {
   /** IN_PROGRESS. */
   readonly run: Run;
   readonly client: ModelClient;
@@ -59,9 +58,6 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
   #hasBegun = false;
   /** Whether an answer is among the events that is complete: it comes with what follows it at once. */
   #isBetweenSteps = false;
-  /** Whether a batch without events came, by which a caller learns that an answer goes on. */
-  #hasEmptyBatch = false;
-  #hasBegunAnswer = false;
   #isOver = false;
   /** Thrown by the next read. */
   #failure: SDKError | undefined;
@@ -99,9 +95,8 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
     const value = this.#events;
-    if (value.length === 0 && !this.#hasEmptyBatch) return DONE;
+    if (value.length === 0) return DONE;
     this.#events = [];
-    this.#hasEmptyBatch = false;
     this.#unreadSince = performance.now();
     return { done: false, value };
   }
@@ -139,7 +134,7 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
   }
 
   get #hasBatch(): boolean {
-    return (this.#events.length > 0 || this.#hasEmptyBatch) && !this.#isBetweenSteps;
+    return this.#events.length > 0 && !this.#isBetweenSteps;
   }
 
   /** Nobody may be reading: the run ends all the same. */
@@ -173,10 +168,6 @@ export class UnstoredRun implements AsyncIterableIterator<readonly RunEvent[], u
   #take(item: LoopItem): void {
     this.#isBetweenSteps = item.case === "stepFinish" || item.events.at(-1)?.event.case === "finish";
     if (item.case === "stepFinish") return this.#finishStep(item.step, item.result);
-    const isShown = !this.#hasBegunAnswer || this.#options.isRelayed?.() !== true;
-    this.#hasBegunAnswer = true;
-    if (item.events.length === 0 || !isShown) this.#hasEmptyBatch = true;
-    if (!isShown) return;
     // Without the content that the deltas already contain.
     for (const event of item.events)
       this.#add(item.step, { case: "modelEvent", value: withoutContent(event) });

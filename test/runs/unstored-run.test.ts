@@ -43,20 +43,6 @@ describe("a run that is not stored", () => {
     expect(batches.slice(1, -1).flat()).not.toContain("run");
   });
 
-  it("shows that its answer goes on to a caller who gets the answer in another form", async () => {
-    const { engine } = await engineWith(["hello"]);
-    const { events } = await engine.createRun(
-      { request },
-      { owner: "", signal: NEVER, isRelayed: () => true },
-    );
-    const batches: (string | undefined)[][] = [];
-    for await (const batch of events) batches.push(batch.map(({ event }) => event.case));
-    expect(batches).toContainEqual([]);
-    const [begin = [], ...later] = batches.filter((batch) => batch.includes("modelEvent"));
-    expect([begin.every((each) => each === "modelEvent"), later]).toEqual([true, []]);
-    expect(batches.at(-1)).toEqual(["stepFinish", "run"]);
-  });
-
   it("goes on no further than its caller reads", async () => {
     const client = new WordyClient(1_000);
     const engine = createRunEngine({ client, store: await openMemory() });

@@ -5,8 +5,10 @@ import { jsonTextResponse } from "../../http/json-response.ts";
 import { checkContentType } from "../openai/content-type.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { readToEnd } from "./read-events.ts";
-import { openRelayed, takeRelayed } from "./relayed-answer.ts";
-import { failureOfRequest, type RequestedRun, startRun } from "./start-run.ts";
+import { parseRequest, type ReadRequest, readTarget } from "./read-request.ts";
+import { isRelayable } from "./relayable.ts";
+import { answerSingleCall, findSingleCall, readRelayable } from "./single-call.ts";
+import { createRun, failureOfRequest, type RequestedRun, readFields } from "./start-run.ts";
 import { writeRun } from "./write-run.ts";
 import { acceptedStreamResponse, type StreamSource, streamResponse } from "./write-stream.ts";
 
@@ -22,26 +24,38 @@ export async function createResponse(
   parts: ResponsesParts,
 ): Promise<EndpointResponse> {
   checkContentType(request.headers["content-type"]);
-  const requested = await startRun(await request.readBody(), parts, request);
-  const { read, started } = requested;
+  const fields = await parseRequest(await request.readBody());
+  const target = readTarget(fields, parts.models);
+  const readRequest = () => readFields(fields, parts, request);
+  if (isRelayable(fields, target))
+    return answerSingleCall(await readRelayable(fields, target, readRequest), request, parts);
+  const read = await readRequest();
+  const call = findSingleCall(read);
+  return call === undefined ? answerRun(read, request, parts) : answerSingleCall(call, request, parts);
+}
+
+async function answerRun(
+  read: ReadRequest,
+  request: EndpointRequest,
+  parts: ResponsesParts,
+): Promise<EndpointResponse> {
+  const requested = await createRun(read, parts, request, {});
+  const { started } = requested;
   if (read.isStreamed) return await streamAnswer(requested, request, parts);
   if (started.run.background) return await jsonTextResponse(writeRun(started.run, read.settings));
-  return await wholeResponse(requested, request);
+  return await wholeResponse(requested);
 }
 
 async function streamAnswer(
-  requested: RequestedRun,
+  { read, started }: RequestedRun,
   request: EndpointRequest,
   { keepAliveMs = KEEP_ALIVE_MS, marks }: ResponsesParts,
 ): Promise<EndpointResponse> {
-  const { read, started } = requested;
-  const { run } = started;
+  const { run, events } = started;
   const { settings } = read;
-  const opened = await openRelayed(requested, request, keepAliveMs);
-  if ("status" in opened) return opened;
   const source: StreamSource = {
     run,
-    events: opened.events,
+    events,
     settings,
     marks: run.stored ? marks.open(run, settings) : undefined,
     keepAliveMs,
@@ -59,15 +73,10 @@ async function streamAnswer(
   }
 }
 
-async function wholeResponse(
-  { read, started, relaying }: RequestedRun,
-  request: EndpointRequest,
-): Promise<EndpointResponse> {
+async function wholeResponse({ read, started }: RequestedRun): Promise<EndpointResponse> {
   const { mcpServers, inheritTools } = read.input.request;
   if (mcpServers.length > 0 || inheritTools) return await responseFromEvents({ read, started });
   const run = await started.result();
-  const relayed = relaying && takeRelayed(relaying, run, request);
-  if (relayed !== undefined) return relayed;
   if (run.error !== undefined) throw failureOfRequest(errorFromProto(run.error), read);
   return await jsonTextResponse(writeRun(run, read.settings));
 }

@@ -129,9 +129,14 @@ export class SseSink implements EventSink {
 
   /** Returns everything since the last call, for one write. Empty if there is nothing. */
   take(): Buffer {
-    const bytes = Buffer.from(this.#text);
+    return Buffer.from(this.takeText());
+  }
+
+  /** Like `take`, as text. */
+  takeText(): string {
+    const text = this.#text;
     this.#text = "";
-    return bytes;
+    return text;
   }
 }
 

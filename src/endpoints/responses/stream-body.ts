@@ -9,7 +9,7 @@ import type { RunMarks } from "./replay-marks.ts";
 import type { ResponseEvents } from "./write-events.ts";
 
 /** Ends a complete stream, as in Chat Completions. Official SDKs stop reading at this line. */
-const DONE_LINE = "data: [DONE]";
+export const DONE_LINE = "data: [DONE]";
 
 /** A comment, which readers of event streams skip. Proxies close silent connections. */
 const COMMENT = Buffer.from(": keep-alive\n\n");

@@ -15,7 +15,7 @@ import { LaneQueue } from "./lane-queue.ts";
 import type { LatestResponse } from "./latest-response.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { SocketLanes } from "./socket-lanes.ts";
-import { startRun } from "./start-run.ts";
+import { createRun, prepareRun, readFields } from "./start-run.ts";
 import { ResponseEvents } from "./write-events.ts";
 
 /** Status codes of RFC 6455. */
@@ -158,15 +158,13 @@ class Exchange {
     const turn = yieldTurnAfter(bytes);
     if (turn !== undefined) await turn;
     const fields = toFields(body, isExpanded ? once(() => JSON.stringify(body)) : getText);
-    const isContinued =
-      typeof this.#previousId === "string" && body.previous_response_id !== this.#previousId;
-    const continuedId = isContinued ? this.#previousId : undefined;
-    const options = {
-      generates,
-      isStreamed: true,
-      ...(typeof continuedId === "string" && { continuedId }),
-    };
-    const { read: prepared, started } = await startRun(fields, this.#parts, this.#request, options);
+    const previousId = this.#previousId;
+    const isContinued = typeof previousId === "string" && body.previous_response_id !== previousId;
+    const continuedId = isContinued ? previousId : undefined;
+    const prepared = await readFields(fields, this.#parts, this.#request, continuedId);
+    const { started } = generates
+      ? await createRun(prepared, this.#parts, this.#request, { isStreamed: true })
+      : prepareRun(prepared);
     const sink = new MessageSink();
     const pads = prepared.streamOptions.includeObfuscation === true;
     const writer = ResponseEvents.create(started.run, sink, { startingAfter: -1, pads }, prepared.settings);

@@ -133,6 +133,11 @@ export class ResponseEvents {
     for (const event of events) this.#pushEvent(event);
   }
 
+  /** Processes events of a model call. @param step Number of the call, from 1. */
+  pushModel(events: readonly StreamEvent[], step: number): void {
+    for (const event of events) this.#pushModel(event, step);
+  }
+
   /**
    * Called when there are no more events.
    * @throws StreamError if the run has not ended, because the sent part must not look complete.

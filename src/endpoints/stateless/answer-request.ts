@@ -1,6 +1,7 @@
 /** Answers a request of an API that stores nothing: one call of a model, whole or as a stream. */
 import { withFieldPaths } from "../../client/field-paths.ts";
 import { toSdkError } from "../../core/errors.ts";
+import type { RestoredState } from "../../core/source-form.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
@@ -31,14 +32,20 @@ export interface ReadRequest {
   readonly warnings: readonly RequestWarning[];
   /** The body, for a provider that speaks the API of the caller. Absent: it has to be translated for every provider. */
   readonly form?: CallerForm | undefined;
+  /** Parts of earlier answers that were restored already. Absent: they are looked for. */
+  readonly restored?: RestoredState | undefined;
   /** Returns the path in the body of a field of the contract. @param field For instance `messages[2].content[0].image`. */
   toBodyPath(field: string): string;
 }
 
 /** The form in which an API answers. */
 export interface AnswerFormat {
-  /** Converts a whole answer. */
-  writeAnswer(response: Response): object;
+  /** Whether answers have their warnings themselves. Default: a header has them. Relayed answers always have the header. */
+  readonly hasWarnings?: boolean;
+  /** Returns the id by which the caller may refer to the answer. Default: there is none. */
+  getAnswerId?(): string;
+  /** Converts a whole answer, to an object or to JSON text. */
+  writeAnswer(response: Response): object | string;
   /** Creates the writer of a stream. */
   createWriter(): EventWriter;
 }
@@ -54,10 +61,9 @@ export async function answerRequest(
   parts: StatelessParts,
 ): Promise<EndpointResponse> {
   const { recentAnswers } = parts;
-  const restored = await restoreAnswers(
-    read.request.messages,
-    recentAnswers.createSource(request.caller.name),
-  );
+  const restored =
+    read.restored ??
+    (await restoreAnswers(read.request.messages, recentAnswers.createSource(request.caller.name)));
   const call = read.form && new RelayedCall(read.form, { request: read.request, restored }, request.headers);
   try {
     return await callModel(read, format, request, { ...parts, call });
@@ -79,11 +85,11 @@ async function callModel(
   const { client, signal, caller } = request;
   const source = call?.source;
   const onAnswer = ({ inferenceId, message }: Response) => {
-    if (message !== undefined) recentAnswers.add(caller.name, inferenceId, message);
+    if (message !== undefined) recentAnswers.add(caller.name, format.getAnswerId?.() ?? inferenceId, message);
   };
   const getHeaders = (warnings: readonly Warning[]) => {
     const relayed = call?.answerHeaders;
-    if (relayed === undefined) return writeWarnings(read, read.warnings, warnings);
+    if (relayed === undefined) return format.hasWarnings ? {} : writeWarnings(read, read.warnings, warnings);
     return { ...relayed, ...writeWarnings(read, [], warnings.filter(isRelayed)) };
   };
   if (read.isStreamed) {

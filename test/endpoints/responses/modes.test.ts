@@ -1,5 +1,6 @@
 /** A response is the same streamed and whole, stored and not stored, and read again. */
 import { describe, expect, it } from "vitest";
+import type { RunEngine } from "../../../src/runs/engine.ts";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { type ApiServer, startApi } from "../support/api-server.ts";
 import { eventsIn } from "../support/events-in.ts";
@@ -43,6 +44,33 @@ describe("a response that is kept, and one that is not", () => {
       expect(kept.length).toBeGreaterThan(5);
       expect(unkept).toEqual(kept);
     }
+  });
+});
+
+describe("a response that is neither kept nor uses tools of servers", () => {
+  it.each(["openai", "anthropic"])("is one call of %s, and no run", async (provider) => {
+    let runs = 0;
+    const wrapEngine = (engine: RunEngine) => {
+      const createRun = engine.createRun.bind(engine);
+      return Object.assign(engine, {
+        createRun: (...all: Parameters<RunEngine["createRun"]>) => {
+          runs += 1;
+          return createRun(...all);
+        },
+      });
+    };
+    const { fetch, simulator } = await startApi(servers, { wrapEngine });
+    const tools = [{ type: "function", name: "get_weather", parameters: { type: "object", properties: {} } }];
+    const create = async (more: object) => {
+      const body = { model: `${provider}/sim-tools`, input: "Weather in Oslo?", tools, ...more };
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      expect(await (await fetch("/v1/responses", init)).text()).toContain("get_weather");
+    };
+    for (const stream of [true, false]) await create({ store: false, stream });
+    expect([runs, simulator.requests.length]).toEqual([0, 2]);
+    await create({ store: true });
+    expect(runs).toBe(1);
   });
 });
 

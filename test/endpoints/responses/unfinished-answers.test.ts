@@ -104,6 +104,14 @@ const unfinished: readonly (readonly [Provider, string, string])[] = [
   ["compatible", "content_filter", "content_filter"],
 ];
 
+/** Members that differ between two responses with the same answer. */
+const different = {
+  id: expect.any(String),
+  created_at: expect.any(Number),
+  store: false,
+  output: [{ content: [{ text: "Half" }] }],
+};
+
 describe("An answer", () => {
   it.each(failed)("of %s that ends with %s has failed", async (provider, reason) => {
     const { create, retrieve } = await startWith(provider, reason);
@@ -128,6 +136,10 @@ describe("An answer", () => {
     const stored = await retrieve(last.id);
     expectValid("Response", stored);
     expect(stored).toEqual(last);
+    expect((await create({ store: false })).status).toBe(502);
+    const unstored = eventsIn(await (await create({ store: false, stream: true })).text());
+    expect(unstored.map(({ type }) => type)).toEqual(events.map(({ type }) => type));
+    expect(unstored.at(-1)?.response).toMatchObject({ ...last, ...different });
   });
 
   it.each(unfinished)("of %s that ends with %s is incomplete for %s", async (provider, reason, told) => {
@@ -144,6 +156,8 @@ describe("An answer", () => {
     const last = expectWholeStream(events);
     expect(last).toMatchObject(incomplete);
     expect(await retrieve(last.id)).toEqual(last);
+    const unstored = expectWholeStream(eventsIn(await (await create({ store: false, stream: true })).text()));
+    expect(unstored).toMatchObject(incomplete);
   });
 
   it("that the provider paused and resumed is complete, and so are its items", async () => {

@@ -1,0 +1,114 @@
+/**
+ * Responses for which one call of the model is enough: nothing is stored, and nothing is executed here. They need no run,
+ * and are answered as the APIs that store nothing answer.
+ */
+import { create } from "@bufbuild/protobuf";
+import { validateAhead } from "../../client/validate.ts";
+import { InvalidRequestError } from "../../core/errors.ts";
+import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Tool } from "../../gen/outrigger/v1/tool_pb.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { composeConversation, createModelRequest, toRunField } from "../../runs/conversation.ts";
+import type { ModelTarget } from "../models/model-directory.ts";
+import { type Fields, mistake } from "../openai/fields.ts";
+import { createForm, createStandIn } from "../relay/caller-form.ts";
+import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
+import { answerRequest, type ReadRequest as CallRequest } from "../stateless/answer-request.ts";
+import type { ResponsesParts } from "./parts.ts";
+import type { ReadRequest } from "./read-request.ts";
+import { defaultSettings } from "./settings.ts";
+import { SingleCallFormat } from "./write-single-call.ts";
+
+/** A call of a model, and the form of its answer. */
+export interface SingleCall {
+  readonly request: CallRequest;
+  readonly format: SingleCallFormat;
+}
+
+/** Answers a response that needs a single call. */
+export function answerSingleCall(
+  { request: read, format }: SingleCall,
+  request: EndpointRequest,
+  parts: ResponsesParts,
+): Promise<EndpointResponse> {
+  return answerRequest(read, format, request, parts);
+}
+
+/** Returns the call of a request. Undefined if the request needs a run. */
+export function findSingleCall(read: ReadRequest): SingleCall | undefined {
+  const { request, conversation } = read.input;
+  const { store, mcpServers, approvals, inheritTools, options } = request;
+  const isAlone = store === false && conversation === undefined && !inheritTools;
+  const executesNothing = mcpServers.length === 0 && approvals.length === 0;
+  // A provider that executes tools may pause its turn, which another call continues.
+  const isOnce = isAlone && executesNothing && (options?.request?.tools ?? []).every(isOfCaller);
+  return isOnce ? toSingleCall(read) : undefined;
+}
+
+function isOfCaller({ tool }: Tool): boolean {
+  return tool.case === "function" || tool.case === "custom";
+}
+
+/**
+ * Returns the call of a body that may be relayed. The provider decides what it accepts: a request that cannot be read is
+ * only relayed.
+ * @param read Reads the request.
+ */
+export async function readRelayable(
+  fields: Fields,
+  target: ModelTarget,
+  read: () => Promise<ReadRequest>,
+): Promise<SingleCall> {
+  const source = { api: "openai-responses", headers: OPENAI_HEADERS, fields } as const;
+  const form = createForm(source, undefined);
+  try {
+    const found = await read();
+    const { request, format } = toSingleCall(found);
+    validateAhead(request.request);
+    const isAnswer = found.input.request.approvals.length > 0;
+    return { request: { ...request, form: isAnswer ? createForm(source, noApprovals()) : form }, format };
+  } catch (thrown) {
+    if (!(thrown instanceof InvalidRequestError)) throw thrown;
+    return {
+      request: {
+        request: createStandIn(fields, target),
+        isStreamed: fields.get("stream") === true,
+        warnings: [],
+        form: createForm(source, thrown),
+        restored: { hasReasoning: false, hasCallState: false },
+        toBodyPath: (field) => field,
+      },
+      format: new SingleCallFormat({ settings: defaultSettings, target, metadata: {}, pads: false }),
+    };
+  }
+}
+
+function noApprovals(): InvalidRequestError {
+  return mistake("input", "unsupported_value", "answers a tool call that waits for approval elsewhere");
+}
+
+function toSingleCall(read: ReadRequest): SingleCall {
+  const { input, settings, target, isStreamed, streamOptions, restoresReasoning } = read;
+  const { options, metadata } = input.request;
+  const { request = create(RequestSchema), system = "" } = options ?? {};
+  const messages = (input.input ?? []).flatMap(({ message }) => message ?? []);
+  const conversation = composeConversation({ history: [], input: messages, approvals: [] });
+  const fields = { system, conversation, inputPath: "input" };
+  const modelRequest: Request = createModelRequest(request, system, conversation);
+  return {
+    request: {
+      request: modelRequest,
+      isStreamed,
+      // The response has them itself.
+      warnings: [],
+      restored: { hasReasoning: restoresReasoning, hasCallState: false },
+      toBodyPath: (field) => read.toBodyPath(toRunField(field, fields)),
+    },
+    format: new SingleCallFormat({
+      settings,
+      target,
+      metadata,
+      pads: streamOptions.includeObfuscation === true,
+    }),
+  };
+}
