@@ -29,9 +29,13 @@ export function createForm(
 ): CallerForm {
   const { getMembers } = fields;
   // Servers that are written in Go read any case.
-  const model = Object.keys(fields.value).find((name) => name !== "model" && name.toLowerCase() === "model");
+  const model = Object.keys(fields.value).find(isOtherModel);
   if (model !== undefined) throw mistake(model, "unsupported_parameter", "expected no model besides `model`");
   return { api, headers, getMembers, untranslatable };
+}
+
+function isOtherModel(name: string): boolean {
+  return name.length === "model".length && name !== "model" && name.toLowerCase() === "model";
 }
 
 /** Fields that limit the output, by their names in the APIs of OpenAI and Anthropic. */

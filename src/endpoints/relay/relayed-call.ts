@@ -1,5 +1,4 @@
 /** Relays requests and answers if the provider speaks the API of the caller: what goes through unchanged, and how. */
-import type { HeaderList } from "../../core/answer-relay.ts";
 import { ProviderError, type SDKError } from "../../core/errors.ts";
 import { createSourceForm, type SourceForm } from "../../core/source-form.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
@@ -41,17 +40,22 @@ export class RelayedCall {
     read: Pick<SourceForm, "request" | "restored">,
     given: EndpointRequest["headers"],
   ) {
-    const sent = Object.entries(given).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value] as const],
-    );
+    const passed: Record<string, string> = {};
+    for (const name in given) add(passed, headers.request, name, given[name]);
     this.#headers = headers;
-    this.source = createSourceForm({ ...form, ...read, headers: pick(sent, headers.request) });
+    this.source = createSourceForm({ ...form, ...read, headers: passed });
   }
 
   /** Headers of the answer; undefined if it is not relayed. */
   get answerHeaders(): Readonly<Record<string, string>> | undefined {
     const { head } = this.source.relay;
-    return head && pick(head.headers, [...this.#headers.answer, ...RETRY_HEADERS]);
+    if (head === undefined) return undefined;
+    const passed: Record<string, string> = {};
+    for (const [name, value] of head.headers) {
+      add(passed, this.#headers.answer, name, value);
+      add(passed, RETRY_HEADERS, name, value);
+    }
+    return passed;
   }
 
   /** Returns the whole answer; undefined if it is not relayed. */
@@ -70,9 +74,18 @@ export class RelayedCall {
   }
 }
 
-function pick(headers: HeaderList, names: readonly string[]): Record<string, string> {
-  const isPassed = (name: string) =>
-    names.some((each) => (each.endsWith("*") ? name.startsWith(each.slice(0, -1)) : name === each));
-  const passed = [...headers].filter(([name, value]) => isPassed(name) && VALID_VALUE.test(value));
-  return Object.fromEntries(passed);
+/** Adds a header if a list has its name. */
+function add(
+  headers: Record<string, string>,
+  names: readonly string[],
+  name: string,
+  value: string | undefined,
+): void {
+  if (value !== undefined && isListed(names, name) && VALID_VALUE.test(value)) headers[name] = value;
+}
+
+function isListed(names: readonly string[], name: string): boolean {
+  for (const each of names)
+    if (each === name || (each.endsWith("*") && name.startsWith(each.slice(0, -1)))) return true;
+  return false;
 }

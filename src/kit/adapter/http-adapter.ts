@@ -327,12 +327,14 @@ export class HttpAdapter implements ProviderAdapter {
     // Any content type that is not JSON counts as a stream of events.
     if (answer.headers.get("content-type")?.includes("json"))
       return this.#replay(answer, facts, writer, memory);
+    const relay = wire.relay && this.#relayEvents(wire.relay, answer, options);
+    writer.joinsDeltas = relay !== undefined;
     const decoder = this.#protocol.createDecoder(facts, writer);
     return decodeStream(answer.body, decoder, writer, {
       release: () => answer.release(),
       limits: this.#limits,
       memory,
-      relay: wire.relay && this.#relayEvents(wire.relay, answer, options),
+      relay,
     });
   }
 

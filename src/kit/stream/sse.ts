@@ -34,6 +34,9 @@ export class SseDecoder {
   /** Whether `#text` may hold the first bytes of a character. */
   #isInCharacter = false;
   readonly #parser: EventSourceParser;
+  readonly #onEvent: (event: SseEvent) => void;
+  /** Whether the parser has begun no event, so that the next character begins one. */
+  #isBetween = true;
   /** Whether the next character begins a line. */
   #isLineStart = true;
   #stray = "";
@@ -45,6 +48,7 @@ export class SseDecoder {
 
   constructor(onEvent: (event: SseEvent) => void, maxEventChars = DEFAULT_ANSWER_LIMITS.maxEventChars) {
     this.#maxEventChars = maxEventChars;
+    this.#onEvent = onEvent;
     this.#parser = createParser({
       maxBufferSize: maxEventChars,
       onEvent: ({ event = "", data }) => {
@@ -96,12 +100,37 @@ export class SseDecoder {
 
   #take(text: string): void {
     if (text === "") return;
+    const begin = this.#isBetween && this.#stray === "" ? this.#takePlain(text) : 0;
+    if (begin < text.length) this.#parse(begin === 0 ? text : text.slice(begin));
+  }
+
+  /** Takes events in their usual form, which needs no parser. Returns the index after them. */
+  #takePlain(text: string): number {
+    // The parser knows all line ends.
+    if (text.includes("\r")) return 0;
+    for (let at = 0; ; ) {
+      const end = text.indexOf("\n\n", at);
+      const event = end < 0 || end - at > this.#maxEventChars ? undefined : toPlainEvent(text, at, end);
+      if (event === undefined) return at;
+      at = end + 2;
+      this.#pendingChars = 0;
+      this.#pendingLines = 0;
+      this.#isLineStart = true;
+      // A byte order mark can only come first.
+      if (!this.#hasBegun) this.#parser.feed("\n");
+      this.#hasBegun = true;
+      this.#onEvent(event);
+    }
+  }
+
+  #parse(text: string): void {
     // The parser skips a byte order mark by itself.
     const isMarked = !this.#hasBegun && text.startsWith(BYTE_ORDER_MARK);
     this.#hasBegun = true;
     this.#keepStray(isMarked ? text.slice(1) : text);
     this.#countLines(text);
     this.#parser.feed(text);
+    this.#isBetween = text.endsWith("\n\n");
   }
 
   /**
@@ -125,6 +154,22 @@ export class SseDecoder {
       this.#stray += text.slice(start, start + MAX_STRAY_CHARS - this.#stray.length);
   }
 }
+
+/** Returns an event of a line of data, maybe after a line with its type. Undefined for any other. */
+function toPlainEvent(text: string, start: number, end: number): SseEvent | undefined {
+  let type = "";
+  let dataStart = start;
+  if (text.startsWith(TYPE, start)) {
+    dataStart = text.indexOf("\n", start) + 1;
+    type = text.slice(start + TYPE.length, dataStart - 1);
+  }
+  const isPlain = text.startsWith(DATA, dataStart) && text.indexOf("\n", dataStart) === end;
+  const data = text.slice(dataStart + DATA.length, end);
+  return isPlain && data !== "" ? { type, data } : undefined;
+}
+
+const TYPE = "event: ";
+const DATA = "data: ";
 
 /** Returns the index of the first line that begins with a brace or bracket; -1 if there is none. */
 function strayStart(text: string, isLineStart: boolean): number {

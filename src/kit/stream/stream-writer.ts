@@ -71,6 +71,12 @@ export class StreamWriter {
   #citationChars = 0;
   #keptChars = 0;
 
+  /**
+   * Whether deltas of one part that come together are one event. Set for a caller who gets the provider's events instead of
+   * these. Default false.
+   */
+  joinsDeltas = false;
+
   /** Returns the usage that the provider has reported so far. Called if an error needs it. */
   readUsage: () => Usage | undefined = () => undefined;
 
@@ -216,6 +222,21 @@ export class StreamWriter {
     this.#sequence += 1;
   }
 
+  /** Adds text to the latest event if that is a delta of the same part. Returns false otherwise. */
+  #join(partIndex: number, text: string): boolean {
+    const event = this.joinsDeltas ? this.#ready.at(-1)?.event : undefined;
+    switch (event?.case) {
+      case "textDelta":
+      case "reasoningDelta":
+      case "toolCallDelta":
+        if (event.value.partIndex !== partIndex) return false;
+        event.value.delta += text;
+        return true;
+      default:
+        return false;
+    }
+  }
+
   #opened<Block extends OpenBlock>(block: Block): Block {
     this.#open.add(block);
     return block;
@@ -225,6 +246,7 @@ export class StreamWriter {
     return {
       partIndex,
       emit: (event) => this.#emit(event),
+      join: (text) => this.#join(partIndex, text),
       keep: (chars) => {
         this.#keptChars += chars;
       },
@@ -240,6 +262,8 @@ export class StreamWriter {
 interface BlockSink {
   readonly partIndex: number;
   emit(event: EventContent): void;
+  /** Adds the text of a delta to the latest event, if that is possible. */
+  join(text: string): boolean;
   /** Counts characters that the block keeps. */
   keep(chars: number): void;
   close(block: OpenBlock, part: ContentPart): void;
@@ -305,7 +329,7 @@ abstract class OpenBlock {
     const clean = delta.isWellFormed() ? delta : delta.toWellFormed();
     this.#text += clean;
     this.sink.keep(clean.length);
-    this.sink.emit(this.delta(clean));
+    if (!this.sink.join(clean)) this.sink.emit(this.delta(clean));
   }
 }
 

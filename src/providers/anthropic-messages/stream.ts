@@ -109,7 +109,7 @@ export class MessagesDecoder implements StreamDecoder {
     this.#usage = mergeUsage(this.#usage, message.usage);
     this.#writer.start(model);
     if (hasOthers(message, MESSAGE_FIELDS)) this.#passThrough("message_start", data);
-    this.#addBlocks(data);
+    if (!Array.isArray(message.content) || message.content.length > 0) this.#addBlocks(data);
   }
 
   /**

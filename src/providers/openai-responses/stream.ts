@@ -18,6 +18,7 @@ import {
   tryReadJson,
 } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
+import { DeltaTemplate } from "../../kit/stream/delta-template.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { ErrorBody } from "../../wire/openai-responses/error.ts";
@@ -67,6 +68,9 @@ export class ResponsesDecoder implements StreamDecoder {
   readonly #writer: StreamWriter;
   readonly #items = new ItemTable();
   readonly #states: StateWriter;
+  readonly #template = new DeltaTemplate();
+  /** The text whose deltas are like the template, and the type of their events. */
+  #latest: { readonly type: string; readonly block: OpenText["block"] } | undefined;
 
   constructor(facts: CallFacts, writer: StreamWriter) {
     this.#facts = facts;
@@ -75,13 +79,25 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   push({ data, type }: SseEvent): void {
+    const latest = this.#latest;
+    const delta = latest?.type === type ? this.#template.read(data) : undefined;
+    if (delta !== undefined) return latest?.block.append(delta);
     if (data === "[DONE]") return;
     const event = asObject<StreamEvent>(TEXT_DELTAS.has(type) ? tryReadJson(data) : tryParseJson(data));
     if (event === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
     const kind = asString(event.type) ?? type;
     // Some servers name the failure only in the SSE field `event`, or do not name the event at all.
     const isFailure = type === "error" || (kind === "" && asObject(event.error) !== undefined);
+    this.#latest = undefined;
     this.#dispatch(isFailure ? "error" : kind, event);
+    if (kind === "response.output_text.delta") this.#learn({ data, type }, event);
+  }
+
+  /** Most deltas differ from the one before only in their text, their number and their padding. */
+  #learn({ data, type }: SseEvent, event: Untrusted<StreamEvent>): void {
+    const text = asString(event.delta);
+    if (text === undefined || !this.#template.learn(data, "delta", text, VARYING)) return;
+    this.#latest = { type, block: this.#textAt("response.output_text.delta", event).block };
   }
 
   /**
@@ -362,6 +378,9 @@ function reasoningPart(type: string, event: Untrusted<StreamEvent>): string {
   const list = type.startsWith("response.reasoning_summary_text.") ? "summary" : "content";
   return `${list} ${asInt32(event.summary_index) ?? asInt32(event.content_index) ?? 0}`;
 }
+
+/** Members of a delta that are not read. */
+const VARYING: readonly string[] = ["sequence_number", "obfuscation"];
 
 /** Events of which only the text is read. Their log probabilities are full of long numbers. */
 const TEXT_DELTAS: ReadonlySet<string> = new Set([

@@ -55,7 +55,38 @@ describe("DeltaTemplate", () => {
   });
 });
 
-describe.each(["anthropic", "compatible"] as const)("A recorded stream of %s", (name) => {
+describe("DeltaTemplate of events with members that nobody reads", () => {
+  const delta = (text: string, number: unknown, padding = "x") =>
+    `{"delta":${JSON.stringify(text)},"item":"a","padding":${JSON.stringify(padding)},"number":${number}}`;
+
+  function learnt(): DeltaTemplate {
+    const template = new DeltaTemplate();
+    expect(template.learn(delta("a", 1), "delta", "a", ["number", "padding", "absent"])).toBe(true);
+    return template;
+  }
+
+  it("reads the text whatever these members are", () => {
+    const template = learnt();
+    expect(template.read(delta("b", 20, "yz"))).toBe("b");
+    expect(template.read(delta("c", 3, ""))).toBe("c");
+    template.forget();
+    expect(template.read(delta("d", 4))).toBeUndefined();
+  });
+
+  it.each([
+    delta("b", -1),
+    delta("b", "null"),
+    delta("b", '2,"more":1'),
+    delta("b", ""),
+    delta("b", 2, "\\"),
+    delta("b", 2).replace('"a"', '"other"'),
+    delta("", 2),
+  ])("leaves %s to a parser", (data) => {
+    expect(learnt().read(data)).toBeUndefined();
+  });
+});
+
+describe.each(["anthropic", "compatible", "openai"] as const)("A recorded stream of %s", (name) => {
   const { folder, decoder } = readers[name];
 
   it.each(getRecordings(folder, ".sse"))(

@@ -54,6 +54,32 @@ function splitDeltas(events: readonly StreamEvent[]): string[] {
   );
 }
 
+describe("StreamWriter for a caller who gets the provider's events", () => {
+  it("joins deltas of one part that come together", () => {
+    const writer = createWriter();
+    writer.joinsDeltas = true;
+    writer.start("m");
+    const first = writer.startText();
+    first.append("a");
+    first.append("b");
+    const events = writer.take();
+    expect(splitDeltas(events)).toEqual(["ab"]);
+    first.append("c");
+    const call = writer.startToolCall({ id: "call_1", name: "look" });
+    call.append("{");
+    first.append("d");
+    first.append("e");
+    call.append("}");
+    call.append(" ");
+    writer.finish(ANSWER);
+    const rest = writer.take();
+    expect(splitDeltas(rest)).toEqual(["c", "{", "de", "} "]);
+    const { message } = accumulated([...events, ...rest]);
+    expect(message?.content.map(({ part }) => part.case)).toEqual(["text", "toolCall"]);
+    expect(message?.content[0]?.part.value).toBe("abcde");
+  });
+});
+
 const image: ContentPart = create(ContentPartSchema, {
   part: {
     case: "image",
