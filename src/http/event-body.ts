@@ -74,7 +74,7 @@ export async function streamEvents(
  * @param headers Further headers.
  * @param keepAliveMs Longest silence in milliseconds.
  */
-export function streamSource(
+function streamSource(
   source: EventSourceOptions,
   headers: Readonly<Record<string, string>>,
   keepAliveMs = KEEP_ALIVE_MS,
