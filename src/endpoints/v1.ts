@@ -5,6 +5,8 @@
 import { MemoryAccount } from "../core/memory-account.ts";
 import type { HttpApi } from "../http/endpoint.ts";
 import { createHttpApi } from "../http/route-table.ts";
+import { KeptResponses } from "./answers/kept-responses.ts";
+import { DEFAULT_KEEP_MS, RecentAnswers } from "./answers/recent-answers.ts";
 import { chatRoutes } from "./chat-completions/routes.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
 import { embeddingRoutes } from "./embeddings/routes.ts";
@@ -14,9 +16,7 @@ import { messagesRoutes } from "./messages/routes.ts";
 import type { ModelDirectory } from "./models/model-directory.ts";
 import { geminiModelRoutes, modelRoutes } from "./models/routes.ts";
 import { failedResponse } from "./openai/errors.ts";
-import { KeptResponses } from "./responses/latest-response.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
-import { DEFAULT_KEEP_MS, RecentAnswers } from "./responses/recent-answers.ts";
 import { ReplayMarks } from "./responses/replay-marks.ts";
 import { inputRoutes, responsesRoutes } from "./responses/routes.ts";
 

@@ -8,11 +8,11 @@ import {
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
+import type { ReadRequest } from "../answers/answer-request.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake, parseBody } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
-import type { ReadRequest } from "../stateless/answer-request.ts";
 import { type ReadForm, readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
 import { relaxToolChoice } from "../stateless/relax-tool-choice.ts";

@@ -1,8 +1,8 @@
 /** `POST /v1/chat/completions`: OpenAI's Chat Completions API, for the models of every provider. */
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
+import { answerRequest, type StatelessParts } from "../answers/answer-request.ts";
 import { checkContentType } from "../openai/content-type.ts";
-import { answerRequest, type StatelessParts } from "../stateless/answer-request.ts";
 import { readRequest } from "./read-request.ts";
 import { ChunkWriter } from "./write-events.ts";
 import { writeCompletion } from "./write-response.ts";

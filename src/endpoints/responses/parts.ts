@@ -1,7 +1,7 @@
 import type { RunEngine } from "../../runs/engine.ts";
+import type { KeptResponses } from "../answers/kept-responses.ts";
+import type { RecentAnswers } from "../answers/recent-answers.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
-import type { KeptResponses } from "./latest-response.ts";
-import type { RecentAnswers } from "./recent-answers.ts";
 import type { ReplayMarks } from "./replay-marks.ts";
 
 /** The dependencies of the API. */

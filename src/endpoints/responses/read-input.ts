@@ -5,10 +5,10 @@ import { type ToolApproval, ToolApprovalSchema } from "../../gen/outrigger/v1/ru
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import type { NewMessage } from "../../runs/engine.ts";
 import type { InputItem } from "../../wire/openai-responses/request.ts";
+import { KeptMessages } from "../answers/kept-messages.ts";
 import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import { placeOfItem } from "../openai/ids.ts";
 import { decodeCompaction } from "./compaction.ts";
-import { KeptMessages } from "./kept-messages.ts";
 import { MessageDrafts, type MessagePaths, type ModelTurn } from "./message-drafts.ts";
 import { type CarriedState, createEmptyPart, StateAttacher } from "./provider-state.ts";
 import { readCall, readResult, readServerCall, readServerResult } from "./read-calls.ts";

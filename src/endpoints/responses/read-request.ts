@@ -19,6 +19,7 @@ import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
 import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
 import type { OpenConversation, RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
+import type { RecentAnswers } from "../answers/recent-answers.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { Fields, mistake, parseBody } from "../openai/fields.ts";
 import { toResponseId, toRunId, toThreadId } from "../openai/ids.ts";
@@ -31,7 +32,6 @@ import { type ReadInput, readInput } from "./read-input.ts";
 import { type ReadToolChoice, readToolChoice } from "./read-tool-choice.ts";
 import { echoedTools, readTools } from "./read-tools.ts";
 import { ReadingContext } from "./reading-context.ts";
-import type { RecentAnswers } from "./recent-answers.ts";
 import { toBodyPath } from "./request-paths.ts";
 import {
   defaultSettings,

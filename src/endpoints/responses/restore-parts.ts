@@ -9,8 +9,8 @@ import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/mess
 import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { getOrigin } from "../../kit/adapter/state-origin.ts";
 import { asObject, tryParseJson, without } from "../../kit/json/json.ts";
+import type { KeptMessage, KeptMessages } from "../answers/kept-messages.ts";
 import type { ServedModel } from "../models/model-directory.ts";
-import type { KeptMessage, KeptMessages } from "./kept-messages.ts";
 import type { MessageDrafts, ModelTurn, ReturnedPart } from "./message-drafts.ts";
 import type { ContinuedConversation } from "./read-history.ts";
 import { leaveOutRepetitions } from "./repeated-items.ts";

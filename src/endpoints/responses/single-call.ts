@@ -9,11 +9,11 @@ import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.t
 import type { Tool } from "../../gen/outrigger/v1/tool_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { composeConversation, createModelRequest, toRunField } from "../../runs/conversation.ts";
+import { answerRequest, type ReadRequest as CallRequest } from "../answers/answer-request.ts";
 import type { ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake } from "../openai/fields.ts";
 import { createForm, createStandIn } from "../relay/caller-form.ts";
 import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
-import { answerRequest, type ReadRequest as CallRequest } from "../stateless/answer-request.ts";
 import type { ResponsesParts } from "./parts.ts";
 import type { ReadRequest } from "./read-request.ts";
 import { defaultSettings } from "./settings.ts";

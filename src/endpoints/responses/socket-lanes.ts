@@ -3,8 +3,9 @@
  * request of any lane that continues it (OpenAI's guide "WebSocket mode").
  */
 import type { JsonObject } from "../../kit/json/json.ts";
+import type { KeptResponses } from "../answers/kept-responses.ts";
 import { type Fields, mistake, quote } from "../openai/fields.ts";
-import { type KeptResponses, LatestResponse, MAX_KEPT_BYTES } from "./latest-response.ts";
+import { LatestResponse, MAX_KEPT_BYTES } from "./latest-response.ts";
 
 /** Maximum number of names that the requests of one socket may use. */
 const MAX_LANES = 32;

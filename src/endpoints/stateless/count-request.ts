@@ -5,8 +5,8 @@ import { toSdkError } from "../../core/errors.ts";
 import { countTokens } from "../../generation/loop/model-calls.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
+import type { ReadRequest } from "../answers/answer-request.ts";
 import { toWarningsHeader } from "../openai/warnings-header.ts";
-import type { ReadRequest } from "./answer-request.ts";
 
 /** Marks a count as an estimate. */
 const ESTIMATE = { "outrigger-estimate": "true" };

@@ -1,9 +1,9 @@
 /** Reads requests whose API is also a wire API of providers: those providers get them unchanged. */
 import { validateAhead } from "../../client/validate.ts";
 import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
+import type { ReadRequest } from "../answers/answer-request.ts";
 import type { ModelTarget } from "../models/model-directory.ts";
 import { createForm, createStandIn, type FormSource } from "../relay/caller-form.ts";
-import type { ReadRequest } from "./answer-request.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
 /** A request, and what is needed to relay it. */

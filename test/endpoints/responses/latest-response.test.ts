@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
-import { KeptResponses, LatestResponse } from "../../../src/endpoints/responses/latest-response.ts";
+import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts";
+import { LatestResponse } from "../../../src/endpoints/responses/latest-response.ts";
 
 const LIMIT = 10_000;
 

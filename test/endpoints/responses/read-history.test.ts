@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { NotFoundError } from "../../../src/core/errors.ts";
 import { textOf, userMessage } from "../../../src/core/message.ts";
-import { KeptMessages } from "../../../src/endpoints/responses/kept-messages.ts";
+import { KeptMessages } from "../../../src/endpoints/answers/kept-messages.ts";
 import { readEnd, readHistory } from "../../../src/endpoints/responses/read-history.ts";
 import { defaultSettings, getOrigin } from "../../../src/endpoints/responses/settings.ts";
 import { readUnstoredHistory } from "../../../src/endpoints/responses/unstored-continuation.ts";

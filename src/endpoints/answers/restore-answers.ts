@@ -4,7 +4,7 @@
  */
 import type { RestoredState } from "../../core/source-form.ts";
 import { type ContentPart, type Message, Role, type ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import type { MessageSource } from "../responses/kept-messages.ts";
+import type { MessageSource } from "./kept-messages.ts";
 
 /** Maximum number of answers that are looked up for one request, the latest first: they matter most. */
 const MAX_ANSWERS = 256;

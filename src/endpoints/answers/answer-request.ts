@@ -12,7 +12,7 @@ import type { ModelDirectory } from "../models/model-directory.ts";
 import type { RequestWarning } from "../openai/request-notes.ts";
 import { toWarningsHeader } from "../openai/warnings-header.ts";
 import { type CallerForm, RelayedCall } from "../relay/relayed-call.ts";
-import type { RecentAnswers } from "../responses/recent-answers.ts";
+import type { RecentAnswers } from "./recent-answers.ts";
 import { restoreAnswers } from "./restore-answers.ts";
 
 /** The parts that these APIs share. */

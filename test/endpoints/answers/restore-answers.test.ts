@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { AnthropicAdapter } from "outrigger";
 import { describe, expect, it } from "vitest";
-import { restoreAnswers } from "../../../src/endpoints/stateless/restore-answers.ts";
+import { restoreAnswers } from "../../../src/endpoints/answers/restore-answers.ts";
 import { type Message, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { startApi } from "../support/api-server.ts";
