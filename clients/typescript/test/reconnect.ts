@@ -75,7 +75,7 @@ async function sidecarThatReturns(): Promise<void> {
   const address = `127.0.0.1:${await freePort()}`;
   await using client = new Client({ address });
   await assert.rejects(client.waitUntilReady(0), NetworkError);
-  const [first] = await Promise.all([startSidecar(address), client.waitUntilReady(30_000)]);
+  const [first] = await Promise.all([startSidecar(address), client.waitUntilReady(120_000)]);
   assert.equal(textOf(await client.complete(request)), "hello");
   await first.stop();
   for (const end = Date.now() + OUTAGE_MS; Date.now() < end; )

@@ -133,10 +133,12 @@ function toStopReason(finishReason: Response["finishReason"], raw: string, stopS
 /** Converts token counts: in this API cached tokens are no input tokens. */
 export function writeUsage(usage: Usage | undefined): JsonObject {
   const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage ?? {};
+  const { reasoningTokens } = usage ?? {};
   return {
     input_tokens: Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens),
     cache_creation_input_tokens: cacheWriteTokens,
     cache_read_input_tokens: cacheReadTokens,
     output_tokens: outputTokens,
+    ...(reasoningTokens !== undefined && { output_tokens_details: { thinking_tokens: reasoningTokens } }),
   };
 }

@@ -69,6 +69,11 @@ export function getPath(api: ApiName, model: string): string {
   }
 }
 
+/** The path of a request for a stream. */
+export function getStreamPath(api: ApiName, model: string): string {
+  return api === "gemini" ? `/v1beta/models/${model}:streamGenerateContent?alt=sse` : getPath(api, model);
+}
+
 /** A setting of one name in several APIs. */
 function setting(name: string, value: unknown, ...apis: readonly Exclude<ApiName, "gemini">[]) {
   return Object.fromEntries(apis.map((api) => [api, { [name]: value }]));
