@@ -133,7 +133,12 @@ function toPrices(
   const { prices, price_changes } =
     known === undefined
       ? overlayPrices(model)
-      : readPrices(known, { day, contextWindow, tierCorrections: provider.tier_corrections ?? {} });
+      : readPrices(known, {
+          day,
+          contextWindow,
+          tierCorrections: provider.tier_corrections ?? {},
+          embeds: model.capabilities?.includes("embeddings") ?? false,
+        });
   return { prices, ...(price_changes.length > 0 && { price_changes }) };
 }
 

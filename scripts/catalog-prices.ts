@@ -15,6 +15,8 @@ export interface PriceRules {
   readonly contextWindow: number;
   /** Wrong thresholds of tiers in the source, and the right ones. */
   readonly tierCorrections: Readonly<Record<string, number>>;
+  /** Whether the model embeds texts, so that its output costs nothing. */
+  readonly embeds?: boolean;
 }
 
 /** The source's prices for text, and the fields that keep them. */
@@ -82,7 +84,7 @@ function tierAt(model: ModelInfo, prices: ModelPrice, start: number, rules: Pric
   const {
     above_input_tokens = 0,
     input_micro_usd_per_million_tokens,
-    output_micro_usd_per_million_tokens,
+    output_micro_usd_per_million_tokens = rules.embeds ? 0 : undefined,
   } = tier;
   if (input_micro_usd_per_million_tokens === undefined || output_micro_usd_per_million_tokens === undefined) {
     throw new Error(`${model.id}: expected prices for input and output`);

@@ -10,6 +10,7 @@ export const capabilityWords = [
   "structured_output",
   "sampling",
   "prompt_caching",
+  "embeddings",
 ] as const;
 
 /** A capability of a model. Others follow from its traits. */
@@ -50,6 +51,8 @@ export interface CatalogEntry {
   readonly context_window?: number;
   /** Maximum number of tokens of an answer. */
   readonly max_output_tokens?: number;
+  /** Number of dimensions of the vectors of a model that embeds texts. */
+  readonly embedding_dimensions?: number;
   /** Other names that resolve to this model. */
   readonly aliases?: readonly string[];
   /** Capabilities that do not follow from its traits. */

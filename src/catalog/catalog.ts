@@ -1,9 +1,9 @@
-import type { Capability, ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
+import { Capability, type ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import catalogFile from "./catalog.json" with { type: "json" };
 import type { CapabilityWord, CatalogData, CatalogEntry } from "./catalog-data.ts";
 import { type CostOptions, costWith, pricesAt, toDay } from "./model-cost.ts";
-import { getCapabilities, toCapability, toInfo } from "./model-info.ts";
+import { embeds, getCapabilities, toCapability, toInfo } from "./model-info.ts";
 import { ModelNames, maxIdLength } from "./model-names.ts";
 import { type ModelSettings, toEntry } from "./model-settings.ts";
 import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
@@ -62,7 +62,8 @@ export class Catalog {
 
   /**
    * Returns a provider's newest model that is served at a moment and has the capabilities; a preview only if no stable
-   * model has them. If several are from the same day, the most expensive one.
+   * model has them. If several are from the same day, the most expensive one. A model that embeds texts only if its
+   * capability is among them.
    */
   getLatestModel(
     provider: string,
@@ -70,7 +71,10 @@ export class Catalog {
     now = new Date(),
   ): ModelInfo | undefined {
     const day = toDay(now);
-    const served = this.#matching(provider, capabilities).filter((entry) => isServed(entry, day));
+    const wantsVectors = capabilities.some((each) => toCapability(each) === Capability.EMBEDDINGS);
+    const served = this.#matching(provider, capabilities).filter(
+      (entry) => isServed(entry, day) && embeds(entry) === wantsVectors,
+    );
     const latest = served.find(({ preview }) => preview !== true) ?? served[0];
     return latest && toInfo(latest, this.traitsOf(provider, latest.id), day);
   }

@@ -27,12 +27,19 @@ export function toInfo(entry: CatalogEntry, traits: ModelTraits, day: string): M
     prices: pricesOn(entry, day).map(toPrice),
     releaseDate: entry.release_date ?? "",
     endOfLifeDate: entry.end_of_life_date ?? "",
+    embeddingDimensions: entry.embedding_dimensions,
   });
+}
+
+/** Whether a model embeds texts, and answers nothing. */
+export function embeds({ capabilities = [] }: CatalogEntry): boolean {
+  return capabilities.includes("embeddings");
 }
 
 /** Returns the capabilities of a model: the ones in its entry, and the ones that follow from its traits. */
 export function getCapabilities(entry: CatalogEntry, traits: ModelTraits): Set<Capability> {
   const has = new Set((entry.capabilities ?? []).map((word) => capabilityNumbers[word]));
+  if (embeds(entry)) return has;
   if (reasons(traits)) has.add(Capability.REASONING);
   if (traits.jsonSchema) has.add(Capability.STRUCTURED_OUTPUT);
   if (traits.sampling !== "never") has.add(Capability.SAMPLING);
@@ -68,6 +75,7 @@ const capabilityNumbers: Readonly<Record<CapabilityWord, Capability>> = {
   structured_output: Capability.STRUCTURED_OUTPUT,
   sampling: Capability.SAMPLING,
   prompt_caching: Capability.PROMPT_CACHING,
+  embeddings: Capability.EMBEDDINGS,
 };
 
 function cachesPrompts(entry: CatalogEntry, traits: ModelTraits): boolean {

@@ -7,7 +7,9 @@ import { defaultTraits } from "../../src/catalog/model-traits.ts";
 
 const catalog = catalogFile as CatalogData;
 const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-const capabilities = ["tools", "image_input", "audio_input", "document_input"];
+const capabilities = ["tools", "image_input", "audio_input", "document_input", "embeddings"];
+const embeds = (model: CatalogEntry) => model.capabilities?.includes("embeddings") === true;
+const answering = catalog.models.filter((model) => !embeds(model));
 
 function isDay(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(text).toISOString().startsWith(text);
@@ -34,7 +36,8 @@ describe("catalog.json", () => {
   it.each(catalog.models.map((model) => [model.id, model] as const))("has sound facts of %s", (_, model) => {
     expect(catalog.providers.map(({ provider }) => provider)).toContain(model.provider);
     expect(model.display_name?.trim()).toBeTruthy();
-    expect(model.context_window).toBeGreaterThan(4000);
+    expect(model.context_window).toBeGreaterThan(embeds(model) ? 2000 : 4000);
+    expect(model.embedding_dimensions !== undefined).toBe(embeds(model));
     expect(model.max_output_tokens ?? 1).toBeGreaterThan(0);
     expect(model.max_output_tokens ?? 0).toBeLessThanOrEqual(model.context_window ?? 0);
     expect(capabilities).toEqual(expect.arrayContaining([...(model.capabilities ?? [])]));
@@ -46,7 +49,7 @@ describe("catalog.json", () => {
     }
   });
 
-  it.each(catalog.models.map((model) => [model.id, model] as const))("has sound traits of %s", (_, model) => {
+  it.each(answering.map((model) => [model.id, model] as const))("has sound traits of %s", (_, model) => {
     const traits = traitsOf(model.provider, model.id);
     expect(traits.reasoningControl).not.toBe("unknown");
     const known = traits.reasoningEfforts ?? [];
@@ -94,9 +97,8 @@ function expectSoundPrices(tiers: readonly PriceTier[], model: CatalogEntry): vo
   for (const tier of tiers) {
     for (const value of Object.values(tier)) expect(Number.isSafeInteger(value) && value >= 0).toBe(true);
     expect(tier.above_input_tokens).toBeLessThan(model.context_window ?? 0);
-    expect(tier.output_micro_usd_per_million_tokens).toBeGreaterThanOrEqual(
-      tier.input_micro_usd_per_million_tokens,
-    );
+    const leastForOutput = embeds(model) ? 0 : tier.input_micro_usd_per_million_tokens;
+    expect(tier.output_micro_usd_per_million_tokens).toBeGreaterThanOrEqual(leastForOutput);
     expect(tier.cache_read_micro_usd_per_million_tokens ?? 0).toBeLessThan(
       tier.input_micro_usd_per_million_tokens,
     );

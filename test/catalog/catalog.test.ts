@@ -132,8 +132,25 @@ describe("listModels()", () => {
     expect(defaultCatalog.getLatestModel("gemini", ["reasoning"])?.provider).toBe("gemini");
     expect(() => defaultCatalog.listModels("gemini", ["vision" as never])).toThrow(
       "expected a capability, one of tools, image_input, reasoning, audio_input, document_input, " +
-        'structured_output, sampling, prompt_caching; found "vision"',
+        'structured_output, sampling, prompt_caching, embeddings; found "vision"',
     );
+  });
+
+  it("has models that embed texts, which answer nothing and are the latest only if embeddings are wanted", () => {
+    const [latest] = defaultCatalog.listModels("openai", ["embeddings"]);
+    expect(latest).toMatchObject({ capabilities: [Capability.EMBEDDINGS], embeddingDimensions: 3072 });
+    expect(defaultCatalog.getLatestModel("openai", ["embeddings"])).toEqual(latest);
+    expect(defaultCatalog.getLatestModel("gemini", ["embeddings"])?.id).toMatch(/^gemini-embedding-/);
+    const embeddings = { id: "vectors", provider: "own", capabilities: ["embeddings"] } as const;
+    const onlyVectors = createCatalog({ models: [embeddings] });
+    expect(onlyVectors.getLatestModel("own")).toBeUndefined();
+    expect(onlyVectors.getLatestModel("own", ["embeddings"])?.id).toBe("vectors");
+  });
+
+  it("costs the input of models that embed texts", () => {
+    const usage = create(UsageSchema, { inputTokens: 1_000_000 });
+    expect(defaultCatalog.costOf(usage, "text-embedding-3-small", "openai")).toBe(20_000_000n);
+    expect(defaultCatalog.costOf(usage, "gemini-embedding-001", "gemini")).toBe(150_000_000n);
   });
 
   it("lists by provider, newest first, undated last", () => {

@@ -3,6 +3,7 @@
  * clients. `/v1beta/models`: always in Google's.
  */
 import { NotFoundError, toSdkError } from "../../core/errors.ts";
+import { Capability } from "../../gen/outrigger/v1/catalog_service_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition, WriteFailure } from "../../http/route-table.ts";
@@ -77,9 +78,10 @@ async function listModels(
 ): Promise<EndpointResponse> {
   const listed = listAllowed(models, request);
   if (!isAnthropic(request)) return jsonResponse({ object: "list", data: listed.map(modelObject) });
-  // All on one page.
-  const [first_id = null, last_id = null] = [listed[0]?.id, listed.at(-1)?.id];
-  return jsonResponse({ data: listed.map(anthropicModel), has_more: false, first_id, last_id });
+  // All on one page. Anthropic's API has no embeddings.
+  const shown = listed.filter(({ info }) => !embeds(info));
+  const [first_id = null, last_id = null] = [shown[0]?.id, shown.at(-1)?.id];
+  return jsonResponse({ data: shown.map(anthropicModel), has_more: false, first_id, last_id });
 }
 
 async function getModel(
@@ -168,6 +170,13 @@ function geminiModel({ id, info }: ListedModel): object {
     displayName: info?.displayName || id,
     ...(contextWindow === 0 ? {} : { inputTokenLimit: contextWindow }),
     ...(maxOutputTokens === undefined ? {} : { outputTokenLimit: maxOutputTokens }),
-    supportedGenerationMethods: ["generateContent", "countTokens"],
+    supportedGenerationMethods: embeds(info)
+      ? ["embedContent", "batchEmbedContents"]
+      : ["generateContent", "countTokens"],
   };
+}
+
+/** Whether a model embeds texts, and answers nothing. */
+function embeds(info: ListedModel["info"]): boolean {
+  return info?.capabilities.includes(Capability.EMBEDDINGS) ?? false;
 }

@@ -67,6 +67,18 @@ describe("GET /v1/models", () => {
     expect([missing.status, missing.body.error]).toMatchObject([404, { code: 404, status: "NOT_FOUND" }]);
   });
 
+  it("lists models that embed texts, with their methods in Google's form, but not for Anthropic's clients", async () => {
+    const names = async (headers: Record<string, string> = {}) =>
+      ((await call(routes, "GET /v1/models", { headers })).body.data as Model[]).map(({ id }) => id);
+    expect(await names()).toContain("text-embedding-3-small");
+    expect(await names({ "anthropic-version": "2023-06-01" })).not.toContain("text-embedding-3-small");
+    const headers = { "x-goog-api-client": "google-genai-sdk/3.1.0" };
+    expect((await call(routes, "GET /v1/models/text-embedding-3-small", { headers })).body).toMatchObject({
+      inputTokenLimit: 8192,
+      supportedGenerationMethods: ["embedContent", "batchEmbedContents"],
+    });
+  });
+
   it("has only the models that the access key may use", async () => {
     const caller = keyHolder("a", ["router"]);
     const { body } = await call(routes, "GET /v1/models", { caller });

@@ -8,14 +8,14 @@ import { BadRequestSchema } from "../../../src/gen/google/rpc/error_details_pb.t
 import { EmbeddingService } from "../../../src/gen/outrigger/v1/embedding_service_pb.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { startApi } from "../../endpoints/support/api-server.ts";
+import { type ApiServerOptions, startApi } from "../../endpoints/support/api-server.ts";
 import { columns } from "../../providers/support/columns.ts";
 import { useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
 
-async function start() {
-  const api = await startApi(servers);
+async function start(options: ApiServerOptions = {}) {
+  const api = await startApi(servers, options);
   const transport = createGrpcTransport({ baseUrl: api.server.url });
   return {
     ...api,
@@ -55,6 +55,14 @@ describe("EmbeddingService.Embed", () => {
         expect(response.usage).toMatchObject({ inputTokens: expect.any(Number), outputTokens: 0 });
     },
   );
+
+  it("says what the call of a model costs", async () => {
+    const { embeddings } = await start({ aliases: { "text-embedding-3-small": "sim-text" } });
+    const { usage } = await embeddings.embed({ model: "text-embedding-3-small", texts: ["a text"] });
+    // 0.02 dollars per million tokens.
+    expect(usage?.costNanoUsd).toBe(BigInt(usage?.inputTokens ?? 0) * 20n);
+    expect(usage?.inputTokens).toBeGreaterThan(0);
+  });
 
   it("reports invalid fields, and providers without embeddings", async () => {
     const { embeddings, simulator } = await start();

@@ -43,6 +43,8 @@ const (
 	Capability_CAPABILITY_SAMPLING Capability = 7
 	// Reads and writes a prompt cache.
 	Capability_CAPABILITY_PROMPT_CACHING Capability = 8
+	// Embeds texts. Such a model answers nothing and has none of the other capabilities.
+	Capability_CAPABILITY_EMBEDDINGS Capability = 9
 )
 
 // Enum value maps for Capability.
@@ -57,6 +59,7 @@ var (
 		6: "CAPABILITY_STRUCTURED_OUTPUT",
 		7: "CAPABILITY_SAMPLING",
 		8: "CAPABILITY_PROMPT_CACHING",
+		9: "CAPABILITY_EMBEDDINGS",
 	}
 	Capability_value = map[string]int32{
 		"CAPABILITY_UNSPECIFIED":       0,
@@ -68,6 +71,7 @@ var (
 		"CAPABILITY_STRUCTURED_OUTPUT": 6,
 		"CAPABILITY_SAMPLING":          7,
 		"CAPABILITY_PROMPT_CACHING":    8,
+		"CAPABILITY_EMBEDDINGS":        9,
 	}
 )
 
@@ -363,8 +367,11 @@ type ModelInfo struct {
 	ReleaseDate string `protobuf:"bytes,10,opt,name=release_date,json=releaseDate,proto3" json:"release_date,omitempty"`
 	// Day on which the provider stops serving the model, `YYYY-MM-DD`. Empty if none is set.
 	EndOfLifeDate string `protobuf:"bytes,11,opt,name=end_of_life_date,json=endOfLifeDate,proto3" json:"end_of_life_date,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Number of dimensions of the vectors of a model that embeds texts, unless a request asks for
+	// fewer. Unset for other models, or if unknown.
+	EmbeddingDimensions *int32 `protobuf:"varint,12,opt,name=embedding_dimensions,json=embeddingDimensions,proto3,oneof" json:"embedding_dimensions,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *ModelInfo) Reset() {
@@ -474,6 +481,13 @@ func (x *ModelInfo) GetEndOfLifeDate() string {
 	return ""
 }
 
+func (x *ModelInfo) GetEmbeddingDimensions() int32 {
+	if x != nil && x.EmbeddingDimensions != nil {
+		return *x.EmbeddingDimensions
+	}
+	return 0
+}
+
 // Prices of a model for prompts above some size. 2 USD per million tokens is 2000000.
 type Price struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -577,7 +591,7 @@ const file_outrigger_v1_catalog_service_proto_rawDesc = "" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\"q\n" +
 	"\x15GetLatestModelRequest\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12<\n" +
-	"\fcapabilities\x18\x02 \x03(\x0e2\x18.outrigger.v1.CapabilityR\fcapabilities\"\xc6\x03\n" +
+	"\fcapabilities\x18\x02 \x03(\x0e2\x18.outrigger.v1.CapabilityR\fcapabilities\"\x97\x04\n" +
 	"\tModelInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12!\n" +
@@ -590,8 +604,10 @@ const file_outrigger_v1_catalog_service_proto_rawDesc = "" +
 	"\x06prices\x18\t \x03(\v2\x13.outrigger.v1.PriceR\x06prices\x12!\n" +
 	"\frelease_date\x18\n" +
 	" \x01(\tR\vreleaseDate\x12'\n" +
-	"\x10end_of_life_date\x18\v \x01(\tR\rendOfLifeDateB\x14\n" +
-	"\x12_max_output_tokens\"\xda\x03\n" +
+	"\x10end_of_life_date\x18\v \x01(\tR\rendOfLifeDate\x126\n" +
+	"\x14embedding_dimensions\x18\f \x01(\x05H\x01R\x13embeddingDimensions\x88\x01\x01B\x14\n" +
+	"\x12_max_output_tokensB\x17\n" +
+	"\x15_embedding_dimensions\"\xda\x03\n" +
 	"\x05Price\x12,\n" +
 	"\x12above_input_tokens\x18\x01 \x01(\x05R\x10aboveInputTokens\x12I\n" +
 	"\"input_micro_usd_per_million_tokens\x18\x02 \x01(\x03R\x1dinputMicroUsdPerMillionTokens\x12K\n" +
@@ -599,7 +615,7 @@ const file_outrigger_v1_catalog_service_proto_rawDesc = "" +
 	"'cache_read_micro_usd_per_million_tokens\x18\x04 \x01(\x03H\x00R!cacheReadMicroUsdPerMillionTokens\x88\x01\x01\x12Y\n" +
 	"(cache_write_micro_usd_per_million_tokens\x18\x05 \x01(\x03H\x01R\"cacheWriteMicroUsdPerMillionTokens\x88\x01\x01B*\n" +
 	"(_cache_read_micro_usd_per_million_tokensB+\n" +
-	")_cache_write_micro_usd_per_million_tokens*\x89\x02\n" +
+	")_cache_write_micro_usd_per_million_tokens*\xa4\x02\n" +
 	"\n" +
 	"Capability\x12\x1a\n" +
 	"\x16CAPABILITY_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -610,7 +626,8 @@ const file_outrigger_v1_catalog_service_proto_rawDesc = "" +
 	"\x19CAPABILITY_DOCUMENT_INPUT\x10\x05\x12 \n" +
 	"\x1cCAPABILITY_STRUCTURED_OUTPUT\x10\x06\x12\x17\n" +
 	"\x13CAPABILITY_SAMPLING\x10\a\x12\x1d\n" +
-	"\x19CAPABILITY_PROMPT_CACHING\x10\b2\x84\x02\n" +
+	"\x19CAPABILITY_PROMPT_CACHING\x10\b\x12\x19\n" +
+	"\x15CAPABILITY_EMBEDDINGS\x10\t2\x84\x02\n" +
 	"\x0eCatalogService\x12T\n" +
 	"\n" +
 	"ListModels\x12\x1f.outrigger.v1.ListModelsRequest\x1a .outrigger.v1.ListModelsResponse\"\x03\x90\x02\x01\x12G\n" +

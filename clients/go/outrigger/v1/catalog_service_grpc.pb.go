@@ -35,8 +35,8 @@ type CatalogServiceClient interface {
 	ListModels(ctx context.Context, in *ListModelsRequest, opts ...grpc.CallOption) (*ListModelsResponse, error)
 	// Returns a model by id or alias. NOT_FOUND if the catalog does not know it.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (*ModelInfo, error)
-	// Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
-	// has.
+	// Returns a provider's newest model that has all requested capabilities. One that embeds texts
+	// only if EMBEDDINGS is among them. NOT_FOUND if none has.
 	GetLatestModel(ctx context.Context, in *GetLatestModelRequest, opts ...grpc.CallOption) (*ModelInfo, error)
 }
 
@@ -89,8 +89,8 @@ type CatalogServiceServer interface {
 	ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error)
 	// Returns a model by id or alias. NOT_FOUND if the catalog does not know it.
 	GetModel(context.Context, *GetModelRequest) (*ModelInfo, error)
-	// Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
-	// has.
+	// Returns a provider's newest model that has all requested capabilities. One that embeds texts
+	// only if EMBEDDINGS is among them. NOT_FOUND if none has.
 	GetLatestModel(context.Context, *GetLatestModelRequest) (*ModelInfo, error)
 	mustEmbedUnimplementedCatalogServiceServer()
 }

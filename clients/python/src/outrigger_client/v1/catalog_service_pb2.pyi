@@ -43,6 +43,8 @@ class _CapabilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Capability
     """Accepts temperature and top_p."""
     CAPABILITY_PROMPT_CACHING: _Capability.ValueType  # 8
     """Reads and writes a prompt cache."""
+    CAPABILITY_EMBEDDINGS: _Capability.ValueType  # 9
+    """Embeds texts. Such a model answers nothing and has none of the other capabilities."""
 
 class Capability(_Capability, metaclass=_CapabilityEnumTypeWrapper):
     """Something that a model can do. Values may be added."""
@@ -65,6 +67,8 @@ CAPABILITY_SAMPLING: Capability.ValueType  # 7
 """Accepts temperature and top_p."""
 CAPABILITY_PROMPT_CACHING: Capability.ValueType  # 8
 """Reads and writes a prompt cache."""
+CAPABILITY_EMBEDDINGS: Capability.ValueType  # 9
+"""Embeds texts. Such a model answers nothing and has none of the other capabilities."""
 Global___Capability: _TypeAlias = Capability  # noqa: Y015
 
 @_typing.final
@@ -204,6 +208,7 @@ class ModelInfo(_message.Message):
     PRICES_FIELD_NUMBER: _builtins.int
     RELEASE_DATE_FIELD_NUMBER: _builtins.int
     END_OF_LIFE_DATE_FIELD_NUMBER: _builtins.int
+    EMBEDDING_DIMENSIONS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """The provider's id of the model."""
     provider: _builtins.str
@@ -218,6 +223,10 @@ class ModelInfo(_message.Message):
     """Day of release, `YYYY-MM-DD`. Empty if unknown."""
     end_of_life_date: _builtins.str
     """Day on which the provider stops serving the model, `YYYY-MM-DD`. Empty if none is set."""
+    embedding_dimensions: _builtins.int
+    """Number of dimensions of the vectors of a model that embeds texts, unless a request asks for
+    fewer. Unset for other models, or if unknown.
+    """
     @_builtins.property
     def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Other names that resolve to this model."""
@@ -250,13 +259,19 @@ class ModelInfo(_message.Message):
         prices: _abc.Iterable[Global___Price] | None = ...,
         release_date: _builtins.str = ...,
         end_of_life_date: _builtins.str = ...,
+        embedding_dimensions: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_output_tokens", b"_max_output_tokens", "max_output_tokens", b"max_output_tokens"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_embedding_dimensions", b"_embedding_dimensions", "_max_output_tokens", b"_max_output_tokens", "embedding_dimensions", b"embedding_dimensions", "max_output_tokens", b"max_output_tokens"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_output_tokens", b"_max_output_tokens", "aliases", b"aliases", "capabilities", b"capabilities", "context_window", b"context_window", "display_name", b"display_name", "end_of_life_date", b"end_of_life_date", "id", b"id", "max_output_tokens", b"max_output_tokens", "prices", b"prices", "provider", b"provider", "reasoning_efforts", b"reasoning_efforts", "release_date", b"release_date"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_embedding_dimensions", b"_embedding_dimensions", "_max_output_tokens", b"_max_output_tokens", "aliases", b"aliases", "capabilities", b"capabilities", "context_window", b"context_window", "display_name", b"display_name", "embedding_dimensions", b"embedding_dimensions", "end_of_life_date", b"end_of_life_date", "id", b"id", "max_output_tokens", b"max_output_tokens", "prices", b"prices", "provider", b"provider", "reasoning_efforts", b"reasoning_efforts", "release_date", b"release_date"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__embedding_dimensions: _TypeAlias = _typing.Literal["embedding_dimensions"]  # noqa: Y015
+    _WhichOneofArgType__embedding_dimensions: _TypeAlias = _typing.Literal["_embedding_dimensions", b"_embedding_dimensions"]  # noqa: Y015
     _WhichOneofReturnType__max_output_tokens: _TypeAlias = _typing.Literal["max_output_tokens"]  # noqa: Y015
     _WhichOneofArgType__max_output_tokens: _TypeAlias = _typing.Literal["_max_output_tokens", b"_max_output_tokens"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__embedding_dimensions) -> _WhichOneofReturnType__embedding_dimensions | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_output_tokens) -> _WhichOneofReturnType__max_output_tokens | None: ...
 
 Global___ModelInfo: _TypeAlias = ModelInfo  # noqa: Y015

@@ -73,8 +73,8 @@ class CatalogServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetLatestModel(self, request, context):
-        """Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
-        has.
+        """Returns a provider's newest model that has all requested capabilities. One that embeds texts
+        only if EMBEDDINGS is among them. NOT_FOUND if none has.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

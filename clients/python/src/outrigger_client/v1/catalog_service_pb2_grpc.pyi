@@ -40,8 +40,8 @@ class CatalogServiceStub:
     GetModel: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.GetModelRequest, _catalog_service_pb2.ModelInfo]
     """Returns a model by id or alias. NOT_FOUND if the catalog does not know it."""
     GetLatestModel: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.GetLatestModelRequest, _catalog_service_pb2.ModelInfo]
-    """Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
-    has.
+    """Returns a provider's newest model that has all requested capabilities. One that embeds texts
+    only if EMBEDDINGS is among them. NOT_FOUND if none has.
     """
 
 @_typing.type_check_only
@@ -56,8 +56,8 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     GetModel: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.GetModelRequest, _catalog_service_pb2.ModelInfo]  # type: ignore[assignment]
     """Returns a model by id or alias. NOT_FOUND if the catalog does not know it."""
     GetLatestModel: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.GetLatestModelRequest, _catalog_service_pb2.ModelInfo]  # type: ignore[assignment]
-    """Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
-    has.
+    """Returns a provider's newest model that has all requested capabilities. One that embeds texts
+    only if EMBEDDINGS is among them. NOT_FOUND if none has.
     """
 
 class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -87,8 +87,8 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _catalog_service_pb2.GetLatestModelRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_service_pb2.ModelInfo, _abc.Awaitable[_catalog_service_pb2.ModelInfo]]:
-        """Returns a provider's newest model that has all requested capabilities. NOT_FOUND if none
-        has.
+        """Returns a provider's newest model that has all requested capabilities. One that embeds texts
+        only if EMBEDDINGS is among them. NOT_FOUND if none has.
         """
 
 def add_CatalogServiceServicer_to_server(servicer: CatalogServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
