@@ -5,7 +5,7 @@ import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
-import type { NewMessage, ThreadEngine } from "../../runs/engine.ts";
+import type { NewMessage, ThreadEngine, ThreadInput } from "../../runs/engine.ts";
 import { type Fields, mistake, parseBody, quote } from "../openai/fields.ts";
 import { type ItemPlace, placeOfItem, toConversationId, toThreadId } from "../openai/ids.ts";
 import { readMetadata } from "../openai/read-metadata.ts";
@@ -53,11 +53,7 @@ class ConversationRoutes {
   }
 
   async create(request: EndpointRequest): Promise<EndpointResponse> {
-    const body = await request.readBody();
-    const fields = parseBody(body.length === 0 ? NO_FIELDS : body);
-    const owner = request.caller.name;
-    const messages = fields.has("items") ? await this.#readItems(fields, owner) : [];
-    const thread = await this.#threads.createThread(owner, { metadata: readMetadata(fields), messages });
+    const thread = await this.#threads.createThread(request.caller.name, await this.#readThread(request));
     return jsonResponse(toConversation(thread));
   }
 
@@ -88,10 +84,7 @@ class ConversationRoutes {
   async createItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
     const threadId = findThread(id);
     const owner = request.caller.name;
-    const fields = parseBody(await request.readBody());
-    if (!fields.has("items")) fields.missing("items", "a list of items");
-    const messages = await this.#readItems(fields, owner);
-    const added = await this.#threads.appendMessages(owner, threadId, messages);
+    const added = await this.#threads.appendMessages(owner, threadId, await this.#readAddition(request));
     const writer = createWriter(request.query);
     const data = added.flatMap((message) => itemsOfMessage(message, writer));
     const ids = { first_id: data[0]?.id ?? "", last_id: data.at(-1)?.id ?? "" };
@@ -130,6 +123,22 @@ class ConversationRoutes {
 
   async #getItems(owner: string, itemId: string, writer: ItemWriter) {
     return itemsOfMessage(await this.#threads.getMessage(owner, toPlace(itemId).messageId), writer);
+  }
+
+  // A suspended function holds all its variables: those with the body and its fields end before anything is stored.
+
+  async #readThread(request: EndpointRequest): Promise<ThreadInput> {
+    const body = await request.readBody();
+    const fields = parseBody(body.length === 0 ? NO_FIELDS : body);
+    const metadata = readMetadata(fields);
+    const messages = fields.has("items") ? await this.#readItems(fields, request.caller.name) : [];
+    return { metadata, messages };
+  }
+
+  async #readAddition(request: EndpointRequest): Promise<readonly NewMessage[]> {
+    const fields = parseBody(await request.readBody());
+    if (!fields.has("items")) fields.missing("items", "a list of items");
+    return this.#readItems(fields, request.caller.name);
   }
 
   /** The model that will read the items is not known yet, so items of OpenAI's API are stored unchanged. */
