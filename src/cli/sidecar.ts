@@ -4,8 +4,8 @@ import { MemoryAccount } from "../core/memory-account.ts";
 import { ModelDirectory } from "../endpoints/models/model-directory.ts";
 import { createV1Api } from "../endpoints/v1.ts";
 import type { SharedStores } from "../middleware/shared/shared-stores.ts";
+import type { StoreState } from "../runs/lazy-engine.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
-import type { StoreState } from "../runs/watched-store.ts";
 import {
   type AccessControl,
   createCatalogService,

@@ -39,8 +39,6 @@ export interface Conversation {
 /** A conversation that was checked. */
 export interface CheckedConversation {
   readonly conversation: Conversation;
-  /** The results that are added to it. */
-  readonly added: readonly ToolResult[];
   /** The request for the model. */
   readonly request: Request;
   /** Returns an error about that request with the fields of the caller's request. */

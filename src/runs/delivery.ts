@@ -1,5 +1,5 @@
-import type { EngineParts } from "./engine-parts.ts";
 import { nextTurn } from "./event-hub.ts";
+import type { EngineParts } from "./executions.ts";
 import type { HistoryShare } from "./limits.ts";
 import { recoverRun, releaseRun } from "./recovery.ts";
 import type { HeldRun } from "./store.ts";

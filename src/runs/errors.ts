@@ -54,6 +54,12 @@ export function missing(what: "run" | "thread" | "message", id: string, field = 
     : new NotFoundError(`${field}: ${description}`, { violations: [{ field, description }] });
 }
 
+/** What a store has. @throws NotFoundError as `missing` */
+export function found<Value>(value: Value | undefined, ...what: Parameters<typeof missing>): Value {
+  if (value === undefined) throw missing(...what);
+  return value;
+}
+
 /**
  * The store has no space for what was to be written: its disk is full, or its size limit is reached. Retryable, since
  * runs that end make room.

@@ -127,12 +127,8 @@ export const PAGE_EVENTS = 256;
 /** How long a feed waits for a notice before it polls the store, in milliseconds. */
 const POLL_MS = 5_000;
 
-/** The run that a feed reads. */
-export interface FeedSource {
-  readonly store: RunStore;
-  readonly owner: string;
-  readonly runId: string;
-}
+/** The run that a feed reads, and its owner. */
+type FeedRun = Readonly<Record<"owner" | "runId", string>>;
 
 /** Reads the new events of runs that other processes execute: once for all readers of a run in this process. */
 export class RunFeeds {
@@ -144,12 +140,12 @@ export class RunFeeds {
    * @param after Sequence number of the latest event that this reader has.
    * @throws Error if the feeds were closed.
    */
-  join(source: FeedSource, after: number): RunFeed {
+  join(store: RunStore, run: FeedRun, after: number): RunFeed {
     if (this.#closed !== undefined) throw this.#closed;
-    const { runId } = source;
+    const { runId } = run;
     let feed = this.#feeds.get(runId);
     if (feed === undefined || feed.hub.end !== undefined) {
-      feed = new RunFeed(source, after);
+      feed = new RunFeed(store, run, after);
       this.#feeds.set(runId, feed);
     }
     feed.readers += 1;
@@ -167,27 +163,28 @@ export class RunFeeds {
     feed.readers -= 1;
     if (feed.readers > 0) return;
     feed.stop();
-    if (this.#feeds.get(feed.runId) === feed) this.#feeds.delete(feed.runId);
+    const { runId } = feed.run;
+    if (this.#feeds.get(runId) === feed) this.#feeds.delete(runId);
   }
 }
 
 /** Reads the new events of one run, while it has readers and until the run is over or requires action. */
 export class RunFeed {
   readonly hub: EventHub;
-  readonly runId: string;
+  readonly run: FeedRun;
   readers = 0;
-  readonly #source: FeedSource;
+  readonly #store: RunStore;
   readonly #unsubscribe: () => void;
   #hasNotice = false;
   #isStopped = false;
   #wake: (() => void) | undefined;
 
   /** Begins at once. */
-  constructor(source: FeedSource, after: number) {
-    this.#source = source;
-    this.runId = source.runId;
+  constructor(store: RunStore, run: FeedRun, after: number) {
+    this.#store = store;
+    this.run = run;
     this.hub = new EventHub(after + 1);
-    this.#unsubscribe = source.store.subscribe(source.runId, () => this.#notice());
+    this.#unsubscribe = store.subscribe(run.runId, () => this.#notice());
     void this.#run();
   }
 
@@ -210,7 +207,8 @@ export class RunFeed {
 
   /** Publishes all new events. Returns whether they were the last ones. */
   async #readNew(): Promise<boolean> {
-    const { store, owner, runId } = this.#source;
+    const store = this.#store;
+    const { owner, runId } = this.run;
     // A notice from here on may be of events that this read does not see.
     this.#hasNotice = false;
     const stored = await store.getRun(owner, runId);

@@ -1,16 +1,98 @@
+import type { Caller } from "../core/caller.ts";
 import { AbortError, invalidField, ServerError } from "../core/errors.ts";
+import type { MemoryAccount } from "../core/memory-account.ts";
 import { type McpServer, type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { BoundedMap } from "../middleware/bounded-map.ts";
-import type { RunOptions, RunWithOrigin, StartedRun } from "./engine.ts";
-import { drain, type EngineParts, type ReadPlace, readRun } from "./engine-parts.ts";
-import { missing } from "./errors.ts";
-import { LiveRun, type LiveRunOptions } from "./live-run.ts";
+import type { RunObserver, RunOptions, RunWithOrigin, StartedRun } from "./engine.ts";
+import { found } from "./errors.ts";
+import type { RunFeeds } from "./event-hub.ts";
+import type { Gate, HistoryMemory, RunLimits } from "./limits.ts";
+import { LiveRun, type LiveRunOptions, type RunPlan } from "./live-run.ts";
 import { hasSecrets } from "./read-request.ts";
-import type { RunPlan } from "./run-execution.ts";
-import { createStatusEvent } from "./run-log.ts";
-import { RunReader } from "./run-reader.ts";
+import { drain, type ReadPlace, RunReader } from "./run-reader.ts";
+import type { ServerTools } from "./server-tools.ts";
 import { isUnderWay } from "./status.ts";
+import type { Holder, RunStore } from "./store.ts";
 import { UnstoredRun, type UnstoredRunOptions } from "./unstored-run.ts";
+
+/** What all runs of an engine share. */
+export interface EngineParts {
+  readonly client: ModelClient;
+  readonly callerNamed: (owner: string) => Caller;
+  readonly store: RunStore;
+  readonly limits: RunLimits;
+  readonly serverTools: ServerTools;
+  readonly observer: RunObserver;
+  readonly holder: Holder;
+  readonly known: KnownRuns;
+  /** The memory of the process, and how much of each limit one owner may take. */
+  readonly account: MemoryAccount;
+  /** One limit for each kind of work. */
+  readonly gates: Readonly<Record<"foreground" | "background" | "tools" | "readers", Gate>>;
+  readonly histories: HistoryMemory;
+  /** The runs in progress in this process, by their ids. */
+  readonly live: Map<string, LiveRun>;
+  readonly feeds: RunFeeds;
+}
+
+/**
+ * Ids of the runs that this process creates, takes, executes or recovers. What the store says that it holds besides was
+ * given up, or an answer of the store was lost.
+ */
+export class KnownRuns {
+  /** How many parts of the program know each run: one may begin with it while another one still ends. */
+  readonly #counts = new Map<string, number>();
+  #search: Promise<unknown> | undefined;
+
+  /** Registers a run before the store may give it to this process. Waits for a search that does not know it. */
+  async add(runId: string): Promise<void> {
+    while (this.#search !== undefined) await this.#search;
+    this.addTaken(runId);
+  }
+
+  /** Registers a run that the store gave to the part of the program that searches as well. */
+  addTaken(runId: string): void {
+    this.#counts.set(runId, (this.#counts.get(runId) ?? 0) + 1);
+  }
+
+  delete(runId: string): void {
+    const count = (this.#counts.get(runId) ?? 0) - 1;
+    if (count > 0) this.#counts.set(runId, count);
+    else this.#counts.delete(runId);
+  }
+
+  /**
+   * Does something that may give a run to this process, before the store does so.
+   * @param keeps Whether the run is known further. Not after a failure: if only the answer was lost, it is recovered.
+   */
+  async during<Result>(
+    runId: string,
+    work: () => Promise<Result>,
+    keeps: (result: Result) => boolean,
+  ): Promise<Result> {
+    await this.add(runId);
+    let isKept = false;
+    try {
+      const result = await work();
+      isKept = keeps(result);
+      return result;
+    } finally {
+      if (!isKept) this.delete(runId);
+    }
+  }
+
+  /** Searches for runs that are not known. Meanwhile no run is added. Never called twice at a time. */
+  async search<Result>(find: (known: readonly string[]) => Promise<Result>): Promise<Result> {
+    const search = find([...this.#counts.keys()]);
+    this.#search = search.catch(() => undefined);
+    try {
+      return await search;
+    } finally {
+      this.#search = undefined;
+    }
+  }
+}
 
 /** Maximum number of runs that require action whose servers are kept in memory with their credentials. */
 const MAX_KEPT_SERVERS = 1000;
@@ -82,26 +164,17 @@ export class Executions {
     return this.#servers.get(runId);
   }
 
-  /** Starts a run. @param onEnd Called once when this process is done with it. */
-  start(
-    plan: RunPlan,
-    stored: LiveRunOptions["stored"],
-    onEnd: () => void,
-    { signal, onMessages }: Pick<LiveRunOptions, "signal" | "onMessages"> = {},
-  ): LiveRun {
+  /** Starts a run. */
+  start(plan: RunPlan, options: LiveRunOptions): LiveRun {
     const { live, known, observer } = this.#parts;
+    const { stored, onEnd } = options;
     const { id } = plan.run;
-    const run = new LiveRun({
-      parts: this.#parts,
-      plan,
-      stored,
-      signal,
-      onMessages,
-      events: [createStatusEvent(plan.run.lastSequence, plan.run)],
+    const run = new LiveRun(this.#parts, plan, {
+      ...options,
       onEnd: (ended) => {
         if (live.get(id) === run) live.delete(id);
         known.delete(id);
-        onEnd();
+        onEnd(ended);
         // A submission to the run continues it in this process.
         if (ended.status === RunStatus.REQUIRES_ACTION && plan.servers.some(hasSecrets))
           this.#servers.getOrCreate(id, () => plan.servers);
@@ -123,16 +196,16 @@ export class Executions {
     onEnd: () => void,
     options: RunOptions,
   ): StartedRun {
-    const { store, feeds } = this.#parts;
     const { run } = plan;
     const { owner, signal, onMessages } = options;
     if (run.background) {
-      this.start(plan, stored, onEnd);
+      this.start(plan, { stored, onEnd });
       return this.readInBackground(run, options);
     }
-    const live = this.start(plan, stored, onEnd, { signal, onMessages });
-    const source = { store, feeds, owner, runId: run.id, findHub: () => live.hub };
-    const reader = new RunReader(source, run.lastSequence - 1, {
+    const live = this.start(plan, { stored, onEnd, signal, onMessages });
+    const place = { owner, runId: run.id, after: run.lastSequence - 1 };
+    const reader = new RunReader(this.#parts, place, {
+      run: live,
       onLeave: () => {
         live.abort(new AbortError("the caller disconnected"));
         return live.ended;
@@ -170,13 +243,12 @@ export class Executions {
       readers.enter(owner);
     };
     const onEnd = () => readers.leave(owner);
-    return readRun(this.#parts, { owner, runId, after }, { signal, mustExist, onBegin, onEnd });
+    return new RunReader(this.#parts, { owner, runId, after }, { signal, mustExist, onBegin, onEnd });
   }
 
   async getRun(owner: string, runId: string, withSteps = true): Promise<RunWithOrigin> {
     const { store } = this.#parts;
-    const stored = await store.getRun(owner, runId);
-    if (stored === undefined) throw missing("run", runId);
+    const stored = found(await store.getRun(owner, runId), "run", runId);
     const steps = withSteps ? await store.readSteps(runId) : [];
     return { ...stored.run, steps: [...steps], origin: stored.origin };
   }

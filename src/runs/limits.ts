@@ -1,7 +1,7 @@
 import { invalidField } from "../core/errors.ts";
 import { measureMemory } from "../core/measure-memory.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
-import { getCountedBytes, type MemoryPool, type MemoryShare } from "../core/memory-pool.ts";
+import { getCountedBytes, type MemoryShare } from "../core/memory-pool.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import { untilAborted } from "../generation/loop/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";
@@ -141,7 +141,6 @@ const BUSY_SHARE = 1 / 2;
  * conversation, so that the limit on the memory of requests does not help.
  */
 export class HistoryMemory {
-  readonly #pool: MemoryPool;
   readonly account: MemoryAccount;
   /** Whether a run in the background reads its conversation. They do so one after the other. */
   #isReading = false;
@@ -149,7 +148,6 @@ export class HistoryMemory {
   #change = Promise.withResolvers<void>();
 
   constructor(account: MemoryAccount) {
-    this.#pool = account.histories;
     this.account = account;
   }
 
@@ -172,34 +170,14 @@ export class HistoryMemory {
     });
   }
 
-  /**
-   * Throws if a conversation never fits, or does not fit beside others at this moment.
-   * @param field What names the conversation in the request.
-   * @param heldBytes Bytes that are taken already. Undefined: others do not matter.
-   * @throws InvalidRequestError; RateLimitError.
-   */
-  check(bytes: number, field: string, owner: string, heldBytes: number | undefined): void {
-    const max = this.#pool.maxBytes;
-    if (bytes > max)
-      throw invalidField(
-        field,
-        `the conversation has ${bytes} bytes, expected at most ${max} at this sidecar (limits.max_history_memory)`,
-      );
-    if (heldBytes !== undefined && !this.#pool.fits(bytes - heldBytes, owner))
-      throw this.#pool.createRefusal();
-  }
-
-  get maxBytes(): number {
-    return this.#pool.maxBytes;
-  }
-
   /** Whether so much is used that a large conversation would probably not fit. */
   get isBusy(): boolean {
-    return this.#pool.usedBytes > this.#pool.maxBytes * BUSY_SHARE;
+    const { usedBytes, maxBytes } = this.account.histories;
+    return usedBytes > maxBytes * BUSY_SHARE;
   }
 
   change(bytes: number, owner: string): void {
-    this.#pool.change(bytes, owner);
+    this.account.histories.change(bytes, owner);
     if (bytes < 0) this.#wake();
   }
 
@@ -240,9 +218,9 @@ export class HistoryShare {
    */
   reserve({ messages, run }: ConversationSize): void {
     const bytes = messages + getCountedBytes(run);
-    this.#memory.check(Math.floor(bytes / 2), "previous_run_id", this.#owner, undefined);
-    const counted = Math.min(bytes, this.#memory.maxBytes);
-    this.#memory.check(counted, "previous_run_id", this.#owner, this.#bytes);
+    this.#checkSize(Math.floor(bytes / 2), "previous_run_id");
+    const counted = Math.min(bytes, this.#memory.account.histories.maxBytes);
+    this.#checkRoom(counted);
     this.#previousBytes = Math.min(getCountedBytes(run), counted);
     this.#set(counted);
   }
@@ -255,20 +233,22 @@ export class HistoryShare {
     const { request, origin } = previous ?? {};
     const bytes = getCountedBytes(measureMemory(request) + measureMemory(origin));
     const all = this.#bytes - this.#previousBytes + bytes;
-    this.#memory.check(all, "previous_run_id", this.#owner, this.#bytes);
+    this.#checkSize(all, "previous_run_id");
+    this.#checkRoom(all);
     this.#previousBytes = bytes;
     this.#set(all);
   }
 
   /** Checks a conversation that a run in the background will read later. @throws InvalidRequestError */
   check(messages: readonly Message[], field: string): void {
-    this.#memory.check(measureMemory(messages), field, this.#owner, undefined);
+    this.#checkSize(measureMemory(messages), field);
   }
 
   /** Takes memory for a conversation. @throws InvalidRequestError, RateLimitError if it does not fit. */
   take(messages: readonly Message[], field: string): void {
     const bytes = this.#previousBytes + measureMemory(messages);
-    this.#memory.check(bytes, field, this.#owner, this.#bytes);
+    this.#checkSize(bytes, field);
+    this.#checkRoom(bytes);
     this.#set(bytes);
   }
 
@@ -285,6 +265,20 @@ export class HistoryShare {
     this.#set(0);
     this.#answers?.end();
     this.#endRead();
+  }
+
+  /** Throws if a conversation never fits. @param field What names the conversation in the request. */
+  #checkSize(bytes: number, field: string): void {
+    const { maxBytes } = this.#memory.account.histories;
+    if (bytes <= maxBytes) return;
+    const limit = `expected at most ${maxBytes} at this sidecar (limits.max_history_memory)`;
+    throw invalidField(field, `the conversation has ${bytes} bytes, ${limit}`);
+  }
+
+  /** Throws if a conversation does not fit beside others at this moment. */
+  #checkRoom(bytes: number): void {
+    const { histories } = this.#memory.account;
+    if (!histories.fits(bytes - this.#bytes, this.#owner)) throw histories.createRefusal();
   }
 
   #endRead(): void {

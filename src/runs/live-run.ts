@@ -1,81 +1,160 @@
-import { AbortError, RequestTimeoutError, toSdkError } from "../core/errors.ts";
-import type { GenerateResult, StepResult } from "../gen/outrigger/v1/generation_pb.ts";
-import { StepRestart_Reason as Reason, type Run, type RunEvent } from "../gen/outrigger/v1/run_pb.ts";
+import { create } from "@bufbuild/protobuf";
+import { responseWithoutContent, withoutContent } from "../client/final-response.ts";
+import { AbortError, errorFromProto, RequestTimeoutError, toSdkError } from "../core/errors.ts";
+import { yieldTurn } from "../core/loop-turns.ts";
+import type { TraceContext } from "../core/trace-context.ts";
+import {
+  type GenerateResult,
+  GenerateResultSchema,
+  StepFinishSchema,
+  type StepResult,
+} from "../gen/outrigger/v1/generation_pb.ts";
+import type { ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
+import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts";
+import {
+  type McpServer,
+  type McpTool,
+  StepRestart_Reason as Reason,
+  type Run,
+} from "../gen/outrigger/v1/run_pb.ts";
+import type { Generation } from "../generation/contract/options.ts";
+import { AttemptLog } from "../generation/loop/attempt-log.ts";
 import { LinkedSignal } from "../generation/loop/linked-signal.ts";
+import type { ModelClient } from "../generation/loop/model-calls.ts";
+import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
+import { NO_TOOLS, type ToolExecutor } from "../generation/loop/step-tools.ts";
+import { type LoopItem, runToolLoop } from "../generation/loop/tool-loop.ts";
+import { toStreamEvents } from "./answer-events.ts";
+import {
+  type CheckedConversation,
+  type Conversation,
+  type ConversationParts,
+  composeConversation,
+  createModelRequest,
+  withRunFields,
+} from "./conversation.ts";
 import type { RunOptions } from "./engine.ts";
 import { isOutage } from "./errors.ts";
 import { EventHub } from "./event-hub.ts";
-import { isAbandoned, isRepeated } from "./messages.ts";
-import { type RecoveryParts, requeueRun } from "./recovery.ts";
-import { RunExecution, type RunPlan } from "./run-execution.ts";
-import { HoldLostError, Journal, type JournalTarget } from "./run-log.ts";
-import { runAfter, runAfterFailure } from "./status.ts";
+import type { Gate } from "./limits.ts";
+import { createResultOutputs, createStepOutputs, isAbandoned, isRepeated } from "./messages.ts";
+import { type EarlierWork, type RecoveryParts, requeueRun } from "./recovery.ts";
+import { createStatusEvent, HoldLostError, Journal, type JournalTarget } from "./run-log.ts";
+import { type OpenedServerTools, ServerToolExecutor, type ServerTools } from "./server-tools.ts";
+import { runAfter, runAfterFailure, sumUsage } from "./status.ts";
 import type { Hold, RunWrite, StoredRun } from "./store.ts";
 
+/** What a run executes. */
+export interface RunPlan {
+  /** The run as it is in the store: IN_PROGRESS. */
+  readonly run: Run;
+  readonly client: ModelClient;
+  readonly generation: Generation;
+  /** Text of the system message. Empty: none. */
+  readonly system: string;
+  readonly conversation: ConversationParts;
+  /** The conversation as it was checked, with its request, if nothing is added to them before the model is called. */
+  readonly checked?: Pick<CheckedConversation, "conversation" | "request"> | undefined;
+  /** Path of the input messages in the caller's request, for errors. */
+  readonly inputPath: string;
+  /** What the run has done already. Undefined if it begins. */
+  readonly earlier?: EarlierWork | undefined;
+  readonly servers: readonly McpServer[];
+  /** Tools of these servers that are known from an earlier turn. */
+  readonly knownTools: readonly McpTool[];
+  /** The trace of the call that created the run. */
+  readonly trace: TraceContext | undefined;
+  /** When the caller's time is over, in milliseconds of `performance.now()`. */
+  readonly deadline?: number | undefined;
+  /** Whether the model is called for streams. Otherwise the events of an answer are made when it is complete. */
+  readonly isStreamed: boolean;
+  /** Whether another process may continue the run: then a tool is called only when the start of the call is stored. */
+  readonly isResumable: boolean;
+}
+
+const NO_WORK: EarlierWork = { steps: [], isSubmitted: false, isFinished: false, approvedResults: [] };
+
+/** The parts of an engine that its runs use. */
+interface LiveParts extends RecoveryParts {
+  readonly serverTools: ServerTools;
+  readonly gates: { readonly tools: Gate };
+}
+
 /** Options of a run in progress. */
-export interface LiveRunOptions {
-  readonly parts: RecoveryParts;
-  readonly plan: RunPlan;
+export interface LiveRunOptions extends Partial<Pick<RunOptions, "signal" | "onMessages">> {
   /** The run in the store, and the right to change it. Undefined: it is not stored. */
   readonly stored?: (Pick<StoredRun, "owner" | "request"> & { readonly hold: Hold }) | undefined;
-  /** Events so far: already written, not yet published. */
-  readonly events: readonly RunEvent[];
-  /** Aborts the run: the signal of the caller of a foreground run. */
-  readonly signal?: AbortSignal | undefined;
-  /** Gets the answers of a run that is not stored. */
-  readonly onMessages?: RunOptions["onMessages"];
   /** Called once when the run is over, requires action, or goes on elsewhere. */
   readonly onEnd: (run: Run) => void;
 }
 
-/** A run that this process executes, from the moment it is IN_PROGRESS in the store. */
+/**
+ * A run that this process executes, from the moment it is IN_PROGRESS in the store: the generation, whose events, steps
+ * and messages go to the journal, and what ends it from outside.
+ */
 export class LiveRun {
   readonly hub: EventHub;
   /** Resolves when this process is done with the run. Never rejects. */
   readonly ended: Promise<void>;
+  /** Its owner. Undefined if the run is not stored. */
+  readonly owner: string | undefined;
+  readonly steps: StepResult[];
+  /** Whether its end is being written: nothing changes it any more. */
+  isEnding = false;
+  readonly #parts: LiveParts;
+  readonly #plan: RunPlan;
   readonly #options: LiveRunOptions;
   readonly #journal: Journal;
   readonly #scope: LinkedSignal;
-  readonly #execution: RunExecution;
-  /** As it is now, without its steps. */
-  run: Run;
+  readonly #attempts: AttemptLog;
+  readonly #earlier: EarlierWork;
+  readonly #answered: Set<string>;
+  #tools: OpenedServerTools | undefined;
+  #run: Run;
+  /** Set when this process is done with the run. */
+  #endedRun: Run | undefined;
   #isCancelRequested = false;
-  /** Whether its end is being written: nothing changes it any more. */
-  isEnding = false;
   /** Whether the run is to go on elsewhere as soon as possible. */
   #isLeaving = false;
   #interruption: Reason | undefined;
 
   /** Begins at once. */
-  constructor(options: LiveRunOptions) {
-    const { parts, plan, stored, signal, events, onMessages } = options;
+  constructor(parts: LiveParts, plan: RunPlan, options: LiveRunOptions) {
+    const { run, earlier = NO_WORK, isResumable } = plan;
+    const { stored, signal, onMessages } = options;
+    this.#parts = parts;
+    this.#plan = plan;
     this.#options = options;
-    this.run = plan.run;
-    const next = plan.run.lastSequence + 1;
-    const hub = new EventHub(next - events.length);
+    this.#run = run;
+    this.#earlier = earlier;
+    this.owner = stored?.owner;
+    this.steps = [...earlier.steps];
+    this.#answered = new Set(this.steps.flatMap(getAnsweredIds));
+    this.#attempts = new AttemptLog(run.attempts);
+    const hub = new EventHub(run.lastSequence);
     this.hub = hub;
-    hub.publish(events);
+    // It is written already.
+    hub.publish([createStatusEvent(run.lastSequence, run)]);
     this.#scope = new LinkedSignal(signal);
     const onFailure = (error: Error) => {
-      if (plan.isResumable && isOutage(error)) this.#interrupt(Reason.LOST, error.message);
+      if (isResumable && isOutage(error)) this.#interrupt(Reason.LOST, error.message);
       else this.abort(toSdkError(error));
     };
     const target =
-      stored === undefined ? toCaller(plan.run.id, onMessages) : { store: parts.store, hold: stored.hold };
-    this.#journal = new Journal({ ...target, hub, onFailure }, next);
-    this.#execution = new RunExecution(plan, this.#journal, hub, () => this.#isLeaving && this.handOver());
+      stored === undefined ? toCaller(run.id, onMessages) : { store: parts.store, hold: stored.hold };
+    this.#journal = new Journal({ ...target, hub, onFailure }, run.lastSequence + 1);
     // A run that waits for its reader must continue to notice that it was aborted.
     this.#scope.signal.addEventListener("abort", () => hub.setCaller(undefined), { once: true });
     this.ended = this.#drive();
   }
 
-  /** Undefined if the run is not stored. */
-  get owner(): string | undefined {
-    return this.#options.stored?.owner;
-  }
-
-  get steps(): readonly StepResult[] {
-    return this.#execution.steps;
+  /** As it is now, without its steps. */
+  get run(): Run {
+    if (this.#endedRun !== undefined) return this.#endedRun;
+    const usage = sumUsage(this.steps);
+    const attempts = [...this.#attempts.attempts];
+    return { ...this.#run, attempts, ...(usage === undefined ? {} : { usage }) };
   }
 
   /** Ends the run. @param reason An AbortError cancels it, other errors make it fail. */
@@ -91,21 +170,20 @@ export class LiveRun {
   /** Ends the execution here, if another process can continue it. */
   handOver(): void {
     this.#isLeaving = true;
-    if (!this.#options.plan.isResumable) return;
+    if (!this.#plan.isResumable) return;
     // A model is called for a step at most twice: if this is the second call, it may end here.
-    const next = this.#execution.steps.length + 1;
-    if (isRepeated(this.#execution.run.attempts, next)) return;
+    if (isRepeated(this.#attempts.attempts, this.steps.length + 1)) return;
     this.#interrupt(Reason.DRAINED, "the sidecar stopped; another one continues the run");
   }
 
   /** Goes on without a caller that has not read for some time. A run that is not stored ends. */
   giveUpStalledCaller(timeoutMs: number): void {
     if (this.hub.stalledMs < timeoutMs) return;
-    const { stored } = this.#options;
-    const rest = stored === undefined ? "the run was cancelled" : "the run goes on without this reader";
+    const isStored = this.#options.stored !== undefined;
+    const rest = isStored ? "the run goes on without this reader" : "the run was cancelled";
     const problem = `the events of the run were not read for ${timeoutMs} ms; ${rest}`;
     this.hub.giveUpCaller(new RequestTimeoutError(problem));
-    if (stored === undefined) this.abort(new AbortError(problem));
+    if (!isStored) this.abort(new AbortError(problem));
   }
 
   #interrupt(reason: Reason, why: string): void {
@@ -115,64 +193,243 @@ export class LiveRun {
   }
 
   async #drive(): Promise<void> {
-    const { parts, plan, stored } = this.#options;
+    const { store, observer } = this.#parts;
+    const { stored, onEnd } = this.#options;
+    const { id, background } = this.#run;
     // Cancellation can also be requested in other processes.
-    const unsubscribe =
-      stored && parts.store.subscribe(plan.run.id, (notice) => notice === "cancel" && this.cancel());
+    const unsubscribe = stored && store.subscribe(id, (notice) => notice === "cancel" && this.cancel());
     try {
-      const ended = await this.#execute();
+      const ended = await this.#generate();
       if (ended === undefined) await this.#leave();
-      else await this.#conclude(ended);
+      else await this.#end(ended);
     } catch (thrown) {
       // The run is left as the store has it: another process holds it, or this one recovers it when it can.
-      const { id, background } = this.run;
       const isLost = thrown instanceof HoldLostError;
-      if (!isLost) parts.observer.failed?.(`write the end of the run ${id}`, thrown);
+      if (!isLost) observer.failed?.(`write the end of the run ${id}`, thrown);
       const goesOn = isLost || background;
       this.hub.close(goesOn ? { case: "elsewhere" } : { case: "failed", error: toSdkError(thrown) });
     } finally {
       unsubscribe?.();
       this.#scope.release();
-      this.#options.onEnd(this.run);
+      onEnd(this.run);
     }
   }
 
   /** Executes the generation. Returns the resulting run, which has not been published yet; undefined if it goes on. */
-  async #execute(): Promise<Run | undefined> {
+  async #generate(): Promise<Run | undefined> {
     let result: GenerateResult;
     try {
-      result = await this.#execution.execute(this.#scope.signal);
+      result = await this.#execute(this.#scope.signal);
     } catch (thrown) {
       if (this.#interruption !== undefined && !this.#isCancelRequested) return undefined;
-      return runAfterFailure(this.#execution.run, thrown);
+      return runAfterFailure(this.run, thrown);
     }
-    return runAfter(this.#execution.run, result, (name) => this.#execution.needsApproval(name));
+    const tools = this.#tools;
+    return runAfter(this.run, result, (name) => {
+      const tool = tools?.find(name);
+      return tool !== undefined && tools?.needsApproval(tool) === true;
+    });
   }
 
   /** Writes the final state of the run with all pending changes, and only then publishes it. */
-  async #conclude(ended: Run): Promise<void> {
+  async #end(ended: Run): Promise<void> {
     this.isEnding = true;
     const cancelRequested = this.#isCancelRequested;
-    const afterFullStore = (error: Error) => ({
-      ...runAfterFailure(this.#execution.run, error),
+    this.#endedRun = await this.#journal.end({ ...ended, cancelRequested }, (error) => ({
+      ...runAfterFailure(this.run, error),
       cancelRequested,
-    });
-    this.run = await this.#journal.end({ ...ended, cancelRequested }, afterFullStore);
+    }));
     this.hub.close({ case: "over" });
   }
 
   async #leave(): Promise<void> {
-    const { parts, plan, stored } = this.#options;
     this.isEnding = true;
+    const { stored } = this.#options;
     if (stored === undefined) return;
-    const { run, steps } = this.#execution;
+    const { run } = this;
     const lastSequence = await this.#journal.finish(run);
-    const made = run.attempts.filter((attempt) => !plan.run.attempts.includes(attempt));
-    const attempt = made.findLast((one) => isAbandoned(one, steps.length + 1));
+    const made = run.attempts.filter((attempt) => !this.#plan.run.attempts.includes(attempt));
+    const attempt = made.findLast((one) => isAbandoned(one, this.steps.length + 1));
     const reason = this.#interruption ?? Reason.LOST;
-    this.run = { ...run, lastSequence };
-    await requeueRun(parts, { ...stored, run: this.run }, { reason, abandoned: { attempt } });
+    this.#endedRun = { ...run, lastSequence };
+    await requeueRun(this.#parts, { ...stored, run: this.#endedRun }, { reason, abandoned: { attempt } });
     this.hub.close({ case: "elsewhere" });
+  }
+
+  /** Runs until the model has answered, a limit is reached, or the caller must act. */
+  async #execute(signal: AbortSignal): Promise<GenerateResult> {
+    const { servers, system, inputPath } = this.#plan;
+    try {
+      const executor = servers.length === 0 ? undefined : await this.#openTools(signal);
+      const last = this.steps.at(-1);
+      if (this.#earlier.isSubmitted && last !== undefined)
+        await executor?.executeApproved(getOpenCalls(last), signal);
+      const conversation = await this.#converse(executor, signal);
+      try {
+        return await this.#runLoop(this.#createRequest(conversation), executor ?? NO_TOOLS, signal);
+      } catch (thrown) {
+        throw withRunFields(toSdkError(thrown), { system, conversation, inputPath });
+      }
+    } finally {
+      await this.#tools?.close();
+    }
+  }
+
+  /** Connects to the MCP servers. */
+  async #openTools(signal: AbortSignal): Promise<ServerToolExecutor> {
+    const { servers, knownTools: known, generation, trace, run } = this.#plan;
+    const { serverTools, gates } = this.#parts;
+    const takenNames = new Set(
+      generation.request.tools.flatMap(({ tool }) =>
+        tool.case === "function" || tool.case === "custom" ? [tool.value.name] : [],
+      ),
+    );
+    const options = { signal, takenNames, known, trace, isBackground: run.background };
+    const tools = await serverTools.open(servers, "mcp_servers", options);
+    this.#tools = tools;
+    for (const value of tools.lists) this.#journal.add(0, { case: "mcpToolList", value });
+    this.#run = { ...this.#run, mcpTools: tools.lists.flatMap((list) => list.tools) };
+    this.#journal.update(() => this.run);
+    // The lists in the store tell other processes that the model may have been called.
+    await this.#persist();
+    const error = tools.lists.find((list) => list.error !== undefined)?.error;
+    if (error !== undefined) throw errorFromProto(error);
+    return new ServerToolExecutor({
+      tools,
+      gate: gates.tools,
+      timeoutMs: generation.perToolMs,
+      onStart: async (step, event) => {
+        this.#journal.add(step, event);
+        await this.#persist();
+      },
+      onFinish: (step, event, result) => {
+        this.#journal.add(step, event);
+        this.#addResult(result);
+        this.#journal.flush();
+      },
+    });
+  }
+
+  /** The conversation, with the results of calls of the previous run that were approved. */
+  async #converse(executor: ServerToolExecutor | undefined, signal: AbortSignal): Promise<Conversation> {
+    const { conversation: parts, checked } = this.#plan;
+    const results = new Map(this.#earlier.approvedResults.map((result) => [result.toolCallId, result]));
+    const conversation = checked?.conversation ?? composeConversation(parts, results);
+    const { approved, unanswered } = conversation;
+    if (unanswered.length > 0)
+      this.#run = { ...this.#run, warnings: unanswered.map(createUnansweredWarning) };
+    if (approved.length === 0) return conversation;
+    for (const result of (await executor?.executeApproved(approved, signal)) ?? [])
+      results.set(result.toolCallId, result);
+    return composeConversation(parts, results);
+  }
+
+  #createRequest(conversation: Conversation): Request {
+    const { generation, system, checked } = this.#plan;
+    if (checked !== undefined) return checked.request;
+    const request = createModelRequest(generation.request, system, conversation);
+    request.tools = [...request.tools, ...(this.#tools?.tools ?? [])];
+    // The loop needs the whole answer; the events leave out what the deltas already contain.
+    request.finalResponse = FinalResponse.FULL;
+    return request;
+  }
+
+  async #runLoop(request: Request, executor: ToolExecutor, signal: AbortSignal): Promise<GenerateResult> {
+    const { generation, client, deadline, isStreamed } = this.#plan;
+    // After an interruption the loop decides once more how the latest step goes on.
+    const answeredStep = this.#earlier.isSubmitted ? undefined : this.steps.at(-1);
+    const loop = runToolLoop({
+      ...generation,
+      request,
+      client,
+      executor,
+      isStreamed,
+      signal,
+      deadline,
+      previousSteps: answeredStep === undefined ? [...this.steps] : this.steps.slice(0, -1),
+      answeredStep,
+      log: this.#attempts,
+      // Before its tools are executed, so that the answer outlives this process.
+      onAnswer: async (step, result) => {
+        const turn = isStreamed ? undefined : yieldTurn();
+        if (turn !== undefined) await turn;
+        if (step > this.steps.length) this.#addStep(result);
+        await this.#persist();
+      },
+    });
+    try {
+      for (let item = await loop.next(); ; item = await loop.next()) {
+        if (item.done === true) return item.value;
+        // The events of a large whole answer are made at once, after it was parsed.
+        const turn = isStreamed ? undefined : yieldTurn();
+        if (turn !== undefined) await turn;
+        this.#take(item.value);
+        const pace = this.hub.pace ?? this.#journal.pace;
+        if (pace !== undefined) await pace;
+      }
+    } finally {
+      await loop.return(create(GenerateResultSchema));
+    }
+  }
+
+  /** Whether anybody can read the events of the steps. The tools of MCP servers are part of a response in their order. */
+  get #isRead(): boolean {
+    const { run, isStreamed, servers } = this.#plan;
+    return run.stored || isStreamed || servers.length > 0;
+  }
+
+  #take(item: LoopItem): void {
+    if (item.case === "stepFinish") return this.#finishStep(item.step, item.result);
+    // Without the content that the deltas already contain.
+    for (const event of item.events)
+      this.#journal.add(item.step, { case: "modelEvent", value: withoutContent(event) });
+    // An answer is written together with its step, so that it is stored as a whole or not at all.
+    if (item.events.at(-1)?.event.case !== "finish") this.#journal.flush();
+  }
+
+  /** Writes what is pending. Waits for it if another process may continue the run. */
+  async #persist(): Promise<void> {
+    if (this.#plan.isResumable) await this.#journal.settle();
+    else this.#journal.flush();
+  }
+
+  #finishStep(step: number, result: StepResult): void {
+    const { response } = result;
+    if (step > this.steps.length) this.#addStep(result);
+    else this.#replaceStep(result);
+    if (this.#isLeaving) this.handOver();
+    if (!this.#isRead || (step === this.#earlier.steps.length && this.#earlier.isFinished)) return;
+    const finished =
+      response === undefined ? result : { ...result, response: responseWithoutContent(response) };
+    this.#journal.add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
+    // If the run ends with this step, that is known in a moment, so that one write covers both.
+    setImmediate(() => this.#journal.flush());
+  }
+
+  #addStep(step: StepResult): void {
+    this.steps.push(step);
+    for (const id of getAnsweredIds(step)) this.#answered.add(id);
+    if (!this.#plan.isStreamed && this.#isRead && step.response !== undefined)
+      for (const value of toStreamEvents(step.response))
+        this.#journal.add(this.steps.length, { case: "modelEvent", value });
+    this.#journal.addStep(step, createStepOutputs(this.#plan.run, this.steps.length, step));
+    this.#journal.update(() => this.run);
+  }
+
+  #replaceStep(step: StepResult): void {
+    this.steps.splice(-1, 1, step);
+    const results = step.toolResults.filter(({ toolCallId }) => !this.#answered.has(toolCallId));
+    for (const { toolCallId } of results) this.#answered.add(toolCallId);
+    this.#journal.replaceLatestStep(step, createResultOutputs(this.#run.id, results));
+    this.#journal.update(() => this.run);
+  }
+
+  /** Adds the result of a call of the latest step, or of one before the run. */
+  #addResult(result: ToolResult): void {
+    const last = this.steps.at(-1);
+    if (last !== undefined && getOpenCalls(last).some(({ id }) => id === result.toolCallId))
+      return this.#replaceStep(withProgress(last, { results: [result], repairedCalls: [] }));
+    this.#journal.replaceLatestStep(undefined, createResultOutputs(this.#run.id, [result]));
   }
 }
 
@@ -186,4 +443,13 @@ function toCaller(
     return true;
   };
   return { store: { write }, hold: { runId, holderId: "", fence: 0 } };
+}
+
+function getAnsweredIds({ toolResults }: StepResult): string[] {
+  return toolResults.map(({ toolCallId }) => toolCallId);
+}
+
+function createUnansweredWarning({ id }: ToolCall): Warning {
+  const message = `the tool call ${JSON.stringify(id)} had no result; the model is told that it was not executed`;
+  return create(WarningSchema, { code: "unanswered_tool_call", field: "options.request.messages", message });
 }

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { checkToolResult } from "../client/validate-messages.ts";
 import { quote, Violations } from "../client/violations.ts";
 import { userMessage } from "../core/message.ts";
 import { GenerationOptionsSchema } from "../gen/outrigger/v1/generation_pb.ts";
@@ -11,7 +12,7 @@ import {
   type Run,
   type ToolApproval,
 } from "../gen/outrigger/v1/run_pb.ts";
-import type { CreateRunRequest } from "../gen/outrigger/v1/run_service_pb.ts";
+import type { CreateRunRequest, SubmitToolResultsRequest } from "../gen/outrigger/v1/run_service_pb.ts";
 import { type Generation, readOptions } from "../generation/contract/options.ts";
 import { openCallIds } from "./conversation.ts";
 import type { NewMessage, RunInput } from "./engine.ts";
@@ -24,6 +25,9 @@ const METADATA = { entries: 16, key: 64, value: 512 };
 /** MCP servers of a run, at most. */
 const MAX_SERVERS = 16;
 
+/** Path of the messages in a request that has them itself. */
+export const INPUT_PATH = "options.request.messages";
+
 /** A run to create, as its request says. */
 export interface RunDraft {
   /** As it is stored: with the tools that are inherited, without messages and the credentials of MCP servers. */
@@ -33,6 +37,9 @@ export interface RunDraft {
   readonly servers: readonly McpServer[];
   readonly knownTools: readonly McpTool[];
   readonly input: readonly NewMessage[];
+  /** Path of the input messages in the caller's request, for errors. */
+  readonly inputPath: string;
+  readonly origin: RunInput["origin"];
   readonly isStored: boolean;
   /** Whether only this process can run it, since secrets are not stored. */
   readonly hasSecrets: boolean;
@@ -44,7 +51,7 @@ export interface RunDraft {
  * @throws InvalidRequestError with every invalid field.
  */
 export async function readRunInput(
-  { request, input: given }: RunInput,
+  { request, input: given, origin }: RunInput,
   previous: StoredRun | undefined,
   { maxSteps }: Pick<RunLimits, "maxSteps">,
 ): Promise<RunDraft> {
@@ -67,6 +74,8 @@ export async function readRunInput(
     servers,
     knownTools,
     input,
+    inputPath: given === undefined ? INPUT_PATH : "input",
+    origin,
     isStored: request.store ?? true,
     hasSecrets: servers.some(hasSecrets),
   };
@@ -140,7 +149,7 @@ export function checkMetadata(metadata: Readonly<Record<string, string>>, violat
 }
 
 /** Checks that each approval is for another one of the calls that wait for one. */
-export function checkApprovals(
+function checkApprovals(
   approvals: readonly ToolApproval[],
   waiting: readonly string[],
   violations: Violations,
@@ -151,4 +160,28 @@ export function checkApprovals(
       const found = `${quote(toolCallId)} is not a call that waits for approval`;
       violations.add(`approvals[${index}].tool_call_id`, found);
     }
+}
+
+/** Checks that each call that waits gets one result or approval. @throws InvalidRequestError */
+export function checkSubmission(
+  { results, approvals }: SubmitToolResultsRequest,
+  { requiredResults, requiredApprovals }: Run,
+): void {
+  const violations = new Violations();
+  const open = new Set(requiredResults.map(({ id }) => id));
+  for (const [index, result] of results.entries()) {
+    const field = `results[${index}]`;
+    checkToolResult(result, field, "", violations);
+    if (!open.delete(result.toolCallId)) {
+      const found = `${quote(result.toolCallId)} is not a call of the run that waits for a result`;
+      violations.add(`${field}.tool_call_id`, found);
+    }
+  }
+  for (const id of open) violations.add("results", `expected one for the call ${quote(id)}`);
+  const waiting = requiredApprovals.map(({ id }) => id);
+  checkApprovals(approvals, waiting, violations);
+  const answered = new Set(approvals.map(({ toolCallId }) => toolCallId));
+  for (const id of waiting)
+    if (!answered.has(id)) violations.add("approvals", `expected one for the call ${quote(id)}`);
+  violations.throwIfAny();
 }

@@ -1,25 +1,36 @@
-/** Runs that a process holds and does not execute: they end here, or go back into the queue. */
+/**
+ * Runs that a process holds and does not execute: they end here, go back into the queue, or go on with the results of their
+ * callers, after what the store shows of them.
+ */
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { AbortError, ServerError, toSdkError } from "../core/errors.ts";
+import { toolMessage } from "../core/tools.ts";
 import { type Attempt, AttemptSchema } from "../gen/outrigger/v1/attempt_pb.ts";
+import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import type { ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import {
+  type McpToolStart,
   StepRestart_Reason as Reason,
   type Run,
+  type RunEvent,
   RunStatus,
   StepRestartSchema,
 } from "../gen/outrigger/v1/run_pb.ts";
+import type { SubmitToolResultsRequest } from "../gen/outrigger/v1/run_service_pb.ts";
+import type { StreamStart } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { failedResult } from "../generation/loop/failed-result.ts";
 import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
+import { refusedResult } from "./conversation.ts";
 import type { RunObserver } from "./engine.ts";
-import { isOutage, StoreFullError } from "./errors.ts";
-import { createResultOutputs, isAbandoned } from "./messages.ts";
-import { type BegunCall, type RunProgress, readProgress } from "./progress.ts";
-import { hasSecrets } from "./read-request.ts";
+import { isOutage, missing, RunStateError, StoreFullError } from "./errors.ts";
+import { nextTurn, PAGE_EVENTS } from "./event-hub.ts";
+import { createResultOutputs, isAbandoned, newThreadMessage } from "./messages.ts";
+import { checkSubmission, hasSecrets } from "./read-request.ts";
 import { createRunEvent, createStatusEvent, type RunEventValue } from "./run-log.ts";
 import { mayRepeat, toolFinishEvent } from "./server-tools.ts";
 import { type StatusChange, withStatus } from "./status.ts";
-import type { HeldRun, RunStore } from "./store.ts";
+import type { HeldRun, Holder, RunStore, StoredRun } from "./store.ts";
 
 /** How many processes may be lost in one step, so that a run that ends its processes is not executed for ever. */
 const MAX_LOSSES = 3;
@@ -185,4 +196,190 @@ function toAbandonedAttempt(run: Run, step: number, { openCall }: RunProgress): 
     ...(openCall?.startedAt === undefined ? {} : { startedAt: openCall.startedAt }),
     error: error.toProto(),
   });
+}
+
+/** A run that goes on after its caller has acted. */
+export interface Submission {
+  /** In IN_PROGRESS, held by this process; or QUEUED. */
+  readonly held: HeldRun;
+  /** Its steps with the submitted results. Calls of the last step without a result were approved. */
+  readonly steps: readonly StepResult[];
+}
+
+/**
+ * Takes the run and writes what its caller submits.
+ * @param status Of the run from then on: QUEUED, or IN_PROGRESS to execute it in this process.
+ * @throws InvalidRequestError if that is not one result or approval for each call that waits; RunStateError.
+ */
+export async function submitResults(
+  { store, holder }: { readonly store: RunStore; readonly holder: Holder },
+  request: SubmitToolResultsRequest,
+  found: StoredRun,
+  status: RunStatus,
+): Promise<Submission> {
+  const { results, approvals } = request;
+  const runId = found.run.id;
+  checkWaiting(found.run);
+  checkSubmission(request, found.run);
+  const taken = await store.take(runId, holder);
+  if (taken === undefined) throw await takenByAnother(store, found);
+  checkWaiting(taken.run);
+  const refused = approvals.flatMap((approval) => (approval.approve ? [] : [refusedResult(approval)]));
+  const steps = [...(await store.readSteps(runId))];
+  const last = steps.at(-1);
+  let latestStep: StepResult | undefined;
+  if (last !== undefined && getOpenCalls(last).length > 0) {
+    latestStep = withProgress(last, { results: [...results, ...refused], repairedCalls: [] });
+    steps.splice(-1, 1, latestStep);
+  }
+  const lastSequence = taken.run.lastSequence + 1;
+  const run = withStatus(taken.run, status, { requiredResults: [], requiredApprovals: [], lastSequence });
+  delete run.endedAt;
+  const messages = [
+    ...results.map((result) => newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId })),
+    ...createResultOutputs(runId, refused),
+  ];
+  const events = [createStatusEvent(lastSequence, run)];
+  if (!(await store.write({ hold: taken.hold, run, events, latestStep, messages })))
+    throw await takenByAnother(store, found);
+  return { held: { ...taken, run }, steps };
+}
+
+function checkWaiting({ id, status }: Run): void {
+  if (status !== RunStatus.REQUIRES_ACTION)
+    throw new RunStateError("run_id", id, status, "one that requires action");
+}
+
+async function takenByAnother(store: RunStore, { owner, run }: StoredRun): Promise<Error> {
+  const now = await store.getRun(owner, run.id);
+  if (now === undefined) return missing("run", run.id, "run_id");
+  const expected = "one that requires action and is not being continued";
+  return new RunStateError("run_id", run.id, now.run.status, expected);
+}
+
+/** What a run did before it required action, or before its process stopped. */
+export interface EarlierWork {
+  readonly steps: readonly StepResult[];
+  /** Whether the caller has answered the calls of the latest step: those without a result are approved. */
+  readonly isSubmitted: boolean;
+  /** Whether the event that ends the latest step is stored. */
+  readonly isFinished: boolean;
+  /** Results of approved calls in the conversation before the run. */
+  readonly approvedResults: readonly ToolResult[];
+}
+
+/** How far a run has come. */
+export interface RunProgress extends EarlierWork {
+  readonly begun: readonly BegunCall[];
+  /** The start of the latest model call without a step. */
+  readonly openCall: StreamStart | undefined;
+  /** Whether the latest process of the run has come as far as calling the model after the latest step. */
+  readonly mayHaveCalled: boolean;
+  /** How many processes were lost since the latest step. */
+  readonly losses: number;
+}
+
+/** A call of a tool that was begun. */
+export interface BegunCall {
+  readonly step: number;
+  readonly start: McpToolStart;
+}
+
+/** Reads how far a run has come. */
+export async function readProgress(store: RunStore, { run, request }: StoredRun): Promise<RunProgress> {
+  const steps = await store.readSteps(run.id);
+  const tail = new Tail(steps.length);
+  for (let end = run.lastSequence + 1; end > 0 && !tail.isComplete; end -= PAGE_EVENTS) {
+    const events: RunEvent[] = [];
+    // A page with large events has fewer.
+    for (let next = Math.max(0, end - PAGE_EVENTS); next < end; ) {
+      const page = await store.readEvents(run.id, next - 1, end - next);
+      if (page.length === 0) break;
+      events.push(...page);
+      next += page.length;
+    }
+    tail.addBefore(events);
+    await nextTurn();
+  }
+  const { begun, openCall, losses, isFinished, isSubmitted } = tail;
+  const hasTools = request.mcpServers.length === 0 || tail.hasLists;
+  const approvedResults = request.approvals.length === 0 ? [] : await readApprovedResults(store, run.id);
+  const mayHaveCalled = openCall !== undefined || (hasTools && begun.length === 0);
+  return { steps, begun, openCall, losses, isFinished, isSubmitted, approvedResults, mayHaveCalled };
+}
+
+/** Results of calls that were approved before the run: they are executed before its first model call. */
+async function readApprovedResults(store: RunStore, runId: string): Promise<readonly ToolResult[]> {
+  const results: ToolResult[] = [];
+  for (let after = -1; ; ) {
+    const events = await store.readEvents(runId, after, PAGE_EVENTS);
+    for (const { event } of events) {
+      if (event.case === "modelEvent") return results;
+      if (event.case === "mcpToolFinish" && event.value.result !== undefined)
+        results.push(event.value.result);
+    }
+    const last = events.at(-1);
+    if (last === undefined) return results;
+    after = last.sequence;
+  }
+}
+
+/** The events after the answer of the latest step, read backwards. */
+class Tail {
+  readonly begun: BegunCall[] = [];
+  openCall: StreamStart | undefined;
+  losses = 0;
+  isFinished = false;
+  isSubmitted = false;
+  /** Whether the latest process has listed the tools. */
+  hasLists = false;
+  /** Whether nothing of interest comes before. */
+  isComplete = false;
+  readonly #steps: number;
+  readonly #answered = new Set<string>();
+  /** Whether the events are those of the latest process. */
+  #isLatest = true;
+
+  constructor(steps: number) {
+    this.#steps = steps;
+  }
+
+  addBefore(events: readonly RunEvent[]): void {
+    for (const event of events.toReversed()) if (!this.isComplete) this.#add(event);
+  }
+
+  #add({ event, step }: RunEvent): void {
+    const isOfLatestStep = step > 0 && step === this.#steps;
+    switch (event.case) {
+      case "run":
+        if (event.value.status === RunStatus.REQUIRES_ACTION) this.isSubmitted = true;
+        if (event.value.status === RunStatus.IN_PROGRESS) this.#isLatest = false;
+        return;
+      case "modelEvent":
+        if (isOfLatestStep) this.isComplete = true;
+        else if (this.#isLatest && event.value.event.case === "streamStart")
+          this.openCall ??= event.value.event.value;
+        return;
+      case "stepFinish":
+        this.isFinished = isOfLatestStep;
+        this.isComplete = isOfLatestStep;
+        // A process that has finished a step listed the tools before.
+        this.hasLists ||= isOfLatestStep && this.#isLatest;
+        return;
+      case "mcpToolList":
+        this.hasLists ||= this.#isLatest;
+        return;
+      case "mcpToolFinish":
+        this.#answered.add(event.value.result?.toolCallId ?? "");
+        return;
+      case "mcpToolStart": {
+        const { id = "" } = event.value.call ?? {};
+        if (!this.#answered.has(id)) this.begun.push({ step, start: event.value });
+        this.#answered.add(id);
+        return;
+      }
+      case "stepRestart":
+        if (event.value.reason === Reason.LOST) this.losses += 1;
+    }
+  }
 }

@@ -6,7 +6,6 @@ import type { Batches } from "../core/batches.ts";
 import { anyCaller, type Caller } from "../core/caller.ts";
 import { ServerError } from "../core/errors.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
-import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import { type RunEvent, RunStatus, RunStatusSchema } from "../gen/outrigger/v1/run_pb.ts";
 import {
   type CreateRunRequest,
@@ -26,20 +25,26 @@ import type {
   RunWithOrigin,
   StartedRun,
 } from "./engine.ts";
-import { type EngineParts, KnownRuns, waitForRun } from "./engine-parts.ts";
-import { missing, RunLimitError, RunStateError, StoreUnreachableError } from "./errors.ts";
+import { found, missing, RunLimitError, RunStateError, StoreUnreachableError } from "./errors.ts";
 import { RunFeeds } from "./event-hub.ts";
-import { Executions } from "./executions.ts";
+import { type EngineParts, Executions, KnownRuns } from "./executions.ts";
 import { DEFAULT_RUN_LIMITS, Gate, HistoryMemory, type HistoryShare, type RunLimits } from "./limits.ts";
-import { hasSecrets, type RunDraft, readRunInput } from "./read-request.ts";
-import { cancelHeldRun, failHeldRun, releaseRun } from "./recovery.ts";
-import { type CreatedRun, createRun, createUnstoredRun } from "./run-creation.ts";
+import { hasSecrets, readRunInput } from "./read-request.ts";
+import { cancelHeldRun, failHeldRun, releaseRun, type Submission, submitResults } from "./recovery.ts";
 import { createStatusEvent } from "./run-log.ts";
-import { createOwnerClient, getInputPath, planCreated, planStored } from "./run-plan.ts";
+import {
+  type CreatedRun,
+  createOwnerClient,
+  createRun,
+  createUnstoredRun,
+  type NewRun,
+  planCreated,
+  planStored,
+} from "./run-plan.ts";
+import { waitForRun } from "./run-reader.ts";
 import { NO_SERVER_TOOLS, type ServerTools } from "./server-tools.ts";
 import { isTerminal, isUnderWay, withStatus } from "./status.ts";
 import type { ContinuedConversation, HeldRun, RunStore, StoredRun } from "./store.ts";
-import { submitResults } from "./submission.ts";
 import { Threads } from "./threads.ts";
 
 /** Options of an engine. */
@@ -124,36 +129,34 @@ class Engine implements RunEngine {
       const previous = conversation?.previous ?? (await this.#findPrevious(request, options.owner, share));
       const draft = await readRunInput(input, previous, this.#parts.limits);
       share.keepPrevious(request.inheritTools ? previous : undefined);
-      return await this.#start(draft, input, options, share);
+      const begins = !request.background || !draft.isStored || draft.hasSecrets;
+      return await this.#start({ draft, options, share, begins });
     } catch (thrown) {
       share.release();
       throw thrown;
     }
   }
 
-  async #start(
-    draft: RunDraft,
-    input: RunInput,
-    options: RunOptions,
-    share: HistoryShare,
-  ): Promise<StartedRun> {
+  async #start(newRun: NewRun): Promise<StartedRun> {
+    const { draft, options, share, begins } = newRun;
     const { owner } = options;
-    this.#parts.serverTools.check(draft.servers, "mcp_servers");
-    const { background } = input.request;
-    if (background && draft.isStored && !draft.hasSecrets) {
+    const { isStored, servers, request } = draft;
+    this.#parts.serverTools.check(servers, "mcp_servers");
+    if (!begins) {
       await this.#checkQueue(owner);
-      const { run } = await this.#create(draft, input, options, share, false);
+      const { run } = await this.#create(newRun);
       share.release();
       // Another process may have begun it already.
       return this.#executions.readInBackground(run, options, -1);
     }
-    if (hasOnlyModel(draft)) return this.#startUnstored(draft, input, options, share);
-    return this.#enter(background, owner, share, async (leave) => {
-      const created = await this.#create(draft, input, options, share, true);
-      const plan = planCreated(this.#parts, draft, created, input, options, share);
+    // Nothing is stored, and nothing is to be executed here.
+    if (!isStored && servers.length === 0 && request.approvals.length === 0)
+      return this.#startUnstored(newRun);
+    return this.#enter(request.background, owner, share, async (leave) => {
+      const created = await this.#create(newRun);
+      const plan = planCreated(this.#parts, newRun, created);
       const { hold } = created;
-      const stored = hold && { hold, owner, request: draft.request };
-      return this.#executions.startForCaller(plan, stored, leave, options);
+      return this.#executions.startForCaller(plan, hold && { hold, owner, request }, leave, options);
     });
   }
 
@@ -175,30 +178,30 @@ class Engine implements RunEngine {
 
   async submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun> {
     this.#refuseWhileDraining();
-    const found = await this.#parts.store.getRun(options.owner, request.runId);
-    if (found === undefined) throw missing("run", request.runId, "run_id");
-    const { background } = found.run;
-    const needsSecrets = found.request.mcpServers.some(hasSecrets);
+    const { runId } = request;
+    const stored = found(await this.#parts.store.getRun(options.owner, runId), "run", runId, "run_id");
+    const { background, status } = stored.run;
+    const needsSecrets = stored.request.mcpServers.some(hasSecrets);
     if (background && !needsSecrets) {
-      const { held } = await this.#submit(request, found, RunStatus.QUEUED);
+      const { held } = await this.#submit(request, stored, RunStatus.QUEUED);
       return this.#executions.readInBackground(held.run, options);
     }
-    const servers = this.#executions.serversWithSecrets(found.run.id);
-    if (needsSecrets && servers === undefined && found.run.status === RunStatus.REQUIRES_ACTION)
-      throw new RunStateError("run_id", found.run.id, found.run.status, CREDENTIALS_ELSEWHERE);
+    const servers = this.#executions.serversWithSecrets(runId);
+    if (needsSecrets && servers === undefined && status === RunStatus.REQUIRES_ACTION)
+      throw new RunStateError("run_id", runId, status, CREDENTIALS_ELSEWHERE);
     const share = this.#parts.histories.begin(options.owner);
     return this.#enter(background, options.owner, share, async (leave) => {
       // Once the submission is written nothing may refuse the run: its memory is counted even if it is too much.
-      this.#parts.histories.check(0, "run_id", options.owner, 0);
-      const { held, steps } = await this.#submit(request, found, RunStatus.IN_PROGRESS);
-      const stored = await this.#orFail(held, () => planStored(this.#parts, held, share));
+      share.take([], "run_id");
+      const { held, steps } = await this.#submit(request, stored, RunStatus.IN_PROGRESS);
+      const planned = await this.#orFail(held, () => planStored(this.#parts, held, share));
       const {
-        client = stored.client,
+        client = planned.client,
         deadline,
         isStreamed = true,
       }: Partial<RunOptions> = background ? {} : options;
-      const earlier = { approvedResults: [], ...stored.earlier, steps, isSubmitted: true, isFinished: true };
-      const plan = { ...stored, client, deadline, isStreamed, earlier, servers: servers ?? stored.servers };
+      const earlier = { approvedResults: [], ...planned.earlier, steps, isSubmitted: true, isFinished: true };
+      const plan = { ...planned, client, deadline, isStreamed, earlier, servers: servers ?? planned.servers };
       share.settle([...plan.conversation.history, ...plan.conversation.input]);
       return this.#executions.startForCaller(plan, held, leave, options);
     });
@@ -214,7 +217,7 @@ class Engine implements RunEngine {
 
   async cancelRun(owner: string, runId: string): Promise<RunWithOrigin> {
     const { store, live, holder, known } = this.#parts;
-    if ((await store.getRun(owner, runId)) === undefined) throw missing("run", runId);
+    found(await store.getRun(owner, runId), "run", runId);
     // If its end is being written, that counts; a run that is being handed over can be cancelled afterwards.
     if (live.get(runId)?.isEnding === true) await live.get(runId)?.ended;
     const running = live.get(runId);
@@ -251,8 +254,7 @@ class Engine implements RunEngine {
   }
 
   async deleteRun(owner: string, runId: string): Promise<void> {
-    const { run } = (await this.#parts.store.getRun(owner, runId)) ?? {};
-    if (run === undefined) throw missing("run", runId);
+    const { run } = found(await this.#parts.store.getRun(owner, runId), "run", runId);
     if (isUnderWay(run.status)) await this.cancelRun(owner, runId);
     if (!(await this.#parts.store.deleteRun(owner, runId))) throw missing("run", runId);
   }
@@ -293,9 +295,7 @@ class Engine implements RunEngine {
   }
 
   async #getPrevious(owner: string, runId: string): Promise<StoredRun> {
-    const previous = await this.#parts.store.getRun(owner, runId);
-    if (previous === undefined) throw missing("run", runId, "previous_run_id");
-    return previous;
+    return found(await this.#parts.store.getRun(owner, runId), "run", runId, "previous_run_id");
   }
 
   async #checkQueue(owner: string): Promise<void> {
@@ -308,40 +308,18 @@ class Engine implements RunEngine {
       throw new RunLimitError("max_queued_runs", ownerMax, "queued runs of one access key");
   }
 
-  /** @param begins Whether the run begins here. Otherwise it is queued. */
-  async #create(
-    draft: RunDraft,
-    input: RunInput,
-    { owner, signal, deadline, trace }: RunOptions,
-    share: HistoryShare,
-    begins: boolean,
-  ): Promise<CreatedRun> {
-    if (begins && draft.isStored) await this.#delivery.untilAlive();
-    const created = await createRun(this.#parts, draft, {
-      owner,
-      origin: input.origin,
-      trace,
-      inputPath: getInputPath(input),
-      holder: begins ? this.#parts.holder : undefined,
-      signal,
-      deadline,
-      onConversation: (messages, field) =>
-        begins ? share.take(messages, field) : share.check(messages, field),
-    });
+  async #create(newRun: NewRun): Promise<CreatedRun> {
+    if (newRun.begins && newRun.draft.isStored) await this.#delivery.untilAlive();
+    const created = await createRun(this.#parts, newRun);
     this.#parts.observer.runCreated?.(created.run);
     return created;
   }
 
-  #startUnstored(
-    draft: RunDraft,
-    input: RunInput,
-    options: RunOptions,
-    share: HistoryShare,
-  ): Promise<StartedRun> {
+  #startUnstored(newRun: NewRun): Promise<StartedRun> {
+    const { options, share } = newRun;
     const { owner, isStreamed = true, trace } = options;
     return this.#enter(false, owner, share, async (leave) => {
-      const onConversation = (messages: readonly Message[], field: string) => share.take(messages, field);
-      const created = createUnstoredRun(draft, { inputPath: getInputPath(input), onConversation });
+      const created = createUnstoredRun(newRun);
       const client = options.client ?? createOwnerClient(this.#parts, owner, share, trace);
       this.#parts.observer.runCreated?.(created.run);
       return this.#executions.startUnstored({ ...options, ...created, client, isStreamed }, leave);
@@ -363,7 +341,8 @@ class Engine implements RunEngine {
       const isHeld = await store.write({ hold, run, events: [createStatusEvent(lastSequence, run)] });
       return isHeld ? { ...stored, run } : undefined;
     });
-    if (plan !== undefined) await this.#executions.start(plan, held, () => undefined).ended;
+    if (plan !== undefined)
+      await this.#executions.start(plan, { stored: held, onEnd: () => undefined }).ended;
   }
 
   /**
@@ -379,10 +358,14 @@ class Engine implements RunEngine {
     }
   }
 
-  async #submit(request: SubmitToolResultsRequest, found: StoredRun, status: RunStatus) {
+  async #submit(
+    request: SubmitToolResultsRequest,
+    stored: StoredRun,
+    status: RunStatus,
+  ): Promise<Submission> {
     await this.#delivery.untilAlive();
-    const submit = () => submitResults(this.#parts, request, found, status);
-    return this.#parts.known.during(found.run.id, submit, () => status !== RunStatus.QUEUED);
+    const submit = () => submitResults(this.#parts, request, stored, status);
+    return this.#parts.known.during(stored.run.id, submit, () => status !== RunStatus.QUEUED);
   }
 
   /** Takes a place for a run, which the work must give back at its end together with the run's memory. */
@@ -407,9 +390,4 @@ class Engine implements RunEngine {
       throw thrown;
     }
   }
-}
-
-/** Whether a run only calls its model for its caller: nothing is stored, and nothing is to be executed here. */
-function hasOnlyModel({ isStored, servers, request }: RunDraft): boolean {
-  return !isStored && servers.length === 0 && request.approvals.length === 0;
 }

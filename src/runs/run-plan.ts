@@ -1,49 +1,202 @@
-/** What runs execute: made of their requests, or of what the store has. */
+/** Creates runs, and plans what they execute: made of their requests, or of what the store has. */
+import { create } from "@bufbuild/protobuf";
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { validateAhead } from "../client/validate.ts";
 import type { CallOptions } from "../core/adapter.ts";
+import { toSdkError } from "../core/errors.ts";
 import type { TraceContext } from "../core/trace-context.ts";
-import { type Message, Role } from "../gen/outrigger/v1/message_pb.ts";
+import { type Message, Role, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
+import { type Run, RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { readOptions } from "../generation/contract/options.ts";
+import { failedResult } from "../generation/loop/failed-result.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
-import { answeredIds } from "./conversation.ts";
-import type { RunInput, RunOptions } from "./engine.ts";
-import type { EngineParts } from "./engine-parts.ts";
+import {
+  answeredIds,
+  type CheckedConversation,
+  type ConversationParts,
+  composeConversation,
+  createModelRequest,
+  openCallIds,
+  withRunFields,
+} from "./conversation.ts";
+import type { RunOptions } from "./engine.ts";
+import { missing, RunStateError } from "./errors.ts";
+import type { EngineParts } from "./executions.ts";
 import type { HistoryShare } from "./limits.ts";
-import { readProgress } from "./progress.ts";
-import type { RunDraft } from "./read-request.ts";
-import { isResumable } from "./recovery.ts";
-import type { CreatedRun } from "./run-creation.ts";
-import type { RunPlan } from "./run-execution.ts";
-import type { RunStore, StoredRun } from "./store.ts";
+import type { RunPlan } from "./live-run.ts";
+import { createResultOutputs, createRunId, createThreadId, newThreadMessage } from "./messages.ts";
+import { INPUT_PATH, type RunDraft } from "./read-request.ts";
+import { isResumable, readProgress } from "./recovery.ts";
+import { createStatusEvent } from "./run-log.ts";
+import { createThreadWait } from "./run-reader.ts";
+import type { Hold, RunStore, StoredMessage, StoredRun } from "./store.ts";
+import type { UnstoredRunOptions } from "./unstored-run.ts";
 
 /** Messages that are read from a store at a time. */
 const PAGE_MESSAGES = 100;
 
+/** A run to create, its caller, and the memory for its conversation. */
+export interface NewRun {
+  readonly draft: RunDraft;
+  readonly options: RunOptions;
+  readonly share: HistoryShare;
+  /** Whether the run begins immediately in this process. Otherwise it is queued. */
+  readonly begins: boolean;
+}
+
+/** A conversation that a new run continues, with what the run adds to it. */
+interface CheckedInput {
+  readonly conversation: ConversationParts;
+  readonly checked: CheckedConversation;
+}
+
+/** A run that was created. */
+export interface CreatedRun extends CheckedInput {
+  readonly run: Run;
+  /** Undefined if the run is not stored, or does not begin in this process. */
+  readonly hold?: Hold | undefined;
+}
+
+/** Creates a run that is neither stored nor has anything to do before its model is called. @throws InvalidRequestError */
+export function createUnstoredRun(
+  newRun: NewRun,
+): Pick<UnstoredRunOptions, "run" | "generation" | "toFailure"> {
+  const { draft } = newRun;
+  const { request, toFailure } = checkInput(newRun, []).checked;
+  return { run: toRun(draft, true), generation: { ...draft.generation, request }, toFailure };
+}
+
+/**
+ * Creates a run, in the store if it is to be stored. Waits for its turn if another run of the thread is under way.
+ * @throws InvalidRequestError, NotFoundError; ThreadBusyError, RunStateError.
+ */
+export async function createRun(parts: EngineParts, newRun: NewRun): Promise<CreatedRun> {
+  const { draft, begins, options } = newRun;
+  const { signal, deadline = Infinity, owner, trace } = options;
+  const end = Math.min(performance.now() + parts.limits.threadWaitMs, deadline);
+  const waitFor = createThreadWait(parts, owner, end);
+  const { request, origin } = draft;
+  const { previousRunId, threadId } = request;
+  for (;;) {
+    const run = toRun(draft, begins);
+    if (!draft.isStored) return { run, ...checkInput(newRun, []) };
+    // Set when the store calls `input`.
+    let checked!: CheckedInput;
+    const input = (history: readonly Message[]) => {
+      checked = checkInput(newRun, history);
+      return toInputMessages(draft, run.id, checked);
+    };
+    const events = [createStatusEvent(0, run)];
+    const holder = begins ? parts.holder : undefined;
+    const store = () => parts.store.createRun({ run, owner, request, origin, trace, events, holder, input });
+    const result = await (begins
+      ? parts.known.during(run.id, store, (stored) => stored.case === "created")
+      : store());
+    switch (result.case) {
+      case "created":
+        return { run: result.run, hold: result.hold, ...checked };
+      case "missing":
+        throw result.field === "thread_id"
+          ? missing("thread", threadId, result.field)
+          : missing("run", previousRunId, result.field);
+      case "unfinished":
+        throw new RunStateError("previous_run_id", previousRunId, result.status, "a run that has ended");
+      case "busy":
+        await waitFor(result.activeRunId, signal);
+    }
+  }
+}
+
+/**
+ * Takes memory for a conversation and checks it, as far as it is known before approved calls are executed.
+ * @throws InvalidRequestError, RateLimitError
+ */
+function checkInput({ draft, share, begins }: NewRun, history: readonly Message[]): CheckedInput {
+  const { request, inputPath, generation } = draft;
+  const input = draft.input.flatMap(({ message }) => message ?? []);
+  const ofThread = request.threadId === "" ? inputPath : "thread_id";
+  const field = request.previousRunId === "" ? ofThread : "previous_run_id";
+  if (begins) share.take([...history, ...input], field);
+  else share.check([...history, ...input], field);
+  const parts = { history, input, approvals: request.approvals };
+  const found = composeConversation(parts);
+  const { approved } = found;
+  const placeholders = new Map(approved.map((call) => [call.id, failedResult(call, "not executed yet")]));
+  const conversation = approved.length === 0 ? found : composeConversation(parts, placeholders);
+  const system = request.options?.system ?? "";
+  const toFailure = (thrown: unknown) =>
+    withRunFields(toSdkError(thrown), { system, conversation, inputPath });
+  const modelRequest = createModelRequest(generation.request, system, conversation);
+  try {
+    validateAhead(modelRequest);
+  } catch (thrown) {
+    throw toFailure(thrown);
+  }
+  // The loop needs the whole answer; the events leave out what the deltas already contain.
+  modelRequest.finalResponse = FinalResponse.FULL;
+  return { conversation: parts, checked: { conversation: found, request: modelRequest, toFailure } };
+}
+
+/** The messages that a new run adds to its thread, each result behind its call. */
+function toInputMessages(
+  draft: RunDraft,
+  runId: string,
+  { conversation, checked }: CheckedInput,
+): StoredMessage[] {
+  const { added } = checked.conversation;
+  const sent = new Set(openCallIds(conversation.input));
+  const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);
+  const earlier = added.filter((result) => !isSent(result));
+  return [
+    ...createResultOutputs(runId, earlier),
+    ...draft.input.map((message) => newThreadMessage(message, { runId })),
+    ...createResultOutputs(runId, added.filter(isSent)),
+  ];
+}
+
+function toRun({ request, isStored }: RunDraft, begins: boolean): Run {
+  const now = timestampNow();
+  const { model = "", provider = "" } = request.options?.request ?? {};
+  return create(RunSchema, {
+    id: createRunId(),
+    threadId: createThreadId(),
+    status: begins ? RunStatus.IN_PROGRESS : RunStatus.QUEUED,
+    previousRunId: request.previousRunId,
+    background: request.background,
+    stored: isStored,
+    createdAt: now,
+    ...(begins && { startedAt: now }),
+    model,
+    provider,
+    metadata: request.metadata,
+  });
+}
+
 /** The plan of a run that was created. A run in the background calls the models without its caller. */
 export function planCreated(
   parts: EngineParts,
-  { generation, request, servers, knownTools }: RunDraft,
+  { draft, options, share }: NewRun,
   { run, conversation, checked }: CreatedRun,
-  input: RunInput,
-  { owner, client, deadline, trace, isStreamed = true }: RunOptions,
-  share: HistoryShare,
 ): RunPlan {
-  const callerClient = run.background ? undefined : client;
+  const { generation, request, servers, knownTools, inputPath } = draft;
+  const { owner, trace, isStreamed = true } = options;
+  const { client, deadline } = run.background ? {} : options;
+  const isReady = servers.length === 0 && checked.conversation.approved.length === 0;
   return {
     run,
-    client: callerClient ?? createOwnerClient(parts, owner, share, trace),
+    client: client ?? createOwnerClient(parts, owner, share, trace),
     generation,
     system: request.options?.system ?? "",
     conversation,
-    checked: servers.length === 0 ? checked : undefined,
-    inputPath: getInputPath(input),
+    checked: isReady ? checked : undefined,
+    inputPath,
     servers,
     knownTools,
-    serverTools: parts.serverTools,
-    toolGate: parts.gates.tools,
     trace,
     isResumable: isResumable({ run, request }),
     isStreamed: run.background || isStreamed,
-    deadline: run.background ? undefined : deadline,
+    deadline,
   };
 }
 
@@ -53,8 +206,8 @@ export async function planStored(
   stored: StoredRun,
   share: HistoryShare,
 ): Promise<RunPlan> {
-  const { store, limits, serverTools, gates } = parts;
-  const { run, owner, request } = stored;
+  const { store, limits } = parts;
+  const { run, owner, request, trace } = stored;
   const { maxSteps } = limits;
   const settings = { toolRounds: maxSteps, mayHaveNoMessages: true };
   const generation = await readOptions(request.options, "options", { maxSteps }, settings);
@@ -69,17 +222,15 @@ export async function planStored(
   );
   return {
     run,
-    client: createOwnerClient(parts, owner, share, stored.trace),
+    client: createOwnerClient(parts, owner, share, trace),
     generation,
     system: request.options?.system ?? "",
     conversation: { history, input, approvals: request.approvals },
-    inputPath: getInputPath({}),
+    inputPath: INPUT_PATH,
     earlier,
     servers: request.mcpServers,
     knownTools: run.mcpTools,
-    serverTools,
-    toolGate: gates.tools,
-    trace: stored.trace,
+    trace,
     isStreamed: true,
     isResumable: isResumable(stored),
   };
@@ -96,11 +247,6 @@ async function readInput(store: RunStore, owner: string, runId: string): Promise
     hasMore = page.hasMore && after !== "";
   }
   return messages;
-}
-
-/** Path of the input messages in the caller's request. */
-export function getInputPath({ input }: Pick<RunInput, "input">): string {
-  return input === undefined ? "options.request.messages" : "input";
 }
 
 /**

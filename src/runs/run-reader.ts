@@ -1,8 +1,10 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { RunEvent } from "../gen/outrigger/v1/run_pb.ts";
-import { missing } from "./errors.ts";
+import { LinkedSignal, untilAborted } from "../generation/loop/linked-signal.ts";
+import { toAbortError } from "../kit/http/abort.ts";
+import { missing, ThreadBusyError } from "./errors.ts";
 import {
   type EventHub,
-  type FeedSource,
   type HubReader,
   nextTurn,
   PAGE_EVENTS,
@@ -10,16 +12,39 @@ import {
   type RunFeeds,
 } from "./event-hub.ts";
 import { isTerminal, isUnderWay } from "./status.ts";
+import type { RunStore } from "./store.ts";
 
-/** The run whose events are read. */
-export interface ReaderSource extends FeedSource {
-  /** The hub of the run while this process executes it. */
-  readonly findHub: () => EventHub | undefined;
+/** Pauses between looks at a run that is in the way although it has ended, in milliseconds. */
+const POLL_MS = { first: 10, last: 500 };
+
+const NEVER = new AbortController().signal;
+
+/** What readers of runs need. */
+export interface ReadParts {
+  readonly store: RunStore;
   readonly feeds: RunFeeds;
+  /** The runs that this process executes, by their ids. */
+  readonly live: { get(runId: string): ReadableRun | undefined };
+}
+
+/** A run that this process executes, as its readers see it. */
+export interface ReadableRun {
+  readonly owner: string | undefined;
+  readonly hub: EventHub;
+  readonly ended: Promise<void>;
+}
+
+/** A run, and where its reading begins: after an event. -1: at the first one. */
+export interface ReadPlace {
+  readonly owner: string;
+  readonly runId: string;
+  readonly after: number;
 }
 
 /** Options of a reader. */
 export interface ReaderOptions {
+  /** The run, if this process executes it for the reader. */
+  readonly run?: ReadableRun | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Whether the first read throws a NotFoundError if the owner has no such run. Otherwise there are no events. */
   readonly mustExist?: boolean | undefined;
@@ -40,8 +65,10 @@ const DONE: Result = { done: true, value: undefined };
  * feed; earlier ones from the store. All give the same events. Ends when the run is over or requires action.
  */
 export class RunReader implements AsyncIterableIterator<readonly RunEvent[], undefined>, HubReader {
-  readonly #source: ReaderSource;
+  readonly #parts: ReadParts;
+  readonly #place: ReadPlace;
   readonly #options: ReaderOptions;
+  /** Sequence number of the latest event that was read. */
   cursor: number;
   #hub: EventHub | undefined;
   #feed: RunFeed | undefined;
@@ -54,11 +81,11 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   #failure: Error | undefined;
   #waiting: ((result: Result | Promise<Result>) => void) | undefined;
 
-  /** @param cursor Sequence number of the last event that is not read. -1: all are read. */
-  constructor(source: ReaderSource, cursor: number, options: ReaderOptions = {}) {
-    this.#source = source;
-    this.cursor = cursor;
+  constructor(parts: ReadParts, place: ReadPlace, options: ReaderOptions = {}) {
+    this.#parts = parts;
+    this.#place = place;
     this.#options = options;
+    this.cursor = place.after;
   }
 
   [Symbol.asyncIterator](): this {
@@ -121,7 +148,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
       this.#finish();
       return Promise.resolve(DONE);
     }
-    this.#hub ??= this.#source.findHub();
+    this.#hub ??= this.#findHub();
     const hub = this.#hub;
     const events = hub?.eventsAfter(this.cursor);
     if (hub === undefined || events === undefined) return this.#readStore();
@@ -140,16 +167,26 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     return end.case === "failed" ? Promise.reject(end.error) : Promise.resolve(DONE);
   }
 
+  /** The hub of the run while this process executes it for its owner. */
+  #findHub(): EventHub | undefined {
+    const { owner, runId } = this.#place;
+    const { run } = this.#options;
+    if (run !== undefined) return run.hub;
+    const live = this.#parts.live.get(runId);
+    return live?.owner === owner ? live.hub : undefined;
+  }
+
   #leaveHub(): void {
     this.#hub?.forget(this);
     this.#hub = undefined;
-    if (this.#feed !== undefined) this.#source.feeds.leave(this.#feed);
+    if (this.#feed !== undefined) this.#parts.feeds.leave(this.#feed);
     this.#feed = undefined;
   }
 
   /** Reads one page, or follows the run if there is none. */
   async #readStore(): Promise<Result> {
-    const { store, owner, runId, feeds, findHub } = this.#source;
+    const { store, feeds } = this.#parts;
+    const { owner, runId } = this.#place;
     try {
       await nextTurn();
       const events = this.#isOver ? [] : await store.readEvents(runId, this.cursor, PAGE_EVENTS, owner);
@@ -170,10 +207,10 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
       }
       // What the hub of this process has no more is in the store, and nothing is missing in between.
       this.#leaveHub();
-      const hub = findHub();
+      const hub = this.#findHub();
       this.#hub = hub?.end?.case === "elsewhere" ? undefined : hub;
       if (this.#hub?.eventsAfter(this.cursor) === undefined) {
-        this.#feed = feeds.join(this.#source, this.cursor);
+        this.#feed = feeds.join(store, this.#place, this.cursor);
         this.#hub = this.#feed.hub;
       }
       return this.#read();
@@ -188,4 +225,52 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     this.#hub?.noteRead(this);
     return { done: false, value: events };
   }
+}
+
+/**
+ * Returns a function that waits for a run that is in the way of something, and a little longer each time, since the store
+ * may name it again at once. It throws a ThreadBusyError when the time is over, or an SDKError of the signal's reason.
+ * @param end In milliseconds of `performance.now()`.
+ */
+export function createThreadWait(parts: ReadParts, owner: string, end: number) {
+  let waits = 0;
+  return async (runId: string, signal: AbortSignal = NEVER): Promise<void> => {
+    const ms = end - performance.now();
+    if (ms <= 0) throw new ThreadBusyError(runId);
+    await waitForRun(parts, { owner, runId }, ms, signal);
+    const pause = Math.min(POLL_MS.first * 2 ** waits, POLL_MS.last, ms);
+    if (waits > 0) await untilAborted(delay(pause), signal);
+    waits += 1;
+  };
+}
+
+/**
+ * Waits until a run has ended or requires action, in whatever process, or the time limit is reached.
+ * @throws SDKError of the signal's reason if it is aborted first.
+ */
+export async function waitForRun(
+  parts: ReadParts,
+  { owner, runId }: Omit<ReadPlace, "after">,
+  ms: number,
+  caller?: AbortSignal,
+): Promise<void> {
+  const limit = new LinkedSignal(caller, { ms, what: "the wait for a run" });
+  const { signal } = limit;
+  try {
+    const live = parts.live.get(runId);
+    if (live !== undefined) await untilAborted(live.ended, signal);
+    const after = (await parts.store.getRun(owner, runId))?.run.lastSequence ?? -1;
+    await untilAborted(drain(new RunReader(parts, { owner, runId, after }, { signal })), signal);
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+  } finally {
+    limit.release();
+  }
+  if (caller?.aborted) throw toAbortError(caller);
+}
+
+/** Reads to the end. */
+export async function drain(reader: RunReader): Promise<void> {
+  let result = await reader.next();
+  while (result.done !== true) result = await reader.next();
 }

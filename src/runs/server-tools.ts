@@ -31,8 +31,6 @@ export interface ServerToolResult {
   readonly content: ContentPart[];
   /** Whether the call failed: the server refused it, the tool reports a failure, or nothing usable came back. */
   readonly isError: boolean;
-  /** The result as text, for APIs that have no parts in it. */
-  readonly text: string;
 }
 
 /** Options of `ServerTools.open`. */

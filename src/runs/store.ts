@@ -111,7 +111,7 @@ export interface RunStore {
    * not in `known`: their end could not be written, or an answer of the store was lost. Such runs that are QUEUED or
    * REQUIRES_ACTION are freed instead: they are delivered again, or can be continued. A run that cannot be read is set to
    * FAILED by the store.
-   * @param known Ids of the runs that this process executes, creates or recovers.
+   * @param known Ids of the runs that this process executes, creates or recovers. It takes no run meanwhile.
    */
   takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]>;
   /** Says that this process ends: what it still holds is abandoned at once. */

@@ -3,17 +3,18 @@ import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { Violations } from "../client/violations.ts";
 import { type Thread, ThreadSchema } from "../gen/outrigger/v1/thread_pb.ts";
 import type { NewMessage, ThreadEngine, ThreadInput } from "./engine.ts";
-import { createThreadWait, type EngineParts, type ReadParts } from "./engine-parts.ts";
-import { missing } from "./errors.ts";
+import { found, missing } from "./errors.ts";
+import type { RunLimits } from "./limits.ts";
 import { createThreadId, newThreadMessage } from "./messages.ts";
 import { checkMetadata } from "./read-request.ts";
+import { createThreadWait, type ReadParts } from "./run-reader.ts";
 import type { MessageQuery, Page, StoredMessage } from "./store.ts";
 
 /** The threads of an engine. */
 export class Threads implements ThreadEngine {
-  readonly #parts: ReadParts & Pick<EngineParts, "limits">;
+  readonly #parts: ReadParts & { readonly limits: RunLimits };
 
-  constructor(parts: ReadParts & Pick<EngineParts, "limits">) {
+  constructor(parts: ReadParts & { readonly limits: RunLimits }) {
     this.#parts = parts;
   }
 
@@ -26,14 +27,12 @@ export class Threads implements ThreadEngine {
       conversation: true,
     });
     const added = messages.map((message) => newThreadMessage(message));
-    await this.#parts.store.createThread(owner, thread, added);
-    return thread;
+    // Not `await`, which would hold the messages while the store writes their bodies.
+    return this.#parts.store.createThread(owner, thread, added).then(() => thread);
   }
 
   async getThread(owner: string, threadId: string): Promise<Thread> {
-    const thread = await this.#parts.store.getThread(owner, threadId);
-    if (thread === undefined) throw missing("thread", threadId);
-    return thread;
+    return found(await this.#parts.store.getThread(owner, threadId), "thread", threadId);
   }
 
   async updateThread(
@@ -70,15 +69,13 @@ export class Threads implements ThreadEngine {
   async listMessages(owner: string, query: MessageQuery): Promise<Page<StoredMessage>> {
     const { threadId, inputOfRunId } = query;
     if (threadId !== undefined) await this.getThread(owner, threadId);
-    if (inputOfRunId !== undefined && (await this.#parts.store.getRun(owner, inputOfRunId)) === undefined)
-      throw missing("run", inputOfRunId);
+    if (inputOfRunId !== undefined)
+      found(await this.#parts.store.getRun(owner, inputOfRunId), "run", inputOfRunId);
     return this.#parts.store.listMessages(owner, query);
   }
 
   async getMessage(owner: string, messageId: string): Promise<StoredMessage> {
-    const message = await this.#parts.store.getMessage(owner, messageId);
-    if (message === undefined) throw missing("message", messageId);
-    return message;
+    return found(await this.#parts.store.getMessage(owner, messageId), "message", messageId);
   }
 
   findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined> {

@@ -44,7 +44,6 @@ describe("the defaults", () => {
       maxAnswerBytes: parseSize(tools.get("max_answer_bytes")),
       maxAnswerValues: Number(tools.get("max_answer_json_values")),
       // The contract: `CreateRunRequest.mcp_servers`.
-      maxServers: 16,
     });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { KnownRuns } from "../../src/runs/engine-parts.ts";
+import { KnownRuns } from "../../src/runs/executions.ts";
 
 describe("KnownRuns", () => {
   it("knows a run until each part of the program that knows it has ended", async () => {

@@ -10,7 +10,7 @@ import {
   RunStatus,
 } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
-import { readProgress } from "../../src/runs/progress.ts";
+import { readProgress } from "../../src/runs/recovery.ts";
 import type { RunStore } from "../../src/runs/store.ts";
 import { toolServer } from "./support/fake-server-tools.ts";
 

@@ -9,6 +9,8 @@ import type { RunNotice, RunStore } from "../../src/runs/store.ts";
 
 afterEach(() => void vi.useRealTimers());
 
+const RUN = { owner: "", runId: "run_1" };
+
 /** A store with one run, whose events are given out. */
 function createStore(events: number, status: RunStatus | undefined = RunStatus.IN_PROGRESS) {
   const state = {
@@ -41,7 +43,7 @@ function createStore(events: number, status: RunStatus | undefined = RunStatus.I
       return () => state.listeners.delete(listener);
     },
   };
-  return { state, source: { store: store as unknown as RunStore, owner: "", runId: "run_1" } };
+  return { state, store: store as unknown as RunStore };
 }
 
 async function settle(): Promise<void> {
@@ -50,9 +52,9 @@ async function settle(): Promise<void> {
 
 describe("the feed of a run", () => {
   it("is one for all its readers, and ends with the last of them", async () => {
-    const { state, source } = createStore(3);
+    const { state, store } = createStore(3);
     const feeds = new RunFeeds();
-    const [first, second] = [feeds.join(source, -1), feeds.join(source, -1)];
+    const [first, second] = [feeds.join(store, RUN, -1), feeds.join(store, RUN, -1)];
     expect(second).toBe(first);
     await settle();
     expect([state.listeners.size, state.looks]).toEqual([1, 1]);
@@ -64,20 +66,20 @@ describe("the feed of a run", () => {
     expect(first.hub.last).toBe(3);
     feeds.leave(second);
     expect(state.listeners.size).toBe(0);
-    const again = feeds.join(source, 3);
+    const again = feeds.join(store, RUN, 3);
     expect(again).not.toBe(first);
     feeds.leave(again);
-    const other = feeds.join({ ...source, runId: "run_2" }, -1);
-    const run = feeds.join(source, -1);
+    const other = feeds.join(store, { ...RUN, runId: "run_2" }, -1);
+    const run = feeds.join(store, RUN, -1);
     expect(other).not.toBe(run);
     feeds.leave(other);
     feeds.leave(run);
   });
 
   it("publishes new events in pages of 256, from the first that its reader lacks", async () => {
-    const { state, source } = createStore(600);
+    const { state, store } = createStore(600);
     const feeds = new RunFeeds();
-    const feed = feeds.join(source, 9);
+    const feed = feeds.join(store, RUN, 9);
     await settle();
     expect(state.reads).toEqual([
       [9, 256],
@@ -95,9 +97,9 @@ describe("the feed of a run", () => {
   it.each([[RunStatus.COMPLETED], [RunStatus.REQUIRES_ACTION], [undefined]])(
     "ends when the run is not under way any more (%s)",
     async (status) => {
-      const { state, source } = createStore(2, status);
+      const { state, store } = createStore(2, status);
       if (status === undefined) state.status = undefined;
-      const feed = new RunFeeds().join(source, -1);
+      const feed = new RunFeeds().join(store, RUN, -1);
       await settle();
       expect(feed.hub.end).toEqual({ case: "over" });
       expect(feed.hub.last).toBe(status === undefined ? -1 : 1);
@@ -106,23 +108,23 @@ describe("the feed of a run", () => {
   );
 
   it("is replaced by another one after its end", async () => {
-    const { state, source } = createStore(2, RunStatus.REQUIRES_ACTION);
+    const { state, store } = createStore(2, RunStatus.REQUIRES_ACTION);
     const feeds = new RunFeeds();
-    const ended = feeds.join(source, -1);
+    const ended = feeds.join(store, RUN, -1);
     await settle();
     state.status = RunStatus.IN_PROGRESS;
-    const next = feeds.join(source, 1);
+    const next = feeds.join(store, RUN, 1);
     expect(next).not.toBe(ended);
     feeds.leave(ended);
-    expect(feeds.join(source, 1)).toBe(next);
+    expect(feeds.join(store, RUN, 1)).toBe(next);
     feeds.leave(next);
     feeds.leave(next);
   });
 
   it("fails with the store", async () => {
-    const { state, source } = createStore(2);
+    const { state, store } = createStore(2);
     state.failure = new InternalError("unreadable");
-    const feed = new RunFeeds().join(source, -1);
+    const feed = new RunFeeds().join(store, RUN, -1);
     await settle();
     expect(feed.hub.end).toMatchObject({ case: "failed", error: { message: "unreadable" } });
     expect(state.listeners.size).toBe(0);
@@ -130,9 +132,9 @@ describe("the feed of a run", () => {
 
   it("stops reading when its readers have left, and waits for nothing", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const { state, source } = createStore(2);
+    const { state, store } = createStore(2);
     const feeds = new RunFeeds();
-    const feed = feeds.join(source, -1);
+    const feed = feeds.join(store, RUN, -1);
     await settle();
     expect(vi.getTimerCount()).toBe(1);
     feeds.leave(feed);
@@ -140,7 +142,7 @@ describe("the feed of a run", () => {
     expect(vi.getTimerCount()).toBe(0);
     expect(state.looks).toBe(1);
     const many = createStore(600);
-    const early = feeds.join(many.source, -1);
+    const early = feeds.join(many.store, RUN, -1);
     feeds.leave(early);
     await settle();
     expect(many.state.reads.length).toBeLessThanOrEqual(1);
@@ -148,9 +150,9 @@ describe("the feed of a run", () => {
 
   it("looks again at once if a notice came while it read, and once for many notices", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const { state, source } = createStore(2);
+    const { state, store } = createStore(2);
     const feeds = new RunFeeds();
-    const feed = feeds.join(source, -1);
+    const feed = feeds.join(store, RUN, -1);
     for (let notice = 0; notice < 3; notice += 1) state.notify();
     await settle();
     expect(state.looks).toBe(2);
@@ -163,9 +165,9 @@ describe("the feed of a run", () => {
 
 describe("feeds that are closed", () => {
   it("end their readers, and take no more", async () => {
-    const { source } = createStore(2);
+    const { store } = createStore(2);
     const feeds = new RunFeeds();
-    const feed = feeds.join(source, -1);
+    const feed = feeds.join(store, RUN, -1);
     await settle();
     const woken: string[] = [];
     const reader: HubReader = { cursor: 1, wake: () => void woken.push("wake"), giveUp: () => {} };
@@ -174,7 +176,7 @@ describe("feeds that are closed", () => {
     feeds.close(error);
     expect(feed.hub.end).toEqual({ case: "failed", error });
     expect(woken).toEqual(["wake"]);
-    expect(() => feeds.join(source, -1)).toThrow(error);
+    expect(() => feeds.join(store, RUN, -1)).toThrow(error);
     feeds.leave(feed);
   });
 });

@@ -47,14 +47,13 @@ function open({ stored = [], hub, after = -1, options = {}, ...rest }: Setup = {
       return () => state.subscriptions.delete(subscription);
     },
   };
-  const source = {
+  const ended = Promise.resolve();
+  const parts = {
     store: store as unknown as RunStore,
     feeds: new RunFeeds(),
-    owner: "",
-    runId: "run_1",
-    findHub: () => state.hub,
+    live: { get: () => state.hub && { owner: "", hub: state.hub, ended } },
   };
-  return { reader: new RunReader(source, after, options), state };
+  return { reader: new RunReader(parts, { owner: "", runId: "run_1", after }, options), state };
 }
 
 const getSequences = ({ value }: IteratorResult<readonly RunEvent[], undefined>) =>

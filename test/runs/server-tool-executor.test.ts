@@ -22,7 +22,7 @@ function createExecutor(execute: (call: ToolCall) => Promise<unknown> = async ()
     execute: async (call: ToolCall, { timeoutMs }: { timeoutMs?: number }) => {
       seen.push(["execute", call.name, timeoutMs]);
       await execute(call);
-      return { content: [textPart("done")], isError: call.name === "risky", text: "" };
+      return { content: [textPart("done")], isError: call.name === "risky" };
     },
   };
   const gate = new Gate("max_tool_executions", places, "tool executions", new MemoryAccount());

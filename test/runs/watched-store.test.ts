@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { InvalidRequestError, ServerError } from "../../src/core/errors.ts";
 import { StoreFullError, StoreUnreachableError } from "../../src/runs/errors.ts";
-import { watchStore } from "../../src/runs/watched-store.ts";
+import { watchStore } from "../../src/runs/lazy-engine.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import { wrapStore } from "./support/wrapped-store.ts";
 

@@ -1,5 +1,5 @@
 /** Where a run's MCP server is, and with which headers it is called: what the configuration and the caller say together. */
-import { type FieldViolation, invalidField, invalidFields } from "../../core/errors.ts";
+import { type FieldViolation, invalidFields } from "../../core/errors.ts";
 import type { McpServer } from "../../gen/outrigger/v1/run_pb.ts";
 import { allowsAddress, type ConfiguredMcpServer, type McpSettings } from "./settings.ts";
 
@@ -38,10 +38,7 @@ export function readEndpoints(
   servers: readonly McpServer[],
   field: string,
   settings: McpSettings,
-  maxServers: number,
 ): McpEndpoint[] {
-  if (servers.length > maxServers)
-    throw invalidField(field, `expected at most ${maxServers} servers, found ${servers.length}`);
   const labels = new Set<string>();
   const problems: FieldViolation[] = [];
   const endpoints = servers.flatMap((server, index) => {

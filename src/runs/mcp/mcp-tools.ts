@@ -66,7 +66,7 @@ export function createMcpTools(
   const read = (servers: readonly McpServer[], field: string) => {
     const settings = getSettings();
     const limits = { ...DEFAULT_MCP_LIMITS, ...settings.limits };
-    return { settings, limits, endpoints: readEndpoints(servers, field, settings, limits.maxServers) };
+    return { settings, limits, endpoints: readEndpoints(servers, field, settings) };
   };
   return {
     check: (servers, field) => void read(servers, field),

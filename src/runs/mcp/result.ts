@@ -7,76 +7,64 @@ import { asString, type JsonObject, objectIn, objectsIn, textIn } from "../../ki
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import type { ServerToolResult } from "../server-tools.ts";
 
-/** One block of a result: its part, and its text for APIs without parts. */
-interface Block {
-  readonly part: ContentPart;
-  readonly text: string;
-}
-
 /** Reads the result of `tools/call`. A block that cannot be read is passed on as its JSON text. */
 export function readResult(found: unknown): ServerToolResult {
   const result = objectIn(found);
-  const blocks = objectsIn(result.content).map(readBlock);
+  const content = objectsIn(result.content).map(toPart);
   // Tools with an output schema repeat it as text by convention, but need not.
-  if (blocks.length === 0 && result.structuredContent !== undefined)
-    blocks.push(textBlock(JSON.stringify(result.structuredContent)));
-  return {
-    content: blocks.map(({ part }) => part),
-    isError: result.isError === true,
-    text: blocks.map(({ text }) => text).join("\n"),
-  };
+  if (content.length === 0 && result.structuredContent !== undefined)
+    content.push(toTextPart(JSON.stringify(result.structuredContent)));
+  return { content, isError: result.isError === true };
 }
 
 /** The result of a call that failed without one. */
 export function failedResult(text: string): ServerToolResult {
-  return { content: [textBlock(text).part], isError: true, text };
+  return { content: [toTextPart(text)], isError: true };
 }
 
-function readBlock(block: JsonObject): Block {
+function toPart(block: JsonObject): ContentPart {
   switch (block.type) {
     case "text":
-      return textBlock(textIn(block.text));
+      return toTextPart(textIn(block.text));
     case "image":
-      return mediaBlock(block, "image", textIn(block.mimeType) || "image/png", block.data);
+      return toMediaPart(block, "image", textIn(block.mimeType) || "image/png", block.data);
     case "audio":
-      return mediaBlock(block, "audio", textIn(block.mimeType) || "audio/wav", block.data);
+      return toMediaPart(block, "audio", textIn(block.mimeType) || "audio/wav", block.data);
     case "resource":
-      return resourceBlock(block);
+      return toResourcePart(block);
     default:
-      return textBlock(JSON.stringify(block));
+      return toTextPart(JSON.stringify(block));
   }
 }
 
 /** A resource that came with the result: its text, or its bytes by their media type. */
-function resourceBlock(block: JsonObject): Block {
+function toResourcePart(block: JsonObject): ContentPart {
   const { text, blob, mimeType, uri } = objectIn(block.resource);
-  if (asString(text) !== undefined) return textBlock(textIn(text));
+  if (asString(text) !== undefined) return toTextPart(textIn(text));
   const mediaType = textIn(mimeType) || "application/octet-stream";
   const [, kind] = /^(image|audio)\//.exec(mediaType) ?? [];
-  if (kind === "image" || kind === "audio") return mediaBlock(block, kind, mediaType, blob);
-  return mediaBlock(block, "document", mediaType, blob, getFileName(textIn(uri)));
+  if (kind === "image" || kind === "audio") return toMediaPart(block, kind, mediaType, blob);
+  return toMediaPart(block, "document", mediaType, blob, getFileName(textIn(uri)));
 }
 
-function mediaBlock(
+function toMediaPart(
   block: JsonObject,
   kind: "image" | "audio" | "document",
   mediaType: string,
   base64: unknown,
   fileName = "",
-): Block {
+): ContentPart {
   const data = bytesOfBase64(asString(base64));
-  if (data === undefined) return textBlock(JSON.stringify(block));
+  if (data === undefined) return toTextPart(JSON.stringify(block));
   const source = { case: "data", value: data } as const;
   const named = kind === "document" ? { fileName } : {};
-  const part = create(ContentPartSchema, {
+  return create(ContentPartSchema, {
     part: { case: kind, value: { mediaType: mediaType.toWellFormed(), ...named, source } },
   });
-  return { part, text: `[${mediaType.toWellFormed()}, ${data.byteLength} bytes]` };
 }
 
-function textBlock(raw: string): Block {
-  const text = raw.toWellFormed();
-  return { part: create(ContentPartSchema, { part: { case: "text", value: text } }), text };
+function toTextPart(text: string): ContentPart {
+  return create(ContentPartSchema, { part: { case: "text", value: text.toWellFormed() } });
 }
 
 function getFileName(uri: string): string {

@@ -26,8 +26,6 @@ export const DEFAULT_MCP_LIMITS = {
   maxAnswerBytes: 16 * 1024 * 1024,
   /** JSON values of one answer: parsed, a value of three bytes takes many times that. */
   maxAnswerValues: 100_000,
-  /** Servers of one run. */
-  maxServers: 16,
 };
 
 /** Limits of what MCP servers may cost. */

@@ -82,7 +82,7 @@ export type Reader = "caller" | "run";
 export interface Driver {
   /** Whether other processes may use the same data. */
   readonly isShared: boolean;
-  readonly notices: Notices;
+  readonly notices: LocalNotices;
   /** The space that may be used. Undefined: unlimited, as far as the driver knows. */
   readonly space: Space | undefined;
   /** Reads rows, outside of a transaction. By default for a caller. */
@@ -113,20 +113,11 @@ export interface Space {
   usedBytes(): number;
 }
 
-/** Tells processes about changes of runs. */
-export interface Notices {
-  /** Tells the subscribers of all processes, after the commit. */
-  announce(runId: string, notice: RunNotice): void;
-  announceQueued(): void;
-  subscribe(runId: string, listener: (notice: RunNotice) => void): () => void;
-  subscribeToQueue(listener: () => void): () => void;
-}
-
 /** There is no connection to the database, so nothing was executed. */
 export class NotConnectedError extends StoreUnreachableError {}
 
-/** Notices within this process. */
-export class LocalNotices implements Notices {
+/** Tells the subscribers of this process about changes of runs, after the commit. Drivers may tell other processes too. */
+export class LocalNotices {
   readonly #listeners = new Map<string, Set<(notice: RunNotice) => void>>();
   readonly #queueListeners = new Set<() => void>();
 

@@ -8,9 +8,9 @@ import { RunEventSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import { StoreUnreachableError } from "../errors.ts";
 import type { RunCreation, RunWrite } from "../store.ts";
 import { type Bodies, RUN_COLUMNS, type RunRow } from "./bodies.ts";
-import type { NumberedResult } from "./create-run.ts";
 import { type Driver, NotConnectedError } from "./driver.ts";
 import { readEvents } from "./reads.ts";
+import type { NumberedResult } from "./writes.ts";
 
 /** How long the store is tried, in milliseconds: less than processes live without a beat, and than callers wait. */
 const MAX_OUTAGE_MS = 10_000;

@@ -46,28 +46,26 @@ interface RunState {
   readonly cancel_requested: number;
 }
 
-/** Callbacks of a listener. */
-interface ListenerEvents {
-  /** Called with each payload of the channel. */
-  readonly onPayload: (payload: string) => void;
-  /** Called when the connection is back. Payloads that were sent meanwhile are lost. */
-  readonly onReconnect: () => void;
-}
-
 /** One connection that listens to a channel, and is replaced when it breaks. */
 class Listener {
   readonly #url: string;
   readonly #channel: string;
-  readonly #events: ListenerEvents;
+  readonly #onPayload: (payload: string) => void;
+  readonly #onReconnect: () => void;
   #client: Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = FIRST_PAUSE_MS;
   #isClosed = false;
 
-  constructor(url: string, channel: string, events: ListenerEvents) {
+  /**
+   * @param onPayload Called with each payload of the channel.
+   * @param onReconnect Called when the connection is back. Payloads that were sent meanwhile are lost.
+   */
+  constructor(url: string, channel: string, onPayload: (payload: string) => void, onReconnect: () => void) {
     this.#url = url;
     this.#channel = channel;
-    this.#events = events;
+    this.#onPayload = onPayload;
+    this.#onReconnect = onReconnect;
   }
 
   /** Whether it is connected, as far as it knows. */
@@ -88,7 +86,7 @@ class Listener {
     const client = new Client(createConnectionSettings(this.#url));
     client.on("error", () => this.#replace(client));
     client.on("end", () => this.#replace(client));
-    client.on("notification", ({ payload }) => this.#events.onPayload(payload ?? ""));
+    client.on("notification", ({ payload }) => this.#onPayload(payload ?? ""));
     try {
       await client.connect();
       await client.query(`LISTEN "${this.#channel}"`);
@@ -129,7 +127,7 @@ class Listener {
   #reconnectLater(): void {
     this.#timer = setTimeout(() => {
       this.open().then(
-        () => this.#events.onReconnect(),
+        () => this.#onReconnect(),
         () => {
           if (!this.#isClosed) this.#reconnectLater();
         },
@@ -161,14 +159,12 @@ export class PostgresNotices extends LocalNotices {
     super();
     this.#database = database;
     this.#channel = channel;
-    this.#listener = new Listener(listenUrl, channel, {
-      onPayload: (payload) => this.#receive(payload),
-      onReconnect: () => {
-        for (const runId of this.runIds) super.announce(runId, "change");
-        super.announceQueued();
-        void this.#poll();
-      },
-    });
+    const onReconnect = () => {
+      for (const runId of this.runIds) super.announce(runId, "change");
+      super.announceQueued();
+      void this.#poll();
+    };
+    this.#listener = new Listener(listenUrl, channel, (payload) => this.#receive(payload), onReconnect);
   }
 
   async open(): Promise<void> {

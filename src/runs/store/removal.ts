@@ -4,8 +4,7 @@
  */
 
 import type { Queries } from "./driver.ts";
-import { IS_FREE } from "./holds.ts";
-import { IS_UNDER_WAY } from "./schema.ts";
+import { IS_FREE, IS_UNDER_WAY } from "./schema.ts";
 
 export const FIND_RUN = `SELECT number, id, thread_id FROM :schema.runs WHERE id = $1 AND owner = $2`;
 

@@ -44,23 +44,12 @@ import {
   type StoredRunRow,
 } from "./bodies.ts";
 import type { BodyCodec } from "./body-codec.ts";
-import {
-  createRun,
-  insertMessages,
-  insertThread,
-  isActive,
-  LOCK_LATEST_RUN,
-  LOCK_THREAD,
-  type ThreadRow,
-  USE_THREAD,
-} from "./create-run.ts";
 import type { Driver, Reader, Value } from "./driver.ts";
-import * as holds from "./holds.ts";
 import { createRevision, createThroughOutage, repeatThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";
 import * as removal from "./removal.ts";
 import { countBytes, getBodySpace, Room } from "./room.ts";
-import * as writes from "./write-run.ts";
+import * as writes from "./writes.ts";
 
 /** Runs that are removed in one transaction: a few milliseconds of SQLite. */
 const REMOVAL_BATCH = 32;
@@ -90,9 +79,6 @@ export class SqlRunStore implements RunStore {
   readonly #room: Room;
   /** The runs that this process holds, so that a write needs no look at them before. Without those being written. */
   readonly #held = new Map<string, KnownHold>();
-  /** Calls under way that take runs: their runs are held, but the caller does not know them yet. */
-  #taking = 0;
-  #recovering: Promise<unknown> | undefined;
 
   /** @param onProblem Called with failures in the background, and with what an operator should know. */
   constructor(driver: Driver, codec: BodyCodec, onProblem: (problem: unknown) => void) {
@@ -118,7 +104,8 @@ export class SqlRunStore implements RunStore {
   }
 
   async createRun(creation: RunCreation): Promise<RunCreationResult> {
-    const attempt = () => this.#room.make(() => createRun(this.#driver, this.#room, this.#bodies, creation));
+    const attempt = () =>
+      this.#room.make(() => writes.createRun(this.#driver, this.#room, this.#bodies, creation));
     const result = await createThroughOutage(this.#driver, creation, this.#bodies, attempt);
     if (result.case !== "created") return result;
     const { number, ...created } = result;
@@ -245,9 +232,9 @@ export class SqlRunStore implements RunStore {
   async beat({ id, timeoutMs }: Holder): Promise<readonly string[]> {
     const results = await this.#driver.batch(
       [
-        { text: holds.BEAT, values: [id, timeoutMs] },
-        { text: holds.FORGET_PROCESSES, values: [timeoutMs * FORGET_AFTER_TIMEOUTS] },
-        { text: holds.FIND_CANCELLED, values: [id] },
+        { text: writes.BEAT, values: [id, timeoutMs] },
+        { text: writes.FORGET_PROCESSES, values: [timeoutMs * FORGET_AFTER_TIMEOUTS] },
+        { text: writes.FIND_CANCELLED, values: [id] },
       ],
       "any",
     );
@@ -262,38 +249,17 @@ export class SqlRunStore implements RunStore {
   ): Promise<readonly HeldRun[]> {
     // Here a read costs much less than an update that finds nothing, which is what most calls find after a run.
     if (!this.isShared && (await this.#driver.read(reads.FIND_QUEUED, [])).length === 0) return [];
-    return this.#whileTaking(() => this.#take(holder, holds.TAKE_QUEUED, [holder.id, limit, exceptOwners]));
+    return this.#take(holder, writes.TAKE_QUEUED, [holder.id, limit, exceptOwners]);
   }
 
   async take(runId: string, holder: Holder): Promise<HeldRun | undefined> {
-    const [taken] = await this.#whileTaking(() => this.#take(holder, holds.TAKE, [runId, holder.id]));
+    const [taken] = await this.#take(holder, writes.TAKE, [runId, holder.id]);
     return taken;
   }
 
   async takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]> {
-    // Runs of this process that are being taken are not in `known` yet. They count as known.
-    const takesOwn = this.#taking === 0 ? 1 : 0;
-    const recovery = (async () => {
-      await this.#driver.batch([{ text: holds.FREE_ABANDONED, values: [holder.id, known, takesOwn] }], "any");
-      return this.#take(holder, holds.TAKE_ABANDONED, [holder.id, limit, known, takesOwn]);
-    })();
-    const settled = recovery.catch(() => {});
-    this.#recovering = settled;
-    try {
-      return await recovery;
-    } finally {
-      if (this.#recovering === settled) this.#recovering = undefined;
-    }
-  }
-
-  async #whileTaking<Result>(take: () => Promise<Result>): Promise<Result> {
-    while (this.#recovering !== undefined) await this.#recovering;
-    this.#taking += 1;
-    try {
-      return await take();
-    } finally {
-      this.#taking -= 1;
-    }
+    await this.#driver.batch([{ text: writes.FREE_ABANDONED, values: [holder.id, known] }], "any");
+    return this.#take(holder, writes.TAKE_ABANDONED, [holder.id, limit, known]);
   }
 
   /** Takes runs by a statement that returns their rows. Runs that cannot be read are failed. */
@@ -335,16 +301,17 @@ export class SqlRunStore implements RunStore {
   }
 
   async leave({ id }: Holder): Promise<void> {
-    await this.#driver.batch([{ text: holds.LEAVE, values: [id] }], "any");
+    await this.#driver.batch([{ text: writes.LEAVE, values: [id] }], "any");
   }
 
   async createThread(owner: string, thread: Thread, messages: readonly StoredMessage[]): Promise<void> {
     const usedAt = Math.max(getCreationTime(thread), getLatestTime(messages));
     const calls = [
-      insertThread(owner, thread, messages.length, usedAt, this.#bodies),
-      ...insertMessages(owner, thread.id, 0, messages, this.#bodies),
+      writes.insertThread(owner, thread, messages.length, usedAt, this.#bodies),
+      ...writes.insertMessages(owner, thread.id, 0, messages, this.#bodies),
     ];
-    await this.#room.make(() => this.#driver.batch(calls, "create"));
+    // Not `await`, which would hold the messages beside their bodies.
+    return this.#room.make(() => this.#driver.batch(calls, "create")).then(() => undefined);
   }
 
   async getThread(owner: string, threadId: string): Promise<Thread | undefined> {
@@ -375,15 +342,15 @@ export class SqlRunStore implements RunStore {
     return this.#room.make(() =>
       this.#driver.transaction("create", async (queries): Promise<AppendResult> => {
         const [[thread], [latest]] = await Promise.all([
-          queries.query<ThreadRow>(LOCK_THREAD, [threadId, owner]),
-          queries.query<RunRow & { is_held: number }>(LOCK_LATEST_RUN, [threadId, owner]),
+          queries.query<writes.ThreadRow>(writes.LOCK_THREAD, [threadId, owner]),
+          queries.query<RunRow & { is_held: number }>(writes.LOCK_LATEST_RUN, [threadId, owner]),
         ]);
         if (thread === undefined) return { case: "missing" };
-        if (latest !== undefined && isActive(latest)) return { case: "busy", activeRunId: latest.id };
+        if (latest !== undefined && writes.isActive(latest)) return { case: "busy", activeRunId: latest.id };
         const end = thread.next_position + messages.length;
         await queries.execute([
-          ...insertMessages(owner, threadId, thread.next_position, messages, this.#bodies),
-          { text: USE_THREAD, values: [threadId, end, getLatestTime(messages)] },
+          ...writes.insertMessages(owner, threadId, thread.next_position, messages, this.#bodies),
+          { text: writes.USE_THREAD, values: [threadId, end, getLatestTime(messages)] },
         ]);
         return { case: "appended" };
       }),

@@ -15,6 +15,16 @@ export const IS_QUEUED = `status = ${RunStatus.QUEUED}`;
 /** The condition for a run that has not ended. */
 export const IS_OPEN = `status IN (${RunStatus.QUEUED}, ${RunStatus.IN_PROGRESS}, ${RunStatus.REQUIRES_ACTION})`;
 
+/** The condition for a run whose holder is alive. Only processes have leases: one that gives up a run cannot renew its hold. */
+export const IS_ALIVE = `EXISTS (
+  SELECT 1 FROM :schema.processes WHERE processes.id = runs.holder AND processes.alive_until >= :now)`;
+
+/** 1 if a live process holds the run, otherwise 0. */
+export const IS_HELD = `CASE WHEN ${IS_ALIVE} THEN 1 ELSE 0 END`;
+
+/** The condition for a run that no live process holds. */
+export const IS_FREE = `(runs.holder IS NULL OR NOT ${IS_ALIVE})`;
+
 /** The placeholders of types and options. */
 export const TYPE_NAMES = /:(?:identity|id|bytes|long|updated_table|keyed_table|table)\b/g;
 

@@ -1,6 +1,6 @@
 /** Metrics of runs: their ends, their queue, their store, and their calls of MCP servers. */
 import { type Run, type RunStatus, RunStatusSchema } from "../../gen/outrigger/v1/run_pb.ts";
-import type { StoreState } from "../../runs/watched-store.ts";
+import type { StoreState } from "../../runs/lazy-engine.ts";
 import { createCounter, createGauge, createHistogram, type Metric, SECONDS_BUCKETS } from "./prometheus.ts";
 
 /** Events of runs, as metrics. */

@@ -146,20 +146,6 @@ export function holdTests(context: StoreContext): void {
     for (const run of [queued, waiting]) expect(await store.take(run.id, otherHolder)).toBeDefined();
   });
 
-  it("does not free runs that are being taken at the same time", async () => {
-    const { store } = context;
-    for (let round = 0; round < 10; round += 1) {
-      const run = await createdRun(store, { queued: true });
-      const [taken] = await Promise.all([
-        store.takeQueued(holder, 1, []),
-        store.takeAbandoned(holder, [], 10),
-        store.takeAbandoned(holder, [], 10),
-      ]);
-      expect(taken.map(({ hold }) => hold)).toEqual([getHold(run.id)]);
-      await endRun(store, run);
-    }
-  });
-
   it("keeps all runs of a process that gives signs of life", async () => {
     const { store } = context;
     const run = await createdRun(store, { holder: shortHolder });

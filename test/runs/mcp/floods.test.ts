@@ -44,6 +44,7 @@ it.each([
   const stopWatching = watchTurns();
   const result = await opened.execute(create(ToolCallSchema, { id: "a", name: "desk__work" }), { signal });
   const longestMs = stopWatching();
-  expect(result).toMatchObject({ isError: true, text: expect.stringContaining(reason) });
+  const content = [{ part: { case: "text", value: expect.stringContaining(reason) } }];
+  expect(result).toMatchObject({ isError: true, content });
   expect(longestMs).toBeLessThan(MAX_TURN_MS);
 });

@@ -26,13 +26,16 @@ function createCall(name: string, args: unknown = {}): ToolCall {
   return create(ToolCallSchema, { id: "call_1", name, input: { case: "argumentsJson", value } });
 }
 
-function execute(
+async function execute(
   opened: OpenedServerTools,
   name: string,
   args: unknown = {},
   timeoutMs?: number,
-): Promise<ServerToolResult> {
-  return opened.execute(createCall(name, args), { signal: new AbortController().signal, timeoutMs });
+): Promise<ServerToolResult & { readonly text: string }> {
+  const { signal } = new AbortController();
+  const result = await opened.execute(createCall(name, args), { signal, timeoutMs });
+  const texts = result.content.flatMap(({ part }) => (part.case === "text" ? [part.value] : []));
+  return { ...result, text: texts.join("\n") };
 }
 
 function openSockets({ sockets }: RunningServer): number {
@@ -99,7 +102,7 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
 
   it("give images, audio and files to the model as such", async () => {
     const opened = await openTools(await serveOfficial(registerDesk, era));
-    const { content, text } = await execute(opened, "desk__show");
+    const { content } = await execute(opened, "desk__show");
     const data = { case: "data", value: Buffer.from(PIXEL, "base64") };
     expect(content.map(({ part }) => part)).toMatchObject([
       { case: "text", value: "a picture:" },
@@ -109,7 +112,6 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
       { case: "text", value: "notes" },
       { case: "text", value: expect.stringContaining("https://example.com/x") },
     ]);
-    expect(text).toMatch(/^a picture:\n\[image\/png, 8 bytes\]\n/);
   });
 
   it("report their failures to the model", async () => {

@@ -52,7 +52,7 @@ export class FakeServerTools {
         execute: async (call, { signal }) => {
           this.executed.push(call.name);
           const text = await this.#execute(call, signal);
-          return { content: [textPart(text)], isError: false, text };
+          return { content: [textPart(text)], isError: false };
         },
         close: async () => {
           this.open -= 1;

@@ -1,23 +1,26 @@
-/** Creates runs: finds their threads, forks these if needed, and concludes the runs that they continue. */
+/** Creates runs in their threads or forks of these, gives them to processes, and changes runs that a process holds. */
 import { create } from "@bufbuild/protobuf";
 import { InternalError } from "../../core/errors.ts";
+import type { StepResult } from "../../gen/outrigger/v1/generation_pb.ts";
 import { type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Thread, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
 import { createStatusEvent } from "../run-log.ts";
 import { isUnderWay, runAfterContinuation } from "../status.ts";
-import type { RunCreation, RunCreationResult, StoredMessage } from "../store.ts";
+import type { RunCreation, RunCreationResult, RunWrite, StoredMessage } from "../store.ts";
 import {
   type Bodies,
   getCreationTime,
   getFirstCallId,
+  getLatestTime,
   getOverTime,
   type MessageRow,
   RUN_COLUMNS,
   type RunRow,
+  STORED_RUN_COLUMNS,
 } from "./bodies.ts";
-import type { Answer, Call, Driver, Queries } from "./driver.ts";
-import { IS_HELD } from "./holds.ts";
+import type { Answer, Call, Driver, Queries, Value } from "./driver.ts";
 import { countBytes, type Room } from "./room.ts";
+import { IS_ALIVE, IS_FREE, IS_HELD, IS_QUEUED } from "./schema.ts";
 
 export const LOCK_THREAD = `
   SELECT number, id, next_position FROM :schema.threads WHERE id = $1 AND owner = $2 :for_update`;
@@ -72,9 +75,10 @@ export const USE_THREAD = `
 const CONCLUDE = `
   UPDATE :schema.runs SET status = $2, over_ms = $3, body = $4, holder = NULL, fence = fence + 1 WHERE id = $1`;
 
+const MESSAGE_COLUMNS = "id, run_id, is_output, call_id, body";
+
 const INSERT_MESSAGE = `
-  INSERT INTO :schema.messages (id, owner, run_id, is_output, call_id, body)
-  VALUES ($1, $2, $3, $4, $5, $6)`;
+  INSERT INTO :schema.messages (owner, ${MESSAGE_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)`;
 
 const INSERT_LINK = `
   INSERT INTO :schema.thread_messages (thread, position, message)
@@ -257,6 +261,12 @@ export function insertThread(
   };
 }
 
+/** The values of MESSAGE_COLUMNS. */
+function toMessageValues(message: StoredMessage, bodies: Bodies): Value[] {
+  const { id, runId, output } = message;
+  return [id, runId, output ? 1 : 0, getFirstCallId(message) ?? null, bodies.writeMessage(message)];
+}
+
 /** The statements that append messages to a thread from a position on. */
 export function insertMessages(
   owner: string,
@@ -266,12 +276,185 @@ export function insertMessages(
   bodies: Bodies,
 ): Call[] {
   return messages.flatMap((message, index) => {
-    const { id, runId, output } = message;
-    const callId = getFirstCallId(message) ?? null;
-    const values = [id, owner, runId, output ? 1 : 0, callId, bodies.writeMessage(message)];
     return [
-      { text: INSERT_MESSAGE, values },
+      { text: INSERT_MESSAGE, values: [owner, ...toMessageValues(message, bodies)] },
       { text: INSERT_LINK, values: [threadId, position + index] },
     ];
   });
 }
+
+/** The condition for the hold. Its number finds the run quickly, but may be that of a later one if the run was deleted. */
+const HELD = "runs.number = $1 AND runs.id = $2 AND runs.holder = $3 AND runs.fence = $4";
+
+/** A write of events only. The row of the run is locked, so that no other process takes the run meanwhile. */
+const APPEND_EVENTS = `
+  INSERT INTO :schema.events (run, last_sequence, body)
+  SELECT runs.number, $5, $6 FROM :schema.runs WHERE ${HELD} :for_share`;
+
+/** Threads are locked before runs. */
+const LOCK_HELD_THREAD = `
+  SELECT 1 FROM :schema.threads WHERE id = (SELECT thread_id FROM :schema.runs WHERE number = $1) :for_update`;
+
+/** The end of a run moves behind its messages, unless its thread was deleted. */
+const SET_END = `end_position = CASE WHEN $6 = 0 THEN end_position ELSE coalesce(
+    (SELECT threads.next_position + $6 FROM :schema.threads WHERE threads.id = runs.thread_id), end_position) END`;
+
+/** Checks the hold, and marks the row with the number of the write, which the following statements check. */
+const MARK_RUN = `UPDATE :schema.runs SET revision = $5, ${SET_END} WHERE ${HELD}`;
+
+const UPDATE_RUN = `
+  UPDATE :schema.runs
+  SET revision = $5, ${SET_END}, status = $7, over_ms = $8, body = $9,
+    cancel_requested = CASE WHEN $10 = 1 THEN 1 ELSE cancel_requested END,
+    holder = CASE WHEN $11 = 1 THEN NULL ELSE holder END
+  WHERE ${HELD}`;
+
+/** The condition for a run that this transaction has marked. */
+const MARKED = "runs.number = $1 AND runs.revision = $2";
+
+const INSERT_HELD_EVENTS = `
+  INSERT INTO :schema.events (run, last_sequence, body)
+  SELECT runs.number, $3, $4 FROM :schema.runs WHERE ${MARKED}`;
+
+const REPLACE_STEP = `
+  UPDATE :schema.steps SET body = $4
+  WHERE run = (SELECT runs.number FROM :schema.runs WHERE ${MARKED}) AND number = $3`;
+
+const INSERT_STEP = `
+  INSERT INTO :schema.steps (run, number, body) SELECT runs.number, $3, $4 FROM :schema.runs WHERE ${MARKED}`;
+
+/** Nothing is inserted if the thread was deleted. */
+const INSERT_HELD_MESSAGE = `
+  INSERT INTO :schema.messages (owner, ${MESSAGE_COLUMNS})
+  SELECT runs.owner, $3, $4, $5, $6, $7
+  FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id WHERE ${MARKED}`;
+
+const INSERT_HELD_LINK = `
+  INSERT INTO :schema.thread_messages (thread, position, message)
+  SELECT threads.number, threads.next_position + $3, :inserted_number
+  FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id WHERE ${MARKED}`;
+
+const USE_HELD_THREAD = `
+  UPDATE :schema.threads
+  SET next_position = next_position + $3, used_ms = CASE WHEN used_ms < $4 THEN $4 ELSE used_ms END
+  WHERE id = (SELECT runs.thread_id FROM :schema.runs WHERE ${MARKED})`;
+
+/** Replaces the request of a run. */
+export const REPLACE_REQUEST = `
+  UPDATE :schema.requests SET body = $2 WHERE run = $1`;
+
+/** What the store keeps in memory of a run that this process holds. Only the holder adds steps and events. */
+export interface HeldRow {
+  readonly number: number;
+  readonly last_sequence: number;
+  readonly steps: number;
+}
+
+const HELD_COLUMNS = `runs.number, (SELECT count(*) FROM :schema.steps WHERE run = runs.number) AS steps,
+  (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number) AS last_sequence`;
+
+/** Reads a HeldRow, if the hold is the run's latest one. */
+export const FIND_HELD = `
+  SELECT ${HELD_COLUMNS} FROM :schema.runs WHERE runs.id = $1 AND runs.holder = $2 AND runs.fence = $3`;
+
+/** Whether a write ends the hold: no process works on the run in its new status. */
+export function endsHold({ run }: Pick<RunWrite, "run">): boolean {
+  return run !== undefined && run.status !== RunStatus.IN_PROGRESS;
+}
+
+/** The statements of a write. */
+export interface WriteCalls {
+  readonly calls: readonly Call[];
+  /** Index of the statement that changes a row if the hold is the run's latest one, and the others too. */
+  readonly checking: number;
+}
+
+/** The statements of a write. @param revision Marks the run, unless the write has only events. */
+export function createWriteCalls(
+  write: RunWrite,
+  revision: number,
+  { number, steps: known }: Pick<HeldRow, "number" | "steps">,
+  bodies: Bodies,
+): WriteCalls {
+  const { hold, run, events = [], steps = [], latestStep, messages = [] } = write;
+  const { runId } = hold;
+  const rows = bodies.writeEvents(runId, events);
+  const held = [number, runId, hold.holderId, hold.fence];
+  const [row] = rows;
+  const parts = steps.length + messages.length + (run === undefined && latestStep === undefined ? 0 : 1);
+  if (rows.length === 1 && row !== undefined && parts === 0) {
+    return { calls: [{ text: APPEND_EVENTS, values: [...held, row.last_sequence, row.body] }], checking: 0 };
+  }
+  const marked = (text: string, ...values: Value[]): Call => ({
+    text,
+    values: [number, revision, ...values],
+  });
+  const writeStep = (text: string, step: StepResult, at: number) =>
+    marked(text, at, bodies.writeStep(runId, at, step));
+  const locks: Call[] =
+    messages.length === 0 ? [] : [{ text: LOCK_HELD_THREAD, values: [number], onlyLocks: true }];
+  const calls: Call[] = [...locks];
+  const mark = [...held, revision, messages.length];
+  if (run === undefined) calls.push({ text: MARK_RUN, values: mark });
+  else {
+    const flags = [run.cancelRequested ? 1 : 0, endsHold(write) ? 1 : 0];
+    const values = [...mark, run.status, getOverTime(run), bodies.writeRun(run), ...flags];
+    calls.push({ text: UPDATE_RUN, values });
+  }
+  for (const { last_sequence, body } of rows) calls.push(marked(INSERT_HELD_EVENTS, last_sequence, body));
+  if (latestStep !== undefined) calls.push(writeStep(REPLACE_STEP, latestStep, known));
+  for (const [index, step] of steps.entries()) calls.push(writeStep(INSERT_STEP, step, known + index + 1));
+  for (const [index, message] of messages.entries()) {
+    const values = toMessageValues(message, bodies);
+    calls.push(marked(INSERT_HELD_MESSAGE, ...values), marked(INSERT_HELD_LINK, index));
+  }
+  if (messages.length > 0) calls.push(marked(USE_HELD_THREAD, messages.length, getLatestTime(messages)));
+  return { calls, checking: locks.length };
+}
+
+export const BEAT = `
+  INSERT INTO :schema.processes (id, alive_until) VALUES ($1, :now + $2)
+  ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until`;
+
+export const FIND_CANCELLED = `SELECT id FROM :schema.runs WHERE holder = $1 AND cancel_requested = 1`;
+
+/** Processes that died long ago. Their runs are free already. */
+export const FORGET_PROCESSES = `DELETE FROM :schema.processes WHERE alive_until < :now - $1`;
+
+export const LEAVE = `DELETE FROM :schema.processes WHERE id = $1`;
+
+/**
+ * Takes the first runs that meet a condition, for the holder $1, at most $2. Runs that another process is taking are
+ * skipped.
+ */
+const takeFirst = (condition: string) => `
+  WITH taken AS MATERIALIZED (
+    SELECT runs.number FROM :schema.runs WHERE ${condition} ORDER BY runs.number LIMIT $2 :skip_locked
+  )
+  UPDATE :schema.runs SET holder = $1, fence = fence + 1 FROM taken WHERE runs.number = taken.number
+  RETURNING runs.fence, ${STORED_RUN_COLUMNS}`;
+
+/** $3: the owners to leave out. */
+export const TAKE_QUEUED = takeFirst(`${IS_QUEUED} AND ${IS_FREE} AND NOT runs.owner = :any_text($3)`);
+
+export const TAKE = `
+  UPDATE :schema.runs SET holder = $2, fence = fence + 1
+  WHERE id = $1 AND status IN (${RunStatus.QUEUED}, ${RunStatus.REQUIRES_ACTION}) AND ${IS_FREE}
+  RETURNING runs.fence, ${STORED_RUN_COLUMNS}`;
+
+/**
+ * $3: the ids of the holder's runs that it knows. A process whose sign of life is late never takes the runs that it executes
+ * from itself.
+ */
+export const TAKE_ABANDONED = takeFirst(`
+  runs.status = ${RunStatus.IN_PROGRESS} AND ((COALESCE(runs.holder, '') <> $1 AND ${IS_FREE})
+    OR (runs.holder = $1 AND NOT runs.id = :any_text($3)))`);
+
+/**
+ * Frees abandoned runs that are not in progress: they are delivered again, or wait for their results. $1: the process that
+ * frees them, $2: the ids of its runs that it knows.
+ */
+export const FREE_ABANDONED = `
+  UPDATE :schema.runs SET holder = NULL, fence = fence + 1
+  WHERE runs.holder IS NOT NULL AND runs.status <> ${RunStatus.IN_PROGRESS}
+    AND ((runs.holder <> $1 AND NOT ${IS_ALIVE}) OR (runs.holder = $1 AND NOT runs.id = :any_text($2)))`;
