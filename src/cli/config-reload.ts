@@ -17,6 +17,8 @@ export interface ConfigReloadOptions {
   readonly metrics: Pick<Metrics, "configReloaded">;
 }
 
+const NEEDS_RESTART = "a change needs a restart; nothing of the changed file is used until then";
+
 /** Interval of the looks at the file, in milliseconds: one call of stat. */
 const POLL_MS = 1000;
 
@@ -68,7 +70,7 @@ export class ConfigReload {
     try {
       const config = await load();
       const { live, fixed } = findChanges(this.#config, config);
-      if (fixed.length > 0) throw new ConfigurationError(`${fixed.join(", ")}: a change needs a restart`);
+      if (fixed.length > 0) throw new ConfigurationError(`${fixed.join(", ")}: ${NEEDS_RESTART}`);
       use(config);
       this.#config = config;
       metrics.configReloaded(true);

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { getTraceName } from "../client/providers.ts";
 import { AccessKeysFile, type Config, loadConfig, ServedClient } from "../config/index.ts";
 import type { SharedStores } from "../middleware/shared/shared-stores.ts";
-import type { TokenVerifier } from "../server/access/token-verifier.ts";
+import type { IssuerState, TokenVerifier } from "../server/access/token-verifier.ts";
 import { AccessControl } from "../server/index.ts";
 import { isLocal } from "../server/listen/address.ts";
 import { createLogOutput } from "../server/telemetry/log-output.ts";
@@ -54,10 +54,10 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   for (const files of config.tlsFiles) files.follow(logger);
   const accessKeys = config.access.keys && new AccessKeysFile(config.access.keys, logger);
   const tokens = await openTokens(config, logger);
-  const metrics = createSidecarMetrics(
-    () => client,
-    () => output.droppedLines,
-  );
+  const metrics = createSidecarMetrics(() => client, {
+    readDroppedLogLines: () => output.droppedLines,
+    listIssuers: tokens && (() => tokens.listIssuers()),
+  });
   const shared = await openShared(config, logger, metrics);
   const access = createAccess(config, accessKeys, tokens, shared);
   const client = new ServedClient(config.client, { log: logger, observer: metrics, shared });
@@ -77,7 +77,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
     ...(tokens ? [{ name: "keys of issuers", close: () => tokens.close() }] : []),
   ];
   const getMcp = () => mcp;
-  const listProblems = () => tokens?.listProblems() ?? [];
+  const listProblems = () => (tokens?.listIssuers() ?? []).flatMap(describeIssuer);
   const optional = { access, tracing, shared, listProblems, parts };
   const sidecar = await startSidecar({ config, client, getMcp, logger, metrics, ...optional });
   const stopped = stopSignal();
@@ -130,6 +130,10 @@ async function openTokens({ access }: Config, logger: Logger): Promise<TokenVeri
   if (access.issuers === undefined) return undefined;
   const { TokenVerifier: Verifier } = await import("../server/access/token-verifier.ts");
   return new Verifier(access.issuers, logger);
+}
+
+function describeIssuer({ issuer, problem }: IssuerState): string[] {
+  return problem === "" ? [] : [`keys of the issuer ${issuer}: ${problem}`];
 }
 
 /** Without access keys and tokens, the certificates of callers decide who may call, if there are any. */

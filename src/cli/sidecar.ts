@@ -21,7 +21,7 @@ import {
 } from "../server/index.ts";
 import { createIdleMemory } from "../server/telemetry/idle-memory.ts";
 import { createCallLog } from "../server/telemetry/logging.ts";
-import { createMetrics, type Metrics } from "../server/telemetry/metrics.ts";
+import { createMetrics, type Metrics, type MetricsOptions } from "../server/telemetry/metrics.ts";
 import type { Tracing } from "../server/tracing/open-tracing.ts";
 import { openRuns } from "./runs.ts";
 import { version } from "./version.ts";
@@ -141,17 +141,17 @@ async function openListeners(
 /**
  * Creates the metrics of a sidecar. Models that the configuration names, or the catalog has, get separate labels.
  * @param getClient Returns the client. Not called before the first call is counted.
- * @param readDroppedLogLines Returns the number of lines that the log has dropped so far.
+ * @param sources Read when the metrics are rendered.
  */
 export function createSidecarMetrics(
   getClient: () => ServedClient,
-  readDroppedLogLines?: () => number,
+  sources: Partial<Pick<MetricsOptions, "readDroppedLogLines" | "listIssuers">> = {},
 ): Metrics {
   return createMetrics({
     version,
     isKnownProvider: (provider) => getClient().apis.has(provider),
     isKnownModel: (_provider, model) => getClient().hasModel(model),
-    readDroppedLogLines,
+    ...sources,
   });
 }
 

@@ -32,19 +32,13 @@ export function findChanges(before: Config, after: Config): ConfigChanges {
   const names = Object.keys({ ...before.settings, ...after.settings });
   const fixed = new Set(names.filter((name) => !LIVE.has(name) && hasOtherSetting(name, before, after)));
   if (hasOtherServers(before, after)) fixed.add("shared");
-  if (!isDeepStrictEqual(listKeySources(before), listKeySources(after))) fixed.add("jwt");
+  // Whether requests need a token at all is decided at the start.
+  if ((before.access.issuers === undefined) !== (after.access.issuers === undefined)) fixed.add("jwt");
   return { live: isReordered ? ["providers"] : live, fixed: [...fixed] };
 }
 
 function hasOtherSetting(name: string, before: Config, after: Config): boolean {
   return !isDeepStrictEqual(getSetting(before, name), getSetting(after, name));
-}
-
-/** Returns the issuers of tokens and the sources of their keys, which are opened once. Other settings may change. */
-function listKeySources({ settings: { jwt } }: Config): unknown {
-  return jwt?.map(({ issuer, keysFile, keysUrl, keysTokenFile, tls }) => {
-    return { issuer, keysFile, keysUrl: keysUrl?.href, keysTokenFile, tls };
-  });
 }
 
 /** Returns a field as it is written in the file. */

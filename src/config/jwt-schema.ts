@@ -3,8 +3,8 @@ import * as z from "zod/mini";
 import { grantFields } from "./caller-grants.ts";
 import { isClaimPath, parseCallerPattern } from "./claims.ts";
 import { fields, list } from "./fields.ts";
+import { parseKeysUrl, toMetadataUrl } from "./issuer-metadata.ts";
 import { duration, leaf, text } from "./leaves.ts";
-import { isPrivateHost } from "./local-only.ts";
 import { clientTls } from "./tls-schema.ts";
 
 /** Maximum number of issuers. */
@@ -21,12 +21,7 @@ const MAX_TOLERANCE_MS = 300_000;
 
 const keysUrl = leaf(
   "an https: URL, or an http: URL of this machine or a private network, without a password",
-  (value) => {
-    const url = typeof value === "string" ? URL.parse(value) : null;
-    if (url === null || url.username !== "" || url.password !== "") return undefined;
-    const isTrusted = url.protocol === "https:" || (url.protocol === "http:" && isPrivateHost(url.hostname));
-    return isTrusted ? url : undefined;
-  },
+  parseKeysUrl,
 );
 
 const callerPattern = leaf(
@@ -66,6 +61,9 @@ const condition = z
 
 const rule = fields({ when: z.optional(condition), ...grantFields });
 
+const NO_KEYS =
+  "expected a file with the issuer's keys, their address in jwks_url, or an issuer with an https: URL, whose metadata name it";
+
 const issuer = z.pipe(
   fields({
     issuer: text,
@@ -86,13 +84,13 @@ const issuer = z.pipe(
       const { jwks_file: file, jwks_url: url, jwks_token_file: token, tls, clock_tolerance = 0 } = found;
       const complain = (field: string, message: string) =>
         context.addIssue({ code: "custom", path: [field], message });
-      if (file === undefined && url === undefined)
-        complain("jwks_file", "expected a file with the issuer's keys, or their address in jwks_url");
+      if (file === undefined && url === undefined && toMetadataUrl(found.issuer) === undefined)
+        complain("jwks_file", NO_KEYS);
       if (file !== undefined && url !== undefined)
         complain("jwks_url", "expected jwks_file or jwks_url, not both");
-      if (url === undefined && token !== undefined)
-        complain("jwks_token_file", "expected it beside a jwks_url");
-      if (url === undefined && tls !== undefined) complain("tls", "expected it beside a jwks_url");
+      if (file !== undefined && token !== undefined)
+        complain("jwks_token_file", "expected it without a jwks_file");
+      if (file !== undefined && tls !== undefined) complain("tls", "expected it without a jwks_file");
       if (clock_tolerance > MAX_TOLERANCE_MS) complain("clock_tolerance", 'expected at most "5m"');
     }),
   ),

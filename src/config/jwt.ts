@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { CallerGrants } from "./access-key.ts";
 import { toGrants } from "./caller-grants.ts";
 import { type CallerPattern, parseCallerPattern } from "./claims.ts";
+import { toMetadataUrl } from "./issuer-metadata.ts";
 import { readKeyFile } from "./key-files.ts";
 import { type KeySet, MAX_KEY_SET_BYTES, parseKeySet } from "./key-set.ts";
 import type { ModelNames } from "./model-grants.ts";
@@ -41,11 +42,11 @@ export interface KeysFile {
   readonly keys: KeySet;
 }
 
-/** The address of the keys of an issuer. */
+/** The address of the keys of an issuer, or of its metadata, which name that address. */
 export interface KeysUrl {
-  readonly kind: "url";
+  readonly kind: "url" | "metadata";
   readonly url: URL;
-  /** Absolute path of a file with a bearer token for the address. */
+  /** Absolute path of a file with a bearer token for the server of the address. */
   readonly tokenFile: string | undefined;
   readonly tls: ClientTlsFiles | undefined;
 }
@@ -102,7 +103,10 @@ async function readKeys(
 ): Promise<KeysFile | KeysUrl | undefined> {
   const { keysFile, keysUrl } = entry;
   if (keysFile !== undefined) return readFile(resolve(context.folder, keysFile), path, context, problems);
-  return keysUrl && readAddress(keysUrl, entry, path, context, problems);
+  if (keysUrl !== undefined)
+    return readAddress({ kind: "url", url: keysUrl }, entry, path, context, problems);
+  const url = toMetadataUrl(entry.issuer);
+  return url && readAddress({ kind: "metadata", url }, entry, path, context, problems);
 }
 
 async function readFile(
@@ -125,7 +129,7 @@ async function readFile(
 
 /** Checks the files that belong to an address. The address itself is asked when the sidecar serves. */
 async function readAddress(
-  url: URL,
+  address: Pick<KeysUrl, "kind" | "url">,
   { keysTokenFile, tls: files }: Section[number],
   path: Path,
   { locate, folder }: JwtContext,
@@ -135,15 +139,14 @@ async function readAddress(
   const token = tokenFile === undefined ? undefined : await readKeyFile(tokenFile);
   if (token !== undefined && "problem" in token)
     problems.push(`${locate([...path, "jwks_token_file"])}: ${token.problem}`);
-  if (files === undefined) return { kind: "url", url, tokenFile, tls: undefined };
+  if (files === undefined) return { ...address, tokenFile, tls: undefined };
   const toPath = (file: string | undefined) => file && resolve(folder, file);
   const paths = { ca: toPath(files.ca), certificate: toPath(files.certificate), key: toPath(files.key) };
   const field = locate([...path, "tls"]);
   const reading = readClientTls(paths, field);
-  if ("tls" in reading)
-    return { kind: "url", url, tokenFile, tls: new ClientTlsFiles(paths, field, reading.tls) };
+  if ("tls" in reading) return { ...address, tokenFile, tls: new ClientTlsFiles(paths, field, reading.tls) };
   problems.push(reading.problem);
-  return { kind: "url", url, tokenFile, tls: undefined };
+  return { ...address, tokenFile, tls: undefined };
 }
 
 /** Finds issuers of which one could name a caller of another. */

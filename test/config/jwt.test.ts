@@ -101,6 +101,16 @@ jwt:
     ]);
   });
 
+  it("finds the metadata of an issuer by its name if there are no keys", async () => {
+    for (const [issuer, url] of [
+      ["https://i.test", "https://i.test/.well-known/openid-configuration"],
+      ["https://i.test/realms/a/", "https://i.test/realms/a/.well-known/openid-configuration"],
+    ])
+      expect(await load(`jwt: { issuer: "${issuer}", audience: a }`)).toMatchObject([
+        { issuer, keys: { kind: "metadata", url: new URL(url ?? "") } },
+      ]);
+  });
+
   it.each<[what: string, fields: string, mistakes: (string | RegExp)[]]>([
     [
       "nothing",
@@ -113,7 +123,14 @@ jwt:
     [
       "no keys",
       "issuer: i, audience: a",
-      [/jwt.jwks_file: expected a file with the issuer's keys, or their address in jwks_url, found nothing$/],
+      [
+        /jwt.jwks_file: expected a file with the issuer's keys, their address in jwks_url, or an issuer with an https: URL, whose metadata name it, found nothing$/,
+      ],
+    ],
+    [
+      "no keys and an issuer without TLS",
+      "issuer: http://login.example.com, audience: a",
+      [/jwt.jwks_file: expected a file .* an issuer with an https: URL/],
     ],
     [
       "two sources of keys",
@@ -121,11 +138,11 @@ jwt:
       [/jwt.jwks_url: expected jwks_file or jwks_url, not both, found "https:\/\/x.test\/keys"$/],
     ],
     [
-      "files for an address without it",
+      "files for an address beside a file",
       "issuer: i, audience: a, jwks_file: jwks.json, jwks_token_file: t, tls: { ca_file: c }",
       [
-        /jwt.jwks_token_file: expected it beside a jwks_url, found "t"$/,
-        /jwt.tls: expected it beside a jwks_url, found a mapping$/,
+        /jwt.jwks_token_file: expected it without a jwks_file, found "t"$/,
+        /jwt.tls: expected it without a jwks_file, found a mapping$/,
       ],
     ],
     [

@@ -194,8 +194,8 @@ jwt: { issuer: "https://login.example.com", audience: a, jwks_url: "https://logi
     ["max_calls: 9", "max_calls: 8", [], ["limits"]],
     ["clock_tolerance: 9s", "rules: [{ models: [main/*] }]", ["jwt.clock_tolerance", "jwt.rules"], []],
     ["audience: a", "audience: b", ["jwt.audience"], []],
-    ["example.com/keys", "example.com/jwks", ["jwt.jwks_url"], ["jwt"]],
-    ['issuer: "https://login', 'issuer: "https://sso', ["jwt.issuer"], ["jwt"]],
+    ["example.com/keys", "example.com/jwks", ["jwt.jwks_url"], []],
+    ['issuer: "https://login', 'issuer: "https://sso', ["jwt.issuer"], []],
     ["runs: { store: memory }", "", [], ["runs"]],
   ])("tells that %j became %j", async (old, now, live, fixed) => {
     const changes = findChanges(await load(everything()), await load(everything().replace(old, now)));

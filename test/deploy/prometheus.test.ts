@@ -31,7 +31,11 @@ function readServed(text: string): ReadonlyMap<string, ReadonlySet<string>> {
   return served;
 }
 
-const metrics = createMetrics({ version: "1", readDroppedLogLines: () => 0 });
+const metrics = createMetrics({
+  version: "1",
+  readDroppedLogLines: () => 0,
+  listIssuers: () => [{ issuer: "https://login.example.com", problem: "" }],
+});
 addSamples(metrics);
 const served = readServed(metrics.render());
 

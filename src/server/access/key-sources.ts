@@ -1,5 +1,6 @@
 /** The keys of an issuer of tokens, which change while the sidecar runs: in a file that is replaced, or at an address. */
 
+import { parseMetadata } from "../../config/issuer-metadata.ts";
 import type { KeysFile, KeysUrl, TokenIssuer } from "../../config/jwt.ts";
 import { readKeyFile } from "../../config/key-files.ts";
 import { type KeySet, MAX_KEY_SET_BYTES, parseKeySet } from "../../config/key-set.ts";
@@ -32,7 +33,7 @@ export interface KeySource {
 /** Opens the keys of an issuer. */
 export function openKeys({ issuer, keys }: TokenIssuer, log: KeysLog): KeySource {
   const report = createReport(issuer, log);
-  return keys.kind === "file" ? new FileKeys(keys, report) : new UrlKeys(keys, report);
+  return keys.kind === "file" ? new FileKeys(keys, report) : new UrlKeys(issuer, keys, report);
 }
 
 /** Reports changes of keys, and each problem once. */
@@ -111,27 +112,31 @@ const FIRST_COOLDOWN_MS = 1_000;
 /** Limit of a read, in milliseconds. */
 const READ_MS = 5_000;
 
+/** Age at which the metadata of an issuer are read again, in milliseconds. */
+const MAX_METADATA_AGE_MS = 3_600_000;
+
 /** Maximum number of calls that wait for a read. */
 const MAX_WAITING = 100;
 
 class UrlKeys implements KeySource {
+  readonly #issuer: string;
   readonly #options: KeysUrl;
   readonly #report: Report;
   readonly #transport: HttpTransport;
+  #other: { readonly origin: string; readonly transport: HttpTransport } | undefined;
+  /** The address that the metadata name, and when they were read, by `performance.now()`. */
+  #located: { readonly url: URL; readonly at: number } | undefined;
   #keys: KeySet | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<KeySet | undefined> | undefined;
   #waiting = 0;
   #isClosed = false;
 
-  constructor(options: KeysUrl, report: Report) {
+  constructor(issuer: string, options: KeysUrl, report: Report) {
+    this.#issuer = issuer;
     this.#options = options;
     this.#report = report;
-    this.#transport = createHttpTransport({
-      baseUrl: options.url.origin,
-      tls: options.tls?.current,
-      timeouts: { connectMs: READ_MS, requestMs: READ_MS, betweenBytesMs: READ_MS },
-    });
+    this.#transport = this.#createTransport(options.url.origin);
     this.reload();
   }
 
@@ -170,7 +175,7 @@ class UrlKeys implements KeySource {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#transport.close();
+    await Promise.all([this.#transport.close(), this.#other?.transport.close()]);
     await this.#reading;
   }
 
@@ -190,24 +195,68 @@ class UrlKeys implements KeySource {
   }
 
   async #fetch(): Promise<Parsed<KeySet>> {
-    const { url, tokenFile } = this.#options;
-    const token = tokenFile === undefined ? undefined : await readKeyFile(tokenFile);
+    const address = await this.#locate();
+    if ("problem" in address) return address;
+    if (this.#isClosed) return { problem: "closed" };
+    const read = await this.#get(address.value, "application/jwk-set+json, application/json", parseKeySet);
+    // The issuer may have moved its keys.
+    if ("problem" in read) this.#located = undefined;
+    return read;
+  }
+
+  /** Returns the address of the keys, which the issuer's metadata may have to name. */
+  async #locate(): Promise<Parsed<URL>> {
+    const { kind, url } = this.#options;
+    if (kind === "url") return { value: url };
+    const known = this.#located;
+    if (known !== undefined && performance.now() - known.at < MAX_METADATA_AGE_MS)
+      return { value: known.url };
+    const parse = (text: string) => parseMetadata(text, this.#issuer);
+    const read = await this.#get(url, "application/json", parse);
+    if ("value" in read) this.#located = { url: read.value, at: performance.now() };
+    return read;
+  }
+
+  async #get<Value>(
+    url: URL,
+    accept: string,
+    parse: (text: string) => Parsed<Value>,
+  ): Promise<Parsed<Value>> {
+    const { tokenFile, url: given } = this.#options;
+    // The token is for the server that the configuration names.
+    const isForToken = tokenFile !== undefined && url.origin === given.origin;
+    const token = isForToken ? await readKeyFile(tokenFile) : undefined;
     if (token !== undefined && "problem" in token) return token;
-    const headers = {
-      accept: "application/jwk-set+json, application/json",
-      ...(token && { authorization: `Bearer ${token.value}` }),
-    };
+    const headers = { accept, ...(token && { authorization: `Bearer ${token.value}` }) };
     const at = `${url.origin}${url.pathname}`;
     try {
-      const answer = await this.#transport.get(`${url.pathname}${url.search}`, { headers });
+      const answer = await this.#getTransport(url).get(`${url.pathname}${url.search}`, { headers });
       if (answer.status !== 200) {
         answer.destroy();
         return { problem: `${at} answered with the HTTP status ${answer.status}; expected 200` };
       }
-      const parsed = parseKeySet(await answer.text(MAX_KEY_SET_BYTES));
+      const parsed = parse(await answer.text(MAX_KEY_SET_BYTES));
       return "problem" in parsed ? { problem: `${parsed.problem} (${at})` } : parsed;
     } catch (error) {
       return { problem: `cannot read ${at}: ${error instanceof SDKError ? error.message : String(error)}` };
     }
+  }
+
+  /** Returns the connection to a server. There are two if the keys are elsewhere than the metadata. */
+  #getTransport({ origin }: URL): HttpTransport {
+    if (origin === this.#options.url.origin) return this.#transport;
+    if (this.#other?.origin === origin) return this.#other.transport;
+    void this.#other?.transport.close();
+    const transport = this.#createTransport(origin);
+    this.#other = { origin, transport };
+    return transport;
+  }
+
+  #createTransport(baseUrl: string): HttpTransport {
+    return createHttpTransport({
+      baseUrl,
+      tls: this.#options.tls?.current,
+      timeouts: { connectMs: READ_MS, requestMs: READ_MS, betweenBytesMs: READ_MS },
+    });
   }
 }

@@ -46,9 +46,16 @@ interface KnownToken extends KnownCaller {
   readonly expiresAt: number;
 }
 
+/** An issuer, and why its keys could not be read last time; empty if they could. */
+export interface IssuerState {
+  readonly issuer: string;
+  readonly problem: string;
+}
+
 /** Verifies tokens, and remembers which are valid until they expire or the keys of their issuer change. */
 export class TokenVerifier implements TokenSource {
-  #issuers: ReadonlyMap<string, OpenIssuer>;
+  readonly #log: KeysLog;
+  #issuers: ReadonlyMap<string, OpenIssuer> = new Map();
   #known = new BoundedMap<{ token: KnownToken }>(MAX_TOKENS);
   #callers = new BoundedMap<{ caller: KnownCaller }>(MAX_CALLERS);
   readonly #keys = new WeakMap<KeySet, JWTVerifyGetKey>();
@@ -56,30 +63,35 @@ export class TokenVerifier implements TokenSource {
 
   /** Begins to read the keys of the issuers. */
   constructor(issuers: readonly TokenIssuer[], log: KeysLog) {
-    this.#issuers = new Map(
-      issuers.map((issuer) => [issuer.issuer, { ...issuer, source: openKeys(issuer, log) }]),
-    );
+    this.#log = log;
+    this.use(issuers);
   }
 
   /**
-   * Uses the issuers as they were read with another configuration. They are the same, with the same keys; their rules,
-   * names of callers and audiences may differ, and then every token is verified again.
+   * Uses the issuers of another configuration. Keys whose place is the same stay in use, others are read now. Every token
+   * is verified again if issuers, or their names of callers, audiences or conditions differ.
    */
   use(issuers: readonly TokenIssuer[]): void {
-    const isSame = issuers.every((issuer) => {
-      const before = this.#issuers.get(issuer.issuer);
-      return before !== undefined && isDeepStrictEqual(toDecisive(before), toDecisive(issuer));
-    });
-    if (!isSame) {
+    const before = this.#issuers;
+    const isSame = (issuer: TokenIssuer) => {
+      const earlier = before.get(issuer.issuer);
+      return earlier !== undefined && isDeepStrictEqual(toDecisive(earlier), toDecisive(issuer));
+    };
+    if (issuers.length !== before.size || !issuers.every(isSame)) {
       this.#known = new BoundedMap(MAX_TOKENS);
       this.#callers = new BoundedMap(MAX_CALLERS);
     }
     this.#issuers = new Map(
-      issuers.flatMap((issuer) => {
-        const source = this.#issuers.get(issuer.issuer)?.source;
-        return source === undefined ? [] : [[issuer.issuer, { ...issuer, source }]];
-      }),
+      issuers.map((issuer) => [issuer.issuer, { ...issuer, source: this.#openKeys(issuer, before) }]),
     );
+    for (const { issuer, source } of before.values())
+      if (this.#issuers.get(issuer)?.source !== source) void source.close();
+  }
+
+  #openKeys(issuer: TokenIssuer, before: ReadonlyMap<string, OpenIssuer>): KeySource {
+    const earlier = before.get(issuer.issuer);
+    const isSame = earlier !== undefined && isDeepStrictEqual(toPlace(earlier), toPlace(issuer));
+    return isSame ? earlier.source : openKeys(issuer, this.#log);
   }
 
   /** Verifies a token: at once if it is known, else asynchronously. Never throws or rejects. */
@@ -117,11 +129,9 @@ export class TokenVerifier implements TokenSource {
     for (const { source } of this.#issuers.values()) source.reload();
   }
 
-  /** Describes issuers whose keys could not be read last time, one line each. */
-  listProblems(): string[] {
-    return [...this.#issuers.values()].flatMap(({ issuer, source: { problem } }) =>
-      problem === "" ? [] : [`keys of the issuer ${issuer}: ${problem}`],
-    );
+  /** Lists the issuers, with the reasons why their keys could not be read last time; empty if they could. */
+  listIssuers(): IssuerState[] {
+    return [...this.#issuers.values()].map(({ issuer, source: { problem } }) => ({ issuer, problem }));
   }
 
   /** Stops reading keys. */
@@ -204,6 +214,13 @@ export class TokenVerifier implements TokenSource {
     const grants = rule === undefined ? EVERYTHING : this.#issuers.get(issuer)?.rules?.[rule]?.grants;
     return { name, ...(grants ?? NOTHING) };
   }
+}
+
+/** Returns the place of the keys of an issuer. The current keys do not count. */
+function toPlace({ keys }: TokenIssuer) {
+  if (keys.kind === "file") return [keys.path];
+  const { kind, url, tokenFile, tls } = keys;
+  return [kind, url.href, tokenFile, tls?.paths];
 }
 
 /** Returns what decides which tokens of an issuer are accepted, who their callers are, and which rule fits. */

@@ -11,6 +11,7 @@ import {
   createGaugeSet,
   createHistogram,
   createReadCounter,
+  createReadGaugeSet,
   type Metric,
   SECONDS_BUCKETS,
 } from "./prometheus.ts";
@@ -45,6 +46,11 @@ export interface MetricsOptions {
   readonly isKnownModel?: ((provider: string, model: string) => boolean) | undefined;
   /** Returns the number of lines that the log has dropped so far. Default: there is no such metric. */
   readonly readDroppedLogLines?: (() => number) | undefined;
+  /**
+   * Returns the issuers of tokens, with the reasons why their keys could not be read last time; empty if they could.
+   * Default: there is no such metric.
+   */
+  readonly listIssuers?: (() => readonly { readonly issuer: string; readonly problem: string }[]) | undefined;
 }
 
 /** Creates the server's metrics. */
@@ -53,6 +59,7 @@ export function createMetrics({
   isKnownProvider = () => true,
   isKnownModel = () => false,
   readDroppedLogLines,
+  listIssuers,
 }: MetricsOptions): Metrics {
   const requests = createCounter({
     name: "outrigger_requests_total",
@@ -91,6 +98,7 @@ export function createMetrics({
   const all: Metric[] = [requests, seconds, gauge, refusedConnections, certificates, ...config.all];
   all.push(...models.all, ...callers.all, ...middleware.all, ...runs.all, ...processMetrics(version));
   if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
+  if (listIssuers !== undefined) all.push(issuerKeys(listIssuers));
   return {
     ...middleware.observer,
     ...models.observer,
@@ -150,6 +158,17 @@ function createConfigMetrics() {
 function droppedLogLines(read: () => number): Metric {
   const help = "Lines of the log that could not be written.";
   return createReadCounter({ name: "outrigger_log_lines_dropped_total", help }, read);
+}
+
+function issuerKeys(list: NonNullable<MetricsOptions["listIssuers"]>): Metric {
+  const init = {
+    name: "outrigger_issuer_keys_last_read_successful",
+    help: "Whether the keys of an issuer of tokens could be read last time: 1, or 0 if earlier keys are in use or none.",
+    labels: ["issuer"],
+  };
+  return createReadGaugeSet(init, () =>
+    list().map(({ issuer, problem }) => [[issuer], Number(problem === "")]),
+  );
 }
 
 function processMetrics(version: string): Metric[] {

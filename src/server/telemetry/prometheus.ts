@@ -69,6 +69,20 @@ export function createGaugeSet(init: MetricInit): GaugeSet {
   };
 }
 
+/** Creates a gauge whose values are read when the metrics are rendered. Values that are left out are not served. */
+export function createReadGaugeSet(
+  init: MetricInit,
+  read: () => readonly (readonly [labelValues: readonly string[], value: number])[],
+): Metric {
+  return {
+    render() {
+      const gauge = createGaugeSet(init);
+      for (const [labelValues, value] of read()) gauge.set(labelValues, value);
+      return gauge.render();
+    },
+  };
+}
+
 /** Creates a counter without labels that is read when the metrics are rendered. Its name ends in `_total`. */
 export function createReadCounter(init: Omit<MetricInit, "labels">, read: () => number): Metric {
   return { render: () => head(init, "counter") + sample(init.name, "", read()) };

@@ -15,7 +15,11 @@ export const promlintSuite: Suite = {
   name: "promlint",
   async run() {
     await buildProgram();
-    const metrics = createMetrics({ version: "0.0.0-conformance", readDroppedLogLines: () => 1 });
+    const metrics = createMetrics({
+      version: "0.0.0-conformance",
+      readDroppedLogLines: () => 1,
+      listIssuers: () => [{ issuer: "https://login.example.com", problem: "" }],
+    });
     addSamples(metrics);
     const text = metrics.render();
     const { code, stdout, stderr } = await lint(text);

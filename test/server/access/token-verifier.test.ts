@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { loadConfig } from "../../../src/config/index.ts";
+import { parseMetadata } from "../../../src/config/issuer-metadata.ts";
 import type { TokenIssuer } from "../../../src/config/jwt.ts";
 import {
   AccessControl,
@@ -73,6 +74,13 @@ async function startKeys(...keys: IssuerKey[]): Promise<KeyServer> {
   const server = await startKeyServer(...keys);
   closers.push(() => server.close());
   return server;
+}
+
+const pass = (milliseconds: number) => vi.advanceTimersByTime(milliseconds);
+const fakeClock = () => vi.useFakeTimers({ toFake: ["performance"] });
+
+function listProblems(tokens: TokenVerifier): string[] {
+  return tokens.listIssuers().flatMap(({ problem }) => (problem === "" ? [] : [problem]));
 }
 
 /** The name of the caller of a token, or the reason of its refusal. */
@@ -416,9 +424,12 @@ describe("the caller of a token", () => {
   });
 });
 
-describe("changed rules of an issuer", () => {
+describe("a changed configuration", () => {
   async function readIssuers(changes: object): Promise<readonly TokenIssuer[]> {
-    const jwt = { issuer: ISSUER, audience: "outrigger", jwks_file: "jwks.json", ...changes };
+    return readSection({ issuer: ISSUER, audience: "outrigger", jwks_file: "jwks.json", ...changes });
+  }
+
+  async function readSection(jwt: object): Promise<readonly TokenIssuer[]> {
     const config = join(folder, "outrigger.yaml");
     await writeFile(config, JSON.stringify({ jwt }));
     const { access } = await loadConfig({ environment: { OPENAI_API_KEY: "sk" }, flags: { config } });
@@ -429,7 +440,7 @@ describe("changed rules of an issuer", () => {
     tokens.use(await readIssuers(changes));
   }
 
-  it("count for the next call of a known token", async () => {
+  it("changes the rules for the next call of a known token", async () => {
     const tokens = await open({ rules: [{ when: { team: "search" }, models: ["gpt-5"] }] });
     const token = await signToken(key, { claims: { team: "search" } });
     expect(await check(tokens, token)).toBe("alice");
@@ -451,7 +462,7 @@ describe("changed rules of an issuer", () => {
     expect(await check(tokens, token)).toBe("staff/alice");
   });
 
-  it("count for a token that is being verified when they change", async () => {
+  it("changes the rules for a token that is being verified when they change", async () => {
     const search = { when: { team: "search" }, models: ["gpt-5-mini"] };
     const tokens = await open({ rules: [search] });
     const token = await signToken(key, { claims: { team: "search" } });
@@ -467,6 +478,125 @@ describe("changed rules of an issuer", () => {
     const late = check(tokens, await signToken(key, { claims: { team: "ads" } }));
     tokens.use(others);
     expect(await late).toMatch("is for another audience");
+  });
+
+  it("adds and removes issuers, and reads keys that are elsewhere now", async () => {
+    const server = await startKeys(other);
+    const tokens = await open();
+    const token = await signToken(key);
+    const sso = { iss: "https://sso.test", sub: "bob" };
+    const added = await signToken(other, { claims: sso });
+    expect(await check(tokens, token)).toBe("alice");
+    expect(await check(tokens, added)).toMatch("is of an issuer that the configuration does not name");
+    const first = { issuer: ISSUER, audience: "outrigger", jwks_file: "jwks.json" };
+    const second = {
+      ...first,
+      issuer: sso.iss,
+      jwks_file: undefined,
+      jwks_url: server.url,
+      caller: "sso/{sub}",
+    };
+    tokens.use(await readSection([{ ...first, caller: "ci/{sub}" }, second]));
+    expect(await check(tokens, added)).toBe("sso/bob");
+    expect(await check(tokens, token)).toBe("ci/alice");
+    tokens.use(await readSection([second]));
+    expect(server.requests).toHaveLength(1);
+    expect(await check(tokens, token)).toMatch("is of an issuer that the configuration does not name");
+    expect(tokens.callerNamed("ci/alice")).toBeUndefined();
+    tokens.use(await readSection({ ...second, jwks_url: undefined, jwks_file: "jwks.json" }));
+    expect(await check(tokens, added)).toMatch("is signed with a key that its issuer's keys do not have");
+    expect(await check(tokens, await signToken(key, { claims: sso }))).toBe("sso/bob");
+  });
+});
+
+describe("the metadata of an issuer", () => {
+  /** Serves metadata, and keys at `/keys`. */
+  async function startIssuer(toMetadata: (origin: string) => object = () => ({})) {
+    const server = await startKeys(key);
+    const { origin } = new URL(server.url);
+    const answerKeys = server.answer;
+    server.answer = (request, response) => {
+      if (request.url === "/keys") return answerKeys(request, response);
+      response.end(JSON.stringify({ issuer: origin, jwks_uri: `${origin}/keys`, ...toMetadata(origin) }));
+    };
+    const getPaths = () => server.requests.map(({ url }) => url);
+    return { server, issuer: origin, getPaths };
+  }
+
+  const METADATA = "/.well-known/openid-configuration";
+
+  it("name the address of its keys, and are read again after an hour, or if the keys cannot be read", async () => {
+    fakeClock();
+    const { server, issuer, getPaths } = await startIssuer();
+    const tokens = await open({ issuer, jwks_file: undefined });
+    const claims = { iss: issuer };
+    expect(await check(tokens, await signToken(key, { claims }))).toBe("alice");
+    expect(getPaths()).toEqual([METADATA, "/keys"]);
+    pass(10_001);
+    await check(tokens, await signToken(other, { claims }));
+    expect(getPaths()).toEqual([METADATA, "/keys", "/keys"]);
+    pass(3_600_001);
+    await check(tokens, await signToken(other, { claims }));
+    expect(getPaths().slice(3)).toEqual([METADATA, "/keys"]);
+    const answer = server.answer;
+    server.answer = (_request, response) => void response.writeHead(404).end();
+    pass(10_001);
+    await check(tokens, await signToken(other, { claims }));
+    expect(listProblems(tokens)).toEqual([`${issuer}/keys answered with the HTTP status 404; expected 200`]);
+    server.answer = answer;
+    pass(10_001);
+    await check(tokens, await signToken(other, { claims }));
+    expect(getPaths().slice(5)).toEqual(["/keys", METADATA, "/keys"]);
+    expect(listProblems(tokens)).toEqual([]);
+  });
+
+  it("may name another server, which does not get the token for the first one", async () => {
+    const keys = await startKeys(key);
+    const { server, issuer } = await startIssuer(() => ({ jwks_uri: keys.url }));
+    await writeFile(join(folder, "token"), "pod-token");
+    const tokens = await open({ issuer, jwks_file: undefined, jwks_token_file: "token" });
+    expect(await check(tokens, await signToken(key, { claims: { iss: issuer } }))).toBe("alice");
+    const sent = [server, keys].map(({ requests }) => requests.map(({ headers }) => headers.authorization));
+    expect(sent).toEqual([["Bearer pod-token"], [undefined]]);
+  });
+
+  it.each<[what: string, metadata: object, problem: string]>([
+    [
+      "of another issuer",
+      { issuer: "https://evil.test" },
+      'issuer: expected "ISSUER", as in the configuration, found "https://evil.test"',
+    ],
+    [
+      "without an issuer",
+      { issuer: 7 },
+      'issuer: expected "ISSUER", as in the configuration, found something that is no text',
+    ],
+    [
+      "without an address",
+      { jwks_uri: undefined },
+      "jwks_uri: expected an https: URL, or an http: URL of a private network, found nothing",
+    ],
+    [
+      "with an unsafe address",
+      { jwks_uri: "http://keys.example.com/x" },
+      'found "http://keys.example.com/x"',
+    ],
+  ])("%s are told with the field, what was expected and what was found", async (_what, metadata, problem) => {
+    const { issuer } = await startIssuer(() => metadata);
+    const tokens = await open({ issuer, jwks_file: undefined });
+    expect(await check(tokens, await signToken(key, { claims: { iss: issuer } }))).toMatch(
+      "cannot be verified",
+    );
+    const [found = ""] = listProblems(tokens);
+    expect(found).toContain(problem.replace("ISSUER", issuer));
+    expect(found).toMatch(`(${issuer}${METADATA})`);
+  });
+
+  it("do not let an issuer with TLS name an address without", () => {
+    const issuer = "https://i.test";
+    expect(parseMetadata(JSON.stringify({ issuer, jwks_uri: "http://127.0.0.1/keys" }), issuer)).toEqual({
+      problem: 'jwks_uri: expected an https: URL, found "http://127.0.0.1/keys"',
+    });
   });
 });
 
@@ -488,11 +618,11 @@ describe("the keys in a file", () => {
       await writeFile(join(folder, "jwks.json"), content);
       for (let count = 0; count < 2; count += 1) tokens.reload();
       expect(await check(tokens, fresh)).toBe("alice");
-      expect(tokens.listProblems()).toHaveLength(1);
+      expect(listProblems(tokens)).toHaveLength(1);
     }
     await writeFile(join(folder, "jwks.json"), toDocument(other));
     tokens.reload();
-    expect(tokens.listProblems()).toEqual([]);
+    expect(listProblems(tokens)).toEqual([]);
     const kept = "cannot read the keys of the issuer, keeping the last ones";
     expect(
       lines.map(([level, fields, message]) => [level, Reflect.get(fields, "problem") ?? "", message]),
@@ -518,8 +648,6 @@ describe("the keys in a file", () => {
 
 describe("the keys at an address", () => {
   /** Makes the next read due. */
-  const pass = (milliseconds: number) => vi.advanceTimersByTime(milliseconds);
-  const fakeClock = () => vi.useFakeTimers({ toFake: ["performance"] });
 
   it("are read at the start, for a token with a new key, and not more often than every ten seconds", async () => {
     fakeClock();
@@ -609,13 +737,11 @@ describe("the keys at an address", () => {
         "cannot read the keys of the issuer, keeping the last ones",
       ],
     ]);
-    expect(tokens.listProblems()).toEqual([
-      expect.stringMatching(/^keys of the issuer https:\/\/issuer.test: /),
-    ]);
+    expect(listProblems(tokens)).toEqual([expect.stringMatching(problem)]);
     server.publish(other);
     pass(10_001);
     expect(await check(tokens, await signToken(other))).toBe("alice");
-    expect(tokens.listProblems()).toEqual([]);
+    expect(listProblems(tokens)).toEqual([]);
   });
 
   it("keep few callers waiting while their server hangs, and let known keys work", async () => {
