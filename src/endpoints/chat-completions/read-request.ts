@@ -3,12 +3,12 @@ import { create } from "@bufbuild/protobuf";
 import type { SDKError } from "../../core/errors.ts";
 import {
   type Request,
-  RequestSchema,
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
+import { createRequest } from "../answers/create-request.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake, parseBody } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
@@ -61,7 +61,7 @@ function readFields(
 ): Omit<ReadForm, "form"> {
   const { messages, paths } = readMessages(fields, context);
   const tools = readTools(fields, context);
-  const request = create(RequestSchema, {
+  const request = createRequest({
     model,
     provider,
     messages: [...messages],

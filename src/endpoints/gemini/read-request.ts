@@ -2,12 +2,12 @@
 import { create } from "@bufbuild/protobuf";
 import {
   type Request,
-  RequestSchema,
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
+import { createRequest } from "../answers/create-request.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { mistake, quote } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
@@ -94,7 +94,7 @@ function readGeneration(
   const config =
     fields.object("generationConfig") ?? new ProtoFields({}, fields.at("generationConfig"), () => "{}");
   const { optionsJson, reasoningEffort } = readProviderSettings(fields, config, context);
-  const request = create(RequestSchema, {
+  const request = createRequest({
     model: target.model,
     provider: target.provider,
     messages: read.map(({ message }) => message),

@@ -2,12 +2,12 @@
 import { create } from "@bufbuild/protobuf";
 import {
   type Request,
-  RequestSchema,
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
+import { createRequest } from "../answers/create-request.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { type Fields, parseBody } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
@@ -75,7 +75,7 @@ function readFields(
   const tools = readTools(fields, context);
   const { optionsJson, reasoningEffort } = readProviderSettings(fields, betas, context);
   const userId = fields.object("metadata")?.string("user_id");
-  const request = create(RequestSchema, {
+  const request = createRequest({
     model,
     provider,
     messages: read.map(({ message }) => message),

@@ -10,7 +10,6 @@ import {
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import {
   type Request,
-  RequestSchema,
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormatSchema,
@@ -19,6 +18,7 @@ import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
 import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
 import type { OpenConversation, RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
+import { createRequest } from "../answers/create-request.ts";
 import type { RecentAnswers } from "../answers/recent-answers.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { Fields, mistake, parseBody } from "../openai/fields.ts";
@@ -300,7 +300,7 @@ class RequestReader {
   #toRequest({ choice, tools }: ReadToolChoice): Request {
     const fields = this.#fields;
     const { optionsJson, metadata } = readProviderSettings(fields, this.#target.served, this.#notes);
-    const request = create(RequestSchema, {
+    const request = createRequest({
       model: this.#target.model,
       provider: this.#target.provider,
       tools: [...tools.tools],

@@ -5,7 +5,7 @@
 import { create } from "@bufbuild/protobuf";
 import { validateAhead } from "../../client/validate.ts";
 import { InvalidRequestError } from "../../core/errors.ts";
-import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
+import { RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Tool } from "../../gen/outrigger/v1/tool_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { composeConversation, createModelRequest, toRunField } from "../../runs/conversation.ts";
@@ -94,7 +94,7 @@ function toSingleCall(read: ReadRequest): SingleCall {
   const messages = (input.input ?? []).flatMap(({ message }) => message ?? []);
   const conversation = composeConversation({ history: [], input: messages, approvals: [] });
   const fields = { system, conversation, inputPath: "input" };
-  const modelRequest: Request = createModelRequest(request, system, conversation);
+  const modelRequest = createModelRequest(request, system, conversation);
   return {
     request: {
       request: modelRequest,

@@ -33,7 +33,10 @@ export function toEndpointRequest(request: HttpRequest, parts: RequestParts): En
   return {
     method,
     path,
-    query: new URLSearchParams(url.slice(path.length)),
+    // Few routes have any parameters.
+    get query() {
+      return new URLSearchParams(url.slice(path.length));
+    },
     headers: singleHeaders(request),
     caller: recorder.call.caller,
     trace: recorder.trace,
