@@ -133,13 +133,15 @@ const PACKAGES: readonly (readonly [language: string, read: () => Package])[] = 
   ["TypeScript", readTypescript],
 ];
 
-/** The names in a column of the tables. */
+/** The names in a column of the tables, which have one column before those of the languages. */
 function readColumn(column: number): string[] {
   const rows = readText("docs/clients.md")
     .split("\n")
-    .filter((line) => line.startsWith("| "));
-  const cells = rows.map((line) => line.split("|")[column + 2] ?? "");
-  return cells.flatMap((cell) => findAll(cell, /`([^`]+)`/g)).filter((name) => !WORDS.includes(name));
+    .map((line) => line.split("|").slice(1, -1))
+    .filter((cells) => cells.length === PACKAGES.length + 1);
+  return rows
+    .flatMap((cells) => findAll(cells[column + 1] ?? "", /`([^`]+)`/g))
+    .filter((name) => !WORDS.includes(name));
 }
 
 /** The text that a call of a method, or a setting, has in a program. */

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { type ClientPackage, packageFolder, root } from "./client-package.ts";
 
-/** TypeScript: the versions of the package and of its dependencies. Its stubs are the project's. */
+/** TypeScript: the versions of the package and of its dependencies, or compatible ones. Its stubs are the project's. */
 export const typescript: ClientPackage = {
   name: "typescript",
   missing: () => undefined,
@@ -11,7 +11,7 @@ export const typescript: ClientPackage = {
     const known = { ...project.devDependencies, ...project.dependencies };
     const manifest: Manifest = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
     const names = Object.keys(manifest.dependencies);
-    const dependencies = Object.fromEntries(names.map((name) => [name, known[name]]));
+    const dependencies = Object.fromEntries(names.map((name) => [name, `^${known[name]}`]));
     writeFileSync(
       `${folder}/package.json`,
       `${JSON.stringify({ ...manifest, version, dependencies }, null, 2)}\n`,

@@ -48,3 +48,12 @@ describe("npm ci --omit=peer", () => {
     expect(names.filter((name) => packages[`node_modules/${name}`]?.peer !== true)).toEqual(SHARED);
   });
 });
+
+describe("The client for TypeScript", () => {
+  it("takes the project's versions of its dependencies, and newer ones that are compatible", async () => {
+    const { dependencies }: { dependencies: Versions } = await readJson("clients/typescript/package.json");
+    const versions = { ...project.dependencies, ...project.devDependencies };
+    const expected = Object.keys(dependencies).map((name) => [name, `^${versions[name]}`]);
+    expect(Object.entries(dependencies)).toEqual(expected);
+  });
+});
