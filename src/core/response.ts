@@ -30,11 +30,8 @@ export function finishReasonOf({ finishReason }: Response): FinishReasonName {
  * @throws ConfigurationError naming the missing field.
  */
 export function completeResponse(response: Response): CompleteResponse {
-  if (isComplete(response)) return response;
-  const missing = response.message === undefined ? "message" : "finishReason";
+  const { message, finishReason } = response;
+  if (message !== undefined && finishReason !== undefined) return response as CompleteResponse;
+  const missing = message === undefined ? "message" : "finishReason";
   throw new ConfigurationError(`expected a response with a message and a finishReason, found no ${missing}`);
-}
-
-function isComplete(response: Response): response is CompleteResponse {
-  return response.message !== undefined && response.finishReason !== undefined;
 }

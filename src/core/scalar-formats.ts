@@ -126,7 +126,9 @@ export function writeRaw(bytes: Uint8Array, sink: ByteSink): void {
 export function writeString(value: unknown, sink: ByteSink): void {
   if (typeof value !== "string") throw new UnusualValue();
   if (value.length <= MAX_LOOPED_CHARS && writeShortAscii(value, sink)) return;
-  reserveForString(value, sink);
+  // Counting is slower than writing, so it is done only if the buffer may be too small.
+  const fits = sink.position + MAX_VARINT_BYTES + MAX_UTF8_BYTES * value.length <= sink.buffer.length;
+  if (!fits) sink.reserve(MAX_VARINT_BYTES + Buffer.byteLength(value));
   const { buffer, position } = sink;
   // Most text is ASCII, so its length in bytes equals its length in characters.
   const guessed = varintBytes(value.length);
@@ -152,13 +154,6 @@ function writeShortAscii(value: string, sink: ByteSink): boolean {
   }
   sink.position = position;
   return true;
-}
-
-function reserveForString(value: string, sink: ByteSink): void {
-  const most = MAX_VARINT_BYTES + MAX_UTF8_BYTES * value.length;
-  // Counting is slower than writing, so it is done only if the buffer may be too small.
-  const fits = sink.position + most <= sink.buffer.length;
-  if (!fits) sink.reserve(MAX_VARINT_BYTES + Buffer.byteLength(value));
 }
 
 function writeBytes(value: unknown, sink: ByteSink): void {

@@ -33,7 +33,7 @@ export const BINARY_OPTIONS = { readUnknownFields: false } as const;
 /** Decodes protobuf's binary format. */
 export function binaryCodec(desc: DescMessage): Codec {
   return {
-    countElements: (bytes, max) => countElements(desc, bytes, max),
+    countElements: (bytes, max) => new ElementCounter(bytes, max).count(getShape(desc)),
     decode(bytes) {
       try {
         return fromBinary(desc, bytes, BINARY_OPTIONS);
@@ -182,7 +182,8 @@ class ElementCounter {
 
   /** Skips a field. Returns the shape of its message, if it has one, whose fields must then be counted. */
   #next(shape: Shape, end: number): Shape | undefined {
-    this.#add(1);
+    this.#elements += 1;
+    if (this.#elements > this.#max) throw tooManyElements(this.#max);
     const tag = this.#varint();
     switch (tag & 7) {
       case WireType.Varint:

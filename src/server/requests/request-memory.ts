@@ -1,6 +1,5 @@
-import { CallMemory } from "../../core/call-memory.ts";
 import type { MemoryAccount } from "../../core/memory-account.ts";
-import { FREE_BYTES, getCountedBytes } from "../../core/memory-pool.ts";
+import { FREE_BYTES, getCountedBytes, type MemoryShare } from "../../core/memory-pool.ts";
 import type { HeapLimits } from "../base/limits.ts";
 import { toConnectError } from "../status/status.ts";
 import { tooManyCalls, tooManyCallsOfOwner } from "./refusals.ts";
@@ -56,7 +55,7 @@ export class RequestMemory {
     if (this.#calls >= max && !this.#reclaim.call()) throw tooManyCalls(max);
     this.#calls += 1;
     if (owner !== "") this.#callsByOwner.set(owner, ownerCalls + 1);
-    return new RequestShare(this, owner, this.openMemory(owner));
+    return new RequestShare(this, owner, new CallMemory(this.#account, owner));
   }
 
   /** Opens an account for memory that a call uses besides its request. */
@@ -153,5 +152,61 @@ export class RequestShare {
     // Most requests are so small that nothing is counted.
     if (counted !== before) this.#requests.change(before, counted, this.#owner);
     this.#bytes = bytes;
+  }
+}
+
+/** The memory that one call takes from the account, apart from its request. */
+export class CallMemory {
+  readonly #account: MemoryAccount;
+  readonly #owner: string;
+  /** Opened on first use. */
+  #answers: MemoryShare | undefined;
+  #runAnswers: MemoryShare | undefined;
+  #reads: MemoryShare | undefined;
+  #hasEnded = false;
+
+  /** @param owner Name of the caller's access key; empty if there is none. */
+  constructor(account: MemoryAccount, owner: string) {
+    this.#account = account;
+    this.#owner = owner;
+  }
+
+  /** The answers of the providers that the call reaches. */
+  get answers(): MemoryShare {
+    this.#answers ??= this.#open(this.#account.openAnswers(this.#owner, false));
+    return this.#answers;
+  }
+
+  /** The same for a call that starts a run. */
+  get runAnswers(): MemoryShare {
+    this.#runAnswers ??= this.#open(this.#account.openAnswers(this.#owner, true));
+    return this.#runAnswers;
+  }
+
+  /** The data that the call reads from the store of runs. */
+  get reads(): MemoryShare {
+    this.#reads ??= this.#open(this.#account.openReads(this.#owner));
+    return this.#reads;
+  }
+
+  /** Keeps only the bytes of the encoded response: nothing else of the call is left in memory. */
+  shrink(bytes: number): void {
+    this.#answers?.shrink(bytes);
+    this.#runAnswers?.shrink(bytes);
+    this.#reads?.shrink(bytes);
+  }
+
+  /** Gives everything back after the response of the call was sent. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#answers?.end();
+    this.#runAnswers?.end();
+    this.#reads?.end();
+  }
+
+  /** A share that is opened after the end takes nothing. */
+  #open(share: MemoryShare): MemoryShare {
+    if (this.#hasEnded) share.end();
+    return share;
   }
 }

@@ -1,10 +1,9 @@
-import type { CallMemory } from "../../core/call-memory.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { SocketMessage } from "../../http/endpoint.ts";
 import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
 import { toRefusalError } from "../requests/refusals.ts";
-import type { RequestShare } from "../requests/request-memory.ts";
+import type { CallMemory, RequestShare } from "../requests/request-memory.ts";
 
 /** Options of a message. */
 export interface ReceivedMessageOptions {

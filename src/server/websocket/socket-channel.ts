@@ -1,6 +1,5 @@
 import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
-import type { CallMemory } from "../../core/call-memory.ts";
 import { runInTurn, yieldTurn } from "../../core/loop-turns.ts";
 import type { EndpointSocket, SocketMessage } from "../../http/endpoint.ts";
 import type { Limits } from "../base/limits.ts";
@@ -10,6 +9,7 @@ import {
   SLICE_BYTES,
   type UnsentResponses,
 } from "../http/flushed-response.ts";
+import type { CallMemory } from "../requests/request-memory.ts";
 import { ReceivedMessage, type ReceivedMessageOptions } from "./received-message.ts";
 
 /** Statuses with which WebSockets are closed (RFC 6455 §7.4.1 and the registry of IANA). */

@@ -14,10 +14,9 @@ import { toConnectError, toFailure } from "../../status/status.ts";
 import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
 import { FrameReader } from "./frames.ts";
-import { RequestMessages } from "./request.ts";
+import { RequestMessages, SingleRequest } from "./request.ts";
 import { acceptsGzip, getCompression, parseTimeout } from "./request-headers.ts";
 import { ResponseWriter } from "./response.ts";
-import { SingleRequest } from "./single-request.ts";
 
 /** A method of a service, prepared for calls. */
 export interface GrpcMethod {
@@ -96,9 +95,10 @@ async function run(
   context: CallContext,
   response: ResponseWriter,
 ): Promise<void> {
-  const timeoutMs = parseTimeout(headers["grpc-timeout"]);
+  const { "grpc-timeout": timeout, "grpc-encoding": encoding } = headers;
+  const timeoutMs = timeout === undefined ? undefined : parseTimeout(timeout);
   if (timeoutMs !== undefined) context.expireIn(timeoutMs);
-  const compression = getCompression(headers["grpc-encoding"]);
+  const compression = encoding === undefined ? undefined : getCompression(encoding);
   // Compress only for clients that compress: accepting gzip does not ask for it.
   response.gzip = compression !== undefined && acceptsGzip(headers["grpc-accept-encoding"]);
   const { maxMessageBytes } = intake.limits;

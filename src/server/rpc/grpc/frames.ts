@@ -146,7 +146,8 @@ export function encodeFrames(encode: MessageEncoder, messages: readonly Message[
     const length = sink.length - offset - FRAME_HEADER_BYTES;
     // `encode` may have moved the chunk to a larger buffer.
     const position = sink.position - FRAME_HEADER_BYTES - length;
-    writeFrameHeader(sink.buffer, position, { compressed: false, length });
+    sink.buffer[position] = 0;
+    sink.buffer.writeUInt32BE(length, position + 1);
   }
   return sink.take();
 }

@@ -21,8 +21,7 @@ import { toFailure } from "../../status/status.ts";
 import { TIMING_HEADER } from "../../telemetry/call-ids.ts";
 import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
-import { RequestMessages } from "../grpc/request.ts";
-import { SingleRequest } from "../grpc/single-request.ts";
+import { RequestMessages, SingleRequest } from "../grpc/request.ts";
 import type { StreamProtocol, StreamSettings, StreamSpec } from "./protocol.ts";
 
 /** The request of a call. */
