@@ -268,6 +268,21 @@ describe("a run without a provider's call under way", () => {
     await testEngine.close();
   });
 
+  it("is cancelled with the next sign of life if the notice of that was lost", async () => {
+    const store = await openMemory();
+    const { engine: testEngine, model } = await createTestEngine(["hello"], {
+      limits: { leaseMs: 300 },
+      store: wrapStore(store, { subscribe: () => () => {} }),
+    });
+    model.beforeAnswer = untilAborted;
+    const started = await start(testEngine, runRequest("hi"));
+    const result = started.result();
+    await waitUntil(() => model.requests.length === 1);
+    await store.requestCancel("", started.run.id);
+    expect(await result).toMatchObject({ status: RunStatus.CANCELLED, cancelRequested: true });
+    await testEngine.close();
+  });
+
   it("is given up while it waits for its turn in a thread", async () => {
     const { engine: testEngine, model } = await createTestEngine(["hello"]);
     const blocked = Promise.withResolvers<void>();

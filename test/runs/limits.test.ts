@@ -130,6 +130,17 @@ describe("the limits of runs", () => {
     expect(model.requests).toHaveLength(4);
   });
 
+  it("give the share of an access key back with each of its background runs", async () => {
+    const { engine } = await engineWith(["hello"], {
+      limits: { maxBackgroundRuns: 4 },
+      account: new MemoryAccount({ isShared: () => true }),
+    });
+    for (let count = 0; count < 5; count += 1) {
+      const { status } = await run(engine, runRequest("hi", { background: true }), "steady");
+      expect(status).toBe(RunStatus.COMPLETED);
+    }
+  });
+
   it("leave places in the queue for runs of other access keys", async () => {
     const { engine } = await engineWith([], {
       limits: { maxBackgroundRuns: 0, maxQueuedRuns: 4 },

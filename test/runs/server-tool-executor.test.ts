@@ -11,7 +11,11 @@ import { NO_SERVER_TOOLS, ServerToolExecutor } from "../../src/runs/server-tools
 const never = new AbortController().signal;
 
 /** An executor of the tools `safe` and `risky`, which notes what happens. */
-function createExecutor(execute: (call: ToolCall) => Promise<unknown> = async () => undefined, places = 8) {
+function createExecutor(
+  execute: (call: ToolCall) => Promise<unknown> = async () => undefined,
+  places = 8,
+  onStart = () => {},
+) {
   const seen: unknown[] = [];
   const tools = ["safe", "risky"].map((name) =>
     create(McpToolSchema, { name, toolName: `tool_${name}`, serverLabel: "desk" }),
@@ -33,6 +37,7 @@ function createExecutor(execute: (call: ToolCall) => Promise<unknown> = async ()
     onStart: async (step, { value }) => {
       await Promise.resolve();
       seen.push(["start", step, value]);
+      onStart();
     },
     onFinish: (step, { value }) => void seen.push(["finish", step, value]),
   });
@@ -98,6 +103,15 @@ describe("the executor of server tools", () => {
       },
     });
     expect(seen).not.toContainEqual(["execute", "safe", 50]);
+  });
+
+  it("calls no tool if the signal is aborted while the start of the call is being written", async () => {
+    const stop = new AbortController();
+    const { executor, seen, gate } = createExecutor(undefined, 8, () => stop.abort());
+    const calling = executor.execute([call("safe")], { ...context, signal: stop.signal });
+    await expect(calling).rejects.toMatchObject({ kindName: "ABORT" });
+    expect(seen).toMatchObject([["start", 3, { toolName: "tool_safe" }]]);
+    expect(gate.free).toBe(8);
   });
 
   it("ends with the signal, before a call, during it, and while it waits for a place", async () => {

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RunSchema, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
-import { isTerminal, isUnderWay, statusName, withStatus } from "../../src/runs/status.ts";
+import { heedsCancel, isTerminal, isUnderWay, statusName, withStatus } from "../../src/runs/status.ts";
 
 /** The table at `RunStatus` in the contract, written a second time. */
 const TABLE: Readonly<Record<string, readonly string[]>> = {
@@ -54,4 +54,12 @@ describe("withStatus()", () => {
       }),
     );
   });
+});
+
+it("heeds a request to cancel unless the run has ended otherwise", () => {
+  expect(statuses.filter((status) => !heedsCancel(status)).map(statusName)).toEqual([
+    "COMPLETED",
+    "INCOMPLETE",
+    "FAILED",
+  ]);
 });

@@ -43,6 +43,13 @@ describe("a run that is not stored", () => {
     expect(batches.slice(1, -1).flat()).not.toContain("run");
   });
 
+  it("is cancelled at once if its caller has left before it begins", async () => {
+    const { engine, model } = await engineWith(["hello"]);
+    model.beforeAnswer = untilAborted;
+    const { result } = await engine.createRun({ request }, { owner: "", signal: AbortSignal.abort() });
+    expect(await result()).toMatchObject({ status: RunStatus.CANCELLED, steps: [] });
+  });
+
   it("goes on no further than its caller reads", async () => {
     const client = new WordyClient(1_000);
     const engine = createRunEngine({ client, store: await openMemory() });
