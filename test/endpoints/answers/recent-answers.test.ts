@@ -4,7 +4,7 @@ import type OpenAI from "openai";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts";
-import { RecentAnswers } from "../../../src/endpoints/answers/recent-answers.ts";
+import { DEFAULT_KEEP_MS, RecentAnswers } from "../../../src/endpoints/answers/recent-answers.ts";
 import { type Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ListRunsRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { RunEngine } from "../../../src/runs/engine.ts";
@@ -153,6 +153,21 @@ describe("The recent answers", () => {
     const find = async (call: string, owner = "") => (await answers.createSource(owner).findCall(call))?.id;
     return { answers, find, pool: account.kept };
   }
+
+  it("are not found once their time is over, even if that was not noticed yet", async () => {
+    let now = 0;
+    const memory = new KeptResponses(new MemoryAccount().kept);
+    const answers = new RecentAnswers(memory, { keepMs: DEFAULT_KEEP_MS, now: () => now });
+    answers.add("", "msg_1", answer("call"));
+    const source = answers.createSource("");
+    now = 3_599_999;
+    expect((await source.findCall("call"))?.id).toBe("msg_1");
+    now += 3_600_000;
+    expect(await source.findCall("call")).toBeUndefined();
+    now -= 1;
+    await expect(source.getMessage("msg_1")).rejects.toMatchObject({ kindName: "NOT_FOUND" });
+    answers.close();
+  });
 
   it("are found by the id of their message and of their first call, by the same access key", async () => {
     const { answers, find } = open();

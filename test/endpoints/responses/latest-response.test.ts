@@ -2,16 +2,19 @@ import { describe, expect, it } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts";
 import { LatestResponse } from "../../../src/endpoints/responses/latest-response.ts";
+import { SocketLanes } from "../../../src/endpoints/responses/socket-lanes.ts";
 
 const LIMIT = 10_000;
 
-function openKept(isShared = false) {
+const MIB = 1024 * 1024;
+
+function openKept(isShared = false, maxKeptMemoryBytes = LIMIT) {
   const account = new MemoryAccount({
-    limits: { maxKeptMemoryBytes: LIMIT },
+    limits: { maxKeptMemoryBytes },
     isShared: () => isShared,
   });
   const all = new KeptResponses(account.kept);
-  return { pool: account.kept, open: (owner = "") => new LatestResponse(all, owner) };
+  return { pool: account.kept, all, open: (owner = "") => new LatestResponse(all, owner) };
 }
 
 /** Keeps a response whose conversation has about that many bytes. */
@@ -79,5 +82,22 @@ describe("the latest responses of WebSockets", () => {
     latest.forget();
     latest.forget();
     expect(pool.usedBytes).toBe(0);
+  });
+
+  it("have at most 16 MiB for each socket, of which the lanes that were used last are kept", () => {
+    const { open, all } = openKept(false, 100 * MIB);
+    const large = open();
+    keep(large, "1", 16 * MIB);
+    expect(continues(large, "1")).toBe(false);
+    const lanes = new SocketLanes(all, "");
+    for (const name of ["a", "b", "c"]) keep(lanes.open(name), name, 5 * MIB);
+    lanes.limit();
+    expect(["a", "b", "c"].map((id) => lanes.has(id))).toEqual([true, true, true]);
+    lanes.open("a");
+    keep(lanes.open("d"), "d", 5 * MIB);
+    lanes.limit();
+    expect(["a", "b", "c", "d"].map((id) => lanes.has(id))).toEqual([true, false, true, true]);
+    lanes.forgetAll();
+    expect(lanes.has("a")).toBe(false);
   });
 });

@@ -87,6 +87,24 @@ describe("provider state in reasoning items", () => {
     expect(returned).toEqual(content);
   });
 
+  it("gives each part its state once, also if a call is found by its name and input", () => {
+    const carried = [
+      call("lost", { part: { thoughtSignature: "1" } }),
+      call("b", { part: { thoughtSignature: "2" } }),
+    ];
+    const attacher = new StateAttacher();
+    const [first, second] = [call("b"), call("c")];
+    expect(attacher.attach([first, second], decode(encodeOtherParts(carried) ?? "") ?? [])).toEqual([]);
+    expect([first, second].map(({ providerState }) => providerState)).toEqual(
+      carried.map(({ providerState }) => providerState),
+    );
+    // The next span is another list, whose parts are looked at from the first one on.
+    const states = decode(encodeOtherParts([call("d", { part: { thoughtSignature: "3" } })]) ?? "") ?? [];
+    const next = call("d");
+    expect(attacher.attach([next], states)).toEqual([]);
+    expect(next.providerState).toEqual(states[0]?.state);
+  });
+
   it("keeps the state of a text without characters, which has no item", () => {
     const content = [text("answer"), text("", { part: { thoughtSignature: "end" } })];
     const carried = decode(encodeOtherParts(content) ?? "") ?? [];
@@ -131,6 +149,15 @@ describe("provider state in reasoning items", () => {
     const { part } = call("call_1");
     const data = { block: { caller: { type: "code_execution_20260120", tool_id: "srvtoolu_1" } } };
     expect(encodeOtherParts([createPart(part as Part, data, "anthropic")])).not.toBeNull();
+  });
+
+  it("reads no more values than it may have", () => {
+    const states = Array.from({ length: 100 }, (_, index) =>
+      call(`call_${index}`, { part: { thoughtSignature: "s" } }),
+    );
+    const encrypted = encodeOtherParts(states) ?? "";
+    expect(decodeStates(encrypted, 1000)).toHaveLength(100);
+    expect(decodeStates(encrypted, 500)).toBeUndefined();
   });
 
   it.each([

@@ -59,7 +59,8 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     expect(read).toEqual(response);
     const { data } = await openai.responses.inputItems.list(response.id);
     expect(data).toMatchObject([{ role: "user", content: [{ type: "input_text", text: "Grüße 👋" }] }]);
-    await openai.responses.delete(response.id);
+    const deleted: unknown = await openai.responses.delete(response.id);
+    expect(deleted).toEqual({ id: response.id, object: "response", deleted: true });
     await expect(openai.responses.retrieve(response.id)).rejects.toMatchObject({ status: 404 });
   });
 

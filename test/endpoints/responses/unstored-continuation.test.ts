@@ -61,6 +61,19 @@ describe("A response with store: false that continues another one", () => {
     ).rejects.toMatchObject({ status: 404 });
   });
 
+  it("is refused while the other one is in progress", async () => {
+    const { openai } = await startApi(servers, { allowsUnstoredContinuation: true });
+    const model = "openai/sim-text:delay_ms=600000";
+    const first = await openai.responses.create({ model, input: "One", background: true });
+    const body = { model: "openai/sim-text", input: "Two", store: false, previous_response_id: first.id };
+    await expect(openai.responses.create(body)).rejects.toMatchObject({
+      status: 400,
+      param: "previous_response_id",
+      message: expect.stringContaining("is in progress"),
+    });
+    await openai.responses.cancel(first.id);
+  });
+
   it("answers a call that never got an output, as stored responses do", async () => {
     const { openai, simulator } = await startApi(servers, { allowsUnstoredContinuation: true });
     const model = "anthropic/sim-tools";
