@@ -8,8 +8,8 @@ import {
   CreateRunRequestSchema,
   SubmitToolResultsRequestSchema,
 } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import { submitResults } from "../../src/runs/recovery.ts";
 import type { RunStore, RunWrite, StoredRun } from "../../src/runs/store.ts";
-import { submitResults } from "../../src/runs/submission.ts";
 import { getHold, holder } from "./contract/data.ts";
 
 const waiting = create(RunSchema, {
