@@ -14,8 +14,6 @@ const WHOLE_TEXT = new TextDecoder("utf-8", { ignoreBOM: true });
 const FIRST_NON_ASCII = 0x80;
 const LF = 0x0a;
 const CR = 0x0d;
-const LEFT_BRACE = 0x7b;
-const LEFT_BRACKET = 0x5b;
 
 const LARGE_EVENT_CHARS = 1024 * 1024;
 
@@ -171,19 +169,13 @@ function toPlainEvent(text: string, start: number, end: number): SseEvent | unde
 const TYPE = "event: ";
 const DATA = "data: ";
 
+const LINE_OF_JSON = /\n[{[]/;
+const LINE_OF_JSON_AFTER_CR = /\r[{[]/;
+
 /** Returns the index of the first line that begins with a brace or bracket; -1 if there is none. */
 function strayStart(text: string, isLineStart: boolean): number {
-  if (isLineStart && opensJson(text.charCodeAt(0))) return 0;
-  const at = lineThatOpensJson(text, "\n");
-  return at < 0 && text.includes("\r") ? lineThatOpensJson(text, "\r") : at;
-}
-
-function lineThatOpensJson(text: string, lineEnd: string): number {
-  for (let end = text.indexOf(lineEnd); end >= 0; end = text.indexOf(lineEnd, end + 1))
-    if (opensJson(text.charCodeAt(end + 1))) return end + 1;
-  return -1;
-}
-
-function opensJson(code: number): boolean {
-  return code === LEFT_BRACE || code === LEFT_BRACKET;
+  if (isLineStart && (text.startsWith("{") || text.startsWith("["))) return 0;
+  const end = text.search(LINE_OF_JSON);
+  if (end >= 0) return end + 1;
+  return text.includes("\r") ? text.search(LINE_OF_JSON_AFTER_CR) + 1 || -1 : -1;
 }
