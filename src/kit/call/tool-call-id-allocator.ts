@@ -6,7 +6,9 @@ import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
  * whole one agree.
  */
 export class ToolCallIdAllocator {
-  readonly #used = new Set<string>();
+  readonly #history: readonly Message[];
+  /** Filled at the first call: most answers have none, and the conversation may be long. */
+  #used: Set<string> | undefined;
   /** By id: the suffix to try next, so that many calls with one id take linear time. */
   #nextSuffix: Map<string, number> | undefined;
   readonly #inferenceId: string;
@@ -14,16 +16,15 @@ export class ToolCallIdAllocator {
   /** @param history The conversation so far; its ids are in use. */
   constructor(inferenceId: string, history: readonly Message[] = []) {
     this.#inferenceId = inferenceId;
-    for (const { content } of history) {
-      for (const { part } of content) if (part.case === "toolCall") this.#used.add(part.value.id);
-    }
+    this.#history = history;
   }
 
   /** Returns the id of the next call: the provider's id if it is free. */
   take(id: string): string {
     // Some servers accept ids of at most 40 characters: without its prefix the inference id leaves room for a suffix.
     const base = id === "" ? `call_${this.#inferenceId.replace(/^inf_/, "")}` : id;
-    const free = this.#freeFrom(base);
+    this.#used ??= toolCallIdsIn(this.#history);
+    const free = this.#freeFrom(base, this.#used);
     this.#used.add(free);
     return free;
   }
@@ -32,12 +33,19 @@ export class ToolCallIdAllocator {
    * Returns the id itself, or the id with the first free numeric suffix. Continues after the last suffix that was
    * tried.
    */
-  #freeFrom(base: string): string {
-    if (!this.#used.has(base)) return base;
+  #freeFrom(base: string, used: ReadonlySet<string>): string {
+    if (!used.has(base)) return base;
     this.#nextSuffix ??= new Map();
     let suffix = this.#nextSuffix.get(base) ?? 2;
-    while (this.#used.has(`${base}_${suffix}`)) suffix += 1;
+    while (used.has(`${base}_${suffix}`)) suffix += 1;
     this.#nextSuffix.set(base, suffix + 1);
     return `${base}_${suffix}`;
   }
+}
+
+function toolCallIdsIn(messages: readonly Message[]): Set<string> {
+  const ids = new Set<string>();
+  for (const { content } of messages)
+    for (const { part } of content) if (part.case === "toolCall") ids.add(part.value.id);
+  return ids;
 }

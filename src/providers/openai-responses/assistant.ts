@@ -165,7 +165,7 @@ class ItemsBuilder {
   #addCall(call: ToolCall, contentPart: ContentPart, field: string): void {
     const { input } = call;
     const state = this.#toState(contentPart);
-    const call_id = this.#context.toolCallIds.ofCall(call, field);
+    const call_id = this.#context.getToolCallIds().ofCall(call, field);
     // The API accepts every name that it wrote itself.
     const name =
       state === undefined

@@ -26,8 +26,8 @@ export interface RequestSettings extends ProviderSettings {
 
 /** The context for translating one request. */
 export interface RequestContext extends RequestSettings, TranslationContext {
-  /** The tool calls of the conversation and their ids in the form that the API takes. */
-  readonly toolCallIds: ToolCallIds;
+  /** Returns the tool calls of the conversation and their ids in the form that the API takes: always the same object. */
+  readonly getToolCallIds: () => ToolCallIds;
 }
 
 /** A part of a body whose optional fields may be undefined, so that they are not sent. */

@@ -43,7 +43,13 @@ export async function toRequestBody(
   const traits = settings.models.traitsOf(request.model);
   const options = readOptions(request, settings.provider);
   const store = options.store ?? settings.store;
-  const context = { ...settings, request, traits, loss, store, toolCallIds: new ToolCallIds(loss) };
+  // Most conversations have no tool calls.
+  let toolCallIds: ToolCallIds | undefined;
+  const getToolCallIds = () => {
+    toolCallIds ??= new ToolCallIds(loss);
+    return toolCallIds;
+  };
+  const context = { ...settings, request, traits, loss, store, getToolCallIds };
   const format = request.responseFormat && responseFormatSettings(request.responseFormat, context);
   const { instructions, input, fields } = await toConversation(context);
   const { tools, toolChoice, reasoningEffort, metadata, stopSequences } = request;

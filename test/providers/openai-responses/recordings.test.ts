@@ -247,6 +247,7 @@ async function toInput(response: Response): Promise<unknown> {
   });
   const media = () => Promise.reject(new Error("no media in these histories"));
   const loss = new LossReport();
+  const toolCallIds = new ToolCallIds(loss);
   const { input } = await toConversation({
     provider: PROVIDER,
     request,
@@ -255,7 +256,7 @@ async function toInput(response: Response): Promise<unknown> {
     loss,
     store: true,
     media,
-    toolCallIds: new ToolCallIds(loss),
+    getToolCallIds: () => toolCallIds,
   });
   return JSON.parse(stringifyJson(input.slice(1)));
 }
