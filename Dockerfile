@@ -31,7 +31,8 @@ STOPSIGNAL SIGTERM
 # These settings keep the memory of a loaded sidecar low; src/cli/process-settings.ts says what each does. Given here,
 # `serve` does not have to start its process anew to get them.
 ENV MALLOC_ARENA_MAX=2
-ENV MALLOC_MMAP_THRESHOLD_=65536
+ENV MALLOC_MMAP_MAX_=16384
+ENV MALLOC_MMAP_THRESHOLD_=16384
 ENV MALLOC_TRIM_THRESHOLD_=131072
 # The heap gets half of the container's memory, 128 MiB of 256: the other half is for the program
 # itself, and for the buffers of requests and answers.

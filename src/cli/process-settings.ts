@@ -16,12 +16,15 @@ export const NODE_OPTIONS: readonly string[] = [
 ];
 
 /**
- * Variables of glibc's allocator. Two arenas instead of one for each thread; the buffers of a read of the network (64
- * KiB) return to the system one by one, instead of leaving holes.
+ * Variables of glibc's allocator. Two arenas instead of one for each thread. Blocks from 16 KiB on return to the system
+ * one by one, instead of leaving holes: the memory in which V8 compiles (up to 32 KiB each, 50 MB after a load) and the
+ * buffers of a read of the network (64 KiB). Linux maps at most 65,530 pieces of memory for a process; a quarter of them
+ * may be such blocks.
  */
 export const ALLOCATOR_VARIABLES: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: "2",
-  MALLOC_MMAP_THRESHOLD_: "65536",
+  MALLOC_MMAP_MAX_: "16384",
+  MALLOC_MMAP_THRESHOLD_: "16384",
   MALLOC_TRIM_THRESHOLD_: "131072",
 };
 
