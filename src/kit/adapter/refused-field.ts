@@ -1,4 +1,4 @@
-/** The field of a request that a provider refused: from the names of its wire API to those of the contract. */
+/** The field of a request that a provider refused: from names of its wire API to names of the contract. */
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 

@@ -1,5 +1,5 @@
 /** Characters that need more than copying, or make JSON invalid. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON allows none of them in a string.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in a string.
 const SPECIAL = /["\\\u0000-\u001f]/;
 
 /** A value that differs between events. */

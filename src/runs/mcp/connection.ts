@@ -33,7 +33,7 @@ const MAX_SERVER_REQUESTS = 32;
 
 const CLIENT = { name: "outrigger", version: "1" };
 
-/** Results go to a model, which needs no schema of them. A stranger's schemas are not compiled. */
+/** Results go to a model, which needs no schema. A stranger's schemas are not compiled. */
 const NO_VALIDATION = {
   getValidator: (): never => {
     throw new InternalError("the schema of an MCP tool's result was to be compiled");
