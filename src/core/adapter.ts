@@ -59,13 +59,15 @@ export interface CallOptions {
   readonly onTarget?: ((target: CallTarget) => void) | undefined;
 }
 
-/** A call that is made at the same time as another one, for one answer. One of its methods is called, once. */
+/** A call that is made at the same time as another one, for one answer. */
 export interface ParallelCall {
   /** Replace the options of the other call. */
   readonly options: Pick<CallOptions, "onTarget" | "getSentTrace">;
-  /** The answer is the one of this call. */
+  /** The first call, beside which this one was made, has failed, while others go on. May be called several times. */
+  endFirst(): void;
+  /** The answer is the one of this call; or its failure, which is the last one. Called once, unless `lose` is. */
   win(): void;
-  /** The answer is not the one of this call, or there is none. */
+  /** The answer or the last failure is not the one of this call. Called once, unless `win` is. */
   lose(): void;
 }
 

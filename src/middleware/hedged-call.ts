@@ -161,9 +161,12 @@ export class HedgedCall {
     const recorded = attemptsOf(error);
     const attempt = () => failedAttempt(contender.request, this.#options, contender.start, error);
     this.#failed.push(...(recorded.length > 0 ? recorded : [attempt()]));
-    contender.parallel?.lose();
-    if (!contender.isFirst) this.#rule.observer?.hedged?.(contender.request, "failed");
-    if (this.#contenders.some((other) => other.error === undefined)) return undefined;
+    const left = this.#contenders.find((other) => other.error === undefined);
+    if (left === undefined) contender.parallel?.win();
+    else contender.parallel?.lose();
+    if (contender.isFirst) left?.parallel?.endFirst();
+    else this.#rule.observer?.hedged?.(contender.request, "failed");
+    if (left !== undefined) return undefined;
     this.#end(contender);
     if (this.#contenders.length === 1 || !(thrown instanceof SDKError)) return thrown;
     const failure = this.#contenders

@@ -46,7 +46,7 @@ function startCall() {
       begun += 1;
       const name = `parallel ${begun}`;
       const tell = (what: string) => () => void told.push(`${name} ${what}`);
-      return { options: {}, win: tell("wins"), lose: tell("loses") };
+      return { options: {}, endFirst: tell("goes on"), win: tell("wins"), lose: tell("loses") };
     },
   };
   const takeNext = vi.fn(() => {
@@ -105,6 +105,16 @@ describe("a hedged call", () => {
     await getSent(0).answer("first");
     await outcome;
     expect(told).toEqual(["parallel 2 loses", "third failed", "parallel 1 loses", "second lost"]);
+  });
+
+  it("tells that the first request has failed while others go on, and that the last failure is the call's", async () => {
+    const { outcome, getSent, told } = startCall();
+    await pass(15);
+    await getSent(0).fail(new ServerError("down", { provider: "p" }));
+    expect(told).toEqual(["parallel 1 goes on"]);
+    await getSent(1).fail(new ServerError("down too", { provider: "p" }));
+    await expect(outcome).rejects.toThrow("down too");
+    expect(told).toEqual(["parallel 1 goes on", "parallel 1 wins", "second failed"]);
   });
 
   it("relays the answer of the request that won, and no byte of another one", async () => {

@@ -77,6 +77,8 @@ class Exchange {
   readonly #lanes: SocketLanes;
   readonly #read: SocketRequest | RefusedSteer | SDKError;
   #lane: string | undefined;
+  /** Undefined if the message was counted at once. */
+  #admission: Promise<void> | undefined;
   /** `previous_response_id` of the message. */
   #previousId: unknown;
   /** Returns the path in the message of a path in the request. */
@@ -102,6 +104,7 @@ class Exchange {
     try {
       if (this.#socket.isEnding) return;
       if (this.#read instanceof SDKError) throw this.#read;
+      if (this.#admission !== undefined) await this.#admission;
       if ("steer" in this.#read) return await this.#send(JSON.stringify(toFailedSteer(this.#read)));
       await this.#run(this.#read);
       this.#lanes.limit();
@@ -119,7 +122,7 @@ class Exchange {
 
   #readMessage(): SocketRequest | RefusedSteer | SDKError {
     try {
-      this.#message.admit();
+      this.#admission = this.#message.admit();
       const message = parseBody(this.#message.content);
       this.#lane = this.#lanes.readName(message);
       const type = message.requireString("type");

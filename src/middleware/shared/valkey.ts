@@ -125,7 +125,7 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
   ["LOADING", "it is loading its data"],
   ["MASTERDOWN", "its primary is down"],
   ["MISCONF", "it cannot save its data"],
-  ["MOVED", "expected a server alone, found a member of a cluster"],
+  ["MOVED", "expected a server alone or a proxy, found a member of a cluster"],
   ["NOAUTH", "it asks for a password"],
   [
     "NOPERM",

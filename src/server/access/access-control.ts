@@ -113,19 +113,20 @@ export class AccessControl {
   }
 
   /**
-   * Counts a further request on the connection of an admitted one, for this sidecar alone. Returns the reason to refuse
-   * it. Of a token, only the expiry is checked again.
+   * Counts a further request on the connection of an admitted one. Returns the reason to refuse it, as a promise, which
+   * does not reject, only for a caller whose rate is shared. Of a token, only the expiry is checked again.
    */
   admitAgain(
     { token }: Admission,
     headers: IncomingHttpHeaders,
     marks: CallerMarks = {},
-  ): SDKError | undefined {
+  ): SDKError | undefined | Promise<SDKError | undefined> {
     if (token !== undefined && Date.now() >= token.expiresAt) return EXPIRED;
     const found = token === undefined ? this.#identify(headers, marks) : this.#acceptToken(token);
     // The key was removed.
     if (found instanceof Promise) return WRONG_TOKEN.refusal;
-    return found.refusal ?? (found.rate && takeFrom(found.rate));
+    const admission = count(found);
+    return admission instanceof Promise ? admission.then(({ refusal }) => refusal) : admission.refusal;
   }
 
   /** Returns the caller of a request, or the reason to refuse it. */

@@ -37,6 +37,7 @@ interface ProviderCall {
   /** The latest request to a provider. */
   attempt: Attempt;
   attemptStartedAt: number;
+  hasAttemptEnded: boolean;
   /** Sent with the latest request. */
   trace: TraceContext | undefined;
   /** Whether middleware has sent it, so that another target is another attempt. */
@@ -50,7 +51,7 @@ interface ProviderCall {
 }
 
 /** The latest request to a provider of a call. */
-type LatestAttempt = Pick<ProviderCall, "attempt" | "attemptStartedAt" | "trace">;
+type LatestAttempt = Pick<ProviderCall, "attempt" | "attemptStartedAt" | "hasAttemptEnded" | "trace">;
 
 /** The kind of a provider call. */
 type CallKind = Pick<Attempt, "operation" | "isStreamed" | "step">;
@@ -273,6 +274,10 @@ export class InferenceRecord {
           options.onTarget?.(target);
         },
       },
+      endFirst: () => {
+        // Else the failure of the call may be the first one's.
+        if (parallel !== undefined) this.#endAttempt(call, true);
+      },
       win: () => {
         if (parallel === undefined) return;
         this.#endAttempt(call, true);
@@ -287,11 +292,13 @@ export class InferenceRecord {
   #beginAttempt(inferenceId: string, kind: CallKind, request: Request | undefined): LatestAttempt {
     const attempt = { ...kind, inferenceId, provider: this.#provider, model: this.#model };
     const trace = this.#recorder.attempt(attempt, request);
-    return { attempt, attemptStartedAt: performance.now(), trace };
+    return { attempt, attemptStartedAt: performance.now(), hasAttemptEnded: false, trace };
   }
 
   #endAttempt(call: ProviderCall, isRepeated: boolean): void {
     const { attempt, attemptStartedAt, failure, usage, response } = call;
+    if (call.hasAttemptEnded) return;
+    call.hasAttemptEnded = true;
     this.#recorder.attemptEnd(attempt, {
       durationMs: performance.now() - attemptStartedAt,
       isRepeated,

@@ -1,3 +1,4 @@
+import type { SDKError } from "../../core/errors.ts";
 import { readTraceContext } from "../../core/trace-context.ts";
 import { type AccessControl, type Admission, openAdmission } from "../access/access-control.ts";
 import { getRequestPeerName } from "../access/peer-names.ts";
@@ -62,8 +63,11 @@ export interface CheckedRequest {
   readonly recorder: CallRecorder;
   /** The reason not to serve the request. */
   readonly rejection: Rejection | undefined;
-  /** Counts a further request of the same caller on the connection. Throws SDKError if it is refused. */
-  readonly admitAgain: () => void;
+  /**
+   * Counts a further request of the same caller on the connection. Throws SDKError if it is refused, or rejects if
+   * sidecars count together.
+   */
+  readonly admitAgain: () => Promise<void> | undefined;
 }
 
 /** The checks that every request of a listener passes before it is served: its route, and whether it is admitted. */
@@ -127,11 +131,17 @@ export class RequestChecks {
       rejection: refusal === undefined ? rejection : rejectionOfError(refusal),
       admitAgain() {
         const certificate = getRequestPeerName(request);
-        const again = access?.admitAgain(admission, headers, { certificate });
-        if (again !== undefined) throw again;
+        const refusal = access?.admitAgain(admission, headers, { certificate });
+        if (refusal instanceof Promise) return refusal.then(throwRefusal);
+        throwRefusal(refusal);
+        return undefined;
       },
     };
   }
+}
+
+function throwRefusal(refusal: SDKError | undefined): void {
+  if (refusal !== undefined) throw refusal;
 }
 
 /** The results of the checks of a request. */

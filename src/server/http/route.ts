@@ -40,9 +40,9 @@ export interface UpgradedConnection {
   readonly recorder: CallRecorder;
   /**
    * Counts a further request of the same caller. Throws SDKError if it exceeds a limit, or the caller's key was
-   * removed.
+   * removed; rejects if sidecars count together.
    */
-  readonly admit: () => void;
+  readonly admit: () => Promise<void> | undefined;
 }
 
 /** Returns the access key in the query of a request; empty if its route allows none there. */

@@ -15,6 +15,7 @@ import type { TraceContext } from "../../core/trace-context.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { isCacheHit } from "../../middleware/cache.ts";
 import { LogTexts } from "../../middleware/log-texts.ts";
 import type { McpCallTracer, McpToolCall } from "../../runs/mcp/mcp-tools.ts";
 import { kindName } from "../status/status-code.ts";
@@ -141,6 +142,11 @@ export class CallTracer implements CallObserver {
     this.#attempts.delete(attempt);
     const parent = this.#calls.get(call);
     if (parent !== undefined) parent.attempts = parent.attempts.filter((other) => other !== opened);
+    // No request was sent. Spans that do not end are not exported.
+    if (outcome.response !== undefined && isCacheHit(outcome.response)) {
+      parent?.span.setAttribute(ATTRIBUTES.cacheHit, true);
+      return;
+    }
     if (span.isRecording()) {
       // Middleware may have chosen another model.
       span.updateName(describeName(attempt));

@@ -50,6 +50,8 @@ export const ATTRIBUTES = {
   cost: "outrigger.cost_usd",
   /** The call failed and was sent again, or to another provider. */
   isRepeated: "outrigger.repeated",
+  /** The answer came from the sidecar's cache. */
+  cacheHit: "outrigger.cache_hit",
   /** The client left before the end. */
   disconnected: "outrigger.disconnected",
 } as const;

@@ -17,8 +17,8 @@ export interface ReceivedMessageOptions {
   readonly signal: AbortSignal;
   /** Maximum number of JSON values. */
   readonly maxElements: number;
-  /** Counts a request of the caller. Throws SDKError if it is over a limit. */
-  readonly admit: () => void;
+  /** Counts a request of the caller. Throws SDKError if it is over a limit, or rejects if sidecars count together. */
+  readonly admit: () => Promise<void> | undefined;
   /** Calls the models within some memory. */
   readonly createClient: (memory: MemoryShare) => ModelClient;
   /** Called once when the message has been answered. */
@@ -49,14 +49,17 @@ export class ReceivedMessage implements SocketMessage {
     return memory.reads.read(read, signal);
   }
 
-  admit(): void {
+  admit(): Promise<void> | undefined {
     const { share, maxElements, admit } = this.#options;
-    admit();
+    const admission = admit();
+    // The message may be refused for another reason before this one is known.
+    admission?.catch(() => {});
     try {
       this.#bytes += share.takeElements(countJsonElements(this.content, maxElements, isArgumentsKey));
     } catch (thrown) {
       throw toRefusalError(thrown);
     }
+    return admission;
   }
 
   reserve(bytes: number): void {

@@ -38,8 +38,8 @@ export interface SocketChannelOptions
   readonly unsent: UnsentResponses;
   /** Opens an account for the memory of a message's effects. */
   readonly openMemory: () => CallMemory;
-  /** Counts a further request of the caller. Throws SDKError if it is over a limit. */
-  readonly admit: () => void;
+  /** Counts a further request of the caller, as `CheckedRequest.admitAgain`. */
+  readonly admit: () => Promise<void> | undefined;
   /** Called once when the caller has disconnected. */
   readonly onClose: () => void;
 }
@@ -231,8 +231,9 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
       memory: openMemory(),
       maxElements: limits.maxMessageElements,
       admit: () => {
-        if (this.#hasBegun) admit();
+        const isFirst = !this.#hasBegun;
         this.#hasBegun = true;
+        return isFirst ? undefined : admit();
       },
       onRelease: () => this.#onRelease(),
     });

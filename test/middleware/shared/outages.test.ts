@@ -51,6 +51,9 @@ const refusing: readonly (readonly [name: string, create: (stores: SharedStores)
   ],
 ];
 
+/** A member of a cluster, which other members reach on a port that is free as well. */
+const CLUSTER = ["--cluster-enabled", "yes", "--cluster-port", "0"];
+
 const toName = ({ name }: Error) => name;
 
 const AMOUNT = { requests: 1, tokens: 10, nanoUsd: 0 };
@@ -227,6 +230,46 @@ describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
     expect(sidecar.stores.problems[0]).toContain("expected a primary, found a read-only replica");
     await valkey().command("REPLICAOF", "NO", "ONE");
     await expect.poll(() => sidecar.stores.problems).toEqual([]);
+  });
+
+  it("follows a failover behind one address", async () => {
+    const [first, second] = [await ValkeyServer.start(), await ValkeyServer.start()];
+    for (const server of [first, second]) onTestFinished(() => server.stop());
+    let primary = first;
+    const port = await listen(
+      createTcpServer((socket) => {
+        const upstream = createConnection(primary.port, "127.0.0.1");
+        for (const each of [socket, upstream]) each.on("error", () => {});
+        socket.pipe(upstream).pipe(socket);
+      }),
+    );
+    await second.command("REPLICAOF", "127.0.0.1", String(first.port));
+    const settings = toSettings({ port });
+    const sidecar = await openSidecar({ valkey: settings });
+    const store = sidecar.stores.budget({ window: "month", requests: 1000, shared: true }, "k");
+    await store?.take(AMOUNT, {});
+    await expect.poll(() => second.command("KEYS", `${settings.prefix}:{budget:k}`)).toHaveLength(1);
+    // As Sentinel does it: the replica becomes the primary, the address leads to it, and the former primary a replica.
+    await second.command("REPLICAOF", "NO", "ONE");
+    primary = second;
+    await first.command("REPLICAOF", "127.0.0.1", String(second.port));
+    await store?.take(AMOUNT, {});
+    await expect.poll(() => sidecar.stores.problems).toEqual([]);
+    await store?.take(AMOUNT, {});
+    await expect.poll(() => second.command("HGET", `${settings.prefix}:{budget:k}`, "requests")).toBe("3");
+  });
+
+  it("is named if it belongs to a cluster", async () => {
+    const [one, other] = await Promise.all([1, 2].map(() => ValkeyServer.start(...CLUSTER)));
+    if (one === undefined || other === undefined) throw new Error("expected two servers");
+    for (const server of [one, other]) onTestFinished(() => server.stop());
+    const problem = async () => (await openSidecar({ valkey: toSettings(one) })).stores.problems[0];
+    expect(await problem()).toContain("its cluster is down");
+    await other.command("CLUSTER", "ADDSLOTSRANGE", "0", "16383");
+    await one.command("CLUSTER", "MEET", "127.0.0.1", String(other.port));
+    await expect
+      .poll(problem, { timeout: 20_000, interval: 200 })
+      .toContain("expected a server alone or a proxy, found a member of a cluster");
   });
 
   it("is named with its problem if it refuses the password, without the password", async () => {

@@ -59,11 +59,18 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
       expect(refusals.map(({ message }) => message)).toEqual(
         Array(3).fill("the limit of 6 requests per minute for the caller shop is reached; retry in 10 s"),
       );
-      // Messages on an open connection count for its sidecar alone.
-      const [admitted] = admissions;
-      const again = () => admitted && one?.admitAgain(admitted, headers);
-      expect([again(), again(), again()]).toEqual([undefined, undefined, undefined]);
-      expect(again()).toBeInstanceOf(RateLimitError);
+    });
+
+    it("holds for the messages of open WebSockets of all sidecars", async () => {
+      const { sidecars } = await openTwo();
+      const controls = sidecars.map((sidecar) => toControl(sidecar));
+      const [first] = controls;
+      const admission = await first?.admit(headers);
+      const refusals: unknown[] = [];
+      for (const control of [...controls, ...controls])
+        refusals.push(await (admission && control.admitAgain(admission, headers)));
+      const refused = expect.any(RateLimitError);
+      expect(refusals).toEqual([undefined, undefined, refused, refused]);
     });
 
     it("counts alone, refuses or admits while the server is away", async () => {

@@ -1,7 +1,7 @@
 import { Code, createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import type { CallTarget } from "../../../src/core/adapter.ts";
-import { RateLimitError } from "../../../src/core/errors.ts";
+import { RateLimitError, ServerError } from "../../../src/core/errors.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import type { Call, CallObserver } from "../../../src/server/telemetry/call-observer.ts";
 import { TRANSPORTS } from "../support/clients.ts";
@@ -171,6 +171,30 @@ describe("a CallObserver", () => {
       ["attempt end Complete", { attempt: { provider: "third" }, isRepeated: false }],
     ]);
     expect(events.at(-1)?.[1]).toMatchObject({ attempts: 3 });
+  });
+
+  it("gets an end for the first of parallel calls when it fails, and the last failure for the call", async () => {
+    const { server, events, ended } = await startObserved({
+      complete: async (call) => {
+        call.onTarget?.({ provider: "first", model: "m" });
+        const second = call.beginParallel?.();
+        second?.options.onTarget?.({ provider: "second", model: "m" });
+        second?.endFirst();
+        second?.endFirst();
+        second?.win();
+        throw new ServerError("down", { provider: "second" });
+      },
+    });
+    await expect(getClient(server, "gRPC").complete({ model: "m" })).rejects.toThrow();
+    await ended();
+    const attempts = events.filter(([name]) => name.startsWith("attempt end"));
+    expect(attempts).toMatchObject([
+      [expect.any(String), { attempt: { model: "m" }, isRepeated: true, error: undefined }],
+      [
+        expect.any(String),
+        { attempt: { provider: "second" }, isRepeated: false, error: { message: "down" } },
+      ],
+    ]);
   });
 
   it.each(Object.keys(TRANSPORTS))("gets the trace context of a call over %s", async (transport) => {

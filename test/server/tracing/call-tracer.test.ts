@@ -15,6 +15,7 @@ import {
   Client,
   type ClientOptions,
   createAliasRouting,
+  createCache,
   createFallback,
   functionTool,
   type Middleware,
@@ -184,6 +185,32 @@ describe("the spans of a call", () => {
     ]);
     const times = attempts.map(({ attributes }) => attributes["gen_ai.response.time_to_first_chunk"]);
     expect(times).toEqual([undefined, expect.any(Number)]);
+  });
+
+  it("end with each request of a hedge that fails, and name the last failure", async () => {
+    const slow = "sim-text:delay_ms=600";
+    const targets = [{ model: "sim-text:status=500,delay_ms=80" }, { model: slow }];
+    const modelAliases = { fast: { targets, hedge: { after: 0.02, budget: 1 } } };
+    const models = createModels([createAliasRouting(modelAliases)], modelAliases);
+    const { client, getSpans } = await start(createTracer(), models);
+    const answer = client.complete({ ...request, model: "fast" });
+    // The first request has failed, while the second one goes on.
+    await expect.poll(() => getSpans().map(({ name }) => name)).toEqual([`chat ${targets[0]?.model}`]);
+    expect((await answer).model).toBe(slow);
+    await expect.poll(() => getSpans().length).toBe(3);
+    const attempts = getSpans().filter(({ kind }) => kind === SpanKind.CLIENT);
+    expect(attempts.map(({ attributes }) => attributes["outrigger.repeated"])).toEqual([true, undefined]);
+  });
+
+  it("have none for an answer from the cache, which the call tells", async () => {
+    const models = createModels([createCache()]);
+    const { client, getSpans } = await start(createTracer(), models);
+    await client.complete(request);
+    for await (const _ of client.stream(request));
+    await client.complete(request);
+    await expect.poll(() => getSpans().length).toBe(4);
+    const calls = getSpans().filter(({ kind }) => kind === SpanKind.SERVER);
+    expect(calls.map(({ attributes }) => attributes["outrigger.cache_hit"])).toEqual([undefined, true, true]);
   });
 
   it("tell the caller's mistakes from failures", async () => {

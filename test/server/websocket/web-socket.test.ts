@@ -211,44 +211,50 @@ describe("a WebSocket of an HTTP API", () => {
     await closing(socket);
   });
 
-  it("asks for the caller before the handshake, and counts each message as a request", async () => {
-    let admitted = 0;
-    const access = {
-      admit: ({ authorization }: Record<string, string>) => {
-        if (authorization !== "Bearer key")
-          return { caller: anyCaller, refusal: new AccessDeniedError("no key") };
-        admitted += 1;
-        return { caller: anyCaller, refusal: admitted > 2 ? new RateLimitError("too many") : undefined };
-      },
-      admitAgain: () => {
-        admitted += 1;
-        return admitted > 2 ? new RateLimitError("too many") : undefined;
-      },
-      callerNamed: () => anyCaller,
-    } as unknown as AccessControl;
-    const serve: Serve = async (socket) => {
-      for await (const message of socket.messages) {
-        try {
-          message.admit();
-          await socket.send("ok");
-        } catch (error) {
-          await socket.send(String(error));
+  it.each([
+    ["at once", (refusal?: RateLimitError) => refusal],
+    ["with other sidecars", (refusal?: RateLimitError) => Promise.resolve(refusal)],
+  ])(
+    "asks for the caller before the handshake, and counts each message as a request, %s",
+    async (_how, answer) => {
+      let admitted = 0;
+      const access = {
+        admit: ({ authorization }: Record<string, string>) => {
+          if (authorization !== "Bearer key")
+            return { caller: anyCaller, refusal: new AccessDeniedError("no key") };
+          admitted += 1;
+          return { caller: anyCaller, refusal: admitted > 2 ? new RateLimitError("too many") : undefined };
+        },
+        admitAgain: () => {
+          admitted += 1;
+          return answer(admitted > 2 ? new RateLimitError("too many") : undefined);
+        },
+        callerNamed: () => anyCaller,
+      } as unknown as AccessControl;
+      const serve: Serve = async (socket) => {
+        for await (const message of socket.messages) {
+          try {
+            await message.admit();
+            await socket.send("ok");
+          } catch (error) {
+            await socket.send(String(error));
+          }
+          message.release();
         }
-        message.release();
+      };
+      const server = await serverWith(serve, { access });
+      expect(await refusal(dial(server.url))).toEqual({ status: 403, text: "no key" });
+      const socket = await open(server.url, { authorization: "Bearer key" });
+      const answers = [];
+      for (const text of ["1", "2", "3"]) {
+        socket.send(text);
+        answers.push(await nextText(socket));
       }
-    };
-    const server = await serverWith(serve, { access });
-    expect(await refusal(dial(server.url))).toEqual({ status: 403, text: "no key" });
-    const socket = await open(server.url, { authorization: "Bearer key" });
-    const answers = [];
-    for (const text of ["1", "2", "3"]) {
-      socket.send(text);
-      answers.push(await nextText(socket));
-    }
-    expect(answers).toEqual(["ok", "ok", "RateLimitError: too many"]);
-    socket.close();
-    await closing(socket);
-  });
+      expect(answers).toEqual(["ok", "ok", "RateLimitError: too many"]);
+      socket.close();
+      await closing(socket);
+    },
+  );
 
   it("closes on messages that are not text, too large or too many", async () => {
     const blocked: Serve = async (socket, request) => {
