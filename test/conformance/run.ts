@@ -11,6 +11,7 @@ import { sum, type Tally } from "../clients/runner/report.ts";
 import { connectSuite } from "./connect/suite.ts";
 import { grpcSuite } from "./grpc/suite.ts";
 import { h2specSuite } from "./h2spec/suite.ts";
+import { kubeApiserverSuite } from "./kube-apiserver/suite.ts";
 import { kubernetesSuite } from "./kubernetes/suite.ts";
 import { otlpSuite } from "./otlp/suite.ts";
 import { promlintSuite } from "./promlint/suite.ts";
@@ -26,6 +27,7 @@ const suites: readonly Suite[] = [
   promrulesSuite,
   otlpSuite,
   kubernetesSuite,
+  kubeApiserverSuite,
 ];
 
 function print(...lines: string[]): void {

@@ -25,7 +25,6 @@ const OPERATOR = "github.com/prometheus-operator/prometheus-operator@v0.85.0";
 export const kubernetesSuite: Suite = {
   name: "kubernetes",
   async run() {
-    await buildProgram();
     const work = await mkdtemp(join(tmpdir(), "kubernetes-"));
     try {
       return await runCases(work);
@@ -34,6 +33,37 @@ export const kubernetesSuite: Suite = {
     }
   },
 };
+
+/** Downloads the Prometheus Operator. Returns the file that defines the resource PodMonitor. */
+export async function downloadPodMonitors(): Promise<string> {
+  const operator = await downloadModule(OPERATOR, cwd);
+  return `${operator}/example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml`;
+}
+
+/**
+ * Renders and checks all cases.
+ * @param work An empty folder.
+ * @returns how the program ended, and the file with the manifests of each case.
+ */
+export async function renderCases(work: string) {
+  await buildProgram();
+  const [kubernetes, podMonitors] = await Promise.all([
+    downloadModule(KUBERNETES, cwd),
+    downloadPodMonitors(),
+  ]);
+  const output = join(work, "manifests");
+  await mkdir(output);
+  const request = {
+    swagger: `${kubernetes}/api/openapi-spec/swagger.json`,
+    crds: [podMonitors],
+    output,
+    cases: await Promise.all(cases.map((each) => toRequest(each, work))),
+  };
+  const file = join(work, "request.json");
+  await writeFile(file, JSON.stringify(request));
+  const outcome = await run({ file: `${binaries}/kubernetes`, args: [file], cwd }, TIMEOUT_MS);
+  return { outcome, getFile: (name: string) => `${output}/${name.replaceAll(" ", "-")}.yaml` };
+}
 
 function buildProgram(): Promise<void> {
   const inputs = { paths: [cwd], facts: [probe("go", "version") ?? ""] };
@@ -44,26 +74,13 @@ function buildProgram(): Promise<void> {
 }
 
 async function runCases(work: string) {
-  const [kubernetes, operator] = await Promise.all(
-    [KUBERNETES, OPERATOR].map((name) => downloadModule(name, cwd)),
-  );
-  const output = join(work, "manifests");
-  await mkdir(output);
-  const request = {
-    swagger: `${kubernetes}/api/openapi-spec/swagger.json`,
-    crds: [`${operator}/example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml`],
-    output,
-    cases: await Promise.all(cases.map((each) => toRequest(each, work))),
-  };
-  const file = join(work, "request.json");
-  await writeFile(file, JSON.stringify(request));
+  const { outcome, getFile } = await renderCases(work);
   const names = cases.map(({ name }) => name);
-  const outcome = await run({ file: `${binaries}/kubernetes`, args: [file], cwd }, TIMEOUT_MS);
   const { tally, lines } = judge(names, outcome);
   const wrong: string[] = tally.failed > 0 ? [outcome.stderr] : [];
   for (const { name, fails } of cases)
     if (fails === undefined && lines.includes(`ok ${name}`))
-      wrong.push(...(await checkConfigs(name, output)));
+      wrong.push(...(await checkConfigs(name, getFile(name))));
   const failed = tally.failed + wrong.filter((line) => line.startsWith("FAIL")).length;
   return { lines: [...lines, ...wrong], tally: { ...tally, failed } };
 }
@@ -80,8 +97,7 @@ async function toRequest({ name, path, values = {}, fails = "" }: Case, work: st
   return { name, chart, values, fails };
 }
 
-async function checkConfigs(name: string, output: string): Promise<string[]> {
-  const manifests = await readFile(`${output}/${name.replaceAll(" ", "-")}.yaml`, "utf8");
-  const problem = await checkMountedConfig(manifests).catch(String);
+async function checkConfigs(name: string, file: string): Promise<string[]> {
+  const problem = await checkMountedConfig(await readFile(file, "utf8")).catch(String);
   return problem === undefined ? [] : [`FAIL ${name}: ${problem}`];
 }
