@@ -169,7 +169,7 @@ async function readIssuers(
 }
 
 function listTlsFiles(issuers: readonly TokenIssuer[] = []): ClientTlsFiles[] {
-  return issuers.flatMap(({ keys }) => (keys.kind === "url" && keys.tls !== undefined ? [keys.tls] : []));
+  return issuers.flatMap(({ keys }) => (keys.kind !== "file" && keys.tls !== undefined ? [keys.tls] : []));
 }
 
 /** Reads the settings of stored runs. */

@@ -6,6 +6,7 @@ import { nameCaller, parseCallerPattern, readCallerName, readClaim } from "../..
 import { loadConfig } from "../../src/config/index.ts";
 import { parseKeySet } from "../../src/config/key-set.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
+import { Authority, hasTlsTools } from "../support/certificates.ts";
 import { createKey } from "../support/issuer.ts";
 
 const ENVIRONMENT = { OPENAI_API_KEY: "sk-provider" };
@@ -25,10 +26,14 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-async function load(text: string) {
+async function loadAll(text: string) {
   const config = join(folder, "outrigger.yaml");
   await writeFile(config, text);
-  return (await loadConfig({ environment: ENVIRONMENT, flags: { config } })).access.issuers;
+  return loadConfig({ environment: ENVIRONMENT, flags: { config } });
+}
+
+async function load(text: string) {
+  return (await loadAll(text)).access.issuers;
 }
 
 /** The lines of the error that a file causes, without the folder. */
@@ -109,6 +114,14 @@ jwt:
       expect(await load(`jwt: { issuer: "${issuer}", audience: a }`)).toMatchObject([
         { issuer, keys: { kind: "metadata", url: new URL(url ?? "") } },
       ]);
+  });
+
+  it.skipIf(!hasTlsTools)("follows the files of TLS for an address of keys or metadata", async () => {
+    const files = `tls: { ca_file: "${new Authority().file}" }`;
+    for (const address of ["", "jwks_url: https://i.test/keys, "]) {
+      const text = `jwt: { issuer: "https://i.test", audience: a, ${address}${files} }`;
+      expect((await loadAll(text)).tlsFiles).toHaveLength(1);
+    }
   });
 
   it.each<[what: string, fields: string, mistakes: (string | RegExp)[]]>([

@@ -80,7 +80,7 @@ async function createTokens(cluster: Cluster): Promise<Case[]> {
   ];
 }
 
-/** Returns the section of docs/access.md with the addresses and files of this server, and variants of it, by name. */
+/** Returns the section of docs/access.md with the addresses and files of this server, and variants, by name. */
 async function createSections(
   cluster: Cluster,
   server: ApiServer,
