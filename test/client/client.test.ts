@@ -3,6 +3,7 @@ import {
   accumulate,
   Client,
   ConfigurationError,
+  createCatalog,
   type EventStream,
   InvalidRequestError,
   NetworkError,
@@ -226,6 +227,20 @@ describe("Client", () => {
   });
 
   describe("calls", () => {
+    it("note in whole and streamed answers that the model was chosen", async () => {
+      const catalog = createCatalog({ models: [{ id: "m1", provider: "one", releaseDate: "2026-01-01" }] });
+      const client = new Client({ providers: { one: new ScriptedAdapter("one") }, catalog });
+      const unnamed = { messages: request.messages };
+      for (const { warnings } of [await client.complete(unnamed), await accumulate(client.stream(unnamed))])
+        expect(warnings.map(({ code }) => code)).toEqual(["model_chosen"]);
+    });
+
+    it("take names that every object has for models, not for aliases", () => {
+      const { client } = getClient("one");
+      for (const model of ["constructor", "toString", "__proto__"])
+        expect(client.resolveModel({ provider: "", model })).toEqual({ provider: "one", model });
+    });
+
     it("gives every call a separate id, or the given one", async () => {
       const { client } = getClient("one");
       const ids = [
