@@ -355,22 +355,14 @@ export class HttpAdapter implements ProviderAdapter {
   async #translate(request: Request, streaming: boolean, options: AdapterCallOptions): Promise<WireRequest> {
     const turn = yieldTurn();
     if (turn !== undefined) await turn;
-    const wire = await this.#toWire(request, streaming, options);
+    const { source } = options;
+    const models = this.modelsFor(options);
+    const unchanged = source && this.#protocol.source?.toWire(source, request, streaming, models);
+    if (source !== undefined && unchanged === undefined) checkTranslatable(source);
+    const wire = unchanged ?? (await this.#protocol.toWire(request, streaming, models));
     const later = yieldTurnAfter(wire.body.length);
     if (later !== undefined) await later;
     return wire;
-  }
-
-  async #toWire(
-    request: Request,
-    streaming: boolean,
-    { source, ...options }: AdapterCallOptions,
-  ): Promise<WireRequest> {
-    const models = this.modelsFor(options);
-    const unchanged = source && this.#protocol.source?.toWire(source, request, streaming, models);
-    if (unchanged !== undefined) return unchanged;
-    if (source !== undefined) checkTranslatable(source);
-    return this.#protocol.toWire(request, streaming, models);
   }
 
   /** Sends a request that calls no model, and returns the body of its answer. */

@@ -15,7 +15,8 @@ export interface JsonObject {
 
 /** Parses JSON text. Throws SyntaxError. Numbers that a double cannot hold keep their source text. */
 export function parseJson(text: string): unknown {
-  return mayHoldLongNumber(text) ? JSON.parse(text, keepLongNumber) : JSON.parse(text);
+  const mayHoldLongNumber = LONG_NUMBER_IN_TEXT.test(text) || LONG_NUMBER.test(text);
+  return mayHoldLongNumber ? JSON.parse(text, keepLongNumber) : JSON.parse(text);
 }
 
 /** Parses JSON text; undefined if it does not parse. */
@@ -216,11 +217,6 @@ const LONG_NUMBER = /^-?(?:[0-9](?:\.?[0-9]){15}|[0-9.]+[eE][+-]?[0-9]{3})/;
 const LONG_NUMBER_IN_TEXT = new RegExp(
   `[:,[\\s]-?[0-9](?:${"[0-9.]".repeat(15)}|[0-9.]*[eE][+-]?[0-9][0-9][0-9])`,
 );
-
-/** Whether a text holds a long number, or something similar. */
-function mayHoldLongNumber(text: string): boolean {
-  return LONG_NUMBER_IN_TEXT.test(text) || LONG_NUMBER.test(text);
-}
 
 function keepLongNumber(_key: string, value: unknown, { source = "" }: { source?: string }): unknown {
   if (typeof value !== "number" || !LONG_NUMBER.test(source)) return value;
