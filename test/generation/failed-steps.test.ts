@@ -1,5 +1,6 @@
 /** A generation that fails in a later step keeps its completed steps, and can be continued from there. */
 import { inspect } from "node:util";
+import { create } from "@bufbuild/protobuf";
 import {
   Client,
   functionTool,
@@ -13,6 +14,7 @@ import {
   userMessage,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
+import { ResponseSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
 import { ScriptedModel, type Turn } from "./support/scripted-model.ts";
 
 const messages = [userMessage("order a pizza")];
@@ -118,8 +120,8 @@ describe.each(WAYS)("onStepFinish of %s", (_name, run) => {
   });
 });
 
-/** The model, whose answers have the given price, or none. */
-function pricedBy(cost: (request: number) => bigint | undefined, turns: readonly Turn[]) {
+/** The model, whose answers have the given price, no price, or no usage at all. */
+function pricedBy(cost: (request: number) => bigint | "no usage" | undefined, turns: readonly Turn[]) {
   const { model, executed, options } = setUp(turns);
   const client = new Client({
     providers: { scripted: model },
@@ -128,6 +130,10 @@ function pricedBy(cost: (request: number) => bigint | undefined, turns: readonly
         const response = await next(request);
         const { costNanoUsd: _, ...usage } = response.usage ?? expect.fail("there is no usage");
         const price = cost(model.requests.length);
+        if (price === "no usage") {
+          const { usage: _, ...withoutUsage } = response;
+          return create(ResponseSchema, withoutUsage);
+        }
         return { ...response, usage: { ...usage, ...(price === undefined ? {} : { costNanoUsd: price }) } };
       },
     ],
@@ -155,15 +161,33 @@ describe.each(WAYS)("A limit of cost of %s", (_name, run) => {
     expect(model.requests).toHaveLength(2);
   });
 
-  it("warns of each such step if unknown prices are allowed", async () => {
-    const { options } = pricedBy(() => undefined, turns);
-    const result = await run({
-      ...options,
-      maxToolRounds: 2,
-      limits: { ...limits, allowUnknownPrices: true },
-    });
-    expect(result.steps.map(({ warnings }) => warnings[0]?.code)).toEqual(Array(3).fill("unknown_price"));
+  it.each([1, 2])("refuses to go on if the provider tells no usage of step %i", async (step) => {
+    const { model, executed, options } = pricedBy((request) => (request === step ? "no usage" : 5n), turns);
+    const error = await failureFrom(() => run({ ...options, limits: { maxCostNanoUsd: 100n } }));
+    expect(error.message).toContain('the price of "m" of "scripted" is unknown');
+    expect([model.requests.length, executed.length]).toEqual([step, step - 1]);
   });
+
+  it("says that the total cost leaves an answer without usage out", async () => {
+    const { options } = pricedBy(
+      (request) => (request === 1 ? 5n : "no usage"),
+      [[{ name: "order" }], "done"],
+    );
+    expect((await run(options)).totalUsage).toMatchObject({ costNanoUsd: 5n, costIncomplete: true });
+  });
+
+  it.each([undefined, "no usage"] as const)(
+    "warns of each such step if unknown prices are allowed: %s",
+    async (price) => {
+      const { options } = pricedBy(() => price, turns);
+      const result = await run({
+        ...options,
+        maxToolRounds: 2,
+        limits: { ...limits, allowUnknownPrices: true },
+      });
+      expect(result.steps.map(({ warnings }) => warnings[0]?.code)).toEqual(Array(3).fill("unknown_price"));
+    },
+  );
 
   it("warns of a last answer whose price is unknown, which nothing can save any more", async () => {
     const { options } = pricedBy(() => undefined, ["done"]);

@@ -269,7 +269,7 @@ class ToolLoop {
   /** Throws if the cost of the generation is unknown, and it must not continue without a limit. */
   #checkCost({ provider, model }: Response): void {
     const { limits = {} } = this.#options;
-    if (limits.allowUnknownPrices === true || !isCostUnknown(limits, this.#usage)) return;
+    if (limits.allowUnknownPrices === true || !isCostUnknown(limits, this.#totalUsage())) return;
     const found = `the price of ${JSON.stringify(model)} of ${JSON.stringify(provider)} is unknown`;
     throw new ConfigurationError(
       `a limit of cost applies, and ${found}; add the price to the catalog's models, or allow unknown prices in the limits`,
