@@ -361,15 +361,19 @@ describe("a stream of requests", () => {
 describe("a client that disconnects", () => {
   /** The end of a call as the service has seen it. */
   interface Seen {
+    /** Whether the service was called. */
+    called?: boolean;
     reason?: unknown;
     left?: boolean;
   }
 
   function watching(seen: Seen): Implementation {
-    const watch = ({ signal }: HandlerContext) =>
+    const watch = ({ signal }: HandlerContext) => {
+      seen.called = true;
       signal.addEventListener("abort", () => {
         seen.reason = signal.reason;
       });
+    };
     const waitForAbort = ({ signal }: HandlerContext) =>
       new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     return {
@@ -424,7 +428,7 @@ describe("a client that disconnects", () => {
     servers.onEnd(() => peer.destroy());
     peer.call(1, toPath("StreamingInputCall"));
     peer.send(FRAME.data, 0, 1, inputRequest);
-    await setTimeout(30);
+    await until(() => seen.called === true);
     leave(peer);
     await until(() => service.log.length > 0);
     expect(seen.reason).toMatchObject({ name: "AbortError" });
