@@ -1,6 +1,7 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { type FieldViolation, invalidFields } from "../core/errors.ts";
+import { parseJsonText } from "../core/json-text.ts";
 import { isObject, type JsonObject } from "../kit/json/json.ts";
 
 /** Maximum number of violations in one error, so that it stays below 4 KB with its details. */
@@ -73,7 +74,7 @@ export function checkJsonObject(text: string, field: string, violations: Violati
 
 function parse(text: string, field: string, violations: Violations, expected: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch (error) {
     violations.add(field, `expected ${expected}, found ${describe(text, error)}`);
     return undefined;

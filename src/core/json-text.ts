@@ -1,3 +1,6 @@
+/** JSON text: written with numbers of any size, and read without a defect of V8's parser. */
+import { randomUUID } from "node:crypto";
+
 /**
  * Writes a value as JSON text, with the keys in their order. A bigint becomes a number, undefined becomes null.
  * @throws TypeError if the value refers to itself or its `toJSON` throws.
@@ -8,4 +11,103 @@ export function toJsonText(value: unknown): string {
 
 function writeBigInt(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? JSON.rawJSON(String(value)) : value;
+}
+
+/** Replaces the values while they are read, as the reviver of JSON.parse. `source` is the text of a primitive value. */
+export type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
+
+/** A name with an escape, or a text with an escape behind a comma in a list. */
+const ESCAPED_NAME = /[{,]\s*"[^"\\]*\\/;
+
+/** Begins the names that stand for others while V8 reads a text. Nobody else knows it. */
+const PREFIX = randomUUID();
+
+/** Whether JSON.parse may read a name in the text wrongly; see `parseJsonText`. */
+export function hasEscapedNames(text: string): boolean {
+  // Most texts have no escape at all, which takes a twentieth of the time.
+  return text.includes("\\") && ESCAPED_NAME.test(text);
+}
+
+/**
+ * Parses JSON text as JSON.parse does. V8 guesses the names of an object's members from earlier objects, and takes an
+ * escape for a backslash: once a text with `{"a\\": 1}` was read, it reads `{"a\u00e9": 1}` as `{"a\\": 1}`, whoever
+ * sent it (https://github.com/nodejs/node/issues/63785). Names with escapes are therefore read apart.
+ * @throws SyntaxError if the text is not JSON, with the position in the text.
+ */
+export function parseJsonText(text: string, revive?: Reviver): unknown {
+  const parse = () => (revive === undefined ? JSON.parse(text) : JSON.parse(text, revive));
+  if (!hasEscapedNames(text)) return parse();
+  try {
+    const { text: plain, names } = withPlainNames(text);
+    if (names.size === 0) return parse();
+    return JSON.parse(plain, (key, value, context) => {
+      const named = isObject(value) ? withNames(value, names) : value;
+      return revive === undefined ? named : revive(names.get(key) ?? key, named, context);
+    });
+  } catch (error) {
+    // The same fault, with its position in the original text.
+    if (error instanceof SyntaxError) return JSON.parse(text);
+    throw error;
+  }
+}
+
+/** Text whose names have no escapes. */
+interface PlainText {
+  readonly text: string;
+  /** The names that were replaced, by the names that stand for them. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** Replaces the names with escapes. @throws SyntaxError for an invalid escape. */
+function withPlainNames(text: string): PlainText {
+  const names = new Map<string, string>();
+  let plain = "";
+  let copied = 0;
+  let backslash = text.indexOf("\\");
+  for (let start = text.indexOf('"'); start !== -1; ) {
+    const end = findEnd(text, start);
+    if (end === -1) break;
+    if (backslash !== -1 && backslash < start) backslash = text.indexOf("\\", start);
+    if (backslash === -1) break;
+    if (backslash < end && isName(text, end)) {
+      const name = `${PREFIX}${names.size}`;
+      names.set(name, JSON.parse(text.slice(start, end + 1)));
+      plain += `${text.slice(copied, start)}"${name}"`;
+      copied = end + 1;
+    }
+    start = text.indexOf('"', end + 1);
+  }
+  return { text: plain + text.slice(copied), names };
+}
+
+/** Returns the index of the quote that ends a string; -1 if there is none. */
+function findEnd(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let first = end;
+    while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+    if ((end - first) % 2 === 0) return end;
+  }
+  return -1;
+}
+
+/** Whether the string that ends here is the name of a member. */
+function isName(text: string, end: number): boolean {
+  let next = end + 1;
+  while (SPACES.has(text.charCodeAt(next))) next += 1;
+  return text.charCodeAt(next) === COLON;
+}
+
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/** Returns the object with its names in place of those that stand for them; a repeated name has its last value. */
+function withNames(object: object, names: ReadonlyMap<string, string>): object {
+  const members = Object.entries(object);
+  if (!members.some(([name]) => names.has(name))) return object;
+  return Object.fromEntries(members.map(([name, value]) => [names.get(name) ?? name, value]));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { parseJsonText } from "./json-text.ts";
 import { type StandardSchema, validate } from "./schema.ts";
 
 export type { JsonObject, JsonValue };
@@ -19,7 +20,7 @@ export function parseJson<Failure extends Error>(
 ): ParseResult<unknown, Failure> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonText(text);
   } catch (cause) {
     // The cause quotes the text, so it stays out of the message.
     return { ok: false, error: fail("not valid JSON", cause) };

@@ -2,6 +2,7 @@
  * Restores what clients lose of earlier answers with tool calls. Most return the text and the calls of a message, but
  * neither its reasoning nor its signatures; the ids of calls are what all of them return.
  */
+import { parseJsonText } from "../../core/json-text.ts";
 import type { RestoredState } from "../../core/source-form.ts";
 import { type ContentPart, type Message, Role, type ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import type { MessageSource } from "./kept-messages.ts";
@@ -51,7 +52,7 @@ function isSameInput({ input: left }: ToolCall, { input: right }: ToolCall): boo
 
 function normalize(json: string | undefined): string | undefined {
   try {
-    return JSON.stringify(JSON.parse(json ?? ""));
+    return JSON.stringify(parseJsonText(json ?? ""));
   } catch {
     return json;
   }

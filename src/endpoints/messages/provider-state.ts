@@ -3,6 +3,7 @@
  * `redacted_thinking` blocks unchanged, whatever is in their `signature` and `data`: for models of other providers that is
  * the state of their answers.
  */
+import { parseJsonText } from "../../core/json-text.ts";
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject } from "../../kit/json/json.ts";
@@ -80,7 +81,7 @@ export function getCallExtras(providerState: ContentPart["providerState"]): Json
 /** Returns the type of a native block of Anthropic's API; undefined if a part is none. */
 export function readNativeBlock({ part }: ContentPart, provider: string): JsonObject | undefined {
   if (part.case !== "native" || part.value.provider !== provider) return undefined;
-  const block: unknown = JSON.parse(part.value.dataJson);
+  const block: unknown = parseJsonText(part.value.dataJson);
   const object = asObject(block);
   return asString(object?.type) === undefined ? undefined : object;
 }

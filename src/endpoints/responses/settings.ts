@@ -4,6 +4,7 @@
  */
 
 import { create } from "@bufbuild/protobuf";
+import { parseJsonText } from "../../core/json-text.ts";
 import { type RunOrigin, RunOriginSchema } from "../../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
@@ -110,7 +111,7 @@ export function getSettings(run: RunWithOrigin): ResponseSettings {
   const { origin } = run;
   if (origin === undefined || origin.api !== API_NAME) return { ...defaultSettings, echoed: toEcho(run) };
   // Written only by `getOrigin`.
-  const kept = JSON.parse(origin.settingsJson) as Partial<ResponseSettings>;
+  const kept = parseJsonText(origin.settingsJson) as Partial<ResponseSettings>;
   return { ...defaultSettings, ...kept, echoed: { ...defaultSettings.echoed, ...kept.echoed } };
 }
 

@@ -3,6 +3,7 @@
  * text, so that a schema, a tool argument or a provider's block is not altered.
  */
 import { invalidField } from "../../core/errors.ts";
+import { parseJsonText } from "../../core/json-text.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** Any JSON value. */
@@ -16,7 +17,7 @@ export interface JsonObject {
 /** Parses JSON text. Throws SyntaxError. Numbers that a double cannot hold keep their source text. */
 export function parseJson(text: string): unknown {
   const mayHoldLongNumber = LONG_NUMBER_IN_TEXT.test(text) || LONG_NUMBER.test(text);
-  return mayHoldLongNumber ? JSON.parse(text, keepLongNumber) : JSON.parse(text);
+  return parseJsonText(text, mayHoldLongNumber ? keepLongNumber : undefined);
 }
 
 /** Parses JSON text; undefined if it does not parse. */
@@ -34,7 +35,7 @@ export function tryParseJson(text: string): unknown {
  */
 export function tryReadJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return undefined;
   }

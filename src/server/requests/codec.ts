@@ -2,8 +2,10 @@ import {
   type DescField,
   type DescMessage,
   fromBinary,
+  fromJson,
   fromJsonString,
   type JsonReadOptions,
+  type JsonValue,
   type Message,
   type Registry,
   ScalarType,
@@ -11,6 +13,7 @@ import {
 import { WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { invalidFields } from "../../core/errors.ts";
+import { hasEscapedNames, parseJsonText } from "../../core/json-text.ts";
 import { findJsonViolations } from "../status/json-violations.ts";
 import { OUR_TYPE, toConnectError } from "../status/status.ts";
 import { countJsonElements } from "./json-element-counter.ts";
@@ -51,7 +54,9 @@ export function jsonCodec(desc: DescMessage, options: Partial<JsonReadOptions>):
     decode(bytes) {
       const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
       try {
-        return fromJsonString(desc, text, options);
+        // Refuses names that are repeated, which the other does not see.
+        const message = fromJsonString(desc, text, options);
+        return hasEscapedNames(text) ? fromJson(desc, parseJsonText(text) as JsonValue, options) : message;
       } catch {
         throw createJsonFault(desc, text, options.registry);
       }
@@ -66,7 +71,7 @@ const MAX_SEARCHED = 4 * 1024 * 1024;
 function createJsonFault(desc: DescMessage, text: string, registry: Registry | undefined): ConnectError {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = parseJsonText(text);
   } catch {
     return new ConnectError("the request is not valid JSON", Code.InvalidArgument);
   }

@@ -1,5 +1,6 @@
 /** Generated JSON texts, and a reference for what a parser may know of the beginning of one. */
 import fc from "fast-check";
+import { parseJsonText } from "../../../src/core/json-text.ts";
 
 const space = fc.constantFrom("", "", "", " ", "\n", "\t", "\r\n  ");
 
@@ -150,7 +151,7 @@ function isWithinNumber(text: string, length: number): boolean {
 
 function tryParse(text: string): { readonly value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseJsonText(text) };
   } catch {
     return undefined;
   }

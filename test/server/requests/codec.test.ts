@@ -155,6 +155,15 @@ describe("a codec of JSON", () => {
     expect(codec.decode(Buffer.from('{"model":"m"}'))).toMatchObject({ model: "m" });
   });
 
+  it("decodes names with escapes, whatever names other callers have sent", () => {
+    codec.decode(Buffer.from('{"metadata":{"tea":"w","caf\\\\":"x"}}'));
+    const decoded = codec.decode(Buffer.from('{"metadata":{"tea":"w","caf\\u00e9":"x"}}'));
+    expect(decoded).toMatchObject({ metadata: { tea: "w", café: "x" } });
+    expect(toProblem('{"metadata":{"\\n":"x","\\n":"y"}}')).toBe(
+      "the request is not the JSON of outrigger.v1.Request",
+    );
+  });
+
   it.each([
     ["a text in the place of parts", `{"messages":[{"content":${QUOTED}}]}`],
     ["texts in the place of parts", `{"messages":[{"content":[${QUOTED}]}]}`],
