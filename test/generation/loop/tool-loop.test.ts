@@ -179,6 +179,22 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     expect(model.requests).toEqual([]);
   });
 
+  it.each([
+    ["rounds", { maxToolRounds: 1 }, StopReason.MAX_TOOL_ROUNDS],
+    ["tool calls", { limits: { maxToolCalls: 1 } }, StopReason.MAX_TOOL_CALLS],
+    ["steps", { limits: { maxSteps: 2 } }, StopReason.MAX_STEPS],
+    ["cost", { limits: { maxCostNanoUsd: 2000n } }, StopReason.MAX_COST],
+  ])("counts the %s of an earlier result for its limit", async (_name, limits, stopReason) => {
+    const first = await runLoop([[{ name: "a" }]], { isStreamed, maxToolRounds: 1 });
+    const previousSteps = first.result.steps.slice(0, 1);
+    const { result, executor, model } = await runLoop([[{ name: "a" }]], {
+      isStreamed,
+      previousSteps,
+      ...limits,
+    });
+    expect([result.stopReason, executor.executed, model.requests.length]).toEqual([stopReason, [], 1]);
+  });
+
   it.each([FinishReason_Reason.LENGTH, FinishReason_Reason.CONTENT_FILTER, FinishReason_Reason.STOP])(
     "does not execute the calls of an answer that ended with finish reason %i",
     async (reason) => {
