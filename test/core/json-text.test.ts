@@ -4,7 +4,7 @@ import { parseJsonText } from "../../src/core/json-text.ts";
 import { jsonText } from "../kit/json/json-texts.ts";
 
 describe("parseJsonText()", () => {
-  // V8 guesses names from earlier objects, and takes an escape for the backslash at the end of such a name.
+  // V8 predicts names from earlier objects, and confuses an escape with the backslash at the end of such a name.
   it.each([
     ['{"\\\\":1}', '{"\\u00e9":1}', { é: 1 }],
     ['{"a":1,"b\\\\":1}', '{"a":1,"b\\u00e9":1}', { a: 1, bé: 1 }],

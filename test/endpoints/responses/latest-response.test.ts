@@ -84,7 +84,7 @@ describe("the latest responses of WebSockets", () => {
     expect(pool.usedBytes).toBe(0);
   });
 
-  it("have at most 16 MiB for each socket, of which the lanes that were used last are kept", () => {
+  it("take at most 16 MiB for each socket: the lanes that were used longest ago are dropped", () => {
     const { open, all } = openKept(false, 100 * MIB);
     const large = open();
     keep(large, "1", 16 * MIB);
