@@ -152,8 +152,8 @@ interface Waiter {
 }
 
 /**
- * The messages of a client that sends several. While the service does not read, the stream is paused and HTTP/2's flow control stops the
- * client: at most one network read and one unfinished message are buffered.
+ * The messages of a client that sends several. While the service does not read, the stream is paused and HTTP/2's flow
+ * control stops the client: at most one network read and one unfinished message are buffered.
  */
 export class RequestMessages implements AsyncIterableIterator<Message>, Arrival {
   readonly #stream: Readable;
