@@ -91,9 +91,7 @@ const entrySchema = fields({
 });
 
 const fileSchema = fields({
-  keys: list(entrySchema, "a list of keys, each with a name and a key").check(
-    z.maxLength(MAX_ENTRIES, { error: `expected at most ${MAX_ENTRIES} keys` }),
-  ),
+  keys: list(entrySchema, "a list of keys, each with a name and a key", MAX_ENTRIES, "keys"),
 });
 
 /** Finds entries that no caller can be. */

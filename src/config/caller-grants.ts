@@ -2,12 +2,12 @@
 import * as z from "zod/mini";
 import type { CallerBudget } from "../core/caller.ts";
 import type { AccessRateLimit, CallerGrants } from "./access-key.ts";
-import { compact, fields, list } from "./fields.ts";
+import { fields, list, named } from "./fields.ts";
 import { count, text } from "./leaves.ts";
 import { callerBudgets } from "./middleware-schema.ts";
 import { createModelCheck, type ModelNames, readModelGrant } from "./model-grants.ts";
 import type { Locate, Path } from "./problems.ts";
-import { isAwayOnlyIfShared, sharedFields, toSharedRule } from "./shared-schema.ts";
+import { isAwayOnlyIfShared, sharedFields } from "./shared-schema.ts";
 
 /** Maximum number of names and patterns of one entry: every call of its caller is compared with each. */
 const MAX_MODELS = 256;
@@ -16,20 +16,15 @@ const MAX_MODELS = 256;
 export const grantFields = {
   rate_limit: z.optional(
     z.pipe(
-      fields({ requests_per_minute: count, burst: z.optional(count), ...sharedFields }).check(
-        isAwayOnlyIfShared,
+      named(
+        fields({ requests_per_minute: count, burst: z.optional(count), ...sharedFields }).check(
+          isAwayOnlyIfShared,
+        ),
       ),
-      z.transform(
-        ({ requests_per_minute: requestsPerMinute, burst = requestsPerMinute, ...rest }): AccessRateLimit =>
-          compact({ ...toSharedRule(rest), requestsPerMinute, burst }),
-      ),
+      z.transform((limit): AccessRateLimit => ({ burst: limit.requestsPerMinute, ...limit })),
     ),
   ),
-  models: z.optional(
-    list(text, "a list of models").check(
-      z.maxLength(MAX_MODELS, { error: `expected at most ${MAX_MODELS} models` }),
-    ),
-  ),
+  models: z.optional(list(text, "a list of models", MAX_MODELS, "models")),
   budget: z.optional(callerBudgets),
 };
 

@@ -17,18 +17,37 @@ function describeKnown(key: string, known: readonly string[]): string {
   return `expected one of ${known.join(", ")}${didYouMean(key, known)}`;
 }
 
-/** A list that is not empty. */
-export function list<Item extends z.core.$ZodType>(item: Item, expected: string) {
+/**
+ * A list that is not empty.
+ * @param max Maximum number of items. @param items What they are, for the error of a longer list.
+ */
+export function list<Item extends z.core.$ZodType>(item: Item, expected: string, max = Infinity, items = "") {
   return z
     .array(item, { error: `expected ${expected}` })
-    .check(z.minLength(1, { error: `expected ${expected}` }));
+    .check(
+      z.minLength(1, { error: `expected ${expected}` }),
+      z.maxLength(max, { error: `expected at most ${max} ${items}`.trimEnd() }),
+    );
 }
 
-/** A list that is not empty; a single item stands for a list of one. */
-export function oneOrMore<Item extends z.core.$ZodType>(item: Item, expected: string) {
+/** A list that is not empty, as `list`; a single item stands for a list of one. */
+export function oneOrMore<Item extends z.core.$ZodType>(
+  item: Item,
+  expected: string,
+  max?: number,
+  items?: string,
+) {
   return z.pipe(
     z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
-    list(item, expected),
+    list(item, expected, max, items),
+  );
+}
+
+/** Refuses a mapping with two fields of which one stands for the other. */
+export function notBoth<First extends string, Second extends string>(first: First, second: Second) {
+  return z.refine<{ readonly [Name in First | Second]?: unknown }>(
+    (found) => found[first] === undefined || found[second] === undefined,
+    { path: [second], error: `expected either ${first} or ${second}, found both` },
   );
 }
 
@@ -43,4 +62,45 @@ export type Compact<Fields> = {
 export function compact<Fields extends object>(object: Fields): Compact<Fields> {
   const entries = Object.entries(object).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Compact<Fields>;
+}
+
+/** The name of a field in code: `max_calls` is `maxCalls` there. */
+type CodeName<Name> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CodeName<Rest>>}`
+  : Name;
+
+/** An object with the names of code, and without its undefined fields. */
+export type Named<Fields, Names> = Compact<{
+  [Key in keyof Fields as Key extends keyof Names ? Extract<Names[Key], string> : CodeName<Key>]: Fields[Key];
+}>;
+
+/** Names of fields in code that differ from those in the file by more than their capitals. */
+export type OtherNames<Fields> = { readonly [Key in keyof Fields]?: string };
+
+/** No such names. */
+export type NoNames = Readonly<Record<never, string>>;
+
+/** The fields of a schema with their names in code, without those that are undefined. */
+export function named<Fields extends object, const Names extends OtherNames<Fields> = NoNames>(
+  schema: z.core.$ZodType<Fields>,
+  names?: Names,
+) {
+  return z.pipe(
+    schema,
+    z.transform((found: Fields) => toNamed(found, names)),
+  );
+}
+
+/** Returns an object with its names in code, without undefined fields. */
+export function toNamed<Fields extends object, const Names extends OtherNames<Fields> = NoNames>(
+  found: Fields,
+  names?: Names,
+): Named<Fields, Names> {
+  const other = new Map<string, unknown>(Object.entries(names ?? {}));
+  const entries = Object.entries(compact(found));
+  return Object.fromEntries(entries.map(([name, value]) => [other.get(name) ?? toCodeName(name), value]));
+}
+
+function toCodeName(name: string): string {
+  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { grantFields } from "./caller-grants.ts";
 import { isClaimPath, parseCallerPattern } from "./claims.ts";
-import { fields, list } from "./fields.ts";
+import { fields, list, named, oneOrMore } from "./fields.ts";
 import { parseKeysUrl, toMetadataUrl } from "./issuer-metadata.ts";
 import { duration, leaf, text } from "./leaves.ts";
 import { clientTls } from "./tls-schema.ts";
@@ -34,16 +34,8 @@ const patternOfClaim = leaf('a text with at most one "*"', (value) => {
   return typeof found === "string" && found !== "" && found.split("*").length <= 2 ? found : undefined;
 });
 
-/** A list of values, of which one may be given without a list. */
-function oneOrMore<Item extends z.core.$ZodType>(item: Item, what: string, max = MAX_VALUES) {
-  return z.pipe(
-    z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
-    list(item, `${what} or a list of them`).check(z.maxLength(max, { error: `expected at most ${max}` })),
-  );
-}
-
 const condition = z
-  .record(z.string(), oneOrMore(patternOfClaim, "a value"), {
+  .record(z.string(), oneOrMore(patternOfClaim, "a value or a list of them", MAX_VALUES), {
     error: "expected a mapping of claims to values or patterns",
   })
   .check(
@@ -64,21 +56,17 @@ const rule = fields({ when: z.optional(condition), ...grantFields });
 const NO_KEYS =
   "expected a file with the issuer's keys, their address in jwks_url, or an issuer with an https: URL, whose metadata name it";
 
-const issuer = z.pipe(
+const issuer = named(
   fields({
     issuer: text,
-    audience: oneOrMore(text, "an audience"),
+    audience: oneOrMore(text, "an audience or a list of them", MAX_VALUES),
     jwks_file: z.optional(text),
     jwks_url: z.optional(keysUrl),
     jwks_token_file: z.optional(text),
     tls: z.optional(clientTls),
     caller: z.optional(callerPattern),
     clock_tolerance: z.optional(duration),
-    rules: z.optional(
-      list(rule, "a list of rules").check(
-        z.maxLength(MAX_RULES, { error: `expected at most ${MAX_RULES} rules` }),
-      ),
-    ),
+    rules: z.optional(list(rule, "a list of rules", MAX_RULES, "rules")),
   }).check(
     z.superRefine((found, context) => {
       const { jwks_file: file, jwks_url: url, jwks_token_file: token, tls, clock_tolerance = 0 } = found;
@@ -94,14 +82,13 @@ const issuer = z.pipe(
       if (clock_tolerance > MAX_TOLERANCE_MS) complain("clock_tolerance", 'expected at most "5m"');
     }),
   ),
-  z.transform(({ jwks_file, jwks_url, jwks_token_file, clock_tolerance, ...rest }) => ({
-    ...rest,
-    keysFile: jwks_file,
-    keysUrl: jwks_url,
-    keysTokenFile: jwks_token_file,
-    clockToleranceMs: clock_tolerance,
-  })),
+  {
+    jwks_file: "keysFile",
+    jwks_url: "keysUrl",
+    jwks_token_file: "keysTokenFile",
+    clock_tolerance: "clockToleranceMs",
+  },
 );
 
 /** The issuers whose tokens are accepted. */
-export const jwt = oneOrMore(issuer, "an issuer", MAX_ISSUERS);
+export const jwt = oneOrMore(issuer, "an issuer or a list of them", MAX_ISSUERS);

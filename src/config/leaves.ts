@@ -74,6 +74,16 @@ export const positiveDuration = leaf('a duration above 0 such as "500ms" or "10s
   return parseDuration(value) || undefined;
 });
 
+/** A duration, as seconds. */
+export const seconds = z.pipe(duration, z.transform(toSeconds));
+
+/** A duration above zero, as seconds. */
+export const positiveSeconds = z.pipe(positiveDuration, z.transform(toSeconds));
+
+function toSeconds(milliseconds: number): number {
+  return milliseconds / 1000;
+}
+
 /** A size, in bytes. */
 export const size = leaf('a size such as "32MiB" or a number of bytes from 1', parseSize);
 

@@ -1,7 +1,7 @@
 /** The fields of a configuration about MCP servers. */
 import * as z from "zod/mini";
 import { parseAddressPattern } from "../runs/mcp/settings.ts";
-import { compact, fields, list } from "./fields.ts";
+import { fields, list, notBoth, toNamed } from "./fields.ts";
 import { baseUrl, count, headers, leaf, positiveDuration, size, text } from "./leaves.ts";
 import { clientTls } from "./tls-schema.ts";
 
@@ -17,13 +17,7 @@ const server = fields({
   authorization_file: z.optional(text),
   headers: z.optional(headers),
   tls: z.optional(clientTls),
-}).check(
-  z.superRefine((entry, context) => {
-    if (entry.authorization === undefined || entry.authorization_file === undefined) return;
-    const message = "expected either authorization or authorization_file, found both";
-    context.addIssue({ code: "custom", path: ["authorization_file"], message });
-  }),
-);
+}).check(notBoth("authorization", "authorization_file"));
 
 const label = z.string().check(z.regex(/^[A-Za-z0-9_-]{1,64}$/));
 
@@ -46,16 +40,13 @@ export const mcp = z.pipe(
     max_answer_bytes: z.optional(size),
     max_answer_json_values: z.optional(count),
   }),
-  z.transform((found) => ({
-    servers: found.servers ?? {},
-    allowedUrls: found.allow_urls ?? [],
-    limits: compact({
-      listMs: found.list_timeout,
-      callMs: found.call_timeout,
-      maxTools: found.max_tools,
-      maxListingBytes: found.max_listing_bytes,
-      maxAnswerBytes: found.max_answer_bytes,
-      maxAnswerValues: found.max_answer_json_values,
+  z.transform(({ servers = {}, allow_urls: allowedUrls = [], ...limits }) => ({
+    servers,
+    allowedUrls,
+    limits: toNamed(limits, {
+      list_timeout: "listMs",
+      call_timeout: "callMs",
+      max_answer_json_values: "maxAnswerValues",
     }),
   })),
 );

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { fallbackKinds, MAX_FALLBACK_TARGETS } from "../middleware/fallback.ts";
 import { MAX_HEDGE_AFTER, MAX_HEDGES } from "../middleware/hedge.ts";
 import type { LoggedContent } from "../middleware/logging.ts";
+import { MAX_WAIT } from "../middleware/rate-limit.ts";
 import { MAX_RETRIES } from "../middleware/retry-policy.ts";
 import { STICKY_WORDS } from "../middleware/sticky-key.ts";
 import {
@@ -11,33 +12,35 @@ import {
   MAX_WEIGHT,
   type TargetStrategy,
 } from "../middleware/target-choice.ts";
-import { compact, fields, list, oneOrMore } from "./fields.ts";
+import {
+  compact,
+  fields,
+  list,
+  type Named,
+  type NoNames,
+  named,
+  type OtherNames,
+  oneOrMore,
+  toNamed,
+} from "./fields.ts";
 import {
   choice,
   count,
-  duration,
   flag,
   leaf,
   number,
   pattern,
-  positiveDuration,
+  positiveSeconds,
+  seconds,
   size,
   text,
   wholeNumber,
 } from "./leaves.ts";
-import {
-  isAwayOnlyIfShared,
-  sharedBudgetFields,
-  sharedCacheFields,
-  sharedFields,
-  toSharedRule,
-} from "./shared-schema.ts";
+import { isAwayOnlyIfShared, sharedBudgetFields, sharedCacheFields, sharedFields } from "./shared-schema.ts";
 import { parseDuration } from "./units.ts";
 
 /** Maximum number of calls that wait for a rate limit: each holds its request in memory. */
 const MAX_QUEUE = 10_000;
-
-const MAX_WAIT_MS = 3_600_000;
 
 /** Logged text stays in memory until it is written. */
 const MAX_LOGGED_TEXT = 100_000;
@@ -59,9 +62,7 @@ const target = fields({ provider: z.optional(text), model: z.optional(text) }).c
   }),
 );
 
-const targets = list(target, "a list of targets").check(
-  z.maxLength(MAX_FALLBACK_TARGETS, { error: `expected at most ${MAX_FALLBACK_TARGETS} targets` }),
-);
+const targets = list(target, "a list of targets", MAX_FALLBACK_TARGETS, "targets");
 
 const aliasTarget = fields({
   provider: z.optional(text),
@@ -76,32 +77,20 @@ const stickyField = leaf(
     (typeof value === "string" && /^metadata\../.test(value) ? (value as `metadata.${string}`) : undefined),
 );
 
-const outlierEjection = z.pipe(
+const outlierEjection = named(
   fields({
     consecutive_failures: z.optional(count),
     failure_ratio: z.optional(number(0.01, 1)),
     latency_factor: z.optional(number(1.1, 1000)),
     min_calls: z.optional(wholeNumber(1, 256)),
-    interval: z.optional(positiveDuration),
-    base_time: z.optional(positiveDuration),
-    max_time: z.optional(positiveDuration),
+    interval: z.optional(positiveSeconds),
+    base_time: z.optional(positiveSeconds),
+    max_time: z.optional(positiveSeconds),
     max_ejected: z.optional(number(0, 1)),
   }).check(
-    z.refine(({ base_time = 30_000, max_time = 300_000 }) => max_time >= base_time, {
+    z.refine(({ base_time = 30, max_time = 300 }) => max_time >= base_time, {
       path: ["max_time"],
       error: "expected at least base_time",
-    }),
-  ),
-  z.transform(({ interval, ...found }) =>
-    compact({
-      consecutiveFailures: found.consecutive_failures,
-      failureRatio: found.failure_ratio,
-      latencyFactor: found.latency_factor,
-      minCalls: found.min_calls,
-      interval: toSeconds(interval),
-      baseTime: toSeconds(found.base_time),
-      maxTime: toSeconds(found.max_time),
-      maxEjected: found.max_ejected,
     }),
   ),
 );
@@ -110,8 +99,8 @@ const outlierEjection = z.pipe(
 const hedgeAfter = leaf('a duration from "1ms" to "10m", or a percentile from "p50" to "p99"', (value) => {
   const [, digits] = typeof value === "string" ? (/^p(\d\d)$/.exec(value) ?? []) : [];
   if (digits !== undefined) return Number(digits) >= 50 ? { percentile: Number(digits) } : undefined;
-  const seconds = toSeconds(parseDuration(value)) ?? 0;
-  return seconds > 0 && seconds <= MAX_HEDGE_AFTER ? { after: seconds } : undefined;
+  const after = (parseDuration(value) ?? 0) / 1000;
+  return after > 0 && after <= MAX_HEDGE_AFTER ? { after } : undefined;
 });
 
 const hedge = z.pipe(
@@ -128,11 +117,7 @@ const strategies: readonly TargetStrategy[] = ["weight", "latency", "cost"];
 const aliasFields = fields({
   provider: z.optional(text),
   model: z.optional(text),
-  targets: z.optional(
-    list(aliasTarget, "a list of targets").check(
-      z.maxLength(MAX_TARGETS, { error: `expected at most ${MAX_TARGETS} targets` }),
-    ),
-  ),
+  targets: z.optional(list(aliasTarget, "a list of targets", MAX_TARGETS, "targets")),
   choose: z.optional(choice(strategies)),
   sticky_by: z.optional(oneOrMore(stickyField, "a field of a call or a list of them")),
   outlier_ejection: z.optional(outlierEjection),
@@ -195,14 +180,9 @@ const modelAlias = z.pipe(
     const mistake = findAliasMistake(context.value);
     if (mistake !== undefined) context.issues.push({ code: "custom", input: context.value, ...mistake });
   }),
-  z.transform(({ model, provider, targets, choose, sticky_by, outlier_ejection, fallback_on, ...rest }) => {
-    const rules = compact({ fallbacks: rest.fallbacks, fallbackOn: fallback_on, hedge: rest.hedge });
-    if (targets === undefined) return { ...compact({ provider }), model: model ?? "", ...rules };
-    return {
-      targets: targets.map(compact),
-      ...compact({ choose, stickyBy: sticky_by, outlierEjection: outlier_ejection }),
-      ...rules,
-    };
+  z.transform(({ model = "", targets, ...rest }) => {
+    const rules = toNamed(rest);
+    return targets === undefined ? { ...rules, model } : { ...rules, targets: targets.map(compact) };
   }),
 );
 
@@ -213,57 +193,35 @@ const fallback = fields({
   on: z.optional(kinds),
 });
 
-const retries = z.pipe(
+const retries = named(
   fields({
     max_retries: z.optional(wholeNumber(0, MAX_RETRIES)),
-    base_delay: z.optional(duration),
-    max_delay: z.optional(duration),
+    base_delay: z.optional(seconds),
+    max_delay: z.optional(seconds),
     backoff_multiplier: z.optional(number(1, 10)),
     jitter: z.optional(flag),
     retry_timeouts: z.optional(flag),
     budget: z.optional(
-      z.pipe(
-        fields({ ratio: z.optional(number(0, 10)), min_per_second: z.optional(number(0, 1000)) }),
-        z.transform(({ ratio, min_per_second }) => compact({ ratio, minPerSecond: min_per_second })),
-      ),
+      named(fields({ ratio: z.optional(number(0, 10)), min_per_second: z.optional(number(0, 1000)) })),
     ),
   }),
-  z.transform(({ max_retries, base_delay, max_delay, backoff_multiplier, retry_timeouts, ...rest }) =>
-    compact({
-      ...rest,
-      maxRetries: max_retries,
-      baseDelay: toSeconds(base_delay),
-      maxDelay: toSeconds(max_delay),
-      backoffMultiplier: backoff_multiplier,
-      retryTimeouts: retry_timeouts,
-    }),
-  ),
 );
 
-const circuitBreaker = z.pipe(
+const circuitBreaker = named(
   fields({
     failure_ratio: z.optional(number(0.01, 1)),
     min_calls: z.optional(count),
-    window: z.optional(positiveDuration),
-    open_for: z.optional(positiveDuration),
+    window: z.optional(positiveSeconds),
+    open_for: z.optional(positiveSeconds),
     ...sharedFields,
   }).check(isAwayOnlyIfShared),
-  z.transform(({ failure_ratio, min_calls, window, open_for, ...rest }) =>
-    compact({
-      ...toSharedRule(rest),
-      failureRatio: failure_ratio,
-      minCalls: min_calls,
-      window: toSeconds(window),
-      openFor: toSeconds(open_for),
-    }),
-  ),
 );
 
-const rateLimit = z.pipe(
+const rateLimit = named(
   fields({
     requests_per_minute: z.optional(count),
     tokens_per_minute: z.optional(count),
-    max_wait: z.optional(duration),
+    max_wait: z.optional(seconds),
     max_queue: z.optional(wholeNumber(0, MAX_QUEUE)),
     ...sharedFields,
   }).check(
@@ -271,18 +229,9 @@ const rateLimit = z.pipe(
     z.refine((found) => found.requests_per_minute !== undefined || found.tokens_per_minute !== undefined, {
       error: "expected requests_per_minute, tokens_per_minute or both",
     }),
-    z.refine(({ max_wait = 0 }) => max_wait <= MAX_WAIT_MS, {
+    z.refine(({ max_wait = 0 }) => max_wait <= MAX_WAIT, {
       path: ["max_wait"],
       error: 'expected at most "1h"',
-    }),
-  ),
-  z.transform(({ requests_per_minute, tokens_per_minute, max_wait, max_queue, ...rest }) =>
-    compact({
-      ...toSharedRule(rest),
-      requestsPerMinute: requests_per_minute,
-      tokensPerMinute: tokens_per_minute,
-      maxWait: toSeconds(max_wait),
-      maxQueue: max_queue,
     }),
   ),
 );
@@ -304,34 +253,26 @@ const hasLimit = z.refine<BudgetLimits>(
   { error: "expected requests, tokens, usd or several of them" },
 );
 
-const budget = z.pipe(
-  fields(budgetFields).check(hasLimit, isAwayOnlyIfShared),
-  z.transform(({ allow_unknown_prices, ...rest }) =>
-    compact({ ...toSharedRule(rest), allowUnknownPrices: allow_unknown_prices }),
-  ),
-);
+const budget = named(fields(budgetFields).check(hasLimit, isAwayOnlyIfShared));
 
 const budgets = oneOrMore(budget, "a budget or a list of them");
 
 /** Maximum number of budgets of a caller: each call passes all of them. */
 const MAX_CALLER_BUDGETS = 16;
 
-const callerBudget = z.pipe(
+const callerBudget = named(
   fields({ ...budgetFields, models: z.optional(list(text, "a list of models")) }).check(
     hasLimit,
     isAwayOnlyIfShared,
   ),
-  z.transform(({ allow_unknown_prices, ...rest }) =>
-    compact({ ...toSharedRule(rest), allowUnknownPrices: allow_unknown_prices }),
-  ),
 );
 
 /** The budgets of a caller, each for all calls or for some models. */
-export const callerBudgets = z.pipe(
-  z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
-  list(callerBudget, "a budget or a list of them").check(
-    z.maxLength(MAX_CALLER_BUDGETS, { error: `expected at most ${MAX_CALLER_BUDGETS} budgets` }),
-  ),
+export const callerBudgets = oneOrMore(
+  callerBudget,
+  "a budget or a list of them",
+  MAX_CALLER_BUDGETS,
+  "budgets",
 );
 
 /** In memory, `max_bytes` limits each answer. */
@@ -340,36 +281,26 @@ const isEntryOnlyIfShared = z.refine<{ readonly shared?: unknown; readonly max_e
   { path: ["max_entry_bytes"], error: "expected no max_entry_bytes without shared: true" },
 );
 
-const cache = z.pipe(
+const cache = named(
   fields({
-    max_age: z.optional(positiveDuration),
+    max_age: z.optional(positiveSeconds),
     max_bytes: z.optional(size),
     max_entries: z.optional(count),
     tool_calls: z.optional(flag),
     max_entry_bytes: z.optional(size),
     ...sharedCacheFields,
   }).check(isAwayOnlyIfShared, isEntryOnlyIfShared),
-  z.transform(({ max_age, max_bytes, max_entries, tool_calls, max_entry_bytes, ...rest }) =>
-    compact({
-      ...toSharedRule(rest),
-      maxEntryBytes: max_entry_bytes,
-      maxAge: toSeconds(max_age),
-      maxBytes: max_bytes,
-      maxEntries: max_entries,
-      toolCalls: tool_calls,
-    }),
-  ),
 );
 
 const loggedContent: readonly LoggedContent[] = ["messages", "answer"];
 
-const logging = z.pipe(
+const logging = named(
   fields({
     include: z.optional(list(choice(loggedContent), "a list of messages, answer or both")),
     max_text: z.optional(wholeNumber(1, MAX_LOGGED_TEXT)),
     redact: z.optional(list(pattern, "a list of regular expressions")),
   }),
-  z.transform(({ include, max_text, redact }) => compact({ include, maxTextLength: max_text, redact })),
+  { max_text: "maxTextLength" },
 );
 
 /** The fields that rules may set for all calls, a provider or a model. */
@@ -383,36 +314,43 @@ export const ruleFields = {
   logging: z.optional(logging),
 };
 
-/** Separates the rules of an entry from its other fields. */
-export function splitRules<Entry extends RuleEntry>(entry: Entry) {
-  const { retries, hedge, circuit_breaker, rate_limit, budget, cache, logging, ...rest } = entry;
-  const renamed = { circuitBreaker: circuit_breaker, rateLimit: rate_limit, budgets: budget };
-  return { ...rest, rules: compact({ retries, hedge, cache, logging, ...renamed }) };
-}
+/** Rules of which an entry has several have a plural in code. */
+const RULE_NAMES = { budget: "budgets" } as const;
+
+type RuleFields = { [Name in keyof typeof ruleFields]: z.output<(typeof ruleFields)[Name]> };
 
 /** The rules of an entry. */
-export type CallRules = ReturnType<typeof splitRules<RuleEntry>>["rules"];
+export type CallRules = Named<RuleFields, typeof RULE_NAMES>;
 
-type RuleEntry = { [Name in keyof typeof ruleFields]?: z.output<(typeof ruleFields)[Name]> };
-
-function toSeconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : milliseconds / 1000;
+/** Names the fields of an entry as `named` does, and separates its rules from its other fields. */
+export function withRules<Fields extends object, const Names extends OtherNames<Fields> = NoNames>(
+  schema: z.core.$ZodType<Fields>,
+  names?: Names,
+) {
+  return z.pipe(
+    schema,
+    z.transform((entry: Fields) => {
+      const isRule = ([name]: [string, unknown]) => name in ruleFields;
+      const rules = Object.fromEntries(Object.entries(entry).filter(isRule)) as RuleFields;
+      const others = Object.entries(entry).filter((field) => !isRule(field));
+      const rest = Object.fromEntries(others) as Omit<Fields, keyof RuleFields>;
+      return { ...toNamed(rest, names), rules: toNamed(rules, RULE_NAMES) };
+    }),
+  );
 }
 
 /** Settings of all calls. */
 export const middleware = z.pipe(
-  fields({
-    ...ruleFields,
-    model_aliases: z.optional(
-      z.record(z.string().check(z.minLength(1)), modelAlias, {
-        error: "expected a mapping of model names to the models that they stand for",
-      }),
-    ),
-    fallbacks: z.optional(list(fallback, "a list of fallbacks")),
-  }),
-  z.transform(({ model_aliases, fallbacks, ...entry }) => ({
-    ...splitRules(entry),
-    modelAliases: model_aliases ?? {},
-    fallbacks: fallbacks ?? [],
-  })),
+  withRules(
+    fields({
+      ...ruleFields,
+      model_aliases: z.optional(
+        z.record(z.string().check(z.minLength(1)), modelAlias, {
+          error: "expected a mapping of model names to the models that they stand for",
+        }),
+      ),
+      fallbacks: z.optional(list(fallback, "a list of fallbacks")),
+    }),
+  ),
+  z.transform(({ modelAliases = {}, fallbacks = [], ...rest }) => ({ ...rest, modelAliases, fallbacks })),
 );

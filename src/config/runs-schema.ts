@@ -1,7 +1,7 @@
 /** The fields of a configuration for stored runs. */
 import { isAbsolute } from "node:path";
 import * as z from "zod/mini";
-import { compact, fields, list } from "./fields.ts";
+import { fields, list, named } from "./fields.ts";
 import { choice, count, duration, flag, leaf, positiveDuration, size, text, wholeNumber } from "./leaves.ts";
 import { parseDuration } from "./units.ts";
 
@@ -49,7 +49,7 @@ export const runs = fields({
   allow_unstored_continuation: z.optional(flag),
   keep_unstored_reasoning: z.optional(duration),
   limits: z.optional(
-    z.pipe(
+    named(
       fields({
         max_foreground_runs: z.optional(count),
         max_background_runs: z.optional(count),
@@ -60,18 +60,7 @@ export const runs = fields({
         thread_wait: z.optional(duration),
         lease: z.optional(positiveDuration),
       }),
-      z.transform((found) =>
-        compact({
-          maxForegroundRuns: found.max_foreground_runs,
-          maxBackgroundRuns: found.max_background_runs,
-          maxQueuedRuns: found.max_queued_runs,
-          maxToolExecutions: found.max_tool_executions,
-          maxStreamReaders: found.max_stream_readers,
-          maxSteps: found.max_steps,
-          threadWaitMs: found.thread_wait,
-          leaseMs: found.lease,
-        }),
-      ),
+      { thread_wait: "threadWaitMs", lease: "leaseMs" },
     ),
   ),
 });

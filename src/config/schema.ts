@@ -13,7 +13,7 @@ import {
   promptWays,
   providerApis,
 } from "../client/providers.ts";
-import { compact, fields, list } from "./fields.ts";
+import { fields, list, named, oneOrMore } from "./fields.ts";
 import { jwt } from "./jwt-schema.ts";
 import {
   address,
@@ -36,7 +36,7 @@ import {
   text,
 } from "./leaves.ts";
 import { mcp } from "./mcp-schema.ts";
-import { middleware, ruleFields, splitRules } from "./middleware-schema.ts";
+import { middleware, ruleFields, withRules } from "./middleware-schema.ts";
 import { runs } from "./runs-schema.ts";
 import { shared } from "./shared-schema.ts";
 import { clientTls, listenerTls } from "./tls-schema.ts";
@@ -47,18 +47,16 @@ const logFormats = ["numbers", "words"] as const;
 /** Levels of the log. */
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
-const timeouts = z.pipe(
+const timeouts = named(
   fields({
     connect: z.optional(duration),
     request: z.optional(duration),
     between_bytes: z.optional(duration),
   }),
-  z.transform(({ connect, request, between_bytes }) =>
-    compact({ connectMs: connect, requestMs: request, betweenBytesMs: between_bytes }),
-  ),
+  { connect: "connectMs", request: "requestMs", between_bytes: "betweenBytesMs" },
 );
 
-const limits = z.pipe(
+const limits = named(
   fields({
     max_connections: z.optional(count),
     max_admin_connections: z.optional(count),
@@ -93,42 +91,24 @@ const limits = z.pipe(
     max_answer_parts: z.optional(count),
     max_answer_json_values: z.optional(count),
   }),
-  z.transform((found) =>
-    compact({
-      maxConnections: found.max_connections,
-      maxAdminConnections: found.max_admin_connections,
-      maxCalls: found.max_calls,
-      maxRequestMemoryBytes: found.max_request_memory,
-      maxAnswerMemoryBytes: found.max_answer_memory,
-      maxHistoryMemoryBytes: found.max_history_memory,
-      maxReadMemoryBytes: found.max_read_memory,
-      maxKeptMemoryBytes: found.max_kept_memory,
-      maxUnsentBytes: found.max_unsent_bytes,
-      maxMessageBytes: found.max_message_bytes,
-      maxMessageElements: found.max_message_elements,
-      maxCompressionRatio: found.max_compression_ratio,
-      maxConcurrentStreams: found.max_concurrent_streams,
-      maxHeaderListBytes: found.max_header_list_bytes,
-      streamResetBurst: found.stream_reset_burst,
-      streamResetRate: found.stream_reset_rate,
-      keepaliveIntervalMs: found.keepalive_interval,
-      maxConnectionIdleMs: found.max_connection_idle,
-      maxConnectionAgeMs: found.max_connection_age,
-      maxConnectionAgeGraceMs: found.max_connection_age_grace,
-      protocolTimeoutMs: found.protocol_timeout,
-      headersTimeoutMs: found.headers_timeout,
-      requestTimeoutMs: found.request_timeout,
-      stallTimeoutMs: found.stall_timeout,
-      idleTimeoutMs: found.idle_timeout,
-      maxGenerationSteps: found.max_generation_steps,
-      maxMediaBytes: found.max_request_media_bytes,
-      maxAnswerBytes: found.max_answer_bytes,
-      maxAnswerEventChars: found.max_answer_event_bytes,
-      maxAnswerEvents: found.max_answer_events,
-      maxAnswerParts: found.max_answer_parts,
-      maxAnswerJsonValues: found.max_answer_json_values,
-    }),
-  ),
+  {
+    max_request_memory: "maxRequestMemoryBytes",
+    max_answer_memory: "maxAnswerMemoryBytes",
+    max_history_memory: "maxHistoryMemoryBytes",
+    max_read_memory: "maxReadMemoryBytes",
+    max_kept_memory: "maxKeptMemoryBytes",
+    keepalive_interval: "keepaliveIntervalMs",
+    max_connection_idle: "maxConnectionIdleMs",
+    max_connection_age: "maxConnectionAgeMs",
+    max_connection_age_grace: "maxConnectionAgeGraceMs",
+    protocol_timeout: "protocolTimeoutMs",
+    headers_timeout: "headersTimeoutMs",
+    request_timeout: "requestTimeoutMs",
+    stall_timeout: "stallTimeoutMs",
+    idle_timeout: "idleTimeoutMs",
+    max_request_media_bytes: "maxMediaBytes",
+    max_answer_event_bytes: "maxAnswerEventChars",
+  },
 );
 
 const environment = z.record(z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/)), text, {
@@ -142,7 +122,7 @@ const efforts = z.record(z.string(), z.array(text, { error: "expected a list of 
   error: "expected a mapping of efforts to lists of arguments",
 });
 
-const provider = z.pipe(
+const provider = withRules(
   fields({
     api: choice(providerApis),
     api_key: z.optional(apiKey),
@@ -185,18 +165,7 @@ const provider = z.pipe(
       if (message !== undefined) context.addIssue({ code: "custom", path: ["base_url"], message });
     }),
   ),
-  z.transform(
-    ({ api_key, api_key_file, api_version, base_url, headers: defaultHeaders, max_processes, ...rest }) =>
-      compact({
-        ...splitRules(rest),
-        apiKey: api_key,
-        apiKeyFile: api_key_file,
-        apiVersion: api_version,
-        baseUrl: base_url,
-        maxProcesses: max_processes,
-        defaultHeaders,
-      }),
-  ),
+  { headers: "defaultHeaders" },
 );
 
 const providerName = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/));
@@ -208,7 +177,7 @@ const providers = z.record(providerName, provider, {
       : "expected a mapping of provider names to their settings",
 });
 
-const prices = z.pipe(
+const prices = named(
   fields({
     input: dollars,
     output: dollars,
@@ -217,18 +186,9 @@ const prices = z.pipe(
     cache_write_long: z.optional(dollars),
     above_input_tokens: z.optional(count),
   }),
-  z.transform(({ cache_read, cache_write, cache_write_long, above_input_tokens, ...rest }) => ({
-    ...rest,
-    ...compact({
-      cacheRead: cache_read,
-      cacheWrite: cache_write,
-      cacheWriteLong: cache_write_long,
-      aboveInputTokens: above_input_tokens,
-    }),
-  })),
 );
 
-const model = z.pipe(
+const model = withRules(
   fields({
     id: text,
     provider: text,
@@ -238,23 +198,9 @@ const model = z.pipe(
     max_output_tokens: z.optional(count),
     capabilities: z.optional(list(choice(capabilityWords), "a list of capabilities")),
     release_date: z.optional(day),
-    prices: z.optional(
-      z.pipe(
-        z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
-        list(prices, "prices or a list of them"),
-      ),
-    ),
+    prices: z.optional(oneOrMore(prices, "prices or a list of them")),
     ...ruleFields,
   }),
-  z.transform(({ display_name, context_window, max_output_tokens, release_date, ...rest }) =>
-    compact({
-      ...splitRules(rest),
-      displayName: display_name,
-      contextWindow: context_window,
-      maxOutputTokens: max_output_tokens,
-      releaseDate: release_date,
-    }),
-  ),
 );
 
 /** All fields of a file, the variables and the flags. Fields that are left out are unset. */
@@ -275,18 +221,10 @@ export const settingsSchema = fields({
   local_only: z.optional(flag),
   reflection: z.optional(flag),
   limits: z.optional(limits),
-  cors: z.optional(
-    z.pipe(
-      fields({ allowed_origins: list(origin, "a list of origins") }),
-      z.transform(({ allowed_origins }) => ({ allowedOrigins: allowed_origins })),
-    ),
-  ),
+  cors: z.optional(named(fields({ allowed_origins: list(origin, "a list of origins") }))),
   timeouts: z.optional(timeouts),
   media: z.optional(
-    z.pipe(
-      fields({ allow_files_under: z.optional(list(folder, "a list of absolute paths")) }),
-      z.transform(({ allow_files_under }) => compact({ allowFilesUnder: allow_files_under })),
-    ),
+    named(fields({ allow_files_under: z.optional(list(folder, "a list of absolute paths")) })),
   ),
   mcp: z.optional(mcp),
   middleware: z.optional(middleware),

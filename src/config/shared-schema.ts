@@ -1,6 +1,6 @@
 /** The fields of a configuration about counts that sidecars share. */
 import * as z from "zod/mini";
-import { compact, fields } from "./fields.ts";
+import { fields, notBoth } from "./fields.ts";
 import { choice, flag, leaf, positiveDuration, text } from "./leaves.ts";
 import { clientTls } from "./tls-schema.ts";
 
@@ -77,13 +77,7 @@ const postgres = fields({
     ),
   ),
   timeout: z.optional(positiveDuration),
-}).check(
-  z.superRefine(({ url, url_file: file }, context) => {
-    if (url === undefined || file === undefined) return;
-    const message = "expected either url or url_file, found both";
-    context.addIssue({ code: "custom", path: ["url_file"], message });
-  }),
-);
+}).check(notBoth("url", "url_file"));
 
 /** The section `shared`. */
 export const shared = fields({
@@ -111,16 +105,8 @@ export const sharedBudgetFields = {
 /** The choice for a cache, which never refuses calls. */
 export const sharedCacheFields = { ...sharedFields, when_away: z.optional(choice(["local", "allow"])) };
 
-/** A rule with these fields. */
-type SharedFields = { readonly shared?: unknown; readonly when_away?: unknown };
-
 /** Only shared rules can be away from their counts. */
-export const isAwayOnlyIfShared = z.refine<SharedFields>(
+export const isAwayOnlyIfShared = z.refine<{ readonly shared?: unknown; readonly when_away?: unknown }>(
   (rule) => rule.when_away === undefined || (rule.shared !== undefined && rule.shared !== false),
   { path: ["when_away"], error: "expected no when_away without shared: true" },
 );
-
-/** Renames the fields of a rule. */
-export function toSharedRule<Rule extends SharedFields>({ when_away, ...rest }: Rule) {
-  return compact({ ...rest, whenAway: when_away as Rule["when_away"] });
-}

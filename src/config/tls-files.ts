@@ -61,9 +61,9 @@ export function readTlsFiles(files: TlsPaths, field: string): TlsReading {
 
 /** Paths of the files of TLS towards a server. */
 export interface ClientTlsPaths {
-  readonly ca: string | undefined;
-  readonly certificate: string | undefined;
-  readonly key: string | undefined;
+  readonly ca?: string | undefined;
+  readonly certificate?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 /** Reads the files of TLS towards a server, and checks that they can be used now. No problem shows a key. */

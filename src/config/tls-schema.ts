@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { fields } from "./fields.ts";
+import { fields, named } from "./fields.ts";
 import { choice, text } from "./leaves.ts";
 
 /** Whether callers must, or may, have a certificate of `client_ca_file`. */
@@ -26,7 +26,7 @@ export const listenerTls = z.pipe(
 );
 
 /** TLS of connections to a server. */
-export const clientTls = z.pipe(
+export const clientTls = named(
   fields({
     ca_file: z.optional(text),
     certificate_file: z.optional(text),
@@ -43,9 +43,5 @@ export const clientTls = z.pipe(
       });
     }),
   ),
-  z.transform(({ ca_file, certificate_file, key_file }) => ({
-    ca: ca_file,
-    certificate: certificate_file,
-    key: key_file,
-  })),
+  { ca_file: "ca", certificate_file: "certificate", key_file: "key" },
 );

@@ -33,7 +33,7 @@ export interface RateLimitOptions {
 }
 
 /** Longest `maxWait`, in seconds: no caller waits for longer. */
-const MAX_WAIT = 3600;
+export const MAX_WAIT = 3600;
 
 /**
  * Keeps calls within a rate, counted as providers count: the allowance of a minute may be used at once, and refills

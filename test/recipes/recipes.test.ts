@@ -99,16 +99,6 @@ const recipes: readonly Recipe[] = [
         after: "export const ruleFields = {\n",
         insert: "  default_temperature: z.optional(number(0, 2)),\n",
       },
-      {
-        file: "src/config/middleware-schema.ts",
-        after: "  const { retries, ",
-        insert: "default_temperature, ",
-      },
-      {
-        file: "src/config/middleware-schema.ts",
-        after: "const renamed = { ",
-        insert: "defaultTemperature: default_temperature, ",
-      },
       addImport(
         "src/config/build-middleware.ts",
         'import { combineMiddleware } from "../middleware/combine-middleware.ts";\n',
