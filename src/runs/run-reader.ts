@@ -185,7 +185,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
 
   /** Reads one page, or follows the run if there is none. */
   async #readStore(): Promise<Result> {
-    const { store, feeds } = this.#parts;
+    const { store } = this.#parts;
     const { owner, runId } = this.#place;
     try {
       await nextTurn();
@@ -193,9 +193,12 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
       if (this.#isOver) return DONE;
       const last = events.at(-1);
       if (last !== undefined) {
+        const result = this.#take(events);
         this.#isFound = true;
         this.#isAtEnd = last.event.case === "run" && isTerminal(last.event.value.status);
-        return this.#take(events);
+        // A reader that went on by itself until a page is empty might never come to one.
+        if (events.length < PAGE_EVENTS && !this.#isAtEnd) this.#follow();
+        return result;
       }
       const stored = await store.getRun(owner, runId);
       if (this.#isOver) return DONE;
@@ -205,19 +208,24 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
         this.#finish();
         return DONE;
       }
-      // What the hub of this process has no more is in the store, and nothing is missing in between.
-      this.#leaveHub();
-      const hub = this.#findHub();
-      this.#hub = hub?.end?.case === "elsewhere" ? undefined : hub;
-      if (this.#hub?.eventsAfter(this.cursor) === undefined) {
-        this.#feed = feeds.join(store, this.#place, this.cursor);
-        this.#hub = this.#feed.hub;
-      }
+      this.#follow();
       return this.#read();
     } catch (thrown) {
       this.#finish();
       throw thrown;
     }
+  }
+
+  /** Waits for the next events at the hub of the run, or joins its other readers. */
+  #follow(): void {
+    const { store, feeds } = this.#parts;
+    // What the hub of this process has no more is in the store, and nothing is missing in between.
+    this.#leaveHub();
+    const hub = this.#findHub();
+    this.#hub = hub?.end?.case === "elsewhere" ? undefined : hub;
+    if (this.#hub?.eventsAfter(this.cursor) !== undefined) return;
+    this.#feed = feeds.join(store, this.#place, this.cursor);
+    this.#hub = this.#feed.hub;
   }
 
   #take(events: readonly RunEvent[]): Result {

@@ -6,7 +6,7 @@ import { type RunEvent, RunSchema, RunStatus } from "../../src/gen/outrigger/v1/
 import { EventHub, RunFeeds } from "../../src/runs/event-hub.ts";
 import { createRunEvent, createStatusEvent } from "../../src/runs/run-log.ts";
 import { type ReaderOptions, RunReader } from "../../src/runs/run-reader.ts";
-import type { RunStore } from "../../src/runs/store.ts";
+import type { RunNotice, RunStore } from "../../src/runs/store.ts";
 
 const RUN = create(RunSchema, { id: "run_1", status: RunStatus.IN_PROGRESS });
 
@@ -28,7 +28,7 @@ function open({ stored = [], hub, after = -1, options = {}, ...rest }: Setup = {
     status: "status" in rest ? rest.status : RunStatus.IN_PROGRESS,
     reads: 0,
     failure: undefined as Error | undefined,
-    subscriptions: new Set<object>(),
+    subscriptions: new Set<(notice: RunNotice) => void>(),
     hub,
   };
   const store = {
@@ -41,10 +41,9 @@ function open({ stored = [], hub, after = -1, options = {}, ...rest }: Setup = {
       if (state.failure !== undefined) throw state.failure;
       return state.stored.filter(({ sequence }) => sequence > from).slice(0, max);
     },
-    subscribe: () => {
-      const subscription = {};
-      state.subscriptions.add(subscription);
-      return () => state.subscriptions.delete(subscription);
+    subscribe: (_id: string, listener: (notice: RunNotice) => void) => {
+      state.subscriptions.add(listener);
+      return () => state.subscriptions.delete(listener);
     },
   };
   const ended = Promise.resolve();
@@ -53,7 +52,7 @@ function open({ stored = [], hub, after = -1, options = {}, ...rest }: Setup = {
     feeds: new RunFeeds(),
     live: { get: () => state.hub && { owner: "", hub: state.hub, ended } },
   };
-  return { reader: new RunReader(parts, { owner: "", runId: "run_1", after }, options), state };
+  return { reader: new RunReader(parts, { owner: "", runId: "run_1", after }, options), state, parts };
 }
 
 const getSequences = ({ value }: IteratorResult<readonly RunEvent[], undefined>) =>
@@ -165,7 +164,23 @@ describe("a reader of the store", () => {
     const { reader, state } = open({ stored, status: RunStatus.REQUIRES_ACTION });
     expect(getSequences(await reader.next())).toEqual([0]);
     expect(await reader.next()).toEqual(DONE);
-    expect(state.reads).toBe(2);
+    expect(state.reads).toBe(1);
+  });
+
+  it("joins the other readers after a page that is not full, though there are new events by then", async () => {
+    const { reader, state, parts } = open({ stored: eventsFrom(0, 2) });
+    const other = new RunReader(parts, { owner: "", runId: "run_1", after: -1 });
+    expect(getSequences(await reader.next())).toEqual([0, 1]);
+    expect(getSequences(await other.next())).toEqual([0, 1]);
+    state.stored.push(...eventsFrom(2, 1));
+    expect(state.subscriptions.size).toBe(1);
+    for (const notify of state.subscriptions) notify("change");
+    expect(getSequences(await reader.next())).toEqual([2]);
+    expect(getSequences(await other.next())).toEqual([2]);
+    expect(state.reads).toBe(3);
+    await reader.return();
+    await other.return();
+    expect(state.subscriptions.size).toBe(0);
   });
 
   it("ends if the run is deleted", async () => {
@@ -184,14 +199,14 @@ describe("a reader of the store", () => {
   });
 
   it("finds a hub that was opened meanwhile, unless it is behind it", async () => {
-    const { reader, state } = open({ stored: eventsFrom(0, 2) });
+    const { reader, state } = open({ stored: eventsFrom(0, 256) });
     await reader.next();
-    state.hub = new EventHub(2);
+    state.hub = new EventHub(256);
     const next = reader.next();
     await settle();
     expect(state.subscriptions.size).toBe(0);
-    state.hub.publish(eventsFrom(2, 1));
-    expect(getSequences(await next)).toEqual([2]);
+    state.hub.publish(eventsFrom(256, 1));
+    expect(getSequences(await next)).toEqual([256]);
     const late = open({ stored: [] });
     late.state.hub = new EventHub(5);
     const waiting = late.reader.next();
