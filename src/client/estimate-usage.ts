@@ -33,8 +33,6 @@ function tokensOfPart({ part }: ContentPart): number {
       return sum(part.value.content.map(tokensOfPart));
     case "native":
       return tokensOfText(part.value.dataJson);
-    case undefined:
-      return 0;
     default:
       return TOKENS_PER_MEDIUM;
   }

@@ -73,8 +73,8 @@ export class ProviderRegistry {
 
   /** Closes all adapters. Rejects with the first failure after all have settled. */
   async close(): Promise<void> {
-    const adapters = new Set([...this.#entries.values()].map(({ adapter }) => adapter));
-    const closings = await Promise.allSettled([...adapters].map(async (adapter) => adapter.close?.()));
+    const entries = [...this.#entries.values()];
+    const closings = await Promise.allSettled(entries.map(async ({ adapter }) => adapter.close?.()));
     const failure = closings.find((closing) => closing.status === "rejected");
     if (failure !== undefined) throw failure.reason;
   }

@@ -72,7 +72,7 @@ export const requestFields: readonly string[] = [...listNames(RequestSchema), "p
 
 /** Returns the input in the contract's form. Values that cannot be converted are left for the check. */
 function contractForm(input: unknown, violations: Violations): unknown {
-  if (!isRecord(input) || "$typeName" in input) return input;
+  if (!isRecord(input)) return input;
   const { providerOptions, timeouts, ...rest } = input;
   return {
     ...rest,

@@ -1,10 +1,11 @@
 import { getEventListeners } from "node:events";
 import {
+  AbortError,
   accumulate,
   Client,
   ConfigurationError,
   createCatalog,
-  type EventStream,
+  EventStream,
   InvalidRequestError,
   NetworkError,
   type Request,
@@ -394,5 +395,37 @@ describe("Client", () => {
     expect(client.supportsJsonSchema("m2", "plain")).toBe(true);
     expect(client.supportsJsonSchema("m1", "careful")).toBe(true);
     expect(client.supportsJsonSchema("m2", "careful")).toBe(false);
+  });
+
+  it("asks about all targets of an alias, of which any may answer a call", () => {
+    const careful = Object.assign(new ScriptedAdapter("careful"), {
+      supportsJsonSchema: () => false,
+      supportsToolChoice: () => false,
+    });
+    const targets = [
+      { provider: "plain", model: "m1" },
+      { provider: "careful", model: "m1" },
+    ];
+    const providers = { plain: new ScriptedAdapter("plain"), careful };
+    const client = new Client({ providers, modelAliases: { both: { targets } } });
+    expect(client.supportsJsonSchema("both")).toBe(false);
+    expect(client.supportsToolChoice(ToolChoice_Mode.REQUIRED, "both")).toBe(false);
+  });
+
+  it("aborts the signal of an adapter when a stream that waits for it is cancelled", async () => {
+    const adapter = new ScriptedAdapter("one");
+    const opened = Promise.withResolvers<AbortSignal | undefined>();
+    async function* silence(signal: AbortSignal | undefined) {
+      opened.resolve(signal);
+      await new Promise(() => {});
+      yield [];
+    }
+    adapter.stream = (_request, { signal } = {}) => new EventStream(silence(signal));
+    const stream = new Client({ providers: { one: adapter } }).stream(request);
+    const reading = stream.final();
+    const signal = await opened.promise;
+    stream.cancel();
+    await expect(reading).rejects.toBeInstanceOf(AbortError);
+    expect(signal?.aborted).toBe(true);
   });
 });

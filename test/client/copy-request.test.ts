@@ -1,5 +1,13 @@
 /** A middleware that changes its request must not change the program's request. */
-import { Client, jsonSchema, ResponseFormat_Type, ToolChoice_Mode, toolChoice, userMessage } from "outrigger";
+import {
+  Client,
+  functionTool,
+  jsonSchema,
+  ResponseFormat_Type,
+  ToolChoice_Mode,
+  toolChoice,
+  userMessage,
+} from "outrigger";
 import { describe, expect, it } from "vitest";
 import { toRequest } from "../../src/client/request-input.ts";
 import { ScriptedAdapter } from "./support/scripted-adapter.ts";
@@ -13,6 +21,8 @@ describe("a middleware that changes a request", () => {
       responseFormat: jsonSchema("answer", { type: "object" }),
       timeouts: { requestMs: 5000 },
       stopSequences: ["x"],
+      metadata: { team: "blue" },
+      providerOptionsJson: { one: "{}" },
     });
     const before = structuredClone(request);
     const adapter = new ScriptedAdapter("one");
@@ -23,6 +33,9 @@ describe("a middleware that changes a request", () => {
           received.messages[0]?.content.pop();
           received.messages.push(userMessage("more"));
           received.stopSequences.push("y");
+          received.tools.push(functionTool({ name: "f" }));
+          received.metadata.team = "red";
+          received.providerOptionsJson.one = '{"seed":1}';
           if (received.toolChoice !== undefined) received.toolChoice.mode = ToolChoice_Mode.NONE;
           if (received.responseFormat !== undefined) received.responseFormat.type = ResponseFormat_Type.JSON;
           if (received.responseFormat !== undefined) received.responseFormat.schemaJson = "";

@@ -21,6 +21,7 @@ import {
   create,
   FinishReason_Reason,
   FinishReasonSchema,
+  RateLimitInfoSchema,
   RequestSchema,
   StreamEventSchema,
   UsageSchema,
@@ -253,6 +254,10 @@ describe("middleware as a function", () => {
     const response = { ...known, createdAt: timestampFromMs(86_400_000) };
     const [start] = (await read(clientWith([async () => response]).client.stream(request))).events;
     expect(start?.event.value).toMatchObject({ startedAt: { seconds: 86_400n } });
+    const rateLimit = create(RateLimitInfoSchema, { requestsRemaining: 3 });
+    const facts = { rateLimit, providerRequestId: "req_1" };
+    const limited = clientWith([async () => ({ ...known, ...facts })]).client;
+    expect(await accumulate(limited.stream(request))).toMatchObject(facts);
     expect(one.requests).toEqual([]);
   });
 

@@ -18,6 +18,7 @@ import {
   userMessage,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
+import { resolveModel } from "../../src/client/model-names.ts";
 import type { CallTarget } from "../../src/core/adapter.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import { ModelDirectory } from "../../src/endpoints/models/model-directory.ts";
@@ -241,6 +242,18 @@ describe.each(APIS)("a model named over %s", (_api, send) => {
     await send(client, { model: "", ...fields });
     expect(asked()).toEqual([to(provider, `sim-text:owner=${provider}`)]);
   });
+});
+
+it("is that of the default provider if the catalog lists the model for several", () => {
+  const apiKey = "test-key";
+  const names = ["first", "second"];
+  const client = new Client({
+    providers: Object.fromEntries(names.map((name) => [name, new OpenAIAdapter({ name, apiKey })])),
+    defaultProvider: "second",
+  });
+  const resolve = (model: string) =>
+    resolveModel({ provider: "", model }, client.routing, { usesCatalog: true });
+  expect(resolve("gpt-5.2")).toEqual({ provider: "second", model: "gpt-5.2" });
 });
 
 it("is that of a provider whose name is a single letter", async () => {

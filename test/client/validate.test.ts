@@ -318,6 +318,8 @@ describe("validateRequest()", () => {
       expect(wrongIn({ messages: [result], providerOptionsJson })).toEqual([]);
       const conversation = { openai: '{"conversation":"conv_1"}' };
       expect(wrongIn({ messages: [result], providerOptionsJson: conversation })).toEqual([]);
+      const several = { ...providerOptionsJson, other: "{}" };
+      expect(wrongIn({ messages: [result], providerOptionsJson: several })).toEqual([]);
       expect(wrongIn({ messages: [result, result], providerOptionsJson })).toEqual([
         'messages[1].content[0].tool_result.tool_call_id: "call_9" has a result already, expected one for each tool call',
       ]);
@@ -591,7 +593,7 @@ describe("validateRequest()", () => {
       expect(wrongIn({ tools: [{ tool: { case: "hosted", value: computer } }], toolChoice })).toEqual([]);
     }
     const appended = {
-      providerOptionsJson: { openai: '{"tools":[{"type":"web_search"}]}' },
+      providerOptionsJson: { openai: '{"tools":[{"type":"web_search"}]}', other: "{}" },
       toolChoice: named,
     };
     expect(wrongIn(appended)).toEqual([]);

@@ -172,6 +172,14 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
     await client.close();
   });
 
+  it("is sent again by the outermost hedge only", async () => {
+    const hedge = { after: 0.001, budget: 1 };
+    const client = getClient(simulator(), [createHedge(hedge), createHedge(hedge)]);
+    await call(client, requestFor("sim-text:delay_ms=40"));
+    expect(listAsked(simulator())).toHaveLength(2);
+    await client.close();
+  });
+
   it("sends at most the share of its budget", async () => {
     const client = getClient(simulator(), [createHedge({ after: 0.001, budget: 0.2 })]);
     const request = requestFor("sim-text:delay_ms=30");

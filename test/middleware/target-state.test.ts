@@ -86,6 +86,7 @@ describe("TargetState", () => {
     expect(state.findOutlier(rule, [other, third])).toBeUndefined();
     measure(other, [100]);
     expect(state.findOutlier(rule, [other, third])).toBe("latency");
+    expect(other.findOutlier({ ...rule, latencyFactor: 1 }, [other])).toBeUndefined();
     expect(other.findOutlier(rule, [state, third])).toBeUndefined();
     measure(third, [101, 101]);
     expect(state.findOutlier(rule, [other, third])).toBeUndefined();

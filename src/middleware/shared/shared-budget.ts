@@ -76,7 +76,6 @@ export class SharedBudgetStore implements BudgetStore {
 
   /** Takes back what the server counts although its answer was too late. */
   #undo({ late }: AwayError, amount: Amount, owed: Owed): void {
-    if (late === undefined) return;
     const undo = async () => {
       const answer = (await late) as CountedBudget | undefined;
       if (answer === undefined) return;
