@@ -8,6 +8,7 @@ import type {
 } from "openai/resources/responses/responses";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { describe, expect, it } from "vitest";
+import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { ListRunsRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import { columns } from "../../providers/support/columns.ts";
@@ -308,6 +309,16 @@ describe("A WebSocket of the API", () => {
     const [failure] = await connection.create(request);
     expect(failure).toMatchObject({ type: "error", status: 400, error: { param } });
     expect(failure).toMatchObject({ error: { message: expect.stringContaining(`${param}: `) } });
+  });
+
+  it("gives the memory of its latest responses back when it is closed", async () => {
+    const account = new MemoryAccount();
+    const connection = new Connection(await startApi(servers, { account }));
+    const request = { model: "openai/sim-text", input: "One", store: false } satisfies Request;
+    createResponse(await connection.create(request));
+    expect(account.kept.usedBytes).toBeGreaterThan(0);
+    connection.socket.close();
+    await expect.poll(() => account.kept.usedBytes).toBe(0);
   });
 
   it("cancels the run of a client that leaves", async () => {

@@ -4,6 +4,7 @@ import { Client, type ClientOptions, type Middleware, type ProviderAdapter } fro
 import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { defaultCatalog } from "../../../src/catalog/catalog.ts";
 import type { WireApi } from "../../../src/client/providers.ts";
+import type { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 import { createV1Api } from "../../../src/endpoints/v1.ts";
 import type { RunEngine } from "../../../src/runs/engine.ts";
@@ -30,6 +31,8 @@ export interface ApiServerOptions extends TestServerOptions {
   readonly keepAliveMs?: number;
   readonly allowsUnstoredContinuation?: boolean;
   readonly keepUnstoredMs?: number;
+  /** The memory of the API. */
+  readonly account?: MemoryAccount;
   /** Model strings of the simulator by other names. */
   readonly aliases?: Readonly<Record<string, string>>;
   /** Address of the providers. The simulator's by default. */
@@ -58,6 +61,7 @@ export async function startApi(
     keepAliveMs,
     allowsUnstoredContinuation,
     keepUnstoredMs,
+    account,
     aliases = {},
     providerUrl,
     store: given,
@@ -89,6 +93,7 @@ export async function startApi(
     keepAliveMs,
     allowsUnstoredContinuation,
     keepUnstoredMs,
+    account,
   });
   servers.onEnd(() => endpoint.close());
   servers.onEnd(() => simulator.close());
