@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type ActiveTool,
+  AuthenticationError,
   Client,
   customTool,
   functionTool,
@@ -231,6 +232,17 @@ describe("What a tool is told", () => {
     expect(contexts[0]).toMatchObject({ toolCallId: result.steps[0]?.toolCalls[0]?.id, count: 3 });
     expect(contexts[0]?.messages[2]).toBe(result.steps[0]?.response.message satisfies Message | undefined);
     expect(contexts[0]?.signal.aborted).toBe(false);
+  });
+
+  it("is by its signal that the generation failed later, for work that goes on after the result", async () => {
+    const signals: AbortSignal[] = [];
+    const tool = functionTool({ name: "echo", execute: (_args, { signal }) => void signals.push(signal) });
+    const client = new Client({
+      providers: { scripted: new ScriptedModel([callEcho("{}"), new AuthenticationError("no key")]) },
+    });
+    const failure = generate({ model: "m", prompt: "hi", client, tools: [tool] });
+    await expect(failure).rejects.toThrow("no key");
+    expect(signals[0]?.reason).toMatchObject({ message: "no key" });
   });
 });
 

@@ -386,6 +386,30 @@ describe("runToolLoop()", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   });
 
+  it("tells of an answer before tools are executed, and of none whose calls are left to the caller", async () => {
+    const told: (readonly [step: number, executed: number])[] = [];
+    const executor = new NotingExecutor();
+    const onAnswer = async (step: number) => void told.push([step, executor.executed.length]);
+    await runLoop([[{ name: "a" }], "done"], { executor, onAnswer });
+    await runLoop([[{ name: "ask_person" }]], { executor, onAnswer });
+    expect(told).toEqual([[1, 0]]);
+  });
+
+  it("fails if the stream of a client ends without its last event", async () => {
+    async function* batches() {
+      yield [create(StreamEventSchema, { sequence: 0, event: { case: "streamStart", value: {} } })];
+    }
+    const client: ModelClient = {
+      complete: () => expect.fail("was called"),
+      stream: () => new EventStream(batches()),
+    };
+    const failure = runLoop([], { isStreamed: true, client, retry: { maxRetries: 0 } });
+    await expect(failure).rejects.toMatchObject({
+      kind: ErrorKind.STREAM,
+      message: "the stream ended without a finish event",
+    });
+  });
+
   it("begins no wait for a retry that the total time does not allow", async () => {
     const turns = [new RateLimitError("slow down", { retryAfter: 30 })];
     const since = performance.now();

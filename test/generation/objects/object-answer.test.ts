@@ -132,9 +132,12 @@ describe("a value that is no object", () => {
     expect(read).toEqual({ object: [1, 2.5], json: "[1.0, 2.50]" });
   });
 
-  it("is read as it is from a model that does not wrap it", () => {
-    expect(readObject(answer([text("[1, 2]")]), readerFor("native", LIST), usage).object).toEqual([1, 2]);
-  });
+  it.each(["[1, 2]", "Here it is: [1, 2]."])(
+    "is read as it is from a model that writes %s instead",
+    (written) => {
+      expect(readObject(answer([text(written)]), readerFor("native", LIST), usage).object).toEqual([1, 2]);
+    },
+  );
 
   it("has to match the caller's schema", () => {
     const failed = toFailure(() =>

@@ -114,17 +114,27 @@ class TypeChecker {
   }
 
   #typeOfCall(expr: Expr, call: Call): CelType {
-    const types = call.args.map((arg) => this.getType(arg));
-    const [first = CelScalar.DYN, second = CelScalar.DYN, third = CelScalar.DYN] = types;
     switch (call.function) {
       case "_&&_":
       case "_||_":
       case "@not_strictly_false":
-        for (const [index, type] of types.entries()) this.#expectBool(call.args[index] ?? expr, type);
+        for (const arg of call.args) this.#expectBool(arg);
         return CelScalar.BOOL;
       case "_?_:_":
-        this.#expectBool(call.args[0] ?? expr, first);
-        return commonType(second, third);
+        for (const condition of call.args.slice(0, 1)) this.#expectBool(condition);
+        return this.#typeOfAll(call.args.slice(1));
+      default:
+        return this.#typeOfFunction(
+          expr,
+          call,
+          call.args.map((arg) => this.getType(arg)),
+        );
+    }
+  }
+
+  #typeOfFunction(expr: Expr, call: Call, types: readonly CelType[]): CelType {
+    const [first = CelScalar.DYN, second = CelScalar.DYN] = types;
+    switch (call.function) {
       case "_[_]":
         return this.#typeOfIndex(expr, first, second);
       case "_==_":
@@ -134,11 +144,11 @@ class TypeChecker {
       case "@in":
         return this.#typeOfIn(expr, first, second);
       default:
-        return this.#typeOfFunction(expr, call, types);
+        return this.#typeOfOverload(expr, call, types);
     }
   }
 
-  #typeOfFunction(expr: Expr, call: Call, types: readonly CelType[]): CelType {
+  #typeOfOverload(expr: Expr, call: Call, types: readonly CelType[]): CelType {
     const target = call.target === undefined ? undefined : this.getType(call.target);
     const overloads = this.#environment.funcs.find(call.function);
     if (overloads === undefined) throw new TypeProblemError(expr, `there is no function "${call.function}"`);
@@ -153,7 +163,7 @@ class TypeChecker {
       const operands = [...(target === undefined ? [] : [target]), ...types].join(", ");
       throw new TypeProblemError(expr, `"${getName(call.function)}" does not take (${operands})`);
     }
-    if (call.function === "matches") expectPattern(call.args[0] ?? expr, found);
+    if (call.function === "matches") for (const pattern of call.args) expectPattern(pattern, found);
     const [left, right] = types;
     return left?.kind === "list" && right?.kind === "list" ? commonType(left, right) : found.result;
   }
@@ -191,7 +201,7 @@ class TypeChecker {
     const before = this.#loopVariables.length;
     this.#loopVariables.push([loop.accuVar, this.#required(accuInit, accuInit)]);
     this.#loopVariables.push([loop.iterVar, element ?? CelScalar.DYN]);
-    if (loopCondition !== undefined) this.#expectBool(loopCondition, this.getType(loopCondition));
+    if (loopCondition !== undefined) this.#expectBool(loopCondition);
     const step = this.#required(loopStep, loopStep);
     this.#loopVariables.length = before;
     this.#loopVariables.push([loop.accuVar, step]);
@@ -210,7 +220,8 @@ class TypeChecker {
     return exprs.map((expr) => this.getType(expr)).reduce<CelType>(commonType, CelScalar.DYN);
   }
 
-  #expectBool(expr: Expr, type: CelType): void {
+  #expectBool(expr: Expr): void {
+    const type = this.getType(expr);
     if (!isAssignable(type, CelScalar.BOOL))
       throw new TypeProblemError(expr, `expected a bool, found ${type}`);
   }
