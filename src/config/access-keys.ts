@@ -1,8 +1,10 @@
 /** The access keys of a configuration, which may change while the sidecar runs. */
 import { createHash } from "node:crypto";
 import type { Environment } from "../client/from-env.ts";
+import type { Log } from "../core/log.ts";
 import type { AccessKey } from "./access-key.ts";
 import type { ModelNames } from "./model-grants.ts";
+import { mistakes } from "./problems.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { type Parsed, WatchedFile } from "./watched-file.ts";
 
@@ -19,29 +21,29 @@ export interface AccessKeysConfig {
   readonly maxBytes: number;
 }
 
-/** The log for changes of the file. A logger is one. */
-export interface AccessKeysLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
-/** Reads the file. Returns the keys or all mistakes. */
+/**
+ * Reads the file.
+ * @param where The setting that names it.
+ * @throws ConfigurationError with all mistakes.
+ */
 export async function loadAccessKeys(
   path: string,
+  where: string,
   environment: Environment,
   names: ModelNames,
-): Promise<AccessKeysConfig | { readonly problems: readonly string[] }> {
+): Promise<AccessKeysConfig> {
+  const fail = (problems: readonly string[]) => mistakes(problems.map((problem) => `${where}: ${problem}`));
   const { MAX_ACCESS_KEYS_BYTES: maxBytes, readAccessKeys } = await import("./access-keys-file.ts");
   const read = (content: string) => readAccessKeys(content, { path, environment, ...names });
   let content: string | undefined;
   try {
     content = await readSmallFile(path, maxBytes);
   } catch (error) {
-    return { problems: [`cannot read the access keys in ${path} (${getSystemCode(error)})`] };
+    throw fail([`cannot read the access keys in ${path} (${getSystemCode(error)})`]);
   }
-  if (content === undefined) return { problems: [`the file ${path} is over ${maxBytes} bytes`] };
+  if (content === undefined) throw fail([`the file ${path} is over ${maxBytes} bytes`]);
   const reading = read(content);
-  if ("problems" in reading) return reading;
+  if ("problems" in reading) throw fail(reading.problems);
   const parse = (text: string) => {
     const again = read(text);
     return "keys" in again ? { value: again.keys } : { problem: toSummary(again.problems) };
@@ -60,10 +62,10 @@ function hashText(content: string): string {
 
 /** The current access keys. If the file is missing or invalid for a moment, the previous keys stay in use. */
 export class AccessKeysFile {
-  readonly #log: AccessKeysLog;
+  readonly #log: Log;
   #file: WatchedFile<Version>;
 
-  constructor(config: AccessKeysConfig, log: AccessKeysLog) {
+  constructor(config: AccessKeysConfig, log: Log) {
     this.#log = log;
     this.#file = this.#open(config);
   }

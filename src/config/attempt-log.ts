@@ -1,17 +1,12 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { Log } from "../core/log.ts";
 import { type AttemptEntry, createLogging } from "../middleware/logging.ts";
 import type { CallRules } from "./middleware-schema.ts";
-
-/** The log for attempts and for rules that cannot hold. A logger is one. */
-export interface AttemptLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
 
 /** Logs attempts according to a rule, with the same field names as other lines of the log. */
 export function createAttemptLog(
   { redact = [], ...rule }: NonNullable<CallRules["logging"]>,
-  log: AttemptLog,
+  log: Log,
 ): MiddlewareMethods {
   return createLogging({
     ...rule,

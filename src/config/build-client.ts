@@ -5,25 +5,21 @@ import type { MiddlewareMethods } from "../client/middleware.ts";
 import { createAdapter, type ProviderSettings } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
 import type { BudgetStore } from "../middleware/budget-window.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
-import type { AttemptLog } from "./attempt-log.ts";
 import { buildMiddleware, type MiddlewareParts } from "./build-middleware.ts";
 import type { ClientConfig } from "./config.ts";
 import { KeptParts } from "./kept-parts.ts";
-import { type KeyFileLog, KeyFiles } from "./key-files.ts";
-import { mistakes } from "./load-config.ts";
+import { KeyFiles } from "./key-files.ts";
+import { mistakes } from "./problems.ts";
 import { RotatingAdapter } from "./rotating-adapter.ts";
 
 /**
  * Opens the key files of a configuration, with the keys that were read with the configuration.
  * @param earlier The key files of the configuration before, if there was one.
  */
-export function openKeyFiles(
-  { providers, keyFiles }: ClientConfig,
-  log: KeyFileLog,
-  earlier?: KeyFiles,
-): KeyFiles {
+export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: Log, earlier?: KeyFiles): KeyFiles {
   const keys = [...providers].map(([name, settings]) => [name, toKey(settings)] as const);
   return new KeyFiles(keyFiles, new Map(keys), log, earlier);
 }
@@ -43,7 +39,7 @@ export interface ClientParts {
   /** As returned by `createCatalogWith`. */
   readonly catalog: Catalog;
   /** Takes the entries of `logging`. */
-  readonly log: AttemptLog;
+  readonly log: Log;
   /** Is notified of the middleware's decisions. */
   readonly observer?: MiddlewareObserver | undefined;
   /** The adapters and the middleware of the configuration before, if there was one. */

@@ -1,5 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { Log } from "../core/log.ts";
 import { type AliasRoutingOptions, createAliasRouting } from "../middleware/alias-routing.ts";
 import { type BudgetOptions, createBudget } from "../middleware/budget.ts";
 import { type BudgetStore, LocalBudgetStore } from "../middleware/budget-window.ts";
@@ -15,7 +16,7 @@ import type { MiddlewareObserver } from "../middleware/observer.ts";
 import { createRateLimit } from "../middleware/rate-limit.ts";
 import { createRetry } from "../middleware/retry.ts";
 import type { SharedStores } from "../middleware/shared/shared-stores.ts";
-import { type AttemptLog, createAttemptLog } from "./attempt-log.ts";
+import { createAttemptLog } from "./attempt-log.ts";
 import type { ClientConfig, ConfiguredModel, FallbackRule, MiddlewareConfig } from "./config.ts";
 import { KeptParts } from "./kept-parts.ts";
 import type { CallRules } from "./middleware-schema.ts";
@@ -28,7 +29,7 @@ export interface MiddlewareParts {
   /** Whether there are callers with access keys that allow only some models. */
   readonly hasCallers: boolean;
   /** Takes the entries of `logging`. */
-  readonly log: AttemptLog;
+  readonly log: Log;
   readonly observer?: MiddlewareObserver | undefined;
   readonly providers?: ClientConfig["providers"] | undefined;
   /** The settings of the providers: cached answers are dropped if they change. */
@@ -156,7 +157,7 @@ function buildBudgets(
 function buildCallerBudgets(
   parts: BudgetParts,
   shared: SharedStores | undefined,
-  log: AttemptLog,
+  log: Log,
 ): MiddlewareMethods {
   return createCallerBudgets((budget, name, caller) => {
     const store = shared?.budget(budget, toBudgetKey(budget, ["caller", caller, ...(budget.models ?? [])]));

@@ -4,8 +4,9 @@ export { buildClient, type ClientParts, createCatalogWith, openKeyFiles } from "
 export type { ClientConfig, Config, ListenersConfig } from "./config.ts";
 export { findChanges } from "./config-changes.ts";
 export type { TokenIssuer } from "./jwt.ts";
-export { type ConfigFlags, loadConfig } from "./load-config.ts";
+export { loadConfig } from "./load-config.ts";
 export { openRunStore } from "./open-run-store.ts";
 export type { RunsConfig } from "./runs.ts";
 export { ServedClient } from "./served-client.ts";
+export type { ConfigFlags } from "./sources.ts";
 export type { ListenerTls, TlsFiles } from "./tls-files.ts";

@@ -7,10 +7,11 @@ import { toMetadataUrl } from "./issuer-metadata.ts";
 import { readKeyFile } from "./key-files.ts";
 import { type KeySet, MAX_KEY_SET_BYTES, parseKeySet } from "./key-set.ts";
 import type { ModelNames } from "./model-grants.ts";
-import type { Locate, Path } from "./problems.ts";
+import { type Locate, mistakes, type Path, take } from "./problems.ts";
 import type { Settings } from "./schema.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
-import { ClientTlsFiles, readClientTls } from "./tls-files.ts";
+import { type ClientTlsFiles, openClientTls } from "./tls-files.ts";
+import type { Parsed } from "./watched-file.ts";
 
 /** An issuer of tokens. */
 export interface TokenIssuer {
@@ -57,8 +58,6 @@ export interface JwtContext {
   readonly locate: Locate;
   /** Base of relative paths. */
   readonly folder: string;
-  /** Whether the section is a list, for the paths of mistakes. */
-  readonly isList: boolean;
 }
 
 type Section = NonNullable<Settings["jwt"]>;
@@ -67,15 +66,12 @@ const DEFAULT_TOLERANCE_MS = 30_000;
 
 const DEFAULT_CALLER = parseCallerPattern("{sub}") ?? { texts: [], claims: [] };
 
-/** Reads the section with its files. Returns the issuers, or all mistakes. */
-export async function readJwt(
-  section: Section,
-  context: JwtContext,
-): Promise<{ readonly issuers: readonly TokenIssuer[] } | { readonly problems: readonly string[] }> {
+/** Reads the section with its files. @throws ConfigurationError with all mistakes. */
+export async function readJwt(section: Section, context: JwtContext): Promise<readonly TokenIssuer[]> {
   const problems: string[] = [];
   const issuers: TokenIssuer[] = [];
   for (const [index, entry] of section.entries()) {
-    const path = context.isList ? ["jwt", index] : ["jwt"];
+    const path = ["jwt", index];
     const keys = await readKeys(entry, path, context, problems);
     const rules = entry.rules?.map((rule, at): TokenRule => {
       const grants = toGrants(rule, { ...context, path: [...path, "rules", at], problems });
@@ -92,7 +88,8 @@ export async function readJwt(
     });
   }
   problems.push(...confusableIn(section, context));
-  return problems.length > 0 ? { problems } : { issuers };
+  if (problems.length > 0) throw mistakes(problems);
+  return issuers;
 }
 
 async function readKeys(
@@ -102,28 +99,25 @@ async function readKeys(
   problems: string[],
 ): Promise<KeysFile | KeysUrl | undefined> {
   const { keysFile, keysUrl } = entry;
-  if (keysFile !== undefined) return readFile(resolve(context.folder, keysFile), path, context, problems);
+  if (keysFile !== undefined) {
+    const file = resolve(context.folder, keysFile);
+    const keys = take(await readKeySet(file), context.locate([...path, "jwks_file"]), problems);
+    return keys && { kind: "file", path: file, keys };
+  }
   if (keysUrl !== undefined)
     return readAddress({ kind: "url", url: keysUrl }, entry, path, context, problems);
   const url = toMetadataUrl(entry.issuer);
   return url && readAddress({ kind: "metadata", url }, entry, path, context, problems);
 }
 
-async function readFile(
-  file: string,
-  path: Path,
-  { locate }: JwtContext,
-  problems: string[],
-): Promise<KeysFile | undefined> {
-  const complain = (problem: string) => void problems.push(`${locate([...path, "jwks_file"])}: ${problem}`);
+async function readKeySet(file: string): Promise<Parsed<KeySet>> {
   try {
     const text = await readSmallFile(file, MAX_KEY_SET_BYTES);
-    if (text === undefined) return complain(`the file ${file} is over ${MAX_KEY_SET_BYTES} bytes`);
+    if (text === undefined) return { problem: `the file ${file} is over ${MAX_KEY_SET_BYTES} bytes` };
     const parsed = parseKeySet(text);
-    if ("problem" in parsed) return complain(`${parsed.problem} (${file})`);
-    return { kind: "file", path: file, keys: parsed.value };
+    return "problem" in parsed ? { problem: `${parsed.problem} (${file})` } : parsed;
   } catch (error) {
-    return complain(`cannot read ${file} (${getSystemCode(error)})`);
+    return { problem: `cannot read ${file} (${getSystemCode(error)})` };
   }
 }
 
@@ -136,17 +130,11 @@ async function readAddress(
   problems: string[],
 ): Promise<KeysUrl> {
   const tokenFile = keysTokenFile && resolve(folder, keysTokenFile);
-  const token = tokenFile === undefined ? undefined : await readKeyFile(tokenFile);
-  if (token !== undefined && "problem" in token)
-    problems.push(`${locate([...path, "jwks_token_file"])}: ${token.problem}`);
-  if (files === undefined) return { ...address, tokenFile, tls: undefined };
-  const toPath = (file: string | undefined) => file && resolve(folder, file);
-  const paths = { ca: toPath(files.ca), certificate: toPath(files.certificate), key: toPath(files.key) };
-  const field = locate([...path, "tls"]);
-  const reading = readClientTls(paths, field);
-  if ("tls" in reading) return { ...address, tokenFile, tls: new ClientTlsFiles(paths, field, reading.tls) };
-  problems.push(reading.problem);
-  return { ...address, tokenFile, tls: undefined };
+  if (tokenFile !== undefined)
+    take(await readKeyFile(tokenFile), locate([...path, "jwks_token_file"]), problems);
+  const reading = files && openClientTls(files, folder, locate([...path, "tls"]));
+  if (reading !== undefined && "problem" in reading) problems.push(reading.problem);
+  return { ...address, tokenFile, tls: reading && "value" in reading ? reading.value : undefined };
 }
 
 /** Finds issuers of which one could name a caller of another. */

@@ -1,16 +1,11 @@
 /** Keys in separate files. They may change while the sidecar runs: mounted secrets are rotated. */
 import { describeKeyMistake } from "../client/check-key.ts";
+import type { Log } from "../core/log.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { type Parsed, WatchedFile } from "./watched-file.ts";
 
 /** Largest file with a key, in bytes. Tokens of cloud providers have a few thousand bytes. */
 const MAX_KEY_BYTES = 64 * 1024;
-
-/** The log for changes of key files. A logger is one. */
-export interface KeyFileLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
 
 /** The key files of all providers that have one. */
 export class KeyFiles {
@@ -24,7 +19,7 @@ export class KeyFiles {
   constructor(
     paths: ReadonlyMap<string, string>,
     keys: ReadonlyMap<string, string>,
-    log: KeyFileLog,
+    log: Log,
     earlier?: KeyFiles,
   ) {
     const open = (name: string, path: string) => {
@@ -52,7 +47,7 @@ export class KeyFile extends WatchedFile<string> {
   readonly path: string;
 
   /** @param key The key that was read at the start. */
-  constructor(provider: string, path: string, key: string, log: KeyFileLog) {
+  constructor(provider: string, path: string, key: string, log: Log) {
     super({
       path,
       maxBytes: MAX_KEY_BYTES,

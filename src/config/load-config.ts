@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { defaultCatalog } from "../catalog/catalog.ts";
 import { ProviderModels } from "../catalog/provider-models.ts";
 import { describeDoubtfulBaseUrl } from "../client/check-base-url.ts";
@@ -10,10 +10,7 @@ import {
 } from "../client/from-env.ts";
 import type { ModelRouting } from "../client/model-names.ts";
 import { getBaseUrl, type ProviderSettings } from "../client/providers.ts";
-import { ConfigurationError } from "../core/errors.ts";
 import { getMaxAnswerBytes } from "../core/memory-account.ts";
-import { isObject } from "../kit/json/json.ts";
-import type { SharedSettings } from "../middleware/shared/shared-stores.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
 import { type AccessKeysConfig, loadAccessKeys } from "./access-keys.ts";
 import {
@@ -23,33 +20,28 @@ import {
   type ListenersConfig,
   type MiddlewareConfig,
 } from "./config.ts";
-import { configVariable, findUnknownVariables, locateVariable, readVariables } from "./environment.ts";
+import { configVariable, findUnknownVariables } from "./environment.ts";
 import { compact } from "./fields.ts";
 import type { TokenIssuer } from "./jwt.ts";
 import { findForeignAddresses, listAddresses } from "./local-only.ts";
-import { checkMcpTokens, toMcpSettings } from "./mcp.ts";
+import { toMcpSettings } from "./mcp.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
 import type { ModelNames } from "./model-grants.ts";
-import { type Description, describeIssues, describeWord, formatPath, type Locate } from "./problems.ts";
-import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
-import { type RunsConfig, readRuns } from "./runs.ts";
-import { type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
-import { readShared, type SharedContext } from "./shared.ts";
-import { getSystemCode, readSmallFile } from "./small-file.ts";
+import { describeWord, mistakes } from "./problems.ts";
+import { readRuns } from "./runs.ts";
+import type { ProviderEntry, Settings } from "./schema.ts";
+import { readShared } from "./shared.ts";
+import {
+  type ConfigFlags,
+  type FileSource,
+  readFileSource,
+  readFlagSource,
+  readVariableSource,
+  type Source,
+} from "./sources.ts";
 import { didYouMean } from "./suggest.ts";
 import type { ClientTlsFiles, ClientTlsPaths, ListenerTls } from "./tls-files.ts";
 import { readTracing } from "./tracing.ts";
-
-/** The flags of the command line. */
-export interface ConfigFlags {
-  /** Path of the configuration file. */
-  readonly config?: string | undefined;
-  readonly listen?: readonly string[] | undefined;
-  readonly adminListen?: string | undefined;
-  readonly defaultProvider?: string | undefined;
-  readonly logLevel?: string | undefined;
-  readonly logFormat?: string | undefined;
-}
 
 /** The sources of a configuration. */
 interface ConfigSources {
@@ -66,8 +58,8 @@ interface ConfigSources {
 export async function loadConfig({ environment, flags = {} }: ConfigSources): Promise<Config> {
   const path = flags.config ?? environment[configVariable]?.trim();
   const file = await readFileSource(path, environment);
-  const variables = readSource(readVariables(environment), { locate: locateVariable, secrets: NONE });
-  const given = readSource(toTree(flags), { locate: locateFlag, secrets: NONE });
+  const variables = readVariableSource(environment);
+  const given = readFlagSource(flags);
   const registered = readProviders(environment);
   const names = [...registered.providers.keys(), ...file.providerNames];
   const traced = readTracing(environment);
@@ -81,11 +73,11 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const modelNames = { aliases, routing: createRouting(names, settings.default_provider, aliases) };
   const access = await readAccess([variables, file], environment, modelNames);
   const issuers = await readIssuers(file, modelNames);
-  const tls = await openClientTls(settings, file.folder);
+  const tls = await openTls(settings, file.folder);
   const providers = mergeProviders(registered.providers, settings, file.keys, tls.providers);
   const mcp = toMcpSettings(settings.mcp, file.folder, localOnly, tls.servers);
-  const runs = await readRunsSettings([variables, file]);
-  const shared = await readSharedSettings(file, { tls: tls.valkey, access, store: runs.store });
+  const runs = await readRuns(variables, file);
+  const shared = await readShared(file, { tls: tls.valkey, access, store: runs.store });
   if (localOnly) await checkAddresses(providers, mcp);
   return {
     path: path === undefined || path === "" ? undefined : resolve(path),
@@ -150,43 +142,22 @@ async function readAccess(
   const source = sources.find(({ settings }) => settings.access_keys_file !== undefined);
   const path = source?.settings.access_keys_file;
   if (source === undefined || path === undefined) return undefined;
-  const access = await loadAccessKeys(resolve(source.folder ?? "", path), environment, names);
-  if ("keys" in access) return access;
   const where = source.locate(["access_keys_file"]);
-  throw mistakes(access.problems.map((problem) => `${where}: ${problem}`));
+  return loadAccessKeys(resolve(source.folder ?? "", path), where, environment, names);
 }
 
 /** Reads the issuers of tokens. Only a file names them. */
 async function readIssuers(
-  { settings, folder, locate, hasIssuerList: isList }: FileSource,
+  { settings, folder, locate }: FileSource,
   names: ModelNames,
 ): Promise<readonly TokenIssuer[] | undefined> {
   if (settings.jwt === undefined) return undefined;
   const { readJwt } = await import("./jwt.ts");
-  const reading = await readJwt(settings.jwt, { folder, locate, isList, names });
-  if ("issuers" in reading) return reading.issuers;
-  throw mistakes(reading.problems);
+  return readJwt(settings.jwt, { folder, locate, names });
 }
 
 function listTlsFiles(issuers: readonly TokenIssuer[] = []): ClientTlsFiles[] {
   return issuers.flatMap(({ keys }) => (keys.kind !== "file" && keys.tls !== undefined ? [keys.tls] : []));
-}
-
-/** Reads the settings of stored runs. */
-async function readRunsSettings(sources: readonly Source[]): Promise<RunsConfig> {
-  const runs = await readRuns(sources);
-  if ("value" in runs) return runs.value;
-  throw mistakes(runs.problem.split("\n"));
-}
-
-/** Reads the servers of shared counts. */
-async function readSharedSettings(
-  source: Source,
-  context: SharedContext,
-): Promise<SharedSettings | undefined> {
-  const shared = await readShared(source, context);
-  if ("value" in shared) return shared.value;
-  throw mistakes(shared.problem.split("\n"));
 }
 
 /** @throws ConfigurationError that names everything that `local_only` excludes. */
@@ -219,7 +190,7 @@ async function readTls(sources: readonly Source[]): Promise<TlsSettings> {
     const { readTlsFiles } = await import("./tls-files.ts");
     const reading = readTlsFiles(files, field);
     if ("problem" in reading) throw mistakes([reading.problem]);
-    found[field] = { ...tls, files, field, material: reading.material };
+    found[field] = { ...tls, files, field, material: reading.value };
   }
   return found;
 }
@@ -232,10 +203,7 @@ interface ClientTls {
 }
 
 /** Opens the files of TLS towards servers. @throws ConfigurationError for files that cannot be used. */
-async function openClientTls(
-  { providers = {}, mcp, shared = {} }: Settings,
-  folder: string,
-): Promise<ClientTls> {
+async function openTls({ providers = {}, mcp, shared = {} }: Settings, folder: string): Promise<ClientTls> {
   const problems: string[] = [];
   const open = async (
     entries: Readonly<Record<string, { readonly tls?: ClientTlsPaths | undefined }>>,
@@ -244,13 +212,10 @@ async function openClientTls(
     const opened = new Map<string, ClientTlsFiles>();
     for (const [name, { tls }] of Object.entries(entries)) {
       if (tls === undefined) continue;
-      const { ClientTlsFiles, readClientTls } = await import("./tls-files.ts");
-      const field = `${at}.${name}.tls`;
-      const toPath = (path: string | undefined) => (path === undefined ? path : resolve(folder, path));
-      const paths = { ca: toPath(tls.ca), certificate: toPath(tls.certificate), key: toPath(tls.key) };
-      const reading = readClientTls(paths, field);
+      const { openClientTls } = await import("./tls-files.ts");
+      const reading = openClientTls(tls, folder, `${at}.${name}.tls`);
       if ("problem" in reading) problems.push(reading.problem);
-      else opened.set(name, new ClientTlsFiles(paths, field, reading.tls));
+      else opened.set(name, reading.value);
     }
     return opened;
   };
@@ -277,87 +242,6 @@ function toListeners(settings: Settings, tls: TlsSettings): ListenersConfig {
 function toMiddleware({ middleware, providers = {} }: Settings): MiddlewareConfig {
   const rules = Object.entries(providers).map(([name, entry]) => [name, entry.rules] as const);
   return { modelAliases: {}, fallbacks: [], rules: {}, ...middleware, providerRules: new Map(rules) };
-}
-
-/** Creates one error for all mistakes of a configuration. */
-export function mistakes(problems: readonly string[]): ConfigurationError {
-  if (problems.length === 1) return new ConfigurationError(`the configuration is wrong: ${problems[0]}`);
-  const lines = problems.map((problem) => `\n  ${problem}`).join("");
-  return new ConfigurationError(`the configuration has ${problems.length} mistakes:${lines}`);
-}
-
-/** The settings of one source, or its mistakes. */
-interface Source extends Description {
-  readonly settings: Settings;
-  readonly problems: readonly string[];
-  /** Base of relative paths. Undefined: the working directory. */
-  readonly folder?: string;
-}
-
-interface FileSource extends Source, ProviderKeys {
-  /** The content of the file, before it is checked. */
-  readonly tree: unknown;
-  readonly providerNames: readonly string[];
-  /** Base of relative paths. */
-  readonly folder: string;
-  /** Whether `jwt` is a list. */
-  readonly hasIssuerList: boolean;
-  /** Names of the variables that the file refers to. */
-  readonly variables: ReadonlySet<string>;
-}
-
-const NONE: ReadonlySet<string> = new Set();
-
-function readSource(tree: unknown, description: Description, unfilled: ReadonlySet<string> = NONE): Source {
-  const result = settingsSchema.safeParse(tree);
-  if (result.success) return { ...description, settings: result.data, problems: [] };
-  const issues = result.error.issues.filter((issue) => !unfilled.has(formatPath(issue.path)));
-  return { ...description, settings: {}, problems: describeIssues(issues, tree, description) };
-}
-
-const NO_FILE: FileSource = {
-  tree: undefined,
-  settings: {},
-  problems: [],
-  locate: () => "",
-  secrets: NONE,
-  variables: NONE,
-  keys: new Map(),
-  keyFiles: new Map(),
-  keyOrigins: new Map(),
-  providerNames: [],
-  folder: "",
-  hasIssuerList: false,
-};
-
-/** Largest configuration file. */
-const MAX_FILE_BYTES = 256 * 1024;
-
-async function readFileSource(path: string | undefined, environment: Environment): Promise<FileSource> {
-  if (path === undefined || path === "") return NO_FILE;
-  const text = await readSmallFile(path, MAX_FILE_BYTES).catch((error: unknown) => {
-    throw new ConfigurationError(`cannot read the configuration file ${path} (${getSystemCode(error)})`);
-  });
-  if (text === undefined)
-    throw new ConfigurationError(`the configuration file ${path} is over ${MAX_FILE_BYTES} bytes`);
-  // Loaded only here: most sidecars have no file.
-  const { parseYamlFile } = await import("./yaml-file.ts");
-  const { value, problems, unfilled, filled, variables, locate } = parseYamlFile(path, text, environment);
-  const source = readSource(value, { locate, secrets: filled }, unfilled);
-  const providers = isObject(value) ? value.providers : undefined;
-  const folder = dirname(resolve(path));
-  const keys = await readProviderKeys(providers, folder, locate);
-  const tokens = await checkMcpTokens(source.settings.mcp, folder, locate);
-  return {
-    ...source,
-    ...keys,
-    tree: value,
-    folder,
-    hasIssuerList: isObject(value) && Array.isArray(value.jwt),
-    variables,
-    problems: [...problems, ...source.problems, ...keys.problems, ...tokens],
-    providerNames: isObject(providers) ? Object.keys(providers) : [],
-  };
 }
 
 /** Checks that the default provider of the first source that names one exists. */
@@ -406,18 +290,6 @@ function noticeBaseUrls(providers: ReadonlyMap<string, ProviderSettings>): strin
     return doubt === undefined ? [] : [`provider ${name}: ${doubt}`];
   });
 }
-
-function toTree({ listen, adminListen, defaultProvider, logLevel, logFormat }: ConfigFlags): unknown {
-  return compact({
-    listen,
-    admin_listen: adminListen,
-    default_provider: defaultProvider,
-    log_level: logLevel,
-    log_format: logFormat,
-  });
-}
-
-const locateFlag: Locate = ([field]) => `--${String(field).replaceAll("_", "-")}`;
 
 function mergeProviders(
   fromVariables: ReadonlyMap<string, ProviderSettings>,

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { ConfigurationError } from "../core/errors.ts";
 import type { ConfiguredMcpServer, McpSettings } from "../runs/mcp/settings.ts";
 import { readKeyFile } from "./key-files.ts";
-import type { Locate } from "./problems.ts";
+import { type Locate, take } from "./problems.ts";
 import type { Settings } from "./schema.ts";
 import type { ClientTlsFiles } from "./tls-files.ts";
 
@@ -34,12 +34,13 @@ export async function checkMcpTokens(
   folder: string,
   locate: Locate,
 ): Promise<string[]> {
-  const checks = Object.entries(section?.servers ?? {}).map(async ([label, { authorization_file: file }]) => {
-    const read = file === undefined ? undefined : await readKeyFile(resolve(folder, file));
-    if (read === undefined || "value" in read) return [];
-    return [`${locate(["mcp", "servers", label, "authorization_file"])}: ${read.problem}`];
-  });
-  return (await Promise.all(checks)).flat();
+  const problems: string[] = [];
+  for (const [label, { authorization_file: file }] of Object.entries(section?.servers ?? {})) {
+    if (file === undefined) continue;
+    const where = locate(["mcp", "servers", label, "authorization_file"]);
+    take(await readKeyFile(resolve(folder, file)), where, problems);
+  }
+  return problems;
 }
 
 function toServer(server: Section["servers"][string], folder: string): ConfiguredMcpServer {

@@ -1,5 +1,7 @@
 /** Descriptions of the mistakes in a configuration. */
 import type * as z from "zod/mini";
+import { ConfigurationError } from "../core/errors.ts";
+import type { Parsed } from "./watched-file.ts";
 
 /** The path of a value: keys of mappings and indices of lists. */
 export type Path = readonly PropertyKey[];
@@ -59,6 +61,20 @@ function toLines(issue: z.core.$ZodIssue, value: unknown, description: Descripti
     .map((key, index) => `${description.locate([...path, key])}: ${messages[index]}`);
 }
 
+/** Creates one error for all mistakes of a configuration. */
+export function mistakes(problems: readonly string[]): ConfigurationError {
+  if (problems.length === 1) return new ConfigurationError(`the configuration is wrong: ${problems[0]}`);
+  const lines = problems.map((problem) => `\n  ${problem}`).join("");
+  return new ConfigurationError(`the configuration has ${problems.length} mistakes:${lines}`);
+}
+
+/** Returns a value that was read from a file; undefined if it has a problem, which is added to the others. */
+export function take<Value>(read: Parsed<Value>, where: string, problems: string[]): Value | undefined {
+  if ("value" in read) return read.value;
+  problems.push(`${where}: ${read.problem}`);
+  return undefined;
+}
+
 /** Formats a path: `providers.main.timeouts.connect`, `listen[0]`. */
 export function formatPath(path: Path): string {
   let formatted = "";
@@ -94,7 +110,7 @@ export function describeWord(word: string, { secrets }: Pick<Description, "secre
 }
 
 /** Returns the path as written in the source: without the index of a value that stands for a list with one item. */
-function pathIn(value: unknown, path: Path): Path {
+export function pathIn(value: unknown, path: Path): Path {
   let parent = value;
   return path.filter((step) => {
     if (step === 0 && !Array.isArray(parent)) return false;

@@ -2,7 +2,7 @@ import { basename, resolve } from "node:path";
 import { needsNoKey } from "../client/providers.ts";
 import { isObject } from "../kit/json/json.ts";
 import { readKeyFile } from "./key-files.ts";
-import type { Locate } from "./problems.ts";
+import { type Locate, take } from "./problems.ts";
 
 /** The keys of the providers in a file. */
 export interface ProviderKeys {
@@ -42,11 +42,11 @@ export async function readProviderKeys(
       keyOrigins.set(name, `providers.${name}.api_key of the configuration file`);
     } else if (typeof path === "string") {
       const file = resolve(folder, path);
-      const read = await readKeyFile(file);
       keyFiles.set(name, file);
       keyOrigins.set(name, `providers.${name}.api_key_file: ${basename(file)}`);
-      if ("value" in read) keys.set(name, read.value);
-      else problems.push(`${locate(["providers", name, "api_key_file"])}: ${read.problem}`);
+      const where = locate(["providers", name, "api_key_file"]);
+      const found = take(await readKeyFile(file), where, problems);
+      if (found !== undefined) keys.set(name, found);
     }
   }
   return { keys, keyFiles, keyOrigins, problems };

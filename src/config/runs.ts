@@ -6,9 +6,10 @@ import type { RunLimits } from "../runs/limits.ts";
 import { type EncryptionKey, parseEncryptionKey } from "../runs/store/body-codec.ts";
 import { compact } from "./fields.ts";
 import { readKeyFile } from "./key-files.ts";
-import type { Locate } from "./problems.ts";
+import { mistakes, take } from "./problems.ts";
 import { parseStorePlace, type StorePlace } from "./runs-schema.ts";
 import type { Settings } from "./schema.ts";
+import type { ReadSource } from "./sources.ts";
 import type { Parsed } from "./watched-file.ts";
 
 /** The settings of stored runs. */
@@ -51,14 +52,6 @@ export interface PostgresConfig {
   readonly poolSize?: number;
 }
 
-/** The section `runs` and its source. */
-export interface RunsSource {
-  readonly settings: Pick<Settings, "runs">;
-  /** Base of relative paths. Undefined for the working directory. */
-  readonly folder?: string | undefined;
-  readonly locate: Locate;
-}
-
 type Section = NonNullable<Settings["runs"]>;
 
 const MEBIBYTE = 1024 * 1024;
@@ -81,122 +74,104 @@ const DEFAULT_MAX_BODY_BYTES = 32 * MEBIBYTE;
 const MAX_MEMORY_SHARE = 1 / 4;
 
 /**
- * Reads the configuration of runs. The store is taken from the first source that names one; everything else is in the
- * last source, which is the file.
+ * Reads the configuration of runs. The store is the one that the variables name, if they do; everything else is in the
+ * file.
+ * @throws ConfigurationError with all mistakes.
  */
-export async function readRuns(sources: readonly RunsSource[]): Promise<Parsed<RunsConfig>> {
-  const file = sources.at(-1);
-  const section = file?.settings.runs ?? {};
-  const source = sources.find(({ settings }) => hasStore(settings.runs)) ?? file;
-  if (source === undefined) return { value: toRuns({}, { kind: "memory" }, [], {}) };
-  const problems = checkSection(source);
-  const place = await readPlace(source);
-  const listenUrl = await readListenUrl(section, file ?? source);
-  const keys = await readKeys(section, file ?? source);
-  const all = [...problems, ...getProblems(place), ...getProblems(listenUrl), ...getProblems(keys)];
-  if (all.length > 0 || !("value" in place) || !("value" in listenUrl) || !("value" in keys)) {
-    return { problem: all.join("\n") };
-  }
-  return { value: toRuns(section, place.value, keys.value, compact({ listenUrl: listenUrl.value })) };
-}
-
-function hasStore(section: Section | undefined): boolean {
-  return section?.store !== undefined || section?.store_file !== undefined;
-}
-
-function toRuns(
-  section: Section,
-  place: StorePlace,
-  keys: readonly EncryptionKey[],
-  { listenUrl }: { readonly listenUrl?: string },
-): RunsConfig {
-  const { memory_size: maxBytes = getDefaultMemorySize(), retention, limits = {} } = section;
-  const { max_file_size: maxFileBytes, durability } = section;
-  const { max_body_bytes: maxBodyBytes = DEFAULT_MAX_BODY_BYTES, postgres = {} } = section;
-  const { allow_unstored_continuation: allowsUnstoredContinuation } = section;
-  const { keep_unstored_reasoning: keepUnstoredMs } = section;
-  const { schema, pool_size: poolSize } = postgres;
+export async function readRuns(variables: ReadSource, file: ReadSource): Promise<RunsConfig> {
+  const source = variables.settings.runs?.store === undefined ? file : variables;
+  const section = file.settings.runs ?? {};
+  const { memorySize = getDefaultMemorySize(), maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = section;
+  const { allowsUnstoredContinuation, keepUnstoredMs, retentionMs, limits } = section;
+  const problems = findContradictions(source);
+  const place = await readPlace(source, problems);
+  const listenUrl = await readListenUrl(section, file, problems);
+  const keys = await readKeys(section, file, problems);
+  if (problems.length > 0) throw mistakes(problems);
   return {
-    store: toStoreConfig(place, {
-      maxBytes,
-      file: compact({
-        maxBytes: maxFileBytes,
-        isDurable: durability === undefined ? undefined : durability === "full",
-      }),
-      postgres: compact({ listenUrl, schema, poolSize }),
-    }),
+    store: toStore(place, { ...section, memorySize }, listenUrl),
     maxBodyBytes:
-      place.kind === "memory" ? Math.min(maxBodyBytes, maxBytes * MAX_MEMORY_SHARE) : maxBodyBytes,
+      place.kind === "memory" ? Math.min(maxBodyBytes, memorySize * MAX_MEMORY_SHARE) : maxBodyBytes,
     keys,
     ...compact({ allowsUnstoredContinuation, keepUnstoredMs }),
-    limits: { ...limits, ...compact({ retentionMs: retention }) },
+    limits: { ...limits, ...compact({ retentionMs }) },
   };
 }
 
-function toStoreConfig(
+function toStore(
   place: StorePlace,
-  settings: {
-    readonly maxBytes: number;
-    readonly file: Omit<FileConfig, "kind" | "path">;
-    readonly postgres: Omit<PostgresConfig, "kind" | "url">;
-  },
+  { memorySize, maxFileSize, durability, postgres = {} }: Section & { readonly memorySize: number },
+  listenUrl: string | undefined,
 ): StoreConfig {
-  if (place.kind === "memory") return { ...place, maxBytes: settings.maxBytes };
-  return place.kind === "postgres" ? { ...place, ...settings.postgres } : { ...place, ...settings.file };
+  switch (place.kind) {
+    case "memory":
+      return { ...place, maxBytes: memorySize };
+    case "file":
+      return {
+        ...place,
+        ...compact({
+          maxBytes: maxFileSize,
+          isDurable: durability === undefined ? undefined : durability === "full",
+        }),
+      };
+    case "postgres": {
+      const { schema, poolSize } = postgres;
+      return { ...place, ...compact({ listenUrl, schema, poolSize }) };
+    }
+  }
 }
 
-function checkSection({ settings: { runs = {} }, locate }: RunsSource): string[] {
-  const { store, store_file: file, postgres = {} } = runs;
+function findContradictions({ settings: { runs = {} }, locate }: ReadSource): string[] {
+  const { store, storeFile, postgres = {} } = runs;
   const problems = [];
-  if (store !== undefined && file !== undefined) {
+  if (store !== undefined && storeFile !== undefined) {
     problems.push(`${locate(["runs", "store_file"])}: expected either store or store_file, found both`);
   }
-  if (postgres.listen_url !== undefined && postgres.listen_url_file !== undefined) {
+  if (postgres.listenUrl !== undefined && postgres.listenUrlFile !== undefined) {
     const where = locate(["runs", "postgres", "listen_url_file"]);
     problems.push(`${where}: expected either listen_url or listen_url_file, found both`);
   }
   return problems;
 }
 
-async function readPlace({
-  settings: { runs = {} },
-  folder,
-  locate,
-}: RunsSource): Promise<Parsed<StorePlace>> {
-  if (runs.store !== undefined || runs.store_file === undefined)
-    return { value: runs.store ?? { kind: "memory" } };
+async function readPlace(
+  { settings: { runs = {} }, folder = "", locate }: ReadSource,
+  problems: string[],
+): Promise<StorePlace> {
+  const { store, storeFile } = runs;
+  const memory = { kind: "memory" } as const;
+  if (store !== undefined || storeFile === undefined) return store ?? memory;
   const where = locate(["runs", "store_file"]);
-  const read = await readKeyFile(resolve(folder ?? "", runs.store_file));
-  if (!("value" in read)) return { problem: `${where}: ${read.problem}` };
-  const place = parseStorePlace(read.value);
-  return place === undefined
-    ? { problem: `${where}: expected "memory", an absolute path or a postgres:// URL in the file` }
-    : { value: place };
+  const text = take(await readKeyFile(resolve(folder, storeFile)), where, problems);
+  const place = text === undefined ? memory : parseStorePlace(text);
+  if (place !== undefined) return place;
+  problems.push(`${where}: expected "memory", an absolute path or a postgres:// URL in the file`);
+  return memory;
 }
 
 async function readListenUrl(
   { postgres = {} }: Section,
-  { folder, locate }: RunsSource,
-): Promise<Parsed<string | undefined>> {
-  const { listen_url: url, listen_url_file: file } = postgres;
-  if (file === undefined) return { value: url };
-  const read = await readKeyFile(resolve(folder ?? "", file));
-  if ("value" in read) return read;
-  return { problem: `${locate(["runs", "postgres", "listen_url_file"])}: ${read.problem}` };
+  { folder = "", locate }: ReadSource,
+  problems: string[],
+): Promise<string | undefined> {
+  const { listenUrl, listenUrlFile } = postgres;
+  if (listenUrlFile === undefined) return listenUrl;
+  const where = locate(["runs", "postgres", "listen_url_file"]);
+  return take(await readKeyFile(resolve(folder, listenUrlFile)), where, problems);
 }
 
 async function readKeys(
-  { encryption_key_files: paths = [] }: Section,
-  { folder, locate }: RunsSource,
-): Promise<Parsed<readonly EncryptionKey[]>> {
+  { encryptionKeyFiles = [] }: Section,
+  { folder = "", locate }: ReadSource,
+  problems: string[],
+): Promise<readonly EncryptionKey[]> {
   const keys: EncryptionKey[] = [];
-  const problems: string[] = [];
-  for (const [index, path] of paths.entries()) {
-    const read = await readEncryptionKey(resolve(folder ?? "", path));
-    if ("value" in read) keys.push(read.value);
-    else problems.push(`${locate(["runs", "encryption_key_files", index])}: ${read.problem}`);
+  for (const [index, path] of encryptionKeyFiles.entries()) {
+    const where = locate(["runs", "encryption_key_files", index]);
+    const key = take(await readEncryptionKey(resolve(folder, path)), where, problems);
+    if (key !== undefined) keys.push(key);
   }
-  return problems.length === 0 ? { value: keys } : { problem: problems.join("\n") };
+  return keys;
 }
 
 async function readEncryptionKey(path: string): Promise<Parsed<EncryptionKey>> {
@@ -208,8 +183,4 @@ async function readEncryptionKey(path: string): Promise<Parsed<EncryptionKey>> {
     if (!(error instanceof ConfigurationError)) throw error;
     return { problem: error.message };
   }
-}
-
-function getProblems(parsed: Parsed<unknown>): string[] {
-  return "value" in parsed ? [] : [parsed.problem];
 }

@@ -5,6 +5,7 @@ import type { ModelRouting, ResolvedModel } from "../client/model-names.ts";
 import type { ProviderApi } from "../client/providers.ts";
 import type { CallOptions, CallTarget, ProviderAdapter } from "../core/adapter.ts";
 import type { EventStream } from "../core/event-stream.ts";
+import type { Log } from "../core/log.ts";
 import type { EmbedRequest, EmbedResponse } from "../gen/outrigger/v1/embedding_service_pb.ts";
 import type { CountTokensResponse } from "../gen/outrigger/v1/inference_service_pb.ts";
 import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
@@ -12,17 +13,16 @@ import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
 import type { SharedStores } from "../middleware/shared/shared-stores.ts";
-import type { AttemptLog } from "./attempt-log.ts";
 import { buildClient, createCatalogWith, type KeptClientParts, openKeyFiles } from "./build-client.ts";
 import type { ClientConfig } from "./config.ts";
 import { KeptParts } from "./kept-parts.ts";
-import type { KeyFileLog, KeyFiles } from "./key-files.ts";
+import type { KeyFiles } from "./key-files.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
 
 /** The parts that every Client of a ServedClient uses. */
 export interface ServedClientParts {
   /** Takes the entries of `logging`, and the changes of key files. */
-  readonly log: AttemptLog & KeyFileLog;
+  readonly log: Log;
   /** Is notified of the middleware's decisions. */
   readonly observer?: MiddlewareObserver | undefined;
   /** Stores of the rules that sidecars share. */

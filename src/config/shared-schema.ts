@@ -64,10 +64,15 @@ const valkey = fields({
   }),
 );
 
+/** Whether a text is the URL of a PostgreSQL database. */
+export function isPostgresUrl(text: string): boolean {
+  return /^postgres(?:ql)?:\/\/./.test(text);
+}
+
 const postgres = fields({
   url: z.optional(
     leaf('a URL that begins with "postgres://"', (value) =>
-      typeof value === "string" && /^postgres(ql)?:\/\/./.test(value) ? value : undefined,
+      typeof value === "string" && isPostgresUrl(value) ? value : undefined,
     ),
   ),
   url_file: z.optional(text),

@@ -5,11 +5,12 @@ import type { SharedRule, SharedSettings } from "../middleware/shared/shared-sto
 import type { ValkeySettings } from "../middleware/shared/valkey.ts";
 import type { AccessKeysConfig } from "./access-keys.ts";
 import { readKeyFile } from "./key-files.ts";
-import type { Locate, Path } from "./problems.ts";
+import { mistakes, type Path, take } from "./problems.ts";
 import type { RunsConfig } from "./runs.ts";
 import type { Settings } from "./schema.ts";
+import { isPostgresUrl } from "./shared-schema.ts";
+import type { ReadSource } from "./sources.ts";
 import type { ClientTlsFiles } from "./tls-files.ts";
-import type { Parsed } from "./watched-file.ts";
 
 type Section = NonNullable<Settings["shared"]>;
 
@@ -19,14 +20,6 @@ const POSTGRES_TIMEOUT_MS = 1000;
 
 const DEFAULT_SCHEMA = "outrigger";
 
-/** The source of the section. */
-export interface SharedSource {
-  readonly settings: Settings;
-  /** Base of relative paths. Undefined for the working directory. */
-  readonly folder?: string | undefined;
-  readonly locate: Locate;
-}
-
 /** Other parts of the configuration that count here. */
 export interface SharedContext {
   readonly tls: ClientTlsFiles | undefined;
@@ -35,26 +28,28 @@ export interface SharedContext {
   readonly store: RunsConfig["store"];
 }
 
-/** Reads the section. The value is undefined if no rule is shared. */
+/**
+ * Reads the section. Undefined if no rule is shared.
+ * @throws ConfigurationError with all mistakes.
+ */
 export async function readShared(
-  source: SharedSource,
+  source: ReadSource,
   { tls, access, store }: SharedContext,
-): Promise<Parsed<SharedSettings | undefined>> {
+): Promise<SharedSettings | undefined> {
   const { settings, locate } = source;
   const rules = [...listRules(settings), ...listCallerRules(access)];
   const section: Section = settings.shared ?? {};
-  const valkey = await readValkey(section, source, tls);
-  const postgres = await readPostgres(section, source, store, rules);
-  const problems = [valkey, postgres].flatMap((read) => ("problem" in read ? [read.problem] : []));
-  if (!("value" in valkey && "value" in postgres)) return { problem: problems.join("\n") };
-  const found = { valkey: valkey.value, postgres: postgres.value };
+  const problems: string[] = [];
+  const valkey = await readValkey(section, source, tls, problems);
+  const postgres = await readPostgres(section, source, store, rules, problems);
+  if (problems.length > 0) throw mistakes(problems);
   const missing = rules.flatMap((rule) => {
-    const expected = describeMissing(rule, found);
+    const expected = describeMissing(rule, { valkey, postgres });
     return expected === undefined ? [] : [`${rule.where ?? locate(rule.path)}: ${expected}`];
   });
-  if (missing.length > 0) return { problem: missing.join("\n") };
-  const isUsed = found.valkey !== undefined || found.postgres !== undefined;
-  return { value: isUsed ? { ...found, whenAway: section.when_away ?? "local" } : undefined };
+  if (missing.length > 0) throw mistakes(missing);
+  const isUsed = valkey !== undefined || postgres !== undefined;
+  return isUsed ? { valkey, postgres, whenAway: section.when_away ?? "local" } : undefined;
 }
 
 /** A shared rule, and its place. */
@@ -125,27 +120,25 @@ function listCallerRules(access: AccessKeysConfig | undefined): PlacedRule[] {
 
 async function readValkey(
   { valkey }: Section,
-  { folder = "", locate }: SharedSource,
+  { folder = "", locate }: ReadSource,
   tls: ClientTlsFiles | undefined,
-): Promise<Parsed<ValkeySettings | undefined>> {
-  if (valkey === undefined) return { value: undefined };
+  problems: string[],
+): Promise<ValkeySettings | undefined> {
+  if (valkey === undefined) return undefined;
   const { url, username, password, password_file: file, prefix = "outrigger", timeout } = valkey;
   const path = file === undefined ? undefined : resolve(folder, file);
-  const read = path === undefined ? { value: password ?? url.password } : await readKeyFile(path);
-  if ("problem" in read) {
-    return { problem: `${locate(["shared", "valkey", "password_file"])}: ${read.problem}` };
-  }
+  const where = locate(["shared", "valkey", "password_file"]);
+  const first =
+    path === undefined ? (password ?? url.password) : take(await readKeyFile(path), where, problems);
   return {
-    value: {
-      host: url.host,
-      port: url.port,
-      username: username ?? url.username,
-      database: url.database,
-      prefix,
-      timeoutMs: timeout ?? VALKEY_TIMEOUT_MS,
-      readPassword: path === undefined ? async () => read.value : createPasswordReader(path, read.value),
-      tls: url.hasTls ? (tls?.current ?? (() => ({}))) : undefined,
-    },
+    host: url.host,
+    port: url.port,
+    username: username ?? url.username,
+    database: url.database,
+    prefix,
+    timeoutMs: timeout ?? VALKEY_TIMEOUT_MS,
+    readPassword: path === undefined ? async () => first : createPasswordReader(path, first),
+    tls: url.hasTls ? (tls?.current ?? (() => ({}))) : undefined,
   };
 }
 
@@ -161,26 +154,22 @@ function createPasswordReader(path: string, first: string | undefined): () => Pr
 
 /** If the section names no database, budgets use the database of stored runs. */
 async function readPostgres(
-  section: Section,
-  { folder = "", locate }: SharedSource,
+  { postgres = {}, valkey }: Section,
+  { folder = "", locate }: ReadSource,
   store: RunsConfig["store"],
   rules: readonly PlacedRule[],
-): Promise<Parsed<PostgresSettings | undefined>> {
-  const { postgres = {} } = section;
-  const { url, url_file: file, schema, timeout: timeoutMs = POSTGRES_TIMEOUT_MS } = postgres;
-  if (file !== undefined) {
-    const where = locate(["shared", "postgres", "url_file"]);
-    const read = await readKeyFile(resolve(folder, file));
-    if ("problem" in read) return { problem: `${where}: ${read.problem}` };
-    if (!/^postgres(ql)?:\/\/./.test(read.value)) {
-      return { problem: `${where}: expected a postgres:// URL in the file` };
-    }
-    return { value: { url: read.value, schema: schema ?? DEFAULT_SCHEMA, timeoutMs } };
-  }
-  if (url !== undefined) return { value: { url, schema: schema ?? DEFAULT_SCHEMA, timeoutMs } };
+  problems: string[],
+): Promise<PostgresSettings | undefined> {
+  const { url_file: file, schema = DEFAULT_SCHEMA, timeout: timeoutMs = POSTGRES_TIMEOUT_MS } = postgres;
+  const where = locate(["shared", "postgres", "url_file"]);
+  const url =
+    file === undefined ? postgres.url : take(await readKeyFile(resolve(folder, file)), where, problems);
+  if (file !== undefined && url !== undefined && !isPostgresUrl(url))
+    problems.push(`${where}: expected a postgres:// URL in the file`);
+  if (url !== undefined) return { url, schema, timeoutMs };
   const isNeeded = rules.some(({ shared, isBudget }) => {
-    return shared === "postgres" || (isBudget && section.valkey === undefined);
+    return shared === "postgres" || (isBudget && valkey === undefined);
   });
-  if (store.kind !== "postgres" || !isNeeded) return { value: undefined };
-  return { value: { url: store.url, schema: schema ?? store.schema ?? DEFAULT_SCHEMA, timeoutMs } };
+  if (store.kind !== "postgres" || !isNeeded) return undefined;
+  return { url: store.url, schema: postgres.schema ?? store.schema ?? DEFAULT_SCHEMA, timeoutMs };
 }

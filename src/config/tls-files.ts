@@ -1,11 +1,13 @@
 /** The certificate, key and authorities of a listener, in files that are replaced while the sidecar runs. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
-
+import type { Log } from "../core/log.ts";
 import type { ConnectionTls } from "../kit/http/transport.ts";
 import { getSystemCode } from "./small-file.ts";
 import type { TlsMaterial, TlsOptions } from "./tls-options.ts";
+import type { Parsed } from "./watched-file.ts";
 
 /** Absolute paths of the files. */
 export interface TlsPaths {
@@ -30,33 +32,22 @@ export interface CheckedMaterial extends TlsMaterial {
   readonly certificate: X509Certificate;
 }
 
-/** The result of reading the files: what is in them, or the first mistake, with the name of its setting. */
-export type TlsReading = { readonly material: CheckedMaterial } | { readonly problem: string };
-
-/** The log for changes of the files. A logger is one. */
-export interface TlsLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
 /** Largest file: a hundred authorities. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Interval of the looks at the files, in milliseconds: three calls of stat. */
 const POLL_MS = 1000;
 
-/** Reads the files and checks that they can be used now. No problem shows a key. */
-export function readTlsFiles(files: TlsPaths, field: string): TlsReading {
-  try {
+/**
+ * Reads the files and checks that they can be used now.
+ * @returns What is in them, or the first mistake, with the name of its setting. No problem shows a key.
+ */
+export function readTlsFiles(files: TlsPaths, field: string): Parsed<CheckedMaterial> {
+  return tryRead(() => {
     const identity = readIdentity(files, field);
-    if (files.clientCa === undefined) return { material: identity };
-    const ca = readPem(files.clientCa, `${field}.client_ca_file`);
-    checkAuthorities(ca, files.clientCa, `${field}.client_ca_file`);
-    return { material: { ...identity, ca } };
-  } catch (error) {
-    if (error instanceof TlsMistake) return { problem: error.message };
-    throw error;
-  }
+    const ca = readAuthorities(files.clientCa, `${field}.client_ca_file`);
+    return ca === undefined ? identity : { ...identity, ca };
+  });
 }
 
 /** Paths of the files of TLS towards a server. */
@@ -66,17 +57,34 @@ export interface ClientTlsPaths {
   readonly key?: string | undefined;
 }
 
-/** Reads the files of TLS towards a server, and checks that they can be used now. No problem shows a key. */
+/** Reads the files of TLS towards a server, as `readTlsFiles`. */
 export function readClientTls(
   { ca: caPath, certificate: path, key: keyPath }: ClientTlsPaths,
   field: string,
-): { readonly tls: ConnectionTls } | { readonly problem: string } {
-  try {
-    const ca = caPath === undefined ? undefined : readPem(caPath, `${field}.ca_file`);
-    if (ca !== undefined) checkAuthorities(ca, caPath ?? "", `${field}.ca_file`);
-    if (path === undefined || keyPath === undefined) return { tls: { ca } };
+): Parsed<ConnectionTls> {
+  return tryRead(() => {
+    const ca = readAuthorities(caPath, `${field}.ca_file`);
+    if (path === undefined || keyPath === undefined) return { ca };
     const { certificate: _, ...identity } = readIdentity({ certificate: path, key: keyPath }, field);
-    return { tls: { ca, ...identity } };
+    return { ca, ...identity };
+  });
+}
+
+/**
+ * Opens the files of TLS towards a server.
+ * @param folder Base of relative paths.
+ * @param field Name of the setting.
+ */
+export function openClientTls(files: ClientTlsPaths, folder: string, field: string): Parsed<ClientTlsFiles> {
+  const toPath = (path: string | undefined) => path && resolve(folder, path);
+  const paths = { ca: toPath(files.ca), certificate: toPath(files.certificate), key: toPath(files.key) };
+  const reading = readClientTls(paths, field);
+  return "problem" in reading ? reading : { value: new ClientTlsFiles(paths, field, reading.value) };
+}
+
+function tryRead<Value>(read: () => Value): Parsed<Value> {
+  try {
+    return { value: read() };
   } catch (error) {
     if (error instanceof TlsMistake) return { problem: error.message };
     throw error;
@@ -92,7 +100,7 @@ export class ClientTlsFiles {
   readonly #field: string;
   #tls: ConnectionTls;
   #version: string;
-  #log: TlsLog | undefined;
+  #log: Log | undefined;
   #problem = "";
 
   constructor(paths: ClientTlsPaths, field: string, tls: ConnectionTls) {
@@ -103,7 +111,7 @@ export class ClientTlsFiles {
   }
 
   /** Sets the log that is told of changes and of files that cannot be used. */
-  follow(log: TlsLog): void {
+  follow(log: Log): void {
     this.#log = log;
   }
 
@@ -116,7 +124,7 @@ export class ClientTlsFiles {
     if ("problem" in reading) this.#keep(reading.problem);
     else {
       this.#problem = "";
-      this.#tls = reading.tls;
+      this.#tls = reading.value;
       this.#log?.info({ field: this.#field }, "using the changed TLS files");
     }
     return this.#tls;
@@ -202,11 +210,14 @@ function checkKey(
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-function checkAuthorities(pem: string, path: string, field: string): void {
+function readAuthorities(path: string | undefined, field: string): string | undefined {
+  if (path === undefined) return undefined;
+  const pem = readPem(path, field);
   const found = pem.match(CERTIFICATE) ?? [];
   if (found.length === 0)
     throw new TlsMistake(`${field}: expected certificates in PEM, found none (${path})`);
   for (const each of found) parseCertificate(each, path, field);
+  return pem;
 }
 
 /** OpenSSL refuses some keys and signatures as too weak. */
@@ -226,7 +237,7 @@ function checkUse(material: TlsMaterial, field: string): void {
 export class TlsFiles implements TlsOptions {
   readonly clientCertificates: TlsOptions["clientCertificates"];
   readonly #options: ListenerTls;
-  readonly #log: TlsLog;
+  readonly #log: Log;
   readonly #onUse: (expiresAt: Date) => void;
   readonly #timer: NodeJS.Timeout;
   #material: CheckedMaterial;
@@ -237,7 +248,7 @@ export class TlsFiles implements TlsOptions {
   #hasToldExpiry = false;
 
   /** @param onUse Is told when the certificate in use expires, at once and after each change. */
-  constructor(options: ListenerTls, log: TlsLog, onUse: (expiresAt: Date) => void = () => {}) {
+  constructor(options: ListenerTls, log: Log, onUse: (expiresAt: Date) => void = () => {}) {
     this.clientCertificates = options.clientCertificates;
     this.#options = options;
     this.#log = log;
@@ -266,7 +277,7 @@ export class TlsFiles implements TlsOptions {
     this.#version = version;
     const reading = readTlsFiles(this.#options.files, this.#options.field);
     if ("problem" in reading) this.#keep(reading.problem);
-    else this.#use(reading.material);
+    else this.#use(reading.value);
   }
 
   /** Stops following the files. */

@@ -1,3 +1,4 @@
+import type { Log } from "../../core/log.ts";
 import type { BreakerStore, CircuitListener } from "../breaker.ts";
 import type { BudgetOptions } from "../budget.ts";
 import type { BudgetStore } from "../budget-window.ts";
@@ -44,12 +45,6 @@ export interface SharedRule {
   readonly whenAway?: WhenAway | undefined;
 }
 
-/** The log for outages. A logger is one. */
-export interface SharedLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
 const CONSEQUENCES: Readonly<Record<WhenAway, string>> = {
   local: "each sidecar counts alone",
   refuse: "calls under shared rules are refused",
@@ -74,7 +69,7 @@ export class SharedStores {
    */
   static async open(
     settings: SharedSettings,
-    log: SharedLog,
+    log: Log,
     observer: MiddlewareObserver | undefined,
   ): Promise<SharedStores> {
     const { valkey, postgres, whenAway } = settings;
@@ -160,7 +155,7 @@ function isShared({ shared }: SharedRule): boolean {
 function createObserver(
   server: SharedServer,
   whenAway: WhenAway,
-  log: SharedLog,
+  log: Log,
   observer: MiddlewareObserver | undefined,
 ): ConnectionObserver {
   return {

@@ -6,13 +6,8 @@ import { readKeyFile } from "../../config/key-files.ts";
 import { type KeySet, MAX_KEY_SET_BYTES, parseKeySet } from "../../config/key-set.ts";
 import { type Parsed, WatchedFile } from "../../config/watched-file.ts";
 import { SDKError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
 import { createHttpTransport, type HttpTransport } from "../../kit/http/transport.ts";
-
-/** The log for changes of keys. A logger is one. */
-export interface KeysLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
 
 /** The keys of an issuer. */
 export interface KeySource {
@@ -31,7 +26,7 @@ export interface KeySource {
 }
 
 /** Opens the keys of an issuer. */
-export function openKeys({ issuer, keys }: TokenIssuer, log: KeysLog): KeySource {
+export function openKeys({ issuer, keys }: TokenIssuer, log: Log): KeySource {
   const report = createReport(issuer, log);
   return keys.kind === "file" ? new FileKeys(keys, report) : new UrlKeys(issuer, keys, report);
 }
@@ -43,7 +38,7 @@ interface Report {
   failed(problem: string, hasKeys: boolean): void;
 }
 
-function createReport(issuer: string, log: KeysLog): Report {
+function createReport(issuer: string, log: Log): Report {
   return {
     problem: "",
     changed({ keys }) {

@@ -7,9 +7,10 @@ import { matchesClaim, nameCaller, type ReadClaim, readCallerName, readClaim } f
 import type { TokenIssuer, TokenRule } from "../../config/jwt.ts";
 import type { KeySet } from "../../config/key-set.ts";
 import { AccessDeniedError, AuthenticationError, NetworkError, RateLimitError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
 import { BoundedMap } from "../../middleware/bounded-map.ts";
 import type { TokenCaller, TokenSource, TokenVerdict } from "./access-control.ts";
-import { type KeySource, type KeysLog, openKeys } from "./key-sources.ts";
+import { type KeySource, openKeys } from "./key-sources.ts";
 
 /** Signature algorithms with a public and a private key. With `none` or a shared secret, callers could sign tokens. */
 const ALGORITHMS = [
@@ -54,7 +55,7 @@ export interface IssuerState {
 
 /** Verifies tokens, and remembers which are valid until they expire or the keys of their issuer change. */
 export class TokenVerifier implements TokenSource {
-  readonly #log: KeysLog;
+  readonly #log: Log;
   #issuers: ReadonlyMap<string, OpenIssuer> = new Map();
   #known = new BoundedMap<{ token: KnownToken }>(MAX_TOKENS);
   #callers = new BoundedMap<{ caller: KnownCaller }>(MAX_CALLERS);
@@ -62,7 +63,7 @@ export class TokenVerifier implements TokenSource {
   #checks = 0;
 
   /** Begins to read the keys of the issuers. */
-  constructor(issuers: readonly TokenIssuer[], log: KeysLog) {
+  constructor(issuers: readonly TokenIssuer[], log: Log) {
     this.#log = log;
     this.use(issuers);
   }

@@ -29,7 +29,7 @@ function openFiles(ca: Authority, { cert, key }: IssuedFiles) {
   const paths = { ca: ca.file, certificate: cert, key };
   const reading = readClientTls(paths, "providers.main.tls");
   if ("problem" in reading) throw new Error(reading.problem);
-  const files = new ClientTlsFiles(paths, "providers.main.tls", reading.tls);
+  const files = new ClientTlsFiles(paths, "providers.main.tls", reading.value);
   const lines: [string, object, string][] = [];
   files.follow({
     info: (...line) => void lines.push(["info", ...line]),

@@ -45,7 +45,7 @@ async function start(
   const reading = readTlsFiles(paths, "tls");
   if ("problem" in reading) throw new Error(reading.problem);
   const wanted = clientCa === undefined ? ("none" as const) : clientCertificates;
-  const { material } = reading;
+  const { value: material } = reading;
   const tls = new TlsFiles({ field: "tls", files: paths, clientCertificates: wanted, material }, logger);
   servers.onEnd(() => tls.close());
   return { server: await servers.start(script, { tls, ...options }), tls, lines };

@@ -1,0 +1,130 @@
+/** The sources of a configuration: the flags, the variables and the file. */
+import { dirname, resolve } from "node:path";
+import type { Environment } from "../client/from-env.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { isObject } from "../kit/json/json.ts";
+import { locateVariable, readVariables } from "./environment.ts";
+import { compact } from "./fields.ts";
+import { checkMcpTokens } from "./mcp.ts";
+import { type Description, describeIssues, formatPath, type Locate, pathIn } from "./problems.ts";
+import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
+import { type Settings, settingsSchema } from "./schema.ts";
+import { getSystemCode, readSmallFile } from "./small-file.ts";
+
+/** The flags of the command line. */
+export interface ConfigFlags {
+  /** Path of the configuration file. */
+  readonly config?: string | undefined;
+  readonly listen?: readonly string[] | undefined;
+  readonly adminListen?: string | undefined;
+  readonly defaultProvider?: string | undefined;
+  readonly logLevel?: string | undefined;
+  readonly logFormat?: string | undefined;
+}
+
+/** The settings of a source, or its mistakes. */
+export interface Source extends Description {
+  readonly settings: Settings;
+  readonly problems: readonly string[];
+  /** Base of relative paths. Undefined: the working directory. */
+  readonly folder?: string | undefined;
+}
+
+/** The settings of a source, and the paths of its mistakes. */
+export type ReadSource = Pick<Source, "settings" | "locate" | "folder">;
+
+/** The configuration file as a source. */
+export interface FileSource extends Source, ProviderKeys {
+  /** The content of the file, before it is checked. */
+  readonly tree: unknown;
+  readonly providerNames: readonly string[];
+  /** Base of relative paths. */
+  readonly folder: string;
+  /** Names of the variables that the file refers to. */
+  readonly variables: ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function readSource(tree: unknown, description: Description, unfilled: ReadonlySet<string> = NONE): Source {
+  const result = settingsSchema.safeParse(tree);
+  if (result.success) return { ...description, settings: result.data, problems: [] };
+  const issues = result.error.issues.filter((issue) => !unfilled.has(formatPath(issue.path)));
+  return { ...description, settings: {}, problems: describeIssues(issues, tree, description) };
+}
+
+const NO_FILE: FileSource = {
+  tree: undefined,
+  settings: {},
+  problems: [],
+  locate: () => "",
+  secrets: NONE,
+  variables: NONE,
+  keys: new Map(),
+  keyFiles: new Map(),
+  keyOrigins: new Map(),
+  providerNames: [],
+  folder: "",
+};
+
+/** Largest configuration file. */
+const MAX_FILE_BYTES = 256 * 1024;
+
+/**
+ * Reads the configuration file.
+ * @throws ConfigurationError if it cannot be read.
+ */
+export async function readFileSource(
+  path: string | undefined,
+  environment: Environment,
+): Promise<FileSource> {
+  if (path === undefined || path === "") return NO_FILE;
+  const text = await readSmallFile(path, MAX_FILE_BYTES).catch((error: unknown) => {
+    throw new ConfigurationError(`cannot read the configuration file ${path} (${getSystemCode(error)})`);
+  });
+  if (text === undefined)
+    throw new ConfigurationError(`the configuration file ${path} is over ${MAX_FILE_BYTES} bytes`);
+  // Loaded only here: most sidecars have no file.
+  const { parseYamlFile } = await import("./yaml-file.ts");
+  const { value, problems, unfilled, filled, variables, ...file } = parseYamlFile(path, text, environment);
+  const locate: Locate = (place) => file.locate(pathIn(value, place));
+  const source = readSource(value, { locate, secrets: filled }, unfilled);
+  const providers = isObject(value) ? value.providers : undefined;
+  const folder = dirname(resolve(path));
+  const keys = await readProviderKeys(providers, folder, locate);
+  const tokens = await checkMcpTokens(source.settings.mcp, folder, locate);
+  return {
+    ...source,
+    ...keys,
+    tree: value,
+    folder,
+    variables,
+    problems: [...problems, ...source.problems, ...keys.problems, ...tokens],
+    providerNames: isObject(providers) ? Object.keys(providers) : [],
+  };
+}
+
+/** Reads the variables. */
+export function readVariableSource(environment: Environment): Source {
+  return readSource(readVariables(environment), { locate: locateVariable, secrets: NONE });
+}
+
+/** Reads the flags. */
+export function readFlagSource({
+  listen,
+  adminListen,
+  defaultProvider,
+  logLevel,
+  logFormat,
+}: ConfigFlags): Source {
+  const tree = compact({
+    listen,
+    admin_listen: adminListen,
+    default_provider: defaultProvider,
+    log_level: logLevel,
+    log_format: logFormat,
+  });
+  return readSource(tree, { locate: locateFlag, secrets: NONE });
+}
+
+const locateFlag: Locate = ([field]) => `--${String(field).replaceAll("_", "-")}`;
