@@ -99,10 +99,12 @@ export class Client {
   readonly #stream: (request: Request, options: CallOptions) => EventStream;
   readonly #hasMiddleware: boolean;
   readonly #fieldPaths: FieldPaths;
+  /** What adapters get in addition to the options of a call. */
+  readonly #additions: AdapterCallOptions;
   readonly #aliases: Readonly<Record<string, ModelAlias>>;
   /** Undefined if a provider was registered since it was last needed. */
   #routing: ModelRouting | undefined;
-  /** Requests that were validated. A request that a middleware creates is not in the set. */
+  /** Requests that middleware gets validated. One that it creates is not in the set. */
   readonly #checked = new WeakSet<Request>();
 
   /**
@@ -121,7 +123,9 @@ export class Client {
     this.#aliases = options.modelAliases ?? {};
     this.#hasMiddleware = middleware.length > 0;
     this.#fieldPaths = fieldPaths;
-    this.#complete = wrapComplete(middleware, (request, changed) => this.#sendComplete(request, changed));
+    const catalog = this.catalog === defaultCatalog ? {} : { catalog: this.catalog };
+    this.#additions = { ...catalog, adviseOnModel: this.#adviseOnModel };
+    this.#complete = wrapComplete(middleware, this.#sendComplete);
     this.#stream = wrapStream(middleware, (request, changed) => this.#sendStream(request, changed));
   }
 
@@ -262,7 +266,7 @@ export class Client {
   supportsToolChoice(mode: ToolChoice_Mode, model: string, provider = ""): boolean {
     return this.#listTargets({ provider, model }).every((target) => {
       const { adapter } = this.#registry.find(target.provider);
-      return adapter.supportsToolChoice?.(mode, target.model, this.#withCatalog({})) ?? true;
+      return adapter.supportsToolChoice?.(mode, target.model, this.#additions) ?? true;
     });
   }
 
@@ -273,7 +277,7 @@ export class Client {
   supportsJsonSchema(model: string, provider = ""): boolean {
     return this.#listTargets({ provider, model }).every((target) => {
       const { adapter } = this.#registry.find(target.provider);
-      return adapter.supportsJsonSchema?.(target.model, this.#withCatalog({})) ?? true;
+      return adapter.supportsJsonSchema?.(target.model, this.#additions) ?? true;
     });
   }
 
@@ -295,7 +299,7 @@ export class Client {
     const named = isSame ? given : { ...given, provider, model };
     if (!wasValidatedAhead(given) || named.model.trim() === "") validateRequest(named);
     const request = this.#hasMiddleware ? copyRequest(named) : named;
-    this.#checked.add(request);
+    if (this.#hasMiddleware) this.#checked.add(request);
     const options: CallOptions = {
       ...callerOptions,
       inferenceId: getInferenceId(callerOptions),
@@ -314,19 +318,15 @@ export class Client {
   readonly #resolveName = (name: CallTarget, defaultProvider: string): CallTarget =>
     resolveModel(name, { ...this.routing, defaultProvider });
 
-  #withCatalog(options: CallOptions): AdapterCallOptions {
-    const catalogOption = this.catalog === defaultCatalog ? {} : { catalog: this.catalog };
-    return { ...options, ...catalogOption, adviseOnModel: this.#adviseOnModel };
-  }
-
   /** Returns the options of one attempt: with the source form only if the adapter takes it and middleware kept to it. */
   #toAdapterOptions(adapter: ProviderAdapter, request: Request, options: CallOptions): AdapterCallOptions {
-    const { source, ...rest } = options;
-    if (source === undefined) return this.#withCatalog(options);
+    const { source } = options;
+    const changed = { ...options, ...this.#additions };
+    if (source === undefined) return changed;
     source.relay.restart();
-    if (adapter.sourceApi === source.api && isUnchanged(request, source)) return this.#withCatalog(options);
+    if (adapter.sourceApi === source.api && isUnchanged(request, source)) return changed;
     checkTranslatable(source);
-    return this.#withCatalog(rest);
+    return { ...changed, source: undefined };
   }
 
   /** Names the registered provider that has a model which another provider does not know. */
@@ -342,12 +342,12 @@ export class Client {
     return this.#fieldPaths === "contract" ? error : withTypeScriptPaths(error);
   }
 
-  async #sendComplete(request: Request, options: CallOptions): Promise<Response> {
+  readonly #sendComplete = async (request: Request, options: CallOptions): Promise<Response> => {
     const { adapter, ready } = this.#route(request, options);
     if (ready !== undefined) await ready;
     const changed = this.#toAdapterOptions(adapter, request, options);
     return options.operation?.send(adapter, request, changed) ?? adapter.complete(request, changed);
-  }
+  };
 
   /** Makes a call that asks for no answer, through the same middleware. @param send Returns what middleware learns. */
   #operate(
@@ -408,7 +408,7 @@ export class Client {
   }
 
   #route(request: Request, { onTarget }: CallOptions): RegisteredProvider {
-    if (!this.#checked.has(request)) validateRequest(request);
+    if (this.#hasMiddleware && !this.#checked.has(request)) validateRequest(request);
     onTarget?.({ provider: request.provider || (this.#registry.defaultName ?? ""), model: request.model });
     return this.#registry.find(request.provider);
   }

@@ -33,9 +33,7 @@ const RESULT_LIMITS: PartLimits = {
  */
 export function checkMessages(messages: readonly Message[], open: boolean, violations: Violations): void {
   if (messages.length === 0) violations.add("messages", "is empty, expected at least one message");
-  const conversation = new Conversation(open, violations);
-  for (const [index, message] of messages.entries()) conversation.check(message, `messages[${index}]`);
-  conversation.end();
+  checkEach(messages, open, violations)?.end();
 }
 
 /**
@@ -43,97 +41,52 @@ export function checkMessages(messages: readonly Message[], open: boolean, viola
  * answered later.
  */
 export function checkPartOfConversation(messages: readonly Message[], violations: Violations): void {
-  const conversation = new Conversation(true, violations);
-  for (const [index, message] of messages.entries()) conversation.check(message, `messages[${index}]`);
+  checkEach(messages, true, violations);
 }
 
-/** The conversation as far as it has been read. */
-class Conversation {
-  readonly #open: boolean;
-  readonly #violations: Violations;
-  /** Created for the first tool call or result. */
-  #results: CallResults | undefined;
-  /** Ids of the tool calls of the assistant's present turn. */
-  readonly #turn = new Set<string>();
-
-  constructor(open: boolean, violations: Violations) {
-    this.#open = open;
-    this.#violations = violations;
-  }
-
-  check(message: Message, field: string): void {
-    const limits = LIMITS.get(message.role);
+/** Returns the tool calls of the messages, which most conversations have not. */
+function checkEach(
+  messages: readonly Message[],
+  open: boolean,
+  violations: Violations,
+): ToolCalls | undefined {
+  let calls: ToolCalls | undefined;
+  for (const [index, message] of messages.entries()) {
+    const field = `messages[${index}]`;
+    const { role, content, toolCallId } = message;
+    const limits = LIMITS.get(role);
     if (limits === undefined) {
-      const found = RoleSchema.value[message.role]?.name ?? message.role;
-      this.#violations.add(`${field}.role`, `expected ${listNames(RoleSchema)}, found ${found}`);
-      return;
+      const found = RoleSchema.value[role]?.name ?? role;
+      violations.add(`${field}.role`, `expected ${listNames(RoleSchema)}, found ${found}`);
+      continue;
     }
-    if (message.role !== Role.ASSISTANT) this.#turn.clear();
-    this.#checkEnvelope(message, field);
-    for (const [index, whole] of message.content.entries()) {
-      const partField = `${field}.content[${index}]`;
-      checkPart(whole, partField, limits, this.#violations);
-      const { part } = whole;
-      if (part.case === "toolCall" && message.role === Role.ASSISTANT)
-        this.#checkCall(part.value, `${partField}.tool_call`);
-      else if (part.case === "toolResult" && message.role === Role.TOOL)
-        this.#checkResult(part.value, `${partField}.tool_result`, message.toolCallId);
-    }
-  }
-
-  end(): void {
-    this.#results?.end();
-  }
-
-  #getResults(): CallResults {
-    this.#results ??= new CallResults(this.#open, this.#violations);
-    return this.#results;
-  }
-
-  #checkEnvelope({ role, content, toolCallId }: Message, field: string): void {
-    const idField = `${field}.tool_call_id`;
+    if (role !== Role.ASSISTANT) calls?.endTurn();
     if (role === Role.TOOL) {
-      // Either the whole message is the result of a call, or each of its parts.
-      if (content.every(({ part }) => part.case !== "toolResult"))
-        this.#getResults().result(toolCallId, idField);
-      else this.#checkBesideResults(content, field);
-      return;
+      calls ??= new ToolCalls(open, violations);
+      calls.addToolMessage(message, field);
+    } else checkEnvelope(message, field, violations);
+    for (const [place, whole] of content.entries()) {
+      const partField = `${field}.content[${place}]`;
+      const { part } = whole;
+      checkPart(whole, partField, limits, violations);
+      if (part.case === "toolCall" && role === Role.ASSISTANT) {
+        calls ??= new ToolCalls(open, violations);
+        calls.add(part.value, `${partField}.tool_call`);
+      } else if (part.case === "toolResult" && role === Role.TOOL) {
+        calls?.addResult(part.value.toolCallId, `${partField}.tool_result.tool_call_id`);
+        checkToolResult(part.value, `${partField}.tool_result`, toolCallId, violations);
+      }
     }
-    if (toolCallId !== "") this.#violations.add(idField, "expected nothing unless the role is ROLE_TOOL");
-    // An answer without any content exists, and comes back in the history.
-    if (content.length === 0 && role !== Role.ASSISTANT) {
-      this.#violations.add(`${field}.content`, "is empty, expected at least one part");
-    }
   }
+  return calls;
+}
 
-  #checkCall(call: ToolCall, field: string): void {
-    const { id, name, input } = call;
-    if (id === "") this.#violations.add(`${field}.id`, "is empty, expected the id that the result names");
-    else if (this.#turn.has(id)) {
-      this.#violations.add(`${field}.id`, `${quote(id)} is the id of an earlier call of the same turn`);
-    }
-    this.#turn.add(id);
-    if (id !== "") this.#getResults().call(id, field);
-    if (name === "") this.#violations.add(`${field}.name`, "is empty, expected the name of a tool");
-    // Some models write no arguments at all for a tool without parameters.
-    if (input.case === "argumentsJson" && input.value !== "" && !call.argumentsInvalid)
-      checkJson(input.value, `${field}.arguments_json`, this.#violations);
-  }
-
-  #checkResult(result: ToolResult, field: string, messageId: string): void {
-    this.#getResults().result(result.toolCallId, `${field}.tool_call_id`);
-    checkToolResult(result, field, messageId, this.#violations);
-  }
-
-  /** Rejects a text beside results, which would belong to none of the results. */
-  #checkBesideResults(content: readonly ContentPart[], field: string): void {
-    for (const [index, { part }] of content.entries())
-      if (part.case === "text")
-        this.#violations.add(
-          `${field}.content[${index}].text`,
-          "stands beside tool results, expected it in the content of one of them",
-        );
-  }
+function checkEnvelope({ role, content, toolCallId }: Message, field: string, violations: Violations): void {
+  if (toolCallId !== "")
+    violations.add(`${field}.tool_call_id`, "expected nothing unless the role is ROLE_TOOL");
+  // An answer without any content exists, and comes back in the history.
+  if (content.length === 0 && role !== Role.ASSISTANT)
+    violations.add(`${field}.content`, "is empty, expected at least one part");
 }
 
 /**
@@ -159,12 +112,14 @@ function createLimits(role: Role, ...kinds: PartKind[]): PartLimits {
 }
 
 /**
- * Checks that every tool call of a conversation has exactly one result after it. Providers disagree on how to handle
+ * The tool calls of a conversation. Checks that each has exactly one result after it. Providers disagree on how to handle
  * others: some refuse the request, some ignore a result, and some answer as if the tool had returned nothing.
  */
-class CallResults {
+class ToolCalls {
   readonly #open: boolean;
   readonly #violations: Violations;
+  /** Ids of the calls of the assistant's present turn. */
+  readonly #turn = new Set<string>();
   /** Ids of all calls so far, and of the results that answer calls of an earlier part of the conversation. */
   readonly #known = new Set<string>();
   /** Paths of the calls that have no result yet, by id. Ids may repeat in later turns. */
@@ -179,16 +134,48 @@ class CallResults {
     this.#violations = violations;
   }
 
-  /** Records a call. @param field Its path. */
-  call(id: string, field: string): void {
+  /** Called with each message that is not the assistant's. */
+  endTurn(): void {
+    this.#turn.clear();
+  }
+
+  /** Records a call, and checks it. @param field Its path. */
+  add(call: ToolCall, field: string): void {
+    const { id, name, input } = call;
+    if (id === "") this.#violations.add(`${field}.id`, "is empty, expected the id that the result names");
+    else if (this.#turn.has(id)) {
+      this.#violations.add(`${field}.id`, `${quote(id)} is the id of an earlier call of the same turn`);
+    }
+    this.#turn.add(id);
+    if (id !== "") this.#await(id, field);
+    if (name === "") this.#violations.add(`${field}.name`, "is empty, expected the name of a tool");
+    // Some models write no arguments at all for a tool without parameters.
+    if (input.case === "argumentsJson" && input.value !== "" && !call.argumentsInvalid)
+      checkJson(input.value, `${field}.arguments_json`, this.#violations);
+  }
+
+  #await(id: string, field: string): void {
     this.#known.add(id);
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) this.#waiting.set(id, [field]);
     else waiting.push(field);
   }
 
+  /** Records a message of ROLE_TOOL: either the whole message is the result of a call, or each of its parts. */
+  addToolMessage({ content, toolCallId }: Message, field: string): void {
+    if (content.every(({ part }) => part.case !== "toolResult"))
+      return this.addResult(toolCallId, `${field}.tool_call_id`);
+    // A text beside results would belong to none of them.
+    for (const [index, { part }] of content.entries())
+      if (part.case === "text")
+        this.#violations.add(
+          `${field}.content[${index}].text`,
+          "stands beside tool results, expected it in the content of one of them",
+        );
+  }
+
   /** Records a result, which belongs to the latest call with its id that waits for one. @param field Path of the id. */
-  result(id: string, field: string): void {
+  addResult(id: string, field: string): void {
     if (id === "") {
       this.#violations.add(field, "is empty, expected the id of the tool call that is answered");
     } else if (this.#waiting.get(id)?.pop() === undefined) {
