@@ -36,11 +36,10 @@ export function hasEscapedNames(text: string): boolean {
  * @throws SyntaxError if the text is not JSON, with the position in the text.
  */
 export function parseJsonText(text: string, revive?: Reviver): unknown {
-  const parse = () => (revive === undefined ? JSON.parse(text) : JSON.parse(text, revive));
-  if (!hasEscapedNames(text)) return parse();
+  if (!hasEscapedNames(text)) return revive === undefined ? JSON.parse(text) : JSON.parse(text, revive);
   try {
     const { text: plain, names } = withPlainNames(text);
-    if (names.size === 0) return parse();
+    if (names.size === 0) return revive === undefined ? JSON.parse(text) : JSON.parse(text, revive);
     return JSON.parse(plain, (key, value, context) => {
       const named = isObject(value) ? withNames(value, names) : value;
       return revive === undefined ? named : revive(names.get(key) ?? key, named, context);

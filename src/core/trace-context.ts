@@ -15,11 +15,7 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f
 const MAX_TRACESTATE_CHARS = 512;
 
 /** Returns the headers of a request that belongs to a trace. */
-export function toTraceHeaders(
-  trace: TraceContext | undefined,
-): Readonly<Record<string, string>> | undefined {
-  if (trace === undefined) return undefined;
-  const { traceparent, tracestate } = trace;
+export function toTraceHeaders({ traceparent, tracestate }: TraceContext): Readonly<Record<string, string>> {
   return tracestate === "" ? { traceparent } : { traceparent, tracestate };
 }
 

@@ -69,11 +69,6 @@ export function createCache(options: CacheOptions = {}): Required<MiddlewareMeth
   };
 }
 
-/** Whether a response came from a cache, so that nothing was used for it. */
-export function isCacheHit({ warnings }: Response): boolean {
-  return warnings.some(({ code }) => code === "cache_hit");
-}
-
 async function* oneBatch(batch: readonly StreamEvent[]): AsyncGenerator<readonly StreamEvent[]> {
   yield batch;
 }

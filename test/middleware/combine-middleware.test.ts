@@ -1,7 +1,7 @@
 import { Client, createCache, type Middleware, textOf, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
 import type { MiddlewareMethods } from "../../src/client/middleware.ts";
-import { isCacheHit } from "../../src/middleware/cache.ts";
+import { isCacheHit } from "../../src/core/response.ts";
 import { combineMiddleware } from "../../src/middleware/combine-middleware.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { calls, requestFor } from "./support/providers.ts";

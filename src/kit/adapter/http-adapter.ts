@@ -252,7 +252,8 @@ export class HttpAdapter implements ProviderAdapter {
       const facts = this.#getFacts(request, wire, answer, options);
       const turn = yieldTurnAfter(body.length);
       if (turn !== undefined) await turn;
-      const response = this.#protocol.toResponse(body, facts, getToolCallIds(facts));
+      const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, request.messages);
+      const response = this.#protocol.toResponse(body, facts, toolCallIds);
       if (wire.relay !== undefined) this.#relayBody(body, answer, options.source?.relay);
       return response;
     } catch (thrown) {
@@ -322,7 +323,8 @@ export class HttpAdapter implements ProviderAdapter {
     const wire = await this.#translate(request, true, options);
     const answer = await this.#send(request, wire, "text/event-stream", options);
     const facts = this.#getFacts(request, wire, answer, options);
-    const writer = new StreamWriter(facts, getToolCallIds(facts));
+    const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, request.messages);
+    const writer = new StreamWriter(facts, toolCallIds);
     const memory = new AnswerMemory(options);
     // Any content type that is not JSON counts as a stream of events.
     if (answer.headers.get("content-type")?.includes("json"))
@@ -412,7 +414,8 @@ export class HttpAdapter implements ProviderAdapter {
   ): AsyncGenerator<readonly StreamEvent[]> {
     try {
       const body = await this.#readWhole(answer, memory);
-      replayResponse(this.#protocol.toResponse(body, facts, getToolCallIds(facts)), writer);
+      const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, facts.request.messages);
+      replayResponse(this.#protocol.toResponse(body, facts, toolCallIds), writer);
     } catch (thrown) {
       memory.release();
       throw thrown;
@@ -427,13 +430,14 @@ export class HttpAdapter implements ProviderAdapter {
     accept: string,
     options: AdapterCallOptions,
   ): Promise<HttpAnswer> {
+    const trace = options.getSentTrace?.();
     const answer = await this.#transport.post(wire.path, {
       headers: {
         "content-type": "application/json",
         accept,
         ...this.#headers,
         ...wire.headers,
-        ...toTraceHeaders(options.getSentTrace?.()),
+        ...(trace && toTraceHeaders(trace)),
       },
       body: wire.body,
       signal: options.signal,
@@ -513,8 +517,4 @@ async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined):
   } finally {
     clearTimeout(timer);
   }
-}
-
-function getToolCallIds({ inferenceId, request }: CallFacts): ToolCallIdAllocator {
-  return new ToolCallIdAllocator(inferenceId, request.messages);
 }

@@ -95,34 +95,24 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
     if (this.#waiter === undefined || this.#waking) return;
     this.#waking = true;
     // `queueMicrotask` would create an async resource and a closure each time.
-    void SETTLED.then(this.#onWake);
+    void SETTLED.then(this.#deliver);
   }
 
-  readonly #onWake = (): void => {
+  readonly #deliver = (): void => {
     this.#waking = false;
-    this.#deliver();
-  };
-
-  #deliver(): void {
     const waiter = this.#waiter;
-    if (waiter === undefined) return;
-    if (this.#chunks.length === 0 && !this.#ended) return;
+    const chunks = this.#chunks;
+    const [first] = chunks;
+    if (waiter === undefined || (first === undefined && !this.#ended)) return;
     this.#waiter = undefined;
-    if (this.#chunks.length > 0) waiter.resolve({ done: false, value: this.#take() });
-    else if (this.#error !== undefined) waiter.reject(this.#error);
-    else waiter.resolve(DONE);
-  }
-
-  #take(): Uint8Array {
-    const [first] = this.#chunks;
-    const whole = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
-    this.drop();
-    if (this.#paused) {
-      this.#paused = false;
-      this.#source.resume();
-    }
-    return whole;
-  }
+    if (first === undefined) return this.#error ? waiter.reject(this.#error) : waiter.resolve(DONE);
+    this.#chunks = [];
+    this.#bytes = 0;
+    waiter.resolve({ done: false, value: chunks.length === 1 ? first : Buffer.concat(chunks) });
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#source.resume();
+  };
 }
 
 /** Content encodings that are decoded although no request asks for them: some servers and proxies ignore that. */

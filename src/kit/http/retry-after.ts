@@ -41,15 +41,17 @@ const GO_UNITS: Readonly<Record<string, number>> = {
   ns: 1e-9,
 };
 
+const GO_PART = /(\d+(?:\.\d*)?|\.\d+)(ms|us|\u00b5s|\u03bcs|ns|[hms])/y;
+
 /** Parses a duration in Go's notation to seconds: `6m0s`, `20ms`, `1h2m3.5s`, `0`. Undefined for anything else. */
 export function parseGoDuration(text: string): number | undefined {
   if (text === "0") return 0;
-  const part = /(\d+(?:\.\d*)?|\.\d+)(ms|us|\u00b5s|\u03bcs|ns|[hms])/y;
+  GO_PART.lastIndex = 0;
   let seconds = 0;
-  for (let match = part.exec(text); match !== null; match = part.exec(text)) {
+  for (let match = GO_PART.exec(text); match !== null; match = GO_PART.exec(text)) {
     const [, count = "", unit = ""] = match;
     seconds += Number(count) * (GO_UNITS[unit] ?? Number.NaN);
-    if (part.lastIndex === text.length) return plausible(seconds);
+    if (GO_PART.lastIndex === text.length) return plausible(seconds);
   }
   return undefined;
 }

@@ -103,7 +103,12 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const userAgent = options.userAgent ?? "outrigger";
   const dispatcher = openDispatcher(base, timeouts, options);
 
-  const send = (method: "GET" | "POST" | "DELETE", path: string, request: HttpGetOptions, body: Body) => {
+  const send = (
+    method: "GET" | "POST" | "DELETE",
+    path: string,
+    request: HttpRequest,
+  ): Promise<HttpAnswer> => {
+    const { body = null } = request;
     const limits = request.timeouts === undefined ? timeouts : layTimeouts(request.timeouts, timeouts);
     const headers: Record<string, string> = { "user-agent": userAgent, "accept-encoding": "identity" };
     // In lower case, so that a caller's `User-Agent` replaces the default.
@@ -113,14 +118,17 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   };
 
   return {
-    post: async (path, request) => send("POST", path, request, request.body),
-    get: async (path, request) => send("GET", path, request, null),
-    delete: async (path, request) => send("DELETE", path, request, null),
+    post: send.bind(undefined, "POST"),
+    get: send.bind(undefined, "GET"),
+    delete: send.bind(undefined, "DELETE"),
     close: () => dispatcher.destroy(),
   };
 }
 
-type Body = string | Uint8Array | null;
+/** A request of any method. */
+interface HttpRequest extends HttpGetOptions {
+  readonly body?: string | Uint8Array;
+}
 
 function openDispatcher(base: URL, timeouts: HttpTimeouts, options: HttpTransportOptions): Dispatcher {
   const { maxConnections, keepAliveMs = DEFAULT_KEEP_ALIVE_MS, environment = process.env } = options;

@@ -11,7 +11,6 @@ import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { getRetryAfter, getShouldRetry } from "../../kit/http/retry-after.ts";
 import { asObject, asString, textIn } from "../../kit/json/json.ts";
 import type { ErrorBody, ErrorObject } from "../../wire/openai-responses/error.ts";
-import type { ResponseObject } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { isContextOverflow } from "../context-overflow.ts";
 
@@ -37,11 +36,6 @@ export function toError({ provider, status, headers, body, request, elementField
     retryable: getShouldRetry(headers),
     retryAfter: getRetryAfter(headers),
   });
-}
-
-/** Whether a Response object, or a body sent instead of one, reports a failure: `status: failed`, or `error`. */
-export function isFailure({ status, error }: Untrusted<ResponseObject>): boolean {
-  return status === "failed" || (error !== undefined && error !== null);
 }
 
 /** Returns the failure in an `error` event, or in a Response object or event that holds `error`. */

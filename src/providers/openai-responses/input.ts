@@ -6,7 +6,7 @@
 
 import { invalidField } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
-import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
+import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { InputMessage } from "../../wire/openai-responses/request.ts";
 import { toAssistantItems } from "./assistant.ts";
@@ -43,7 +43,7 @@ export async function toConversation(context: RequestContext): Promise<Conversat
       context.loss.lose(`${field}.name`, "unsupported_setting", NO_NAMES);
     if (index < instructing) continue;
     const isLast = messages[index + 1]?.role !== Role.ASSISTANT;
-    const items = await getItems(message, field, isLast, context);
+    const items = toTextItem(message) ?? (await getItems(message, field, isLast, context));
     input.push(...items);
     if (items.length === 1) fields.push(field);
     else
@@ -82,26 +82,27 @@ async function getItems(
       return toAssistantItems(message, field, isLast, context);
     case Role.TOOL:
       return toResultItems(message, field, context);
-    case Role.SYSTEM:
-      return messageItems("system", message, field, context);
-    case Role.DEVELOPER:
-      return messageItems("developer", message, field, context);
-    case Role.USER:
-      return messageItems("user", message, field, context);
     default:
-      throw invalidField(`${field}.role`, `expected a role of the contract, found ${message.role}`);
+      return messageItems(message, field, context);
   }
 }
 
+/** The API's words for the roles whose messages have parts in any order. */
+const ROLE_WORDS: ReadonlyMap<Role, InputMessage["role"]> = new Map([
+  [Role.SYSTEM, "system"],
+  [Role.DEVELOPER, "developer"],
+  [Role.USER, "user"],
+]);
+
 /** Returns a message of any role except the assistant's, with items between its parts if there are any. */
 async function messageItems(
-  role: InputMessage["role"],
-  { content }: Message,
+  { role: spokenBy, content }: Message,
   field: string,
   context: RequestContext,
 ): Promise<JsonObject[]> {
-  const texts = toTexts(content);
-  if (texts !== undefined) return [inputMessage(role, texts)];
+  const role = ROLE_WORDS.get(spokenBy);
+  if (role === undefined)
+    throw invalidField(`${field}.role`, `expected a role of the contract, found ${spokenBy}`);
   const items: JsonObject[] = [];
   let parts: PartWithPath[] = [];
   for (const part of withPaths(content, `${field}.content`)) {
@@ -115,14 +116,16 @@ async function messageItems(
   return [...items, ...(await messageItem(role, parts, context))];
 }
 
-/** Returns the content of a message of text alone, which most are; undefined for any other message. */
-function toTexts(content: readonly ContentPart[]): JsonObject[] | undefined {
+/** Returns the item of a message of text alone, which most are, except the assistant's. Undefined for any other. */
+function toTextItem({ role: spokenBy, content }: Message): readonly [JsonObject] | undefined {
+  const role = ROLE_WORDS.get(spokenBy);
+  if (role === undefined || content.length === 0) return undefined;
   const texts: JsonObject[] = [];
   for (const { part } of content) {
     if (part.case !== "text") return undefined;
     texts.push(inputText(part.value));
   }
-  return texts.length === 0 ? undefined : texts;
+  return [inputMessage(role, texts)];
 }
 
 async function messageItem(

@@ -21,7 +21,7 @@ import type {
 } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
-import { isFailure, reportedError } from "./error.ts";
+import { reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 import { isRedacted, reasoningText } from "./reasoning.ts";
 import { StateWriter } from "./state.ts";
@@ -50,6 +50,11 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
     usage: toUsage(object.usage, facts.request.includeRaw),
     rawJson: facts.request.includeRaw ? body : "",
   });
+}
+
+/** Whether a Response object, or a body sent instead of one, reports a failure: `status: failed`, or `error`. */
+export function isFailure({ status, error }: Untrusted<ResponseObject>): boolean {
+  return status === "failed" || (error !== undefined && error !== null);
 }
 
 /** The parts of one output item (provider documentation: "The response object", `output`). */

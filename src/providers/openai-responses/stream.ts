@@ -31,7 +31,7 @@ import type {
 import type { StreamEvent } from "../../wire/openai-responses/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
-import { isFailure, reportedError } from "./error.ts";
+import { reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 import {
   announceText,
@@ -52,6 +52,7 @@ import { isRedacted, reasoningText } from "./reasoning.ts";
 import {
   callInput,
   INCOMPLETE,
+  isFailure,
   isUnfinished,
   messagePart,
   messageText,

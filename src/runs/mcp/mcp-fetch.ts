@@ -45,7 +45,7 @@ export function createMcpFetch(
     call?.onExchange();
     // A call that was cancelled tells the server so.
     const signal = call?.signal.aborted === false ? call.signal : undefined;
-    const sent = { ...endpoint.headers, ...headers, ...toTraceHeaders(call?.trace) };
+    const sent = { ...endpoint.headers, ...headers, ...(call?.trace && toTraceHeaders(call.trace)) };
     const request = { headers: sent, signal };
     const answer = await send(transport, method, pathname + search, request, init.body);
     call?.onAnswer(answer);

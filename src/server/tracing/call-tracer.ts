@@ -11,11 +11,11 @@ import {
   type Tracer,
   trace as traces,
 } from "@opentelemetry/api";
+import { isCacheHit } from "../../core/response.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { isCacheHit } from "../../middleware/cache.ts";
 import { LogTexts } from "../../middleware/log-texts.ts";
 import type { McpCallTracer, McpToolCall } from "../../runs/mcp/mcp-tools.ts";
 import { kindName } from "../status/status-code.ts";

@@ -64,7 +64,7 @@ export function createGrpcTransport({
         httpVersion: "2.0",
         protocol: "grpc",
         caller,
-        trace: readTraceContext(headers),
+        trace: headers.traceparent === undefined ? undefined : readTraceContext(headers),
       },
       observers,
     );
