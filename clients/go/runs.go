@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/outrigger-inference/outrigger/clients/go/outrigger/v1"
 )
@@ -26,12 +27,8 @@ type (
 	ToolApproval = pb.ToolApproval
 )
 
-const (
-	// resumeFor bounds how long the events of a run are waited for while the sidecar is away.
-	resumeFor = time.Minute
-	// resumeDelay is the pause between two attempts to resume.
-	resumeDelay = 250 * time.Millisecond
-)
+// resumeDelay is the pause between two attempts to resume, unless the sidecar names a longer one.
+const resumeDelay = 250 * time.Millisecond
 
 // RunOptions says what a run generates, and how it is kept.
 type RunOptions struct {
@@ -89,7 +86,8 @@ func (r *Runs) Create(ctx context.Context, options RunOptions) (*Run, error) {
 }
 
 // CreateStream creates a run and returns its events. Leaving the loop cancels the run, unless it is in the
-// background. The events of a background run are resumed by themselves when the connection is lost.
+// background. The events of a background run are resumed by themselves when the connection is lost, as those
+// of Events are.
 //
 // A run that failed ends with its run event, and then with the failure.
 func (r *Runs) CreateStream(ctx context.Context, options RunOptions) iter.Seq2[*RunEvent, error] {
@@ -105,7 +103,8 @@ func (r *Runs) CreateStream(ctx context.Context, options RunOptions) iter.Seq2[*
 }
 
 // Events returns the events of a run after one with this number, past ones first, until it has ended or
-// requires action; -1 gives all. It resumes by itself when the connection is lost, for up to a minute.
+// requires action; -1 gives all. It resumes by itself when the connection is lost, after an outage of any length:
+// ctx bounds how long it waits. It fails at once if there is no sidecar at the beginning.
 // Leaving the loop does not affect the run. A run that failed ends with its run event, and then with the failure.
 func (r *Runs) Events(ctx context.Context, runID string, after int32) iter.Seq2[*RunEvent, error] {
 	follower := &runFollower{runs: r, runID: runID, last: after}
@@ -127,7 +126,7 @@ func (r *Runs) Wait(ctx context.Context, runID string) (*Run, error) {
 		follower := &runFollower{runs: r, runID: runID, last: run.GetLastSequence()}
 		for _, err := range follower.events(ctx, follower.resume) {
 			// A failure of the run itself is in what Get returns.
-			if err != nil && !follower.isOver && (errors.Is(err, ErrNetwork) || ctx.Err() != nil) {
+			if err != nil && !follower.isOver {
 				return nil, err
 			}
 		}
@@ -194,6 +193,8 @@ type runFollower struct {
 	last int32
 	// isOver says that the run has ended or requires action.
 	isOver bool
+	// wasReached says that there was a sidecar to send a call to.
+	wasReached bool
 	// failure is why the run failed, in its last state. Nil unless it failed.
 	failure *InferenceError
 }
@@ -213,9 +214,7 @@ func (f *runFollower) events(ctx context.Context, open openRun) iter.Seq2[*RunEv
 	return func(yield func(*RunEvent, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		giveUp := time.Now().Add(resumeFor)
 		for {
-			before := f.last
 			isLeft, err := f.read(ctx, open, yield)
 			if isLeft {
 				return
@@ -227,14 +226,14 @@ func (f *runFollower) events(ctx context.Context, open openRun) iter.Seq2[*RunEv
 				}
 				return
 			}
-			if f.last > before {
-				giveUp = time.Now().Add(resumeFor)
+			if f.mustResume(ctx, err) {
+				if err = pause(ctx, err); err == nil {
+					open = f.resume
+					continue
+				}
 			}
-			if f.isOver || f.runID == "" || !isResumable(err) || time.Now().After(giveUp) || !pause(ctx) {
-				yield(nil, failureOfRun(ctx, err))
-				return
-			}
-			open = f.resume
+			yield(nil, failureOfRun(ctx, err))
+			return
 		}
 	}
 }
@@ -245,20 +244,42 @@ func (f *runFollower) read(
 ) (isLeft bool, err error) {
 	stream, err := open(ctx)
 	if err != nil {
-		return false, err
+		return false, errorOf(ctx, err)
 	}
+	f.wasReached = true
 	for {
 		event, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return false, nil
 		}
 		if err != nil {
-			return false, err
+			return false, errorOf(ctx, err)
 		}
 		f.note(event)
 		if !yield(event, nil) {
 			return true, nil
 		}
+	}
+}
+
+// mustResume reports whether there may be further events after a stream ended like this. A stream may also end
+// without an error and without the end of its run. A sidecar that drains, or whose store is away, fails it with an
+// error that may be retried; a server that stops may reset it, which looks like a cancellation.
+func (f *runFollower) mustResume(ctx context.Context, err error) bool {
+	if f.isOver || !f.wasReached || f.runID == "" {
+		return false
+	}
+	if err == nil {
+		return true
+	}
+	failure := errorOf(ctx, err)
+	switch failure.Kind {
+	case ErrAbort:
+		return ctx.Err() == nil
+	case ErrRequestTimeout:
+		return false
+	default:
+		return failure.Retryable
 	}
 }
 
@@ -271,12 +292,6 @@ func (f *runFollower) note(event *RunEvent) {
 			f.runID = run.GetId()
 		}
 	}
-}
-
-// isResumable reports whether the events of a run may go on after a stream ended like this. A stream may end
-// without an error, and without the end of its run, when the sidecar drains.
-func isResumable(err error) bool {
-	return err == nil || errors.Is(errorOf(context.Background(), err), ErrNetwork)
 }
 
 // failureOfState returns why a run failed; nil in any other state.
@@ -294,13 +309,18 @@ func failureOfRun(ctx context.Context, err error) error {
 	return errorOf(ctx, err)
 }
 
-// pause waits before the next attempt, and reports whether there shall be one.
-func pause(ctx context.Context) bool {
+// pause waits before the next attempt, after a stream that ended with lost. Returns an error if ctx ends first.
+func pause(ctx context.Context, lost error) error {
+	delay := resumeDelay
+	if failure, ok := errors.AsType[*Error](lost); ok {
+		after, _ := failure.RetryAfter()
+		delay = max(delay, after)
+	}
 	select {
-	case <-time.After(resumeDelay):
-		return true
+	case <-time.After(delay):
+		return nil
 	case <-ctx.Done():
-		return false
+		return status.FromContextError(ctx.Err()).Err()
 	}
 }
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 import unittest
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import grpc
+from google.protobuf.duration_pb2 import Duration
 
 from outrigger_client import (
+    AbortError,
     AsyncClient,
     CallInfo,
     Capability,
@@ -28,10 +33,20 @@ from outrigger_client import (
     text_part,
     user_message,
 )
+from outrigger_client.status_details_pb2 import Status
+from outrigger_client.v1.error_pb2 import ErrorKind, InferenceError
 from outrigger_client.v1.run_service_pb2_grpc import RunServiceServicer, add_RunServiceServicer_to_server
 from outrigger_client.v1.tool_pb2 import FunctionTool
+from tests.test_reconnect import free_address
 
 TIMEOUT = 30
+# Kept, since tests replace it.
+CLOCK = time.monotonic
+LOST = InferenceError(kind=ErrorKind.ERROR_KIND_NETWORK, retryable=True)
+DRAINING = InferenceError(kind=ErrorKind.ERROR_KIND_SERVER, retryable=True)
+BUSY = InferenceError(kind=ErrorKind.ERROR_KIND_RATE_LIMIT, retryable=True, retry_after=Duration(seconds=1))
+RESET = InferenceError(message="the stream was reset")
+GONE = InferenceError(kind=ErrorKind.ERROR_KIND_NOT_FOUND)
 WEATHER = ToolDefinition(
     function=FunctionTool(
         name="get_weather", parameters_json='{"type":"object","properties":{"city":{"type":"string"}}}'
@@ -72,6 +87,34 @@ class LosingEngine(RunServiceServicer):
     ListRuns = DeleteRun = _unused
 
 
+class ScriptedEngine(LosingEngine):
+    """Ends each stream of events with the next one of some failures, an hour later; the last one has none."""
+
+    def __init__(self, *failures: InferenceError | None) -> None:
+        super().__init__(RunStatus.RUN_STATUS_COMPLETED)
+        self.failures = failures
+        self.hours = 0
+        self.called_at: list[float] = []
+
+    def now(self) -> float:
+        """Replaces the clock, on which an hour passes in each stream."""
+        return CLOCK() + self.hours * 3600
+
+    def StreamRun(self, request: Any, context: Any) -> Iterator[RunEvent]:
+        self.called_at.append(CLOCK())
+        failure = self.failures[len(self.called_at) - 1]
+        self.hours += 1
+        if failure is None:
+            yield change(3, self.last)
+            return
+        if failure is RESET:
+            context.abort(grpc.StatusCode.CANCELLED, "the stream was reset")
+        status = Status(code=14)
+        status.details.add().Pack(failure)
+        context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
+        context.abort(grpc.StatusCode.UNAVAILABLE, "failed")
+
+
 @contextmanager
 def serve(engine: RunServiceServicer) -> Iterator[str]:
     """Serves a run engine under the address that it gives."""
@@ -109,6 +152,54 @@ class ResumeTest(unittest.IsolatedAsyncioTestCase):
                 with self.assertRaises(StreamError):
                     [event async for event in other.runs.events("run_1", after=2)]
         self.assertEqual(engine.resumed_after, [1, 2, 2])
+
+    async def test_events_are_followed_however_long_nothing_arrives(self) -> None:
+        failures = (LOST, DRAINING, RESET, None)
+        engine = ScriptedEngine(*failures)
+        with mock.patch("time.monotonic", engine.now), serve(engine) as address, Client(address) as client:
+            seen = [event.sequence for event in client.runs.events("run_1", after=2)]
+        self.assertEqual((seen, len(engine.called_at)), ([3], 4))
+        engine = ScriptedEngine(*failures)
+        with mock.patch("time.monotonic", engine.now), serve(engine) as address:
+            async with AsyncClient(address) as other:
+                seen = [event.sequence async for event in other.runs.events("run_1", after=2)]
+        self.assertEqual((seen, len(engine.called_at)), ([3], 4))
+
+    async def test_a_busy_sidecar_is_asked_again_when_it_says(self) -> None:
+        engine = ScriptedEngine(BUSY, GONE)
+        with serve(engine) as address, Client(address) as client, self.assertRaises(NotFoundError):
+            list(client.runs.events("run_1"))
+        self.assertGreaterEqual(engine.called_at[1] - engine.called_at[0], 1)
+        engine = ScriptedEngine(BUSY, GONE)
+        with serve(engine) as address:
+            async with AsyncClient(address) as other:
+                with self.assertRaises(NotFoundError):
+                    [event async for event in other.runs.events("run_1")]
+        self.assertGreaterEqual(engine.called_at[1] - engine.called_at[0], 1)
+
+    async def test_events_raise_at_once_if_there_is_no_sidecar(self) -> None:
+        address = free_address()
+        started = CLOCK()
+        with Client(address) as client, self.assertRaisesRegex(NetworkError, "is the sidecar running at"):
+            list(client.runs.events("run_1"))
+        async with AsyncClient(address) as other:
+            with self.assertRaisesRegex(NetworkError, "is the sidecar running at"):
+                [event async for event in other.runs.events("run_1")]
+        self.assertLess(CLOCK() - started, 10)
+
+    async def test_cancelled_events_end_while_the_sidecar_is_away(self) -> None:
+        engine = ScriptedEngine(*[LOST] * 1000)
+        with serve(engine) as address:
+            with Client(address) as client, ThreadPoolExecutor() as threads:
+                events = client.runs.events("run_1")
+                reading = threads.submit(list, events)
+                events.cancel()
+                self.assertIsInstance(reading.exception(timeout=TIMEOUT), (AbortError, NetworkError))
+            async with AsyncClient(address) as other:
+                later = other.runs.events("run_1")
+                asyncio.get_running_loop().call_later(0.1, later.cancel)
+                with self.assertRaises(AbortError):
+                    [event async for event in later]
 
 
 class SidecarTest(unittest.IsolatedAsyncioTestCase):

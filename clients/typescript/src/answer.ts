@@ -9,7 +9,7 @@ export interface RunCallOptions {
 }
 
 /** Options of Connect for a call. */
-export function connectOptions({ signal }: RunCallOptions): ConnectCallOptions {
+function connectOptions({ signal }: RunCallOptions): ConnectCallOptions {
   return signal === undefined ? {} : { signal };
 }
 

@@ -27,7 +27,8 @@ export function retryUnsent(address: string): Interceptor {
   };
 }
 
-function isUnsent(thrown: unknown): thrown is ConnectError {
+/** Whether a call failed because there was no sidecar to send it to. */
+export function isUnsent(thrown: unknown): thrown is ConnectError {
   if (!(thrown instanceof ConnectError)) return false;
   // Node tries all addresses of a name.
   const causes: unknown[] = thrown.cause instanceof AggregateError ? thrown.cause.errors : [thrown.cause];

@@ -3,7 +3,8 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions as ConnectCallOptions, Client as ServiceClient } from "@connectrpc/connect";
 import { type RequestInput, type ToolInput, toRequest } from "../../../src/client/request-input.ts";
-import { errorFromProto, NetworkError, type SDKError, StreamError } from "../../../src/core/errors.ts";
+import { errorFromProto, RequestTimeoutError, type SDKError, StreamError } from "../../../src/core/errors.ts";
+import { closeAtOnce } from "../../../src/core/item-iterator.ts";
 import type { MessageInput } from "../../../src/core/message.ts";
 import type { ActiveTool } from "../../../src/core/tool-input.ts";
 import type { ToolResult } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -21,9 +22,10 @@ import {
 } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import { isActiveTool } from "../../../src/generation/local-executor.ts";
 import type { GenerationLimits } from "../../../src/generation/loop/loop-limits.ts";
-import { connectOptions, findAnswer, getAnswer, type RunCallOptions } from "./answer.ts";
+import { findAnswer, getAnswer, type RunCallOptions } from "./answer.ts";
 import { toFailure } from "./failure.ts";
 import { limitsInit } from "./loop-start.ts";
+import { isUnsent } from "./reconnect.ts";
 
 /** The input of a run, and how the run is kept. */
 export interface RunOptions extends Omit<RequestInput, "messages" | "tools"> {
@@ -73,10 +75,7 @@ export interface RunFilter {
 
 type Service = ServiceClient<typeof RunService>;
 
-/** How long the events of a run are waited for while the sidecar is away, in milliseconds. */
-const RESUME_MS = 60_000;
-
-/** Pause between two attempts to resume, in milliseconds. */
+/** Pause between two attempts to resume, in milliseconds, unless the sidecar names a longer one. */
 const RESUME_DELAY_MS = 250;
 
 /** The run engine: generations that are stored, and that may go on in the background. */
@@ -107,8 +106,9 @@ export class Runs {
 
   /**
    * The events of a run, past ones first, until it has ended or requires action. They resume by themselves when the
-   * connection is lost, for up to a minute. Leaving the loop does not affect the run. A run that failed ends with its
-   * `run` event, and then throws.
+   * connection is lost, after an outage of any length: `signal` or `return()` ends them. They throw at once if there is
+   * no sidecar at the beginning. Leaving the loop does not affect the run. A run that failed ends with its `run` event,
+   * and then throws.
    * @param after Only the events after this number.
    */
   events(
@@ -134,8 +134,7 @@ export class Runs {
         for await (const _ of this.#follow((connect) => this.#resume(position, connect), position, call));
       } catch (error) {
         // A failure of the run is in what the next look finds.
-        const isOfRun = position.isOver || !(error instanceof NetworkError);
-        if (!isOfRun || call.signal?.aborted) throw error;
+        if (!position.isOver) throw error;
       }
     }
   }
@@ -181,27 +180,45 @@ export class Runs {
     );
   }
 
-  async *#follow(
+  #follow(
     open: (connect: ConnectCallOptions) => AsyncIterable<RunEvent>,
     position: Position,
-    call: RunCallOptions,
+    { signal }: RunCallOptions,
   ): AsyncGenerator<RunEvent> {
-    let events = open(connectOptions(call));
+    const left = new AbortController();
+    const ended = signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]);
+    const events = this.#read(open, position, ended, left.signal);
+    return closeAtOnce(events, () => left.abort());
+  }
+
+  async *#read(
+    open: (connect: ConnectCallOptions) => AsyncIterable<RunEvent>,
+    position: Position,
+    signal: AbortSignal,
+    left: AbortSignal,
+  ): AsyncGenerator<RunEvent> {
+    let events = open({ signal });
     for (;;) {
-      let lost: unknown;
+      let lost: SDKError | undefined;
       try {
         for await (const event of events) {
           position.take(event);
           yield event;
         }
       } catch (thrown) {
-        lost = toFailure(thrown, call.signal);
+        if (left.aborted) return;
+        lost = toFailure(thrown, signal);
       }
       if (!position.mustResume(lost)) return;
-      await sleep(RESUME_DELAY_MS);
-      events = this.#resume(position, connectOptions(call));
+      await pause(Math.max(RESUME_DELAY_MS, (lost?.retryAfter ?? 0) * 1000), signal);
+      events = this.#resume(position, { signal });
     }
   }
+}
+
+/** Waits, unless it is aborted: then the next call throws. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
 }
 
 /** How far the events of a run have been read, and whether they can be resumed. */
@@ -211,7 +228,8 @@ class Position {
   /** Whether the run has ended or requires action. */
   isOver = false;
   #failure: SDKError | undefined;
-  #giveUp = performance.now() + RESUME_MS;
+  /** Whether there was a sidecar to send a call to. */
+  #wasReached = false;
 
   constructor(runId = "", last?: number) {
     this.runId = runId;
@@ -220,7 +238,6 @@ class Position {
 
   take({ sequence, event }: RunEvent): void {
     this.last = sequence;
-    this.#giveUp = performance.now() + RESUME_MS;
     if (event.case !== "run") return;
     const { status, error } = event.value;
     this.isOver = !isUnderWay(event.value);
@@ -229,17 +246,20 @@ class Position {
   }
 
   /**
-   * Whether there are further events after a stream ended like this. Throws if it failed for good, or if the run failed:
-   * only the stream that created it says so itself.
+   * Whether there may be further events after a stream ended like this. Throws if it failed for good, or if the run
+   * failed: only the stream that created it says so itself. A sidecar that drains, or whose store is away, fails a
+   * stream with an error that may be retried.
+   * @param lost Undefined for an end without the run's last event.
    */
-  mustResume(lost: unknown): boolean {
+  mustResume(lost: SDKError | undefined): boolean {
     if (this.isOver) {
       const failure = lost ?? this.#failure;
       if (failure === undefined) return false;
       throw failure;
     }
-    const isLost = lost === undefined || lost instanceof NetworkError || lost instanceof StreamError;
-    if (this.runId !== "" && isLost && performance.now() < this.#giveUp) return true;
+    this.#wasReached ||= !isUnsent(lost?.cause);
+    const mayGoOn = lost === undefined || (lost.retryable && !(lost instanceof RequestTimeoutError));
+    if (this.runId !== "" && this.#wasReached && mayGoOn) return true;
     throw lost ?? new StreamError("the events of the run ended without its last one");
   }
 }

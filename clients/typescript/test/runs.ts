@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http2";
+import { mock } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
 import {
   AbortError,
@@ -9,12 +12,20 @@ import {
   Capability,
   Client,
   NetworkError,
+  NotFoundError,
+  RequestTimeoutError,
   RunStatus,
   Runs,
   textPart,
   userMessage,
 } from "outrigger-client";
-import { RunService, type StreamRunRequest, ToolResultSchema } from "outrigger-client/proto";
+import {
+  ErrorKind,
+  InferenceErrorSchema,
+  RunService,
+  type StreamRunRequest,
+  ToolResultSchema,
+} from "outrigger-client/proto";
 import type { RunEventSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 
 type EventInit = MessageInitShape<typeof RunEventSchema>;
@@ -26,6 +37,10 @@ const WEATHER = {
 /** Checks of runs, of the catalog, and of what calls tell beside their answers. */
 export const runChecks: readonly (readonly [name: string, check: () => Promise<void>])[] = [
   ["resumed_events", resumedEvents],
+  ["long_outage", longOutage],
+  ["busy_sidecar", busySidecar],
+  ["events_without_a_sidecar", eventsWithoutASidecar],
+  ["left_events", leftEvents],
   ["failed_run", failedRun],
   ["failed_run_of_the_sidecar", failedRunOfTheSidecar],
   ["cancelled_run", cancelledRun],
@@ -78,6 +93,79 @@ async function resumedEvents(): Promise<void> {
       [1, 2],
     ],
   );
+}
+
+/** A run engine whose streams of events end with these failures, one after the other, and then with the run. */
+function failingRuns(...failures: MessageInitShape<typeof InferenceErrorSchema>[]): {
+  runs: Runs;
+  calledAt: number[];
+} {
+  const calledAt: number[] = [];
+  const transport = createRouterTransport(({ service }) => {
+    service(RunService, {
+      async *streamRun(): AsyncGenerator<EventInit> {
+        const value = failures[calledAt.push(Date.now()) - 1];
+        if (value !== undefined) {
+          const details = [{ desc: InferenceErrorSchema, value: create(InferenceErrorSchema, value) }];
+          throw new ConnectError("failed", Code.Unavailable, undefined, details);
+        }
+        yield change(3, RunStatus.COMPLETED);
+      },
+    });
+  });
+  return { runs: new Runs(createClient(RunService, transport)), calledAt };
+}
+
+/** An hour passes at each look at a clock. */
+async function longOutage(): Promise<void> {
+  const lost = { kind: ErrorKind.NETWORK, retryable: true };
+  const draining = { kind: ErrorKind.SERVER, retryable: true };
+  const { runs, calledAt } = failingRuns(lost, draining, lost);
+  const now = mock.method(performance, "now", () => now.mock.callCount() * 3_600_000);
+  try {
+    const seen: number[] = [];
+    for await (const { sequence } of runs.events("run_1", { after: 2 })) seen.push(sequence);
+    assert.deepEqual([seen, calledAt.length], [[3], 4]);
+  } finally {
+    now.mock.restore();
+  }
+}
+
+async function busySidecar(): Promise<void> {
+  const busy = { kind: ErrorKind.RATE_LIMIT, retryable: true, retryAfter: durationFromMs(1000) };
+  const { runs, calledAt } = failingRuns(busy, { kind: ErrorKind.NOT_FOUND });
+  await assert.rejects(runs.events("run_1").next(), NotFoundError);
+  const [first = 0, second = 0] = calledAt;
+  assert(calledAt.length === 2 && second - first >= 990, String(calledAt));
+}
+
+async function eventsWithoutASidecar(): Promise<void> {
+  await using client = new Client({ address: "127.0.0.1:1" });
+  await assert.rejects(client.runs.events("run_1").next(), (error) => {
+    assert(error instanceof NetworkError);
+    assert.match(error.message, /is the sidecar running at/);
+    return true;
+  });
+}
+
+/** Events can be left at once, also while none arrives, and while the sidecar is away. */
+async function leftEvents(): Promise<void> {
+  await using client = new Client();
+  const model = "sim-text:delay_ms=60000";
+  const { id, lastSequence } = await client.runs.create({ model, prompt: "Hi", background: true });
+  const away = failingRuns(...Array(1000).fill({ kind: ErrorKind.NETWORK, retryable: true }));
+  for (const runs of [client.runs, away.runs]) {
+    const events = runs.events(id, { after: lastSequence + 1 });
+    const next = events.next();
+    await sleep(300);
+    const leftAt = Date.now();
+    await events.return(undefined);
+    assert.equal((await next).done, true);
+    assert(Date.now() - leftAt < 2000);
+    const signal = AbortSignal.timeout(300);
+    await assert.rejects(runs.events(id, { after: lastSequence + 1, signal }).next(), RequestTimeoutError);
+  }
+  await client.runs.cancel(id);
 }
 
 async function failedRun(): Promise<void> {

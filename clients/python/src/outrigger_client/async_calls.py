@@ -130,6 +130,8 @@ class AsyncStreamCall(Generic[M]):
         self._deadline = deadline
         self._is_cancelled = False
         self._has_message = False
+        self.is_unsent = False
+        """Whether the call failed because there was no sidecar."""
         self._started = time.monotonic()
         self._call = start()
 
@@ -146,6 +148,7 @@ class AsyncStreamCall(Generic[M]):
             async for message in self._messages():
                 yield message
         except grpc.RpcError as error:
+            self.is_unsent = is_unsent(error)
             failure = failure_of_call(error, self._calls.target, output_started=self._has_message)
             raise failure from failure.__cause__
         finally:

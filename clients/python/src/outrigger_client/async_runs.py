@@ -8,15 +8,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from outrigger_client.async_calls import AsyncCalls, AsyncStreamCall
-from outrigger_client.calls import read_twice_error
-from outrigger_client.errors import NetworkError, OutriggerError
+from outrigger_client.calls import cancelled_error, read_twice_error
+from outrigger_client.errors import OutriggerError
 from outrigger_client.run_requests import (
-    RESUME_DELAY,
     RunArguments,
     RunPosition,
     create_request,
     is_under_way,
     list_request,
+    resume_delay,
     submit_request,
 )
 from outrigger_client.v1.message_pb2 import ToolResult
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 class AsyncRunEvents:
     """The events of a run: an asynchronous iterator and context manager.
 
-    It resumes by itself when the connection is lost, for up to a minute, unless the run is being created
-    in the foreground: then leaving the events cancels the run. A run that failed ends with its `run`
-    event, and then raises.
+    It resumes by itself when the connection is lost, after an outage of any length, unless the run is being
+    created in the foreground: then leaving the events cancels the run. If there is no sidecar at the
+    beginning, it raises at once. A run that failed ends with its `run` event, and then raises.
     """
 
     def __init__(
@@ -86,10 +86,16 @@ class AsyncRunEvents:
                     lost = error
                 if self._is_cancelled and lost is not None:
                     raise lost
-                if not self._position.must_resume(lost):
+                if not self._position.must_resume(lost, is_unsent=self._call.is_unsent):
                     return
-                await asyncio.sleep(RESUME_DELAY)
+                await asyncio.sleep(resume_delay(lost))
                 self._call = self._resume(self._position)
+                if self._is_cancelled:
+                    self._call.cancel()
+        except asyncio.CancelledError:
+            if not self._is_cancelled:
+                raise  # The task was cancelled, not the reading.
+            raise cancelled_error() from None
         finally:
             self._call.cancel()
 
@@ -141,9 +147,9 @@ class AsyncRuns:
             try:
                 async for _ in AsyncRunEvents(self._open(position), self._open, position):
                     pass
-            except OutriggerError as error:
+            except OutriggerError:
                 # A failure of the run is in what `get` returns.
-                if isinstance(error, NetworkError) and not position.is_over:
+                if not position.is_over:
                     raise
         return run
 

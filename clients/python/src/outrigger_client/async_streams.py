@@ -9,12 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from outrigger_client.async_calls import AsyncStreamCall
-from outrigger_client.calls import read_twice_error
+from outrigger_client.calls import cancelled_error, read_twice_error
 from outrigger_client.decoders import Decoder, GenerationEvent, ModelEvent
-from outrigger_client.errors import OutriggerError, keep_steps, local_error
+from outrigger_client.errors import OutriggerError, keep_steps
 from outrigger_client.results import GenerateResult, ObjectResult
 from outrigger_client.tool_loop import ToolRunner
-from outrigger_client.v1.error_pb2 import ErrorKind
 from outrigger_client.v1.response_pb2 import Response
 from outrigger_client.v1.stream_event_pb2 import StreamEvent
 
@@ -63,7 +62,7 @@ class AsyncStream(Generic[M, E, R]):
         except asyncio.CancelledError:
             if not self._is_cancelled:
                 raise  # The task was cancelled, not the stream.
-            cancelled = local_error(ErrorKind.ERROR_KIND_ABORT, "the call was cancelled")
+            cancelled = cancelled_error()
             keep_steps(cancelled, self._decoder.steps)
             raise cancelled from None
         except OutriggerError as error:

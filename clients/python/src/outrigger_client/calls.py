@@ -159,6 +159,8 @@ class StreamCall(Generic[M]):
         self._deadline = deadline
         self._is_cancelled = False
         self._has_message = False
+        self.is_unsent = False
+        """Whether the call failed because there was no sidecar."""
         self._started = time.monotonic()
         self._call = start()
 
@@ -173,6 +175,7 @@ class StreamCall(Generic[M]):
             self._call = self._start()
             yield from self._messages()
         except grpc.RpcError as error:
+            self.is_unsent = is_unsent(error)
             failure = failure_of_call(error, self._calls.target, output_started=self._has_message)
             raise failure from failure.__cause__
         finally:
@@ -203,6 +206,11 @@ def failure_of_call(error: grpc.RpcError, target: str, *, output_started: bool =
 def closed_error() -> OutriggerError:
     """The error of a call of a client that was closed."""
     return local_error(ErrorKind.ERROR_KIND_CONFIGURATION, "the client is closed")
+
+
+def cancelled_error() -> OutriggerError:
+    """The error of a stream that its reader cancelled."""
+    return local_error(ErrorKind.ERROR_KIND_ABORT, "the call was cancelled")
 
 
 def read_twice_error() -> OutriggerError:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from outrigger_client.errors import NetworkError, OutriggerError, error_of, local_error
+from outrigger_client.errors import AbortError, OutriggerError, RequestTimeoutError, error_of, local_error
 from outrigger_client.options import GenerationArguments, generation_options
 from outrigger_client.tools import AnyTool, tool_set
 from outrigger_client.v1.error_pb2 import ErrorKind
@@ -22,11 +21,8 @@ from outrigger_client.v1.run_service_pb2 import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-RESUME_SECONDS = 60.0
-"""Bounds how long the events of a run are waited for while the sidecar is away."""
-
 RESUME_DELAY = 0.25
-"""Seconds between two attempts to resume."""
+"""Seconds between two attempts to resume, unless the sidecar names more."""
 
 _UNDER_WAY = (RunStatus.RUN_STATUS_QUEUED, RunStatus.RUN_STATUS_IN_PROGRESS)
 
@@ -106,7 +102,7 @@ class RunPosition:
         self.is_over = False
         """Whether the run has ended or requires action."""
         self._failure: OutriggerError | None = None
-        self._give_up = time.monotonic() + RESUME_SECONDS
+        self._was_reached = False
 
     @property
     def request(self) -> StreamRunRequest:
@@ -116,7 +112,6 @@ class RunPosition:
     def take(self, event: RunEvent) -> None:
         """Notes an event that was read."""
         self._last = event.sequence
-        self._give_up = time.monotonic() + RESUME_SECONDS
         if event.HasField("run"):
             self.is_over = not is_under_way(event.run)
             has_failed = event.run.status == RunStatus.RUN_STATUS_FAILED and event.run.HasField("error")
@@ -124,18 +119,32 @@ class RunPosition:
             if event.run.background:
                 self.run_id = event.run.id
 
-    def must_resume(self, error: OutriggerError | None) -> bool:
-        """Whether there are further events after a stream ended like this.
+    def must_resume(self, error: OutriggerError | None, *, is_unsent: bool) -> bool:
+        """Whether there may be further events after a stream ended like this.
 
-        Raises if it failed for good, or if the run failed: only the stream that created it says so itself.
+        Raises if it failed for good, or if the run failed: only the stream that created it says so itself. A
+        sidecar that drains, or whose store is away, fails a stream with an error that may be retried; a server
+        that stops may reset it, which looks like a cancellation.
+
+        Args:
+            error: What ended the stream, unless its reader cancelled it. None for an end without the run's last
+                event.
+            is_unsent: Whether there was no sidecar to send the call to.
         """
         if self.is_over:
             failure = error or self._failure
             if failure is not None:
                 raise failure
             return False
-        is_lost = error is None or isinstance(error, NetworkError) or error.kind == "STREAM"
-        if self.run_id and is_lost and time.monotonic() < self._give_up:
+        self._was_reached = self._was_reached or not is_unsent
+        is_mended = error is None or error.retryable or isinstance(error, AbortError)
+        may_go_on = is_mended and not isinstance(error, RequestTimeoutError)
+        if self.run_id and self._was_reached and may_go_on:
             return True
         message = "the events of the run ended without its last one"
         raise error or local_error(ErrorKind.ERROR_KIND_STREAM, message)
+
+
+def resume_delay(error: OutriggerError | None) -> float:
+    """Seconds to wait before the stream of a run's events is opened again."""
+    return max(RESUME_DELAY, (error and error.retry_after) or 0)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from outrigger_client.calls import Calls, StreamCall, read_twice_error
-from outrigger_client.errors import NetworkError, OutriggerError
+from outrigger_client.errors import OutriggerError
 from outrigger_client.run_requests import (
-    RESUME_DELAY,
     RunArguments,
     RunPosition,
     create_request,
     is_under_way,
     list_request,
+    resume_delay,
     submit_request,
 )
 from outrigger_client.v1.message_pb2 import ToolResult
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 class RunEvents:
     """The events of a run: an iterator and a context manager.
 
-    It resumes by itself when the connection is lost, for up to a minute, unless the run is being created
-    in the foreground: then leaving the events cancels the run. A run that failed ends with its `run`
-    event, and then raises.
+    It resumes by itself when the connection is lost, after an outage of any length, unless the run is being
+    created in the foreground: then leaving the events cancels the run. If there is no sidecar at the
+    beginning, it raises at once. A run that failed ends with its `run` event, and then raises.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class RunEvents:
         self._resume = resume
         self._position = position
         self._is_read = False
-        self._is_cancelled = False
+        self._cancelled = threading.Event()
 
     def __iter__(self) -> Iterator[RunEvent]:
         if self._is_read:
@@ -63,7 +63,7 @@ class RunEvents:
 
     def cancel(self) -> None:
         """Ends the reading, in any thread."""
-        self._is_cancelled = True
+        self._cancelled.set()
         self._call.cancel()
 
     def text(self) -> Iterator[str]:
@@ -82,12 +82,14 @@ class RunEvents:
                         yield event
                 except OutriggerError as error:
                     lost = error
-                if self._is_cancelled and lost is not None:
+                if self._cancelled.is_set() and lost is not None:
                     raise lost
-                if not self._position.must_resume(lost):
+                if not self._position.must_resume(lost, is_unsent=self._call.is_unsent):
                     return
-                time.sleep(RESUME_DELAY)
+                self._cancelled.wait(resume_delay(lost))
                 self._call = self._resume(self._position)
+                if self._cancelled.is_set():
+                    self._call.cancel()
         finally:
             self._call.cancel()
 
@@ -137,9 +139,9 @@ class Runs:
             try:
                 for _ in RunEvents(self._open(position), self._open, position):
                     pass
-            except OutriggerError as error:
+            except OutriggerError:
                 # A failure of the run is in what `get` returns.
-                if isinstance(error, NetworkError) and not position.is_over:
+                if not position.is_over:
                     raise
         return run
 

@@ -1,25 +1,28 @@
 package io.github.outriggerinference;
 
-import io.github.outriggerinference.errors.NetworkException;
 import io.github.outriggerinference.errors.OutriggerException;
-import io.github.outriggerinference.errors.StreamException;
 import io.github.outriggerinference.v1.ErrorKind;
 import io.github.outriggerinference.v1.Run;
 import io.github.outriggerinference.v1.RunEvent;
 import io.github.outriggerinference.v1.RunStatus;
+import io.grpc.Context;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 
 /**
  * The events of a run, for one thread: {@code hasNext} waits for the next one. It is false after
  * the run has ended or requires action. The events of a run that is in the background, or was
- * created before, resume by themselves when the connection is lost, for up to a minute. A run that
- * failed ends with its {@code run} event, and then {@code hasNext} throws.
+ * created before, resume by themselves when the connection is lost, after an outage of any length,
+ * until the stream is closed or the thread interrupted. If there is no sidecar at the beginning,
+ * {@code hasNext} throws at once. A run that failed ends with its {@code run} event, and then
+ * {@code hasNext} throws.
  */
 public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, AutoCloseable {
-  private static final Duration RESUME_FOR = Duration.ofMinutes(1);
+  /** The pause between two attempts to resume, unless the sidecar names a longer one. */
   private static final Duration RESUME_DELAY = Duration.ofMillis(250);
 
   /** Makes the call for the events of a run after one with a number, which may be null. */
@@ -30,11 +33,13 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
   private Integer last;
   private boolean over;
 
+  /** Whether there was a sidecar to send a call to. */
+  private boolean reached;
+
   /** Why the run failed, in its last state; null unless it failed. */
   private OutriggerException failure;
 
-  private long giveUp;
-  private volatile boolean closed;
+  private final CountDownLatch closed = new CountDownLatch(1);
 
   RunStream(
       StreamingCall<RunEvent> call,
@@ -45,7 +50,6 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
     this.resume = resume;
     last = after;
     events = new RunEventStream(call);
-    extend();
   }
 
   @Override
@@ -72,7 +76,6 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
     }
     RunEvent event = events.next();
     last = event.getSequence();
-    extend();
     if (event.hasRun()) {
       Run run = event.getRun();
       over = !isUnderWay(run);
@@ -96,7 +99,7 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
   /** Ends the reading, and a run that this stream created, unless it is in the background. */
   @Override
   public void close() {
-    closed = true;
+    closed.countDown();
     events.close();
   }
 
@@ -110,7 +113,9 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
         || run.getStatus() == RunStatus.RUN_STATUS_IN_PROGRESS;
   }
 
-  /** Opens a further stream if the run goes on. Throws what ended the last one for good. */
+  /**
+   * Opens a further stream if the run goes on. Throws what ended the last one for good.
+   */
   private boolean mustResume(OutriggerException lost) {
     if (over && lost == null) {
       if (failure != null) {
@@ -119,29 +124,52 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
       }
       return false;
     }
-    boolean isLost =
-        lost == null || lost instanceof NetworkException || lost instanceof StreamException;
-    if (over || closed || runId == null || !isLost || System.nanoTime() - giveUp > 0) {
+    reached |= lost == null || !UnsentCalls.isUnsent(lost);
+    if (over || isClosed() || runId == null || !reached || !mayGoOn(lost)) {
       throw lost != null
           ? lost
           : OutriggerException.of(
               ErrorKind.ERROR_KIND_STREAM, "the events ended without the last one", null);
     }
-    try {
-      Thread.sleep(RESUME_DELAY.toMillis());
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw OutriggerException.of(
-          ErrorKind.ERROR_KIND_ABORT, "interrupted while waiting for an event", interrupted);
-    }
+    pause(lost);
     events = new RunEventStream(resume.apply(runId, last));
-    if (closed) {
+    if (isClosed()) {
       events.close();
     }
     return true;
   }
 
-  private void extend() {
-    giveUp = System.nanoTime() + RESUME_FOR.toNanos();
+  /**
+   * Whether a run may go on after this failure of a stream. A sidecar that drains, or whose store is
+   * away, says that a retry may succeed; a server that stops may reset the stream, which looks like
+   * a cancellation.
+   */
+  private static boolean mayGoOn(OutriggerException lost) {
+    if (lost == null) {
+      return true;
+    }
+    return switch (lost.kind()) {
+      case ERROR_KIND_ABORT ->
+          !Context.current().isCancelled() && !Thread.currentThread().isInterrupted();
+      case ERROR_KIND_REQUEST_TIMEOUT -> false;
+      default -> lost.retryable();
+    };
+  }
+
+  private boolean isClosed() {
+    return closed.getCount() == 0;
+  }
+
+  /** Waits before the next attempt, or until the stream is closed. */
+  private void pause(OutriggerException lost) {
+    Duration named = lost == null ? Duration.ZERO : lost.retryAfter().orElse(Duration.ZERO);
+    Duration delay = named.compareTo(RESUME_DELAY) > 0 ? named : RESUME_DELAY;
+    try {
+      closed.await(Durations.toNanos(delay), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw OutriggerException.of(
+          ErrorKind.ERROR_KIND_ABORT, "interrupted while waiting for an event", interrupted);
+    }
   }
 }

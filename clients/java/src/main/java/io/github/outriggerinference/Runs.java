@@ -1,6 +1,5 @@
 package io.github.outriggerinference;
 
-import io.github.outriggerinference.errors.NetworkException;
 import io.github.outriggerinference.errors.OutriggerException;
 import io.github.outriggerinference.v1.CancelRunRequest;
 import io.github.outriggerinference.v1.DeleteRunRequest;
@@ -162,8 +161,7 @@ public final class Runs {
     try {
       events.forEachRemaining(event -> {});
     } catch (OutriggerException failure) {
-      boolean unreachable = failure instanceof NetworkException && !events.isOver();
-      if (unreachable || Thread.currentThread().isInterrupted()) {
+      if (!events.isOver() || Thread.currentThread().isInterrupted()) {
         throw failure;
       }
     }

@@ -31,6 +31,8 @@ final class RunTests {
         LauncherDiscoveryRequestBuilder.request()
             .selectors(selectPackage(RunTests.class.getPackageName()))
             .filters(includeClassNamePatterns(pattern))
+            // Only classes that ask for it run beside the others.
+            .configurationParameter("junit.jupiter.execution.parallel.enabled", "true")
             .build();
     Results results = new Results();
     LauncherFactory.create().execute(request, results);
