@@ -41,8 +41,6 @@ export interface CheckedConversation {
   readonly conversation: Conversation;
   /** The request for the model. */
   readonly request: Request;
-  /** Returns an error about that request with the fields of the caller's request. */
-  readonly toFailure: (thrown: unknown) => SDKError;
 }
 
 /** The request for the model, with the system message if there is a text for it. */

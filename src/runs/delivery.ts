@@ -113,8 +113,9 @@ export class Delivery {
       const at = performance.now();
       for (const runId of await store.beat(holder)) live.get(runId)?.cancel();
       this.#beatAt = at;
-      if (observer.runsMeasured !== undefined)
-        observer.runsMeasured((await store.countQueued("")).total, live.size);
+      if (observer.runsMeasured === undefined) return;
+      const stored = [...live.values()].filter(({ owner }) => owner !== undefined);
+      observer.runsMeasured((await store.countQueued("")).total, stored.length);
     };
     this.#beating ??= giveSign().finally(() => {
       this.#beating = undefined;

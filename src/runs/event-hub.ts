@@ -26,6 +26,7 @@ export class EventHub {
   #events: RunEvent[] = [];
   /** Sequence number of the first event that is kept. */
   #first: number;
+  readonly #hasOneReader: boolean;
   #waiting: HubReader[] = [];
   /** The reader that the run waits for: the caller of a foreground run. */
   #caller: HubReader | undefined;
@@ -35,9 +36,13 @@ export class EventHub {
   /** How the events end. Undefined while there may be more. Set by `close` alone. */
   end: HubEnd | undefined;
 
-  /** @param next Sequence number of the first event to be published. */
-  constructor(next: number) {
+  /**
+   * @param next Sequence number of the first event to be published.
+   * @param hasOneReader Whether nobody but the caller ever reads, so that events are kept until then only.
+   */
+  constructor(next: number, hasOneReader = false) {
     this.#first = next;
+    this.#hasOneReader = hasOneReader;
   }
 
   /** Resolves when the caller has read all events. Undefined if the run need not wait. */
@@ -93,7 +98,11 @@ export class EventHub {
   }
 
   noteRead(reader: HubReader): void {
-    if (reader === this.#caller && reader.cursor >= this.last) this.#resume();
+    if (reader !== this.#caller || reader.cursor < this.last) return;
+    this.#resume();
+    if (!this.#hasOneReader) return;
+    this.#first = this.last + 1;
+    this.#events = [];
   }
 
   wait(reader: HubReader): void {

@@ -14,7 +14,6 @@ import { drain, type ReadPlace, RunReader } from "./run-reader.ts";
 import type { ServerTools } from "./server-tools.ts";
 import { isUnderWay } from "./status.ts";
 import type { Holder, RunStore } from "./store.ts";
-import { UnstoredRun, type UnstoredRunOptions } from "./unstored-run.ts";
 
 /** What all runs of an engine share. */
 export interface EngineParts {
@@ -106,15 +105,13 @@ export class Executions {
   readonly #stallTimer: NodeJS.Timeout;
   /** Servers of runs that require action, with the credentials that are not stored. */
   readonly #servers = new BoundedMap<readonly McpServer[]>(MAX_KEPT_SERVERS);
-  /** Runs that nobody but their callers can see. */
-  readonly #unstored = new Set<UnstoredRun>();
   #isClosing = false;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     const { stallTimeoutMs } = parts.limits;
     this.#stallTimer = setInterval(() => {
-      for (const run of [...parts.live.values(), ...this.#unstored]) run.giveUpStalledCaller(stallTimeoutMs);
+      for (const run of parts.live.values()) run.giveUpStalledCaller(stallTimeoutMs);
     }, stallTimeoutMs / LOOKS_PER_STALL).unref();
   }
 
@@ -137,26 +134,10 @@ export class Executions {
       live.handOver();
       live.abort(closingError());
     }
-    for (const run of this.#unstored) run.abort(closingError());
   }
 
   get #ends(): Promise<void>[] {
-    return [...this.#parts.live.values(), ...this.#unstored].map(({ ended }) => ended);
-  }
-
-  /** Starts a run that only its caller can see. @param onEnd Called once when it has ended. */
-  startUnstored(options: Omit<UnstoredRunOptions, "onEnd">, onEnd: () => void): StartedRun {
-    const run = new UnstoredRun({
-      ...options,
-      onEnd: (ended) => {
-        this.#unstored.delete(run);
-        onEnd();
-        this.#parts.observer.runEnded?.(ended);
-      },
-    });
-    this.#unstored.add(run);
-    if (this.#isClosing) run.abort(closingError());
-    return { run: options.run, events: run, result: run.result };
+    return [...this.#parts.live.values()].map(({ ended }) => ended);
   }
 
   /** The servers of a run with their credentials, if this process has them. */

@@ -40,10 +40,10 @@ import { EventHub } from "./event-hub.ts";
 import type { Gate } from "./limits.ts";
 import { createResultOutputs, createStepOutputs, isAbandoned, isRepeated } from "./messages.ts";
 import { type EarlierWork, type RecoveryParts, requeueRun } from "./recovery.ts";
-import { createStatusEvent, HoldLostError, Journal, type JournalTarget } from "./run-log.ts";
+import { createStatusEvent, HoldLostError, Journal } from "./run-log.ts";
 import { type OpenedServerTools, ServerToolExecutor, type ServerTools } from "./server-tools.ts";
 import { runAfter, runAfterFailure, sumUsage } from "./status.ts";
-import type { Hold, RunWrite, StoredRun } from "./store.ts";
+import type { Hold, StoredRun } from "./store.ts";
 
 /** What a run executes. */
 export interface RunPlan {
@@ -55,7 +55,7 @@ export interface RunPlan {
   readonly system: string;
   readonly conversation: ConversationParts;
   /** The conversation as it was checked, with its request, if nothing is added to them before the model is called. */
-  readonly checked?: Pick<CheckedConversation, "conversation" | "request"> | undefined;
+  readonly checked?: CheckedConversation | undefined;
   /** Path of the input messages in the caller's request, for errors. */
   readonly inputPath: string;
   /** What the run has done already. Undefined if it begins. */
@@ -132,7 +132,7 @@ export class LiveRun {
     this.steps = [...earlier.steps];
     this.#answered = new Set(this.steps.flatMap(getAnsweredIds));
     this.#attempts = new AttemptLog(run.attempts);
-    const hub = new EventHub(run.lastSequence);
+    const hub = new EventHub(run.lastSequence, stored === undefined);
     this.hub = hub;
     // It is written already.
     hub.publish([createStatusEvent(run.lastSequence, run)]);
@@ -141,9 +141,8 @@ export class LiveRun {
       if (isResumable && isOutage(error)) this.#interrupt(Reason.LOST, error.message);
       else this.abort(toSdkError(error));
     };
-    const target =
-      stored === undefined ? toCaller(run.id, onMessages) : { store: parts.store, hold: stored.hold };
-    this.#journal = new Journal({ ...target, hub, onFailure }, run.lastSequence + 1);
+    const target = { stored: stored && { store: parts.store, hold: stored.hold }, onMessages, hub, onFailure };
+    this.#journal = new Journal(target, run.lastSequence + 1);
     // A run that waits for its reader must continue to notice that it was aborted.
     this.#scope.signal.addEventListener("abort", () => hub.setCaller(undefined), { once: true });
     this.ended = this.#drive();
@@ -431,18 +430,6 @@ export class LiveRun {
       return this.#replaceStep(withProgress(last, { results: [result], repairedCalls: [] }));
     this.#journal.replaceLatestStep(undefined, createResultOutputs(this.#run.id, [result]));
   }
-}
-
-/** Takes the writes of a run that is not stored: its caller gets the answers, and nothing else is kept. */
-function toCaller(
-  runId: string,
-  onMessages: RunOptions["onMessages"],
-): Pick<JournalTarget, "store" | "hold"> {
-  const write = async ({ messages = [] }: RunWrite): Promise<boolean> => {
-    if (messages.length > 0) onMessages?.(messages);
-    return true;
-  };
-  return { store: { write }, hold: { runId, holderId: "", fence: 0 } };
 }
 
 function getAnsweredIds({ toolResults }: StepResult): string[] {

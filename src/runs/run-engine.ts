@@ -32,15 +32,7 @@ import { DEFAULT_RUN_LIMITS, Gate, HistoryMemory, type HistoryShare, type RunLim
 import { hasSecrets, readRunInput } from "./read-request.ts";
 import { cancelHeldRun, failHeldRun, releaseRun, type Submission, submitResults } from "./recovery.ts";
 import { createStatusEvent } from "./run-log.ts";
-import {
-  type CreatedRun,
-  createOwnerClient,
-  createRun,
-  createUnstoredRun,
-  type NewRun,
-  planCreated,
-  planStored,
-} from "./run-plan.ts";
+import { type CreatedRun, createRun, type NewRun, planCreated, planStored } from "./run-plan.ts";
 import { waitForRun } from "./run-reader.ts";
 import { NO_SERVER_TOOLS, type ServerTools } from "./server-tools.ts";
 import { isTerminal, isUnderWay, withStatus } from "./status.ts";
@@ -140,8 +132,8 @@ class Engine implements RunEngine {
   async #start(newRun: NewRun): Promise<StartedRun> {
     const { draft, options, share, begins } = newRun;
     const { owner } = options;
-    const { isStored, servers, request } = draft;
-    this.#parts.serverTools.check(servers, "mcp_servers");
+    const { servers, request } = draft;
+    if (servers.length > 0) this.#parts.serverTools.check(servers, "mcp_servers");
     if (!begins) {
       await this.#checkQueue(owner);
       const { run } = await this.#create(newRun);
@@ -149,9 +141,6 @@ class Engine implements RunEngine {
       // Another process may have begun it already.
       return this.#executions.readInBackground(run, options, -1);
     }
-    // Nothing is stored, and nothing is to be executed here.
-    if (!isStored && servers.length === 0 && request.approvals.length === 0)
-      return this.#startUnstored(newRun);
     return this.#enter(request.background, owner, share, async (leave) => {
       const created = await this.#create(newRun);
       const plan = planCreated(this.#parts, newRun, created);
@@ -313,17 +302,6 @@ class Engine implements RunEngine {
     const created = await createRun(this.#parts, newRun);
     this.#parts.observer.runCreated?.(created.run);
     return created;
-  }
-
-  #startUnstored(newRun: NewRun): Promise<StartedRun> {
-    const { options, share } = newRun;
-    const { owner, isStreamed = true, trace } = options;
-    return this.#enter(false, owner, share, async (leave) => {
-      const created = createUnstoredRun(newRun);
-      const client = options.client ?? createOwnerClient(this.#parts, owner, share, trace);
-      this.#parts.observer.runCreated?.(created.run);
-      return this.#executions.startUnstored({ ...options, ...created, client, isStreamed }, leave);
-    });
   }
 
   /** Executes a queued run that this process holds, if it goes on here. */

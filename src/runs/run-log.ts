@@ -34,8 +34,10 @@ export class HoldLostError extends Error {
 
 /** What a journal writes to. */
 export interface JournalTarget {
-  readonly store: Pick<RunStore, "write">;
-  readonly hold: Hold;
+  /** The store and the right to change the run. Undefined: it is not stored. */
+  readonly stored?: { readonly store: Pick<RunStore, "write">; readonly hold: Hold } | undefined;
+  /** Gets the messages of a run that is not stored. */
+  readonly onMessages?: ((messages: readonly ThreadMessage[]) => void) | undefined;
   readonly hub: EventHub;
   /** The store failed, or the hold is lost. Called once. */
   readonly onFailure: (error: Error) => void;
@@ -102,6 +104,7 @@ export class Journal {
   flush(): void {
     const isIdle = this.#writing === undefined && this.#failure === undefined && !this.#isStopped;
     if (!isIdle || !this.#hasPending) return;
+    if (this.#target.stored === undefined) return this.#deliver();
     const writePending = async () => {
       try {
         while (this.#hasPending && !this.#isStopped) await this.#write();
@@ -188,8 +191,19 @@ export class Journal {
     await this.#write();
   }
 
+  /** Gives the caller of a run that is not stored what was added. */
+  #deliver(): void {
+    const { hub, onMessages } = this.#target;
+    const { events, messages } = this.#pending;
+    this.#pending = nothing();
+    if (messages.length > 0) onMessages?.(messages);
+    if (events.length > 0) hub.publish(events);
+  }
+
   async #write(): Promise<void> {
-    const { store, hold, hub } = this.#target;
+    const { stored, hub } = this.#target;
+    if (stored === undefined) return this.#deliver();
+    const { store, hold } = stored;
     const pending = this.#pending;
     const { getRun, ...changes } = pending;
     const { events } = changes;

@@ -31,7 +31,6 @@ import { isResumable, readProgress } from "./recovery.ts";
 import { createStatusEvent } from "./run-log.ts";
 import { createThreadWait } from "./run-reader.ts";
 import type { Hold, RunStore, StoredMessage, StoredRun } from "./store.ts";
-import type { UnstoredRunOptions } from "./unstored-run.ts";
 
 /** Messages that are read from a store at a time. */
 const PAGE_MESSAGES = 100;
@@ -56,15 +55,6 @@ export interface CreatedRun extends CheckedInput {
   readonly run: Run;
   /** Undefined if the run is not stored, or does not begin in this process. */
   readonly hold?: Hold | undefined;
-}
-
-/** Creates a run that is neither stored nor has anything to do before its model is called. @throws InvalidRequestError */
-export function createUnstoredRun(
-  newRun: NewRun,
-): Pick<UnstoredRunOptions, "run" | "generation" | "toFailure"> {
-  const { draft } = newRun;
-  const { request, toFailure } = checkInput(newRun, []).checked;
-  return { run: toRun(draft, true), generation: { ...draft.generation, request }, toFailure };
 }
 
 /**
@@ -125,17 +115,15 @@ function checkInput({ draft, share, begins }: NewRun, history: readonly Message[
   const placeholders = new Map(approved.map((call) => [call.id, failedResult(call, "not executed yet")]));
   const conversation = approved.length === 0 ? found : composeConversation(parts, placeholders);
   const system = request.options?.system ?? "";
-  const toFailure = (thrown: unknown) =>
-    withRunFields(toSdkError(thrown), { system, conversation, inputPath });
   const modelRequest = createModelRequest(generation.request, system, conversation);
   try {
     validateAhead(modelRequest);
   } catch (thrown) {
-    throw toFailure(thrown);
+    throw withRunFields(toSdkError(thrown), { system, conversation, inputPath });
   }
   // The loop needs the whole answer; the events leave out what the deltas already contain.
   modelRequest.finalResponse = FinalResponse.FULL;
-  return { conversation: parts, checked: { conversation: found, request: modelRequest, toFailure } };
+  return { conversation: parts, checked: { conversation: found, request: modelRequest } };
 }
 
 /** The messages that a new run adds to its thread, each result behind its call. */
@@ -253,7 +241,7 @@ async function readInput(store: RunStore, owner: string, runId: string): Promise
  * The client for a run that is not executed for a waiting caller: its calls are made on behalf of the owner. The caller is
  * looked up for each call, so that changes to the access keys take effect.
  */
-export function createOwnerClient(
+function createOwnerClient(
   { client, callerNamed }: EngineParts,
   owner: string,
   share: HistoryShare,

@@ -34,7 +34,7 @@ function open(answers: (Error | boolean | Promise<boolean>)[] = []) {
   } as unknown as RunStore;
   const hub = new EventHub(5);
   const onFailure = (error: Error) => void failures.push(error);
-  const journal = new Journal({ store, hold: getHold("run_1"), hub, onFailure }, 5);
+  const journal = new Journal({ stored: { store, hold: getHold("run_1") }, hub, onFailure }, 5);
   const published = () => hub.eventsAfter(4)?.map(({ sequence }) => sequence);
   return { journal, writes, failures, hub, published };
 }

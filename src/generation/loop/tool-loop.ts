@@ -64,8 +64,6 @@ export interface LoopOptions {
   readonly limits?: GenerationLimits | undefined;
   /** Ends the loop at once, in any phase. */
   readonly signal?: AbortSignal | undefined;
-  /** Replaces `signal` and the total time limit. The loop aborts it when it fails. */
-  readonly scope?: LinkedSignal | undefined;
   /** The caller's deadline, see CallOptions. The signal is what ends the loop. */
   readonly deadline?: number | undefined;
   /** Limits the retries and fallbacks of several loops together. Default: a limit for this loop. */
@@ -160,8 +158,7 @@ class ToolLoop {
 
   async *run(): AsyncGenerator<LoopItem, GenerateResult> {
     const { request, isStreamed, answeredStep, signal: caller, timeouts = {} } = this.#options;
-    const { scope = new LinkedSignal(caller, { ms: timeouts.totalMs ?? 0, what: "the generation" }) } =
-      this.#options;
+    const scope = new LinkedSignal(caller, { ms: timeouts.totalMs ?? 0, what: "the generation" });
     this.#scope = scope;
     const calls = this.#callsUnder(scope.signal, timeouts);
     let stream: StepStream | undefined;
