@@ -9,7 +9,7 @@ import {
   StepFinishSchema,
   type StepResult,
 } from "../gen/outrigger/v1/generation_pb.ts";
-import type { ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import type { ToolCall } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
 import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts";
 import {
@@ -22,13 +22,12 @@ import type { Generation } from "../generation/contract/options.ts";
 import { AttemptLog } from "../generation/loop/attempt-log.ts";
 import { LinkedSignal } from "../generation/loop/linked-signal.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
-import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
+import { getOpenCalls } from "../generation/loop/open-calls.ts";
 import { NO_TOOLS, type ToolExecutor } from "../generation/loop/step-tools.ts";
 import { type LoopItem, runToolLoop } from "../generation/loop/tool-loop.ts";
 import { toStreamEvents } from "./answer-events.ts";
 import {
   type CheckedConversation,
-  type Conversation,
   type ConversationParts,
   composeConversation,
   createModelRequest,
@@ -38,7 +37,7 @@ import type { RunOptions } from "./engine.ts";
 import { isOutage } from "./errors.ts";
 import { EventHub } from "./event-hub.ts";
 import type { Gate } from "./limits.ts";
-import { createResultOutputs, createStepOutputs, isAbandoned, isRepeated } from "./messages.ts";
+import { isAbandoned, isRepeated } from "./messages.ts";
 import { type EarlierWork, type RecoveryParts, requeueRun } from "./recovery.ts";
 import { createStatusEvent, HoldLostError, Journal } from "./run-log.ts";
 import { type OpenedServerTools, ServerToolExecutor, type ServerTools } from "./server-tools.ts";
@@ -73,8 +72,6 @@ export interface RunPlan {
   readonly isResumable: boolean;
 }
 
-const NO_WORK: EarlierWork = { steps: [], isSubmitted: false, isFinished: false, approvedResults: [] };
-
 /** The parts of an engine that its runs use. */
 interface LiveParts extends RecoveryParts {
   readonly serverTools: ServerTools;
@@ -99,7 +96,6 @@ export class LiveRun {
   readonly ended: Promise<void>;
   /** Its owner. Undefined if the run is not stored. */
   readonly owner: string | undefined;
-  readonly steps: StepResult[];
   /** Whether its end is being written: nothing changes it any more. */
   isEnding = false;
   readonly #parts: LiveParts;
@@ -108,8 +104,6 @@ export class LiveRun {
   readonly #journal: Journal;
   readonly #scope: LinkedSignal;
   readonly #attempts: AttemptLog;
-  readonly #earlier: EarlierWork;
-  readonly #answered: Set<string>;
   #tools: OpenedServerTools | undefined;
   #run: Run;
   /** Set when this process is done with the run. */
@@ -121,16 +115,13 @@ export class LiveRun {
 
   /** Begins at once. */
   constructor(parts: LiveParts, plan: RunPlan, options: LiveRunOptions) {
-    const { run, earlier = NO_WORK, isResumable } = plan;
+    const { run, isResumable } = plan;
     const { stored, signal, onMessages } = options;
     this.#parts = parts;
     this.#plan = plan;
     this.#options = options;
     this.#run = run;
-    this.#earlier = earlier;
     this.owner = stored?.owner;
-    this.steps = [...earlier.steps];
-    this.#answered = new Set(this.steps.flatMap(getAnsweredIds));
     this.#attempts = new AttemptLog(run.attempts);
     const hub = new EventHub(run.lastSequence, stored === undefined);
     this.hub = hub;
@@ -141,11 +132,22 @@ export class LiveRun {
       if (isResumable && isOutage(error)) this.#interrupt(Reason.LOST, error.message);
       else this.abort(toSdkError(error));
     };
-    const target = { stored: stored && { store: parts.store, hold: stored.hold }, onMessages, hub, onFailure };
-    this.#journal = new Journal(target, run.lastSequence + 1);
+    this.#journal = new Journal({
+      run,
+      steps: plan.earlier?.steps ?? [],
+      getRun: () => this.run,
+      stored: stored && { store: parts.store, hold: stored.hold },
+      onMessages,
+      hub,
+      onFailure,
+    });
     // A run that waits for its reader must continue to notice that it was aborted.
     this.#scope.signal.addEventListener("abort", () => hub.setCaller(undefined), { once: true });
     this.ended = this.#drive();
+  }
+
+  get steps(): readonly StepResult[] {
+    return this.#journal.steps;
   }
 
   /** As it is now, without its steps. */
@@ -216,18 +218,17 @@ export class LiveRun {
 
   /** Executes the generation. Returns the resulting run, which has not been published yet; undefined if it goes on. */
   async #generate(): Promise<Run | undefined> {
-    let result: GenerateResult;
     try {
-      result = await this.#execute(this.#scope.signal);
+      const result = await this.#execute(this.#scope.signal);
+      const tools = this.#tools;
+      return runAfter(this.run, result, (name) => {
+        const tool = tools?.find(name);
+        return tool !== undefined && tools?.needsApproval(tool) === true;
+      });
     } catch (thrown) {
       if (this.#interruption !== undefined && !this.#isCancelRequested) return undefined;
       return runAfterFailure(this.run, thrown);
     }
-    const tools = this.#tools;
-    return runAfter(this.run, result, (name) => {
-      const tool = tools?.find(name);
-      return tool !== undefined && tools?.needsApproval(tool) === true;
-    });
   }
 
   /** Writes the final state of the run with all pending changes, and only then publishes it. */
@@ -257,15 +258,15 @@ export class LiveRun {
 
   /** Runs until the model has answered, a limit is reached, or the caller must act. */
   async #execute(signal: AbortSignal): Promise<GenerateResult> {
-    const { servers, system, inputPath } = this.#plan;
+    const { servers, system, inputPath, earlier } = this.#plan;
     try {
       const executor = servers.length === 0 ? undefined : await this.#openTools(signal);
       const last = this.steps.at(-1);
-      if (this.#earlier.isSubmitted && last !== undefined)
+      if (earlier?.isSubmitted && last !== undefined)
         await executor?.executeApproved(getOpenCalls(last), signal);
-      const conversation = await this.#converse(executor, signal);
+      const { conversation, request } = await this.#prepareRequest(executor, signal);
       try {
-        return await this.#runLoop(this.#createRequest(conversation), executor ?? NO_TOOLS, signal);
+        return await this.#runLoop(request, executor ?? NO_TOOLS, signal);
       } catch (thrown) {
         throw withRunFields(toSdkError(thrown), { system, conversation, inputPath });
       }
@@ -288,7 +289,7 @@ export class LiveRun {
     this.#tools = tools;
     for (const value of tools.lists) this.#journal.add(0, { case: "mcpToolList", value });
     this.#run = { ...this.#run, mcpTools: tools.lists.flatMap((list) => list.tools) };
-    this.#journal.update(() => this.run);
+    this.#journal.noteChange();
     // The lists in the store tell other processes that the model may have been called.
     await this.#persist();
     const error = tools.lists.find((list) => list.error !== undefined)?.error;
@@ -303,40 +304,40 @@ export class LiveRun {
       },
       onFinish: (step, event, result) => {
         this.#journal.add(step, event);
-        this.#addResult(result);
+        this.#journal.addResult(result);
         this.#journal.flush();
       },
     });
   }
 
-  /** The conversation, with the results of calls of the previous run that were approved. */
-  async #converse(executor: ServerToolExecutor | undefined, signal: AbortSignal): Promise<Conversation> {
-    const { conversation: parts, checked } = this.#plan;
-    const results = new Map(this.#earlier.approvedResults.map((result) => [result.toolCallId, result]));
-    const conversation = checked?.conversation ?? composeConversation(parts, results);
+  /** The request to the model, after the calls of the previous run that were approved. */
+  async #prepareRequest(
+    executor: ServerToolExecutor | undefined,
+    signal: AbortSignal,
+  ): Promise<CheckedConversation> {
+    const { conversation: parts, checked, generation, system, earlier } = this.#plan;
+    const results = new Map(earlier?.approvedResults.map((result) => [result.toolCallId, result]));
+    let conversation = checked?.conversation ?? composeConversation(parts, results);
     const { approved, unanswered } = conversation;
     if (unanswered.length > 0)
       this.#run = { ...this.#run, warnings: unanswered.map(createUnansweredWarning) };
-    if (approved.length === 0) return conversation;
-    for (const result of (await executor?.executeApproved(approved, signal)) ?? [])
-      results.set(result.toolCallId, result);
-    return composeConversation(parts, results);
-  }
-
-  #createRequest(conversation: Conversation): Request {
-    const { generation, system, checked } = this.#plan;
-    if (checked !== undefined) return checked.request;
+    if (checked !== undefined) return checked;
+    if (approved.length > 0) {
+      for (const result of (await executor?.executeApproved(approved, signal)) ?? [])
+        results.set(result.toolCallId, result);
+      conversation = composeConversation(parts, results);
+    }
     const request = createModelRequest(generation.request, system, conversation);
     request.tools = [...request.tools, ...(this.#tools?.tools ?? [])];
     // The loop needs the whole answer; the events leave out what the deltas already contain.
     request.finalResponse = FinalResponse.FULL;
-    return request;
+    return { conversation, request };
   }
 
   async #runLoop(request: Request, executor: ToolExecutor, signal: AbortSignal): Promise<GenerateResult> {
-    const { generation, client, deadline, isStreamed } = this.#plan;
+    const { generation, client, deadline, isStreamed, earlier } = this.#plan;
     // After an interruption the loop decides once more how the latest step goes on.
-    const answeredStep = this.#earlier.isSubmitted ? undefined : this.steps.at(-1);
+    const answeredStep = earlier?.isSubmitted ? undefined : this.steps.at(-1);
     const loop = runToolLoop({
       ...generation,
       request,
@@ -395,9 +396,10 @@ export class LiveRun {
   #finishStep(step: number, result: StepResult): void {
     const { response } = result;
     if (step > this.steps.length) this.#addStep(result);
-    else this.#replaceStep(result);
+    else this.#journal.replaceStep(result);
     if (this.#isLeaving) this.handOver();
-    if (!this.#isRead || (step === this.#earlier.steps.length && this.#earlier.isFinished)) return;
+    const { earlier } = this.#plan;
+    if (!this.#isRead || (earlier?.isFinished && step === earlier.steps.length)) return;
     const finished =
       response === undefined ? result : { ...result, response: responseWithoutContent(response) };
     this.#journal.add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
@@ -406,34 +408,11 @@ export class LiveRun {
   }
 
   #addStep(step: StepResult): void {
-    this.steps.push(step);
-    for (const id of getAnsweredIds(step)) this.#answered.add(id);
-    if (!this.#plan.isStreamed && this.#isRead && step.response !== undefined)
-      for (const value of toStreamEvents(step.response))
-        this.#journal.add(this.steps.length, { case: "modelEvent", value });
-    this.#journal.addStep(step, createStepOutputs(this.#plan.run, this.steps.length, step));
-    this.#journal.update(() => this.run);
+    this.#journal.addStep(step);
+    if (this.#plan.isStreamed || !this.#isRead || step.response === undefined) return;
+    for (const value of toStreamEvents(step.response))
+      this.#journal.add(this.steps.length, { case: "modelEvent", value });
   }
-
-  #replaceStep(step: StepResult): void {
-    this.steps.splice(-1, 1, step);
-    const results = step.toolResults.filter(({ toolCallId }) => !this.#answered.has(toolCallId));
-    for (const { toolCallId } of results) this.#answered.add(toolCallId);
-    this.#journal.replaceLatestStep(step, createResultOutputs(this.#run.id, results));
-    this.#journal.update(() => this.run);
-  }
-
-  /** Adds the result of a call of the latest step, or of one before the run. */
-  #addResult(result: ToolResult): void {
-    const last = this.steps.at(-1);
-    if (last !== undefined && getOpenCalls(last).some(({ id }) => id === result.toolCallId))
-      return this.#replaceStep(withProgress(last, { results: [result], repairedCalls: [] }));
-    this.#journal.replaceLatestStep(undefined, createResultOutputs(this.#run.id, [result]));
-  }
-}
-
-function getAnsweredIds({ toolResults }: StepResult): string[] {
-  return toolResults.map(({ toolCallId }) => toolCallId);
 }
 
 function createUnansweredWarning({ id }: ToolCall): Warning {

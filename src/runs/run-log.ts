@@ -1,9 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import type { ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import type { Run, RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import type { ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
+import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
 import { StoreFullError } from "./errors.ts";
 import type { EventHub } from "./event-hub.ts";
+import { createResultOutputs, createStepOutputs } from "./messages.ts";
 import type { Hold, RunStore } from "./store.ts";
 
 /** The content of an event. */
@@ -32,8 +35,13 @@ export class HoldLostError extends Error {
   }
 }
 
-/** What a journal writes to. */
+/** The run that a journal is of, and what it writes to. */
 export interface JournalTarget {
+  /** As it is in the store, with the steps that it had already. */
+  readonly run: Run;
+  readonly steps: readonly StepResult[];
+  /** Returns the run as it is now. Called by each write after a step, and after `noteChange`. */
+  readonly getRun: () => Run;
   /** The store and the right to change the run. Undefined: it is not stored. */
   readonly stored?: { readonly store: Pick<RunStore, "write">; readonly hold: Hold } | undefined;
   /** Gets the messages of a run that is not stored. */
@@ -53,10 +61,11 @@ interface Pending {
 }
 
 /**
- * The log of a run under way: numbers the events, writes them to the store, and publishes them when they are written. One
- * write at a time: what comes meanwhile goes with the next one.
+ * The log of a run under way: numbers the events, writes them to the store with the steps and their messages, and
+ * publishes them when they are written. One write at a time: what comes meanwhile goes with the next one.
  */
 export class Journal {
+  readonly steps: StepResult[];
   readonly #target: JournalTarget;
   #next: number;
   #pending: Pending = nothing();
@@ -64,10 +73,10 @@ export class Journal {
   #failure: Error | undefined;
   #isStopped = false;
 
-  /** @param next Sequence number of the next event. */
-  constructor(target: JournalTarget, next: number) {
+  constructor(target: JournalTarget) {
     this.#target = target;
-    this.#next = next;
+    this.steps = [...target.steps];
+    this.#next = target.run.lastSequence + 1;
   }
 
   /** Resolves when there is room for more events. Undefined if there is. */
@@ -81,23 +90,40 @@ export class Journal {
     this.#next += 1;
   }
 
-  /** Adds a step that the model has answered, with the messages that it adds to the thread. */
-  addStep(step: StepResult, messages: readonly ThreadMessage[]): void {
+  /** Adds a step that the model has answered, and its messages to the thread. */
+  addStep(step: StepResult): void {
+    this.steps.push(step);
     this.#pending.steps.push(step);
-    this.#pending.messages.push(...messages);
+    this.#pending.messages.push(...createStepOutputs(this.#target.run, this.steps.length, step));
+    this.noteChange();
   }
 
-  /** Replaces the latest step, with the messages of its new results. */
-  replaceLatestStep(step: StepResult | undefined, messages: readonly ThreadMessage[]): void {
+  /** Replaces the latest step: some of its calls have results now, which are added to the thread. */
+  replaceStep(step: StepResult): void {
+    const known = new Set(this.steps.at(-1)?.toolResults.map(({ toolCallId }) => toolCallId));
+    this.steps.splice(-1, 1, step);
     const { steps } = this.#pending;
-    if (step !== undefined && steps.length > 0) steps.splice(-1, 1, step);
-    else this.#pending.latestStep = step ?? this.#pending.latestStep;
-    this.#pending.messages.push(...messages);
+    if (steps.length > 0) steps.splice(-1, 1, step);
+    else this.#pending.latestStep = step;
+    this.#addResults(step.toolResults.filter(({ toolCallId }) => !known.has(toolCallId)));
+    this.noteChange();
   }
 
-  /** Notes that more is known of the run, which is still in progress. @param getRun Called by the next write. */
-  update(getRun: () => Run): void {
-    this.#pending.getRun = getRun;
+  /** Adds the result of a call of the latest step, or of one before the run. */
+  addResult(result: ToolResult): void {
+    const last = this.steps.at(-1);
+    const isOfLast = last !== undefined && getOpenCalls(last).some(({ id }) => id === result.toolCallId);
+    if (isOfLast) this.replaceStep(withProgress(last, { results: [result], repairedCalls: [] }));
+    else this.#addResults([result]);
+  }
+
+  #addResults(results: readonly ToolResult[]): void {
+    this.#pending.messages.push(...createResultOutputs(this.#target.run.id, results));
+  }
+
+  /** Notes that more is known of the run, which is still in progress. */
+  noteChange(): void {
+    this.#pending.getRun = this.#target.getRun;
   }
 
   /** Writes what was added, now or after the current write. */

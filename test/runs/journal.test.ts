@@ -1,12 +1,14 @@
 /** Tests of the log of a stored run, over a store that they hold up or fail. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { type StepResult, StepResultSchema } from "../../src/gen/outrigger/v1/generation_pb.ts";
+import { type ToolResult, ToolResultSchema } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { RunSchema, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { StoreFullError, StoreUnreachableError } from "../../src/runs/errors.ts";
 import { EventHub } from "../../src/runs/event-hub.ts";
 import { HoldLostError, Journal } from "../../src/runs/run-log.ts";
 import type { RunStore, RunWrite } from "../../src/runs/store.ts";
-import { getHold, message, step } from "./contract/data.ts";
+import { getHold, step } from "./contract/data.ts";
 
 // Node's timers with promises use the real clock.
 vi.mock("node:timers/promises", async (importOriginal) => ({
@@ -21,7 +23,7 @@ const over = create(RunSchema, { id: "run_1", status: RunStatus.COMPLETED });
 const nothing = { case: undefined };
 
 /** A journal from the event 5 on. Each write gets the next answer: true by default. */
-function open(answers: (Error | boolean | Promise<boolean>)[] = []) {
+function open(answers: (Error | boolean | Promise<boolean>)[] = [], steps: readonly StepResult[] = []) {
   const writes: RunWrite[] = [];
   const failures: Error[] = [];
   const store = {
@@ -34,10 +36,29 @@ function open(answers: (Error | boolean | Promise<boolean>)[] = []) {
   } as unknown as RunStore;
   const hub = new EventHub(5);
   const onFailure = (error: Error) => void failures.push(error);
-  const journal = new Journal({ stored: { store, hold: getHold("run_1") }, hub, onFailure }, 5);
+  const run = create(RunSchema, { ...running, lastSequence: 4 });
+  const stored = { store, hold: getHold("run_1") };
+  const journal = new Journal({ run, steps, getRun: () => running, stored, hub, onFailure });
   const published = () => hub.eventsAfter(4)?.map(({ sequence }) => sequence);
   return { journal, writes, failures, hub, published };
 }
+
+const getTexts = ({ messages = [] }: RunWrite) =>
+  messages.map(({ message: sent }) => sent?.content[0]?.part.value);
+
+/** A step that calls two tools, and that step with the first results. */
+const calls = ["call_1", "call_2"].map((id) => ({ id, name: "look" }));
+const results = calls.map(({ id }) => create(ToolResultSchema, { toolCallId: id })) as [
+  ToolResult,
+  ToolResult,
+];
+const calling = create(StepResultSchema, {
+  response: {
+    message: { content: calls.map((value) => ({ part: { case: "toolCall" as const, value } })) },
+  },
+});
+const answered = (count: number) =>
+  create(StepResultSchema, { ...calling, toolResults: results.slice(0, count) });
 
 const getSequences = ({ events = [] }: RunWrite) => events.map(({ sequence }) => sequence);
 
@@ -79,48 +100,54 @@ describe("the log of a run", () => {
     const { journal, writes } = open();
     journal.flush();
     await journal.settle();
-    journal.update(() => running);
+    journal.noteChange();
     await journal.settle();
     expect(writes).toEqual([]);
   });
 
-  it("writes steps, messages and the run, with the number of the last event", async () => {
+  it("writes steps with their messages and the run, with the number of the last event", async () => {
     const { journal, writes } = open();
-    const [answer, first, second] = [message("answer"), step("first"), step("second")];
     journal.add(1, nothing);
-    journal.addStep(first, [answer]);
-    journal.addStep(second, []);
-    journal.update(() => running);
+    journal.addStep(step("first"));
+    journal.addStep(step("second"));
     await journal.settle();
     expect(writes).toMatchObject([
-      { hold: getHold("run_1"), steps: [first, second], messages: [answer], run: { lastSequence: 5 } },
+      { hold: getHold("run_1"), steps: [step("first"), step("second")], run: { lastSequence: 5 } },
     ]);
-    journal.addStep(step("third"), []);
-    journal.update(() => running);
+    expect(writes.map(getTexts)).toEqual([["first", "second"]]);
+    journal.addStep(step("third"));
     await journal.settle();
-    expect(writes[1]).toMatchObject({
-      events: [],
-      steps: [step("third")],
-      messages: [],
-      run: { lastSequence: 5 },
-    });
-    journal.addStep(step("fourth"), []);
+    expect(writes[1]).toMatchObject({ events: [], steps: [step("third")], run: { lastSequence: 5 } });
+    journal.add(3, nothing);
     await journal.settle();
     expect(writes[2]).not.toHaveProperty("run");
+    expect(journal.steps).toEqual([step("first"), step("second"), step("third")]);
   });
 
   it("replaces a step that is not written yet, and otherwise the one that is", async () => {
     const { journal, writes } = open();
-    const result = message("result");
-    journal.addStep(step("a"), []);
-    journal.replaceLatestStep(step("b"), [result]);
+    journal.addStep(calling);
+    journal.replaceStep(answered(1));
     await journal.settle();
-    expect(writes[0]).toMatchObject({ steps: [step("b")], messages: [result] });
+    expect(writes[0]).toMatchObject({ steps: [answered(1)], messages: [{}, {}] });
     expect(writes[0]?.latestStep).toBeUndefined();
-    journal.replaceLatestStep(step("c"), []);
-    journal.replaceLatestStep(undefined, [result]);
+    journal.addResult(results[1]);
     await journal.settle();
-    expect(writes[1]).toMatchObject({ steps: [], latestStep: step("c"), messages: [result] });
+    expect(writes[1]).toMatchObject({ steps: [], latestStep: answered(2) });
+    expect(writes[1]?.messages).toMatchObject([
+      { message: { content: [{ part: { value: { toolCallId: "call_2" } } }] } },
+    ]);
+    expect(journal.steps).toEqual([answered(2)]);
+  });
+
+  it("adds the result of a call before the run to the thread alone", async () => {
+    const { journal, writes } = open([], [step("a")]);
+    journal.add(0, nothing);
+    journal.addResult(results[0]);
+    await journal.settle();
+    expect(writes[0]).toMatchObject({ steps: [], messages: [{ runId: "run_1" }] });
+    expect(writes[0]?.latestStep).toBeUndefined();
+    expect(journal.steps).toEqual([step("a")]);
   });
 
   it("lets the run wait while 256 events or more are not written", async () => {
@@ -145,7 +172,7 @@ describe("the log of a run whose store fails", () => {
   it("says so once, writes no more by itself, and keeps what was not written for the end", async () => {
     const { journal, writes, failures, published } = open([away]);
     journal.add(1, nothing);
-    journal.addStep(step("a"), [message("m")]);
+    journal.addStep(step("a"));
     await expect(journal.settle()).rejects.toBe(away);
     journal.add(2, nothing);
     journal.flush();
@@ -161,30 +188,32 @@ describe("the log of a run whose store fails", () => {
   it("joins what came meanwhile with what was not written", async () => {
     const { promise, reject } = Promise.withResolvers<boolean>();
     const { journal, writes } = open([promise]);
-    journal.addStep(step("a"), [message("one")]);
-    journal.update(() => running);
+    journal.addStep(calling);
     journal.flush();
-    journal.replaceLatestStep(step("b"), [message("two")]);
-    journal.addStep(step("c"), []);
+    journal.replaceStep(answered(1));
+    journal.addStep(step("c"));
     reject(away);
     await expect(journal.settle()).rejects.toBe(away);
     await journal.end(over, () => expect.fail());
-    expect(writes[1]).toMatchObject({ steps: [step("b"), step("c")], run: { status: RunStatus.COMPLETED } });
-    expect(writes[1]?.messages).toHaveLength(2);
+    expect(writes[1]).toMatchObject({
+      steps: [answered(1), step("c")],
+      messages: [{}, {}, {}],
+      run: { status: RunStatus.COMPLETED },
+    });
     expect(writes[1]?.latestStep).toBeUndefined();
   });
 
   it("keeps the version of the latest step that was not written, or a later one", async () => {
-    for (const later of [undefined, step("later")]) {
+    for (const later of [undefined, answered(2)]) {
       const { promise, reject } = Promise.withResolvers<boolean>();
-      const { journal, writes } = open([promise]);
-      journal.replaceLatestStep(step("early"), []);
+      const { journal, writes } = open([promise], [calling]);
+      journal.replaceStep(answered(1));
       journal.flush();
-      if (later !== undefined) journal.replaceLatestStep(later, []);
+      if (later !== undefined) journal.replaceStep(later);
       reject(away);
       await expect(journal.settle()).rejects.toBe(away);
       await journal.end(over, () => expect.fail());
-      expect(writes[1]?.latestStep).toEqual(later ?? step("early"));
+      expect(writes[1]?.latestStep).toEqual(later ?? answered(1));
     }
   });
 
@@ -261,7 +290,7 @@ describe("the end of a run", () => {
     const { journal, writes, published } = open([full()]);
     journal.add(1, nothing);
     journal.add(1, nothing);
-    journal.addStep(step("a"), [message("m")]);
+    journal.addStep(step("a"));
     const failed = { ...over, status: RunStatus.FAILED };
     const reasons: Error[] = [];
     const ended = journal.end(over, (error) => {
