@@ -25,8 +25,8 @@ interface EndObserver {
 /**
  * Makes a fetch that speaks with one server alone, follows no redirect, adds the server's headers, ends with the call
  * that it belongs to, and gives up answers that are over the limits.
- * @param session Allows a stream of events that belongs to the whole session. Servers need not have one, and where it is
- * not their only way to answer, no call needs it.
+ * @param session Allows a stream of events that belongs to the whole session. Servers need not have one, and no call
+ * needs it unless it is their only way to answer.
  */
 export function createMcpFetch(
   transport: HttpTransport,

@@ -78,8 +78,8 @@ const DIGEST_CHARS = 8;
 
 /**
  * The name of a server's tool as a function: `label__tool`. Depends on nothing but label and tool, so that a call in the
- * history of a conversation has the name that its tool has now. Where a provider would refuse that name, a digest makes
- * up for what is replaced and cut.
+ * history of a conversation has the name that its tool has now. If a provider would refuse that name, a digest makes up
+ * for what is replaced and cut.
  */
 export function modelToolName(label: string, tool: string): string {
   const name = `${label}__${tool}`;
