@@ -50,6 +50,19 @@ export function ratioIn(
   return ratios.length === 0 ? undefined : getSpread(ratios);
 }
 
+/** Ratios of outrigger in one case to outrigger in another one, per round of the same number. */
+export function ratioBetween(
+  rounds: readonly Round[],
+  others: readonly Round[],
+  metric: MetricName,
+): Spread | undefined {
+  const ratios = rounds.flatMap(({ samples }, index) => {
+    const [ours, theirs] = [samples.outrigger?.[metric], others[index]?.samples.outrigger?.[metric]];
+    return ours === undefined || theirs === undefined ? [] : [ours / theirs];
+  });
+  return ratios.length === 0 ? undefined : getSpread(ratios);
+}
+
 /** A ratio with its range over the rounds. */
 export function formatRatio({ median, least, most }: Spread): string {
   return `${median.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})`;
