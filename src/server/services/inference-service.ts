@@ -1,9 +1,11 @@
 import { BatchStream, lazyBatches } from "../../core/batches.ts";
+import { EmbeddingService } from "../../gen/outrigger/v1/embedding_service_pb.ts";
 import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import { CallsInProgress } from "../calls/call-context.ts";
 import { createService, type Service } from "../calls/service.ts";
 import { ServiceCall } from "../calls/service-call.ts";
+import { answer } from "../calls/service-methods.ts";
 
 /** Creates InferenceService over a client. Independent of the protocol that carries a call. */
 export function createInferenceService(client: ModelClient): Service {
@@ -12,28 +14,14 @@ export function createInferenceService(client: ModelClient): Service {
   return createService(
     InferenceService,
     {
-      async complete(request, context) {
-        const call = new ServiceCall(parts, context);
-        const { signal, deadline } = call;
-        try {
-          return await call.record.complete(request, { signal, deadline });
-        } catch (thrown) {
-          throw call.fail(thrown);
-        } finally {
-          call.end();
-        }
-      },
-      async countTokens(request, context) {
-        const call = new ServiceCall(parts, context);
-        const { signal, deadline } = call;
-        try {
-          return await call.record.countTokens(request, { signal, deadline });
-        } catch (thrown) {
-          throw call.fail(thrown);
-        } finally {
-          call.end();
-        }
-      },
+      complete: (request, context) =>
+        answer(new ServiceCall(parts, context), ({ record, signal, deadline }) =>
+          record.complete(request, { signal, deadline }),
+        ),
+      countTokens: (request, context) =>
+        answer(new ServiceCall(parts, context), ({ record, signal, deadline }) =>
+          record.countTokens(request, { signal, deadline }),
+        ),
       stream: (request, context) =>
         new BatchStream(
           lazyBatches(() => {
@@ -45,6 +33,22 @@ export function createInferenceService(client: ModelClient): Service {
               { onFailure: (thrown) => call.fail(thrown), onEnd: () => call.end() },
             );
           }),
+        ),
+    },
+    { cutOff: () => calls.cutOff() },
+  );
+}
+
+/** Creates EmbeddingService over a client. Independent of the protocol that carries a call. */
+export function createEmbeddingService(client: ModelClient): Service {
+  const calls = new CallsInProgress();
+  const parts = { client, calls };
+  return createService(
+    EmbeddingService,
+    {
+      embed: (request, context) =>
+        answer(new ServiceCall(parts, context), ({ record, signal, deadline }) =>
+          record.embed(request, { signal, deadline }),
         ),
     },
     { cutOff: () => calls.cutOff() },

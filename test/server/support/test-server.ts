@@ -10,12 +10,14 @@ import type { Service } from "../../../src/server/calls/service.ts";
 import type { CorsOptions } from "../../../src/server/http/origin.ts";
 import type { RunningServer } from "../../../src/server/options.ts";
 import { type Catalog, createCatalogService } from "../../../src/server/services/catalog-service.ts";
-import { createEmbeddingService } from "../../../src/server/services/embedding-service.ts";
 import {
   createGenerationService,
   type GenerationServiceLimits,
 } from "../../../src/server/services/generation-service.ts";
-import { createInferenceService } from "../../../src/server/services/inference-service.ts";
+import {
+  createEmbeddingService,
+  createInferenceService,
+} from "../../../src/server/services/inference-service.ts";
 import type { ShutdownPart } from "../../../src/server/shutdown.ts";
 import { startServer } from "../../../src/server/start-server.ts";
 import type { CallObserver } from "../../../src/server/telemetry/call-observer.ts";

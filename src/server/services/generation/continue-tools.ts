@@ -1,6 +1,4 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { HandlerContext } from "@connectrpc/connect";
-import { type Batches, lazyBatches } from "../../../core/batches.ts";
 import { invalidField } from "../../../core/errors.ts";
 import type { Attempt } from "../../../gen/outrigger/v1/attempt_pb.ts";
 import {
@@ -18,25 +16,17 @@ import { failedResult } from "../../../generation/loop/failed-result.ts";
 import { currentCall, getOpenCalls, withProgress } from "../../../generation/loop/open-calls.ts";
 import { NO_TOOLS } from "../../../generation/loop/step-tools.ts";
 import { runToolLoop } from "../../../generation/loop/tool-loop.ts";
-import { GenerationCall, type GenerationParts } from "./generation-call.ts";
+import type { GenerationCall } from "./generation-call.ts";
 import { readPreviousSteps } from "./previous-steps.ts";
 import type { RunToolsMessage } from "./run-tools.ts";
 import { StreamMessages } from "./stream-messages.ts";
 import { readStart, type ToolsStart } from "./tools-start.ts";
 
-/** Serves ContinueTools. */
-export function continueTools(
-  parts: GenerationParts,
-  request: ContinueToolsRequest,
-  context: HandlerContext,
-): Batches<RunToolsMessage> {
-  return lazyBatches(() => streamContinuation(new GenerationCall(parts, context), request));
-}
-
 type Batch = readonly RunToolsMessage[];
 type Execute = MessageInitShape<typeof ExecuteToolSchema>;
 
-async function* streamContinuation(
+/** Serves ContinueTools. */
+export async function* continueTools(
   call: GenerationCall,
   request: ContinueToolsRequest,
 ): AsyncGenerator<Batch> {

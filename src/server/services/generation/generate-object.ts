@@ -1,8 +1,7 @@
 /** Generations of objects that match a schema. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { HandlerContext } from "@connectrpc/connect";
 import { checkEnum, Violations } from "../../../client/violations.ts";
-import { type Batches, lazyBatches } from "../../../core/batches.ts";
+import type { Batches } from "../../../core/batches.ts";
 import { invalidField, SDKError } from "../../../core/errors.ts";
 import {
   type GenerateObjectRequest,
@@ -24,35 +23,25 @@ import {
 } from "../../../generation/objects/object-loop.ts";
 import { createObjectReader, type WantedObject } from "../../../generation/objects/object-reader.ts";
 import type { JsonValue } from "../../../kit/json/json.ts";
-import { GenerationCall, type GenerationParts } from "./generation-call.ts";
-import { StreamMessages } from "./stream-messages.ts";
+import type { GenerationCall } from "./generation-call.ts";
+import { runToEnd, type StreamMessages, streamLoop } from "./stream-messages.ts";
 
 /** Serves GenerateObject. */
 export async function generateObject(
-  parts: GenerationParts,
+  call: GenerationCall,
   request: GenerateObjectRequest,
-  context: HandlerContext,
 ): Promise<MessageInitShape<typeof GenerateObjectResponseSchema>> {
-  const call = new GenerationCall(parts, context);
-  try {
-    const loop = await openLoop(call, request, false);
-    let item = await loop.next();
-    while (item.done !== true) item = await loop.next();
-    return { result: item.value.result };
-  } catch (thrown) {
-    throw call.toFailure(thrown).status;
-  } finally {
-    call.end();
-  }
+  const { result } = await runToEnd(await openLoop(call, request, false));
+  return { result };
 }
 
 /** Serves StreamObject. */
-export function streamObject(
-  parts: GenerationParts,
-  request: StreamObjectRequest,
-  context: HandlerContext,
-): Batches<ObjectMessage> {
-  return lazyBatches(() => streamLoop(new GenerationCall(parts, context), request));
+export function streamObject(call: GenerationCall, request: StreamObjectRequest): Batches<ObjectMessage> {
+  return streamLoop(call, {
+    open: () => openLoop(call, request, true),
+    toMessages: (item, messages) => toMessages(item, messages, request.includeEvents),
+    toResult: ({ result }) => result,
+  });
 }
 
 type ObjectMessage = MessageInitShape<typeof StreamObjectResponseSchema>;
@@ -79,32 +68,6 @@ function createReader(
     return createObjectReader(wantedObject(object), request, support, FIELDS);
   } catch (thrown) {
     throw thrown instanceof SDKError ? fields.rename(thrown) : thrown;
-  }
-}
-
-/** Yields the messages of a loop, then its result or its failure. Leaving the iteration cancels the call. */
-async function* streamLoop(
-  call: GenerationCall,
-  request: StreamObjectRequest,
-): AsyncGenerator<readonly ObjectMessage[]> {
-  const messages = new StreamMessages();
-  let loop: Loop | undefined;
-  try {
-    loop = await openLoop(call, request, true);
-    let item = await loop.next();
-    for (; item.done !== true; item = await loop.next()) {
-      const batch = toMessages(item.value, messages, request.includeEvents);
-      if (batch.length > 0) yield batch;
-    }
-    yield [messages.ofResult(item.value.result)];
-  } catch (thrown) {
-    const failure = call.toFailure(thrown);
-    const last = messages.ofFailure(failure);
-    if (last.length > 0) yield last;
-    throw failure.status;
-  } finally {
-    await loop?.return?.();
-    call.end();
   }
 }
 

@@ -62,10 +62,14 @@ export class GenerationCall extends ServiceCall {
     this.served.share?.take(retainedBytes(value));
   }
 
+  override fail(thrown: unknown): ConnectError {
+    return this.toFailure(thrown).status;
+  }
+
   /** Converts a thrown value to a failure. */
   toFailure(thrown: unknown): CallFailure {
     if (!(thrown instanceof ConnectError) || this.signal.aborted)
-      return { error: errorOfCall(thrown, this.signal), status: this.fail(thrown) };
+      return { error: errorOfCall(thrown, this.signal), status: super.fail(thrown) };
     // The errors of limits and of malformed requests are statuses already.
     const { method } = this.#context;
     const { status } = toFailure(thrown, `${method.parent.typeName}/${method.name}`);

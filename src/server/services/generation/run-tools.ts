@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { ConnectError, HandlerContext } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import { Violations } from "../../../client/violations.ts";
-import { type Batches, lazyBatches } from "../../../core/batches.ts";
+import type { Batches } from "../../../core/batches.ts";
 import { AbortError, invalidField } from "../../../core/errors.ts";
 import { type GenerateResult, GenerateResultSchema } from "../../../gen/outrigger/v1/generation_pb.ts";
 import type {
@@ -13,7 +13,7 @@ import type {
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import { type LoopItem, runToolLoop } from "../../../generation/loop/tool-loop.ts";
 import { CallerTools } from "./caller-tools.ts";
-import { type CallFailure, GenerationCall, type GenerationParts } from "./generation-call.ts";
+import type { CallFailure, GenerationCall } from "./generation-call.ts";
 import { StreamMessages } from "./stream-messages.ts";
 import { checkOutput } from "./tool-outputs.ts";
 import { readStart } from "./tools-start.ts";
@@ -23,14 +23,11 @@ export type RunToolsMessage = MessageInitShape<typeof RunToolsResponseSchema>;
 
 /** Serves RunTools. */
 export function runTools(
-  parts: GenerationParts,
+  call: GenerationCall,
   requests: AsyncIterable<RunToolsRequest>,
-  context: HandlerContext,
 ): Batches<RunToolsMessage> {
-  return lazyBatches(() => {
-    const run = new ToolRun(parts, requests[Symbol.asyncIterator](), context);
-    return { [Symbol.asyncIterator]: () => run };
-  });
+  const run = new ToolRun(call, requests[Symbol.asyncIterator]());
+  return { [Symbol.asyncIterator]: () => run };
 }
 
 type Batch = readonly RunToolsMessage[];
@@ -57,8 +54,8 @@ class ToolRun implements AsyncIterator<Batch> {
   #fault: CallFailure | undefined;
   #end: { readonly status: ConnectError | undefined } | undefined;
 
-  constructor(parts: GenerationParts, requests: AsyncIterator<RunToolsRequest>, context: HandlerContext) {
-    this.#call = new GenerationCall(parts, context);
+  constructor(call: GenerationCall, requests: AsyncIterator<RunToolsRequest>) {
+    this.#call = call;
     this.#requests = requests;
   }
 

@@ -6,7 +6,7 @@ import type {
   StreamGenerateResponseSchema,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { LoopItem } from "../../../generation/loop/tool-loop.ts";
-import type { CallFailure } from "./generation-call.ts";
+import type { CallFailure, GenerationCall } from "./generation-call.ts";
 
 /** A message with its position in its stream. */
 interface Placed<Content> {
@@ -64,4 +64,46 @@ export class StreamMessages {
     const [error] = status.findDetails(InferenceErrorSchema);
     return this.hasBegun && error !== undefined ? [this.of({ case: "error", value: error })] : [];
   }
+}
+
+/** How a loop becomes a stream of messages. */
+export interface StreamedLoop<Item, Outcome, Message> {
+  readonly open: () => Promise<AsyncIterator<Item, Outcome>>;
+  readonly toMessages: (item: Item, messages: StreamMessages) => readonly Message[];
+  readonly toResult: (outcome: Outcome) => GenerateResult;
+}
+
+/**
+ * Yields the messages of a loop, then its result or its failure. Ends the call. Leaving the iteration cancels the call.
+ */
+export async function* streamLoop<Item, Outcome, Message>(
+  call: GenerationCall,
+  { open, toMessages, toResult }: StreamedLoop<Item, Outcome, Message>,
+): AsyncGenerator<readonly (Message | LoopMessage)[]> {
+  const messages = new StreamMessages();
+  let loop: AsyncIterator<Item, Outcome> | undefined;
+  try {
+    loop = await open();
+    let item = await loop.next();
+    for (; item.done !== true; item = await loop.next()) {
+      const batch = toMessages(item.value, messages);
+      if (batch.length > 0) yield batch;
+    }
+    yield [messages.ofResult(toResult(item.value))];
+  } catch (thrown) {
+    const failure = call.toFailure(thrown);
+    const last = messages.ofFailure(failure);
+    if (last.length > 0) yield last;
+    throw failure.status;
+  } finally {
+    await loop?.return?.();
+    call.end();
+  }
+}
+
+/** Runs a loop to its end. */
+export async function runToEnd<Outcome>(loop: AsyncIterator<unknown, Outcome>): Promise<Outcome> {
+  let item = await loop.next();
+  while (item.done !== true) item = await loop.next();
+  return item.value;
 }

@@ -39,22 +39,6 @@ export class RunCall extends ServiceCall {
   }
 }
 
-/** Serves a call with one response. */
-export async function answer<Output>(
-  parts: RunParts,
-  context: HandlerContext,
-  serve: (call: RunCall) => Promise<Output>,
-): Promise<Output> {
-  const call = new RunCall(parts, context);
-  try {
-    return await serve(call);
-  } catch (thrown) {
-    throw call.fail(thrown);
-  } finally {
-    call.end();
-  }
-}
-
 /** Returns an id that a request must have. @throws InvalidRequestError if it is empty. */
 export function requireId(field: "run_id" | "thread_id" | "message_id", id: string): string {
   if (id !== "") return id;

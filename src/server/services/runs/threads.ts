@@ -1,31 +1,18 @@
-/** The methods of ThreadService. */
 import { create } from "@bufbuild/protobuf";
-import type { HandlerContext } from "@connectrpc/connect";
 import { checkPartOfConversation } from "../../../client/validate-messages.ts";
 import { Violations } from "../../../client/violations.ts";
 import { invalidField } from "../../../core/errors.ts";
 import type { Message } from "../../../gen/outrigger/v1/message_pb.ts";
-import type { Thread, ThreadMessage } from "../../../gen/outrigger/v1/thread_pb.ts";
 import {
-  type AppendMessagesRequest,
-  type AppendMessagesResponse,
   AppendMessagesResponseSchema,
-  type CreateThreadRequest,
-  type DeleteMessageRequest,
-  type DeleteMessageResponse,
   DeleteMessageResponseSchema,
-  type DeleteThreadRequest,
-  type DeleteThreadResponse,
   DeleteThreadResponseSchema,
-  type GetMessageRequest,
-  type GetThreadRequest,
-  type ListMessagesRequest,
-  type ListMessagesResponse,
   ListMessagesResponseSchema,
-  type UpdateThreadRequest,
+  type ThreadService,
 } from "../../../gen/outrigger/v1/thread_service_pb.ts";
 import type { NewMessage } from "../../../runs/engine.ts";
-import { answer, type RunParts, requireId, withPageToken } from "./run-call.ts";
+import type { Methods } from "../../calls/service-methods.ts";
+import { type RunCall, requireId, withPageToken } from "./run-call.ts";
 
 /** Maximum number of messages in one request: a page of ListMessages. */
 const MAX_MESSAGES = 100;
@@ -33,73 +20,31 @@ const MAX_MESSAGES = 100;
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
 
-/** Serves CreateThread. */
-export function createThread(
-  parts: RunParts,
-  { metadata, messages }: CreateThreadRequest,
-  context: HandlerContext,
-): Promise<Thread> {
-  return answer(parts, context, ({ engine, owner }) =>
+/** The methods of ThreadService. */
+export const threadMethods: Methods<typeof ThreadService, RunCall> = {
+  createThread: ({ engine, owner }, { metadata, messages }) =>
     engine.threads.createThread(owner, { metadata, messages: readMessages(messages) }),
-  );
-}
 
-/** Serves GetThread. */
-export function getThread(
-  parts: RunParts,
-  { threadId }: GetThreadRequest,
-  context: HandlerContext,
-): Promise<Thread> {
-  return answer(parts, context, ({ engine, owner }) =>
+  getThread: ({ engine, owner }, { threadId }) =>
     engine.threads.getThread(owner, requireId("thread_id", threadId)),
-  );
-}
 
-/** Serves UpdateThread. */
-export function updateThread(
-  parts: RunParts,
-  { threadId, metadata }: UpdateThreadRequest,
-  context: HandlerContext,
-): Promise<Thread> {
-  return answer(parts, context, ({ engine, owner }) =>
+  updateThread: ({ engine, owner }, { threadId, metadata }) =>
     engine.threads.updateThread(owner, requireId("thread_id", threadId), metadata),
-  );
-}
 
-/** Serves DeleteThread. */
-export function deleteThread(
-  parts: RunParts,
-  { threadId }: DeleteThreadRequest,
-  context: HandlerContext,
-): Promise<DeleteThreadResponse> {
-  return answer(parts, context, async ({ engine, owner }) => {
+  async deleteThread({ engine, owner }, { threadId }) {
     await engine.threads.deleteThread(owner, requireId("thread_id", threadId));
     return create(DeleteThreadResponseSchema);
-  });
-}
+  },
 
-/** Serves AppendMessages. */
-export function appendMessages(
-  parts: RunParts,
-  { threadId, messages }: AppendMessagesRequest,
-  context: HandlerContext,
-): Promise<AppendMessagesResponse> {
-  return answer(parts, context, async ({ engine, owner }) => {
+  async appendMessages({ engine, owner }, { threadId, messages }) {
     requireId("thread_id", threadId);
     if (messages.length === 0)
       throw invalidField("messages", `is empty, expected 1 to ${MAX_MESSAGES} messages`);
     const added = await engine.threads.appendMessages(owner, threadId, readMessages(messages));
     return create(AppendMessagesResponseSchema, { messages: [...added] });
-  });
-}
+  },
 
-/** Serves ListMessages. */
-export function listMessages(
-  parts: RunParts,
-  { threadId, pageSize, pageToken, newestFirst }: ListMessagesRequest,
-  context: HandlerContext,
-): Promise<ListMessagesResponse> {
-  return answer(parts, context, async (call) => {
+  async listMessages(call, { threadId, pageSize, pageToken, newestFirst }) {
     const { engine, owner } = call;
     const query = {
       threadId: requireId("thread_id", threadId),
@@ -111,32 +56,17 @@ export function listMessages(
     const { elements, hasMore } = await call.readStored(list);
     const nextPageToken = hasMore ? (elements.at(-1)?.id ?? "") : "";
     return create(ListMessagesResponseSchema, { messages: [...elements], nextPageToken });
-  });
-}
+  },
 
-/** Serves GetMessage. */
-export function getMessage(
-  parts: RunParts,
-  { messageId }: GetMessageRequest,
-  context: HandlerContext,
-): Promise<ThreadMessage> {
-  return answer(parts, context, (call) =>
+  getMessage: (call, { messageId }) =>
     call.readStored(() => call.engine.threads.getMessage(call.owner, requireId("message_id", messageId))),
-  );
-}
 
-/** Serves DeleteMessage. */
-export function deleteMessage(
-  parts: RunParts,
-  { threadId, messageId }: DeleteMessageRequest,
-  context: HandlerContext,
-): Promise<DeleteMessageResponse> {
-  return answer(parts, context, async ({ engine, owner }) => {
+  async deleteMessage({ engine, owner }, { threadId, messageId }) {
     requireId("thread_id", threadId);
     await engine.threads.deleteMessage(owner, threadId, requireId("message_id", messageId));
     return create(DeleteMessageResponseSchema);
-  });
-}
+  },
+};
 
 /** Reads the messages to add. @throws InvalidRequestError with every invalid field. */
 function readMessages(messages: readonly Message[]): readonly NewMessage[] {
