@@ -5,16 +5,7 @@ import type { MiddlewareObserver } from "../../middleware/observer.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import type { MeasuredCalls } from "./call-observer.ts";
 import { createModelMetrics, TargetLabels, toUsd } from "./model-metrics.ts";
-import {
-  createCounter,
-  createGauge,
-  createGaugeSet,
-  createHistogram,
-  createReadCounter,
-  createReadGaugeSet,
-  type Metric,
-  SECONDS_BUCKETS,
-} from "./prometheus.ts";
+import { MetricSet } from "./prometheus.ts";
 import { createRunMetrics, type RunMetrics } from "./run-metrics.ts";
 
 /** The metrics of the server. */
@@ -61,48 +52,52 @@ export function createMetrics({
   readDroppedLogLines,
   listIssuers,
 }: MetricsOptions): Metrics {
-  const requests = createCounter({
-    name: "outrigger_requests_total",
-    help: "Calls that ended, by RPC and status.",
-    labels: ["rpc", "code"],
-  });
-  const seconds = createHistogram(
-    {
-      name: "outrigger_request_seconds",
-      help: "Duration of calls, from their headers to their last byte.",
-      labels: ["rpc"],
-    },
-    SECONDS_BUCKETS,
+  const metrics = new MetricSet();
+  const requests = metrics.counter("outrigger_requests_total", "Calls that ended, by RPC and status.", [
+    "rpc",
+    "code",
+  ]);
+  const seconds = metrics.histogram(
+    "outrigger_request_seconds",
+    "Duration of calls, from their headers to their last byte.",
+    ["rpc"],
   );
-  const refusedConnections = createCounter({
-    name: "outrigger_refused_connections_total",
-    help: "Connections that were closed because too many were open, by listener.",
-    labels: ["listener"],
-  });
-  const certificates = createGaugeSet({
-    name: "outrigger_certificate_expiry_timestamp_seconds",
-    help: "When the certificate of a listener expires, in seconds since 1970, by listener.",
-    labels: ["listener"],
-  });
   let inflight = 0;
-  const gauge = createGauge(
-    { name: "outrigger_inflight", help: "Calls that have not ended." },
-    () => inflight,
+  metrics.read("outrigger_inflight", "Calls that have not ended.", () => inflight);
+  const refusedConnections = metrics.counter(
+    "outrigger_refused_connections_total",
+    "Connections that were closed because too many were open, by listener.",
+    ["listener"],
   );
+  const certificates = metrics.gauge(
+    "outrigger_certificate_expiry_timestamp_seconds",
+    "When the certificate of a listener expires, in seconds since 1970, by listener.",
+    ["listener"],
+  );
+  const config = createConfigMetrics(metrics);
   const targets = new TargetLabels(isKnownProvider, isKnownModel);
-  const models = createModelMetrics(targets);
-  const middleware = createMiddlewareMetrics((provider, model) => targets.get(provider, model));
-  const callers = createCallerMetrics();
-  const runs = createRunMetrics();
-  const config = createConfigMetrics();
-  const all: Metric[] = [requests, seconds, gauge, refusedConnections, certificates, ...config.all];
-  all.push(...models.all, ...callers.all, ...middleware.all, ...runs.all, ...processMetrics(version));
-  if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
-  if (listIssuers !== undefined) all.push(issuerKeys(listIssuers));
+  const models = createModelMetrics(metrics, targets);
+  const countCaller = createCallerMetrics(metrics);
+  const middleware = createMiddlewareMetrics(metrics, (provider, model) => targets.get(provider, model));
+  const runs = createRunMetrics(metrics);
+  addProcessMetrics(metrics, version);
+  if (readDroppedLogLines !== undefined)
+    metrics.read(
+      "outrigger_log_lines_dropped_total",
+      "Lines of the log that could not be written.",
+      readDroppedLogLines,
+    );
+  if (listIssuers !== undefined)
+    metrics.read(
+      "outrigger_issuer_keys_last_read_successful",
+      "Whether the keys of an issuer of tokens could be read last time: 1, or 0 if earlier keys are in use or none.",
+      () => listIssuers().map(({ issuer, problem }) => [[issuer], Number(problem === "")]),
+      ["issuer"],
+    );
   return {
-    ...middleware.observer,
-    ...models.observer,
-    runs: runs.events,
+    ...middleware,
+    ...models,
+    runs,
     begin() {
       inflight += 1;
     },
@@ -111,9 +106,9 @@ export function createMetrics({
       const { codeName, durationMs, usage } = outcome;
       inflight -= 1;
       requests.add([rpc, codeName]);
-      if (caller.name !== "") callers.end(caller.name, codeName, usage);
+      if (caller.name !== "") countCaller(caller.name, codeName, usage);
       seconds.observe([rpc], durationMs / 1000);
-      models.observer.end(call, outcome);
+      models.end(call, outcome);
     },
     connectionRefused: (listener) => refusedConnections.add([listener]),
     certificateUsed: (listener, expiresAt) => certificates.set([listener], expiresAt.getTime() / 1000),
@@ -121,32 +116,25 @@ export function createMetrics({
     get isConfigCurrent() {
       return config.isCurrent();
     },
-    render: () => all.map((metric) => metric.render()).join(""),
+    render: () => metrics.render(),
   };
 }
 
-/** The state of the configuration, by the names of Prometheus's metrics for its configuration. */
-function createConfigMetrics() {
+/** Adds the state of the configuration, by the names of Prometheus's metrics for its configuration. */
+function createConfigMetrics(metrics: MetricSet) {
   let isCurrent = true;
   let usedAt = Date.now();
-  const all = [
-    createGauge(
-      {
-        name: "outrigger_config_last_reload_successful",
-        help: "Whether the configuration that was read last is in use: 1, or 0 if an earlier one is.",
-      },
-      () => Number(isCurrent),
-    ),
-    createGauge(
-      {
-        name: "outrigger_config_last_reload_success_timestamp_seconds",
-        help: "When the configuration in use was read, in seconds since 1970.",
-      },
-      () => Math.round(usedAt) / 1000,
-    ),
-  ];
+  metrics.read(
+    "outrigger_config_last_reload_successful",
+    "Whether the configuration that was read last is in use: 1, or 0 if an earlier one is.",
+    () => Number(isCurrent),
+  );
+  metrics.read(
+    "outrigger_config_last_reload_success_timestamp_seconds",
+    "When the configuration in use was read, in seconds since 1970.",
+    () => Math.round(usedAt) / 1000,
+  );
   return {
-    all,
     isCurrent: () => isCurrent,
     reloaded(isUsed: boolean) {
       isCurrent = isUsed;
@@ -155,48 +143,26 @@ function createConfigMetrics() {
   };
 }
 
-function droppedLogLines(read: () => number): Metric {
-  const help = "Lines of the log that could not be written.";
-  return createReadCounter({ name: "outrigger_log_lines_dropped_total", help }, read);
-}
-
-function issuerKeys(list: NonNullable<MetricsOptions["listIssuers"]>): Metric {
-  const init = {
-    name: "outrigger_issuer_keys_last_read_successful",
-    help: "Whether the keys of an issuer of tokens could be read last time: 1, or 0 if earlier keys are in use or none.",
-    labels: ["issuer"],
-  };
-  return createReadGaugeSet(init, () =>
-    list().map(({ issuer, problem }) => [[issuer], Number(problem === "")]),
-  );
-}
-
-function processMetrics(version: string): Metric[] {
+function addProcessMetrics(metrics: MetricSet, version: string): void {
   const startedAt = Math.round(performance.timeOrigin) / 1000;
-  return [
-    createReadCounter({ name: "process_cpu_seconds_total", help: "CPU time of the process." }, () => {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / 1e6;
-    }),
-    createGauge({ name: "process_resident_memory_bytes", help: "Resident memory of the process." }, () =>
-      process.memoryUsage.rss(),
-    ),
-    createGauge(
-      { name: "nodejs_heap_used_bytes", help: "Memory that JavaScript objects hold." },
-      () => process.memoryUsage().heapUsed,
-    ),
-    createGauge(
-      { name: "process_start_time_seconds", help: "When the process started, in seconds since 1970." },
-      () => startedAt,
-    ),
-    createGauge({ name: "outrigger_build_info", help: "Version of the program." }, () => 1, { version }),
-  ];
-}
-
-/** The decisions of middleware, as metrics. */
-interface MiddlewareMetrics {
-  readonly observer: Required<MiddlewareObserver>;
-  readonly all: readonly Metric[];
+  metrics.read("process_cpu_seconds_total", "CPU time of the process.", () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  metrics.read("process_resident_memory_bytes", "Resident memory of the process.", () =>
+    process.memoryUsage.rss(),
+  );
+  metrics.read(
+    "nodejs_heap_used_bytes",
+    "Memory that JavaScript objects hold.",
+    () => process.memoryUsage().heapUsed,
+  );
+  metrics.read(
+    "process_start_time_seconds",
+    "When the process started, in seconds since 1970.",
+    () => startedAt,
+  );
+  metrics.read("outrigger_build_info", "Version of the program.", () => [[[version], 1]], ["version"]);
 }
 
 const TARGET = ["provider", "model"];
@@ -206,96 +172,79 @@ const MAX_NAME_BYTES = 128;
 
 const CIRCUIT_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0, half_open: 1, open: 2 };
 
-/** @param getLabel Returns the labels of a provider and a model. There are finitely many. */
+/**
+ * Adds the decisions of middleware.
+ * @param getLabel Returns the labels of a provider and a model. There are finitely many.
+ */
 function createMiddlewareMetrics(
+  metrics: MetricSet,
   getLabel: (provider: string, model: string) => readonly [string, string],
-): MiddlewareMetrics {
-  const retries = createCounter({
-    name: "outrigger_retries_total",
-    help: "Calls that were made again after a failure, by what they were sent to.",
-    labels: TARGET,
-  });
-  const fallbacks = createCounter({
-    name: "outrigger_fallbacks_total",
-    help: "Calls that went to the next target of a chain, by where they had failed.",
-    labels: TARGET,
-  });
-  const circuits = createGaugeSet({
-    name: "outrigger_circuit_breaker_state",
-    help: "Whether calls pass: 0 closed, 1 half open, 2 open. None where a model has not failed.",
-    labels: TARGET,
-  });
-  const refusals = createCounter({
-    name: "outrigger_refused_calls_total",
-    help: "Calls that a circuit breaker, a rate limit or a budget refused before anything was sent.",
-    labels: [...TARGET, "by"],
-  });
-  const lookups = createCounter({
-    name: "outrigger_cache_lookups_total",
-    help: "Calls whose answers were looked for in a cache.",
-    labels: [...TARGET, "result"],
-  });
-  const choices = createCounter({
-    name: "outrigger_alias_choices_total",
-    help: "Calls for which one of several targets of an alias was chosen, by the chosen one.",
-    labels: ["alias", ...TARGET],
-  });
-  const hedges = createCounter({
-    name: "outrigger_hedges_total",
-    help: "Further requests for calls without output, by where they were sent and whether they answered the call.",
-    labels: [...TARGET, "result"],
-  });
-  const ejections = createCounter({
-    name: "outrigger_alias_ejections_total",
-    help: "Times that a target of an alias was left out because it was worse than the others, by the reason.",
-    labels: ["alias", ...TARGET, "reason"],
-  });
-  const sharedServers = createGaugeSet({
-    name: "outrigger_shared_server_reachable",
-    help: "Whether the server of counts that sidecars share can be used: 1 or 0. None where no counts are shared.",
-    labels: ["server"],
-  });
-  const sharedFailures = createCounter({
-    name: "outrigger_shared_server_failures_total",
-    help: "Decisions that the server of shared counts did not make, by reason.",
-    labels: ["server", "reason"],
-  });
+): Required<MiddlewareObserver> {
+  const retries = metrics.counter(
+    "outrigger_retries_total",
+    "Calls that were made again after a failure, by what they were sent to.",
+    TARGET,
+  );
+  const fallbacks = metrics.counter(
+    "outrigger_fallbacks_total",
+    "Calls that went to the next target of a chain, by where they had failed.",
+    TARGET,
+  );
+  const circuits = metrics.gauge(
+    "outrigger_circuit_breaker_state",
+    "Whether calls pass: 0 closed, 1 half open, 2 open. None where a model has not failed.",
+    TARGET,
+  );
+  const refusals = metrics.counter(
+    "outrigger_refused_calls_total",
+    "Calls that a circuit breaker, a rate limit or a budget refused before anything was sent.",
+    [...TARGET, "by"],
+  );
+  const lookups = metrics.counter(
+    "outrigger_cache_lookups_total",
+    "Calls whose answers were looked for in a cache.",
+    [...TARGET, "result"],
+  );
+  const choices = metrics.counter(
+    "outrigger_alias_choices_total",
+    "Calls for which one of several targets of an alias was chosen, by the chosen one.",
+    ["alias", ...TARGET],
+  );
+  const ejections = metrics.counter(
+    "outrigger_alias_ejections_total",
+    "Times that a target of an alias was left out because it was worse than the others, by the reason.",
+    ["alias", ...TARGET, "reason"],
+  );
+  const hedges = metrics.counter(
+    "outrigger_hedges_total",
+    "Further requests for calls without output, by where they were sent and whether they answered the call.",
+    [...TARGET, "result"],
+  );
+  const sharedServers = metrics.gauge(
+    "outrigger_shared_server_reachable",
+    "Whether the server of counts that sidecars share can be used: 1 or 0. None where no counts are shared.",
+    ["server"],
+  );
+  const sharedFailures = metrics.counter(
+    "outrigger_shared_server_failures_total",
+    "Decisions that the server of shared counts did not make, by reason.",
+    ["server", "reason"],
+  );
   const getLabels = ({ provider, model }: CallTarget) =>
     getLabel(boundedText(provider, MAX_NAME_BYTES), boundedText(model, MAX_NAME_BYTES));
   return {
-    all: [
-      retries,
-      fallbacks,
-      circuits,
-      refusals,
-      lookups,
-      choices,
-      ejections,
-      hedges,
-      sharedServers,
-      sharedFailures,
-    ],
-    observer: {
-      chosen: (alias, target) => choices.add([boundedText(alias, MAX_NAME_BYTES), ...getLabels(target)]),
-      ejected: (alias, target, reason) =>
-        ejections.add([boundedText(alias, MAX_NAME_BYTES), ...getLabels(target), reason]),
-      hedged: (target, result) => hedges.add([...getLabels(target), result]),
-      retry: (target) => retries.add(getLabels(target)),
-      fallback: (from) => fallbacks.add(getLabels(from)),
-      circuit: (target, state) => circuits.set(getLabels(target), CIRCUIT_VALUES[state]),
-      refused: (target, by) => refusals.add([...getLabels(target), by]),
-      cache: (target, result) => lookups.add([...getLabels(target), result]),
-      sharedServer: (server, isReachable) => sharedServers.set([server], Number(isReachable)),
-      sharedFailure: (server, reason) => sharedFailures.add([server, reason]),
-    },
+    chosen: (alias, target) => choices.add([boundedText(alias, MAX_NAME_BYTES), ...getLabels(target)]),
+    ejected: (alias, target, reason) =>
+      ejections.add([boundedText(alias, MAX_NAME_BYTES), ...getLabels(target), reason]),
+    hedged: (target, result) => hedges.add([...getLabels(target), result]),
+    retry: (target) => retries.add(getLabels(target)),
+    fallback: (from) => fallbacks.add(getLabels(from)),
+    circuit: (target, state) => circuits.set(getLabels(target), CIRCUIT_VALUES[state]),
+    refused: (target, by) => refusals.add([...getLabels(target), by]),
+    cache: (target, result) => lookups.add([...getLabels(target), result]),
+    sharedServer: (server, isReachable) => sharedServers.set([server], Number(isReachable)),
+    sharedFailure: (server, reason) => sharedFailures.add([server, reason]),
   };
-}
-
-/** The usage of callers with access keys, as metrics. */
-interface CallerMetrics {
-  /** Counts a call that has ended. */
-  end(caller: string, code: string, usage: Usage | undefined): void;
-  readonly all: readonly Metric[];
 }
 
 /**
@@ -304,23 +253,28 @@ interface CallerMetrics {
  */
 const MAX_CALLER_LABELS = 1000;
 
-/** Creates the metrics by caller. Without access keys they have no samples. */
-function createCallerMetrics(): CallerMetrics {
-  const requests = createCounter({
-    name: "outrigger_caller_requests_total",
-    help: "Calls that ended, by the name of the caller and status.",
-    labels: ["caller", "code"],
-  });
-  const tokens = createCounter({
-    name: "outrigger_caller_tokens_total",
-    help: "Tokens as providers report them, by the name of the caller.",
-    labels: ["caller", "direction"],
-  });
-  const cost = createCounter({
-    name: "outrigger_caller_cost_usd_total",
-    help: "Cost of calls with a known price in US dollars, by the name of the caller.",
-    labels: ["caller"],
-  });
+/**
+ * Adds the usage of callers with access keys. Without any it has no samples. Returns the function that counts a call that
+ * has ended.
+ */
+function createCallerMetrics(
+  metrics: MetricSet,
+): (caller: string, code: string, usage: Usage | undefined) => void {
+  const requests = metrics.counter(
+    "outrigger_caller_requests_total",
+    "Calls that ended, by the name of the caller and status.",
+    ["caller", "code"],
+  );
+  const tokens = metrics.counter(
+    "outrigger_caller_tokens_total",
+    "Tokens as providers report them, by the name of the caller.",
+    ["caller", "direction"],
+  );
+  const cost = metrics.counter(
+    "outrigger_caller_cost_usd_total",
+    "Cost of calls with a known price in US dollars, by the name of the caller.",
+    ["caller"],
+  );
   const known = new Set<string>();
   const getLabel = (caller: string): string => {
     if (known.has(caller)) return caller;
@@ -328,15 +282,12 @@ function createCallerMetrics(): CallerMetrics {
     known.add(caller);
     return caller;
   };
-  return {
-    end(caller, code, usage) {
-      const label = getLabel(caller);
-      requests.add([label, code]);
-      if (usage === undefined) return;
-      tokens.add([label, "input"], usage.inputTokens);
-      tokens.add([label, "output"], usage.outputTokens);
-      if (usage.costNanoUsd !== undefined) cost.add([label], toUsd(usage.costNanoUsd));
-    },
-    all: [requests, tokens, cost],
+  return (caller, code, usage) => {
+    const label = getLabel(caller);
+    requests.add([label, code]);
+    if (usage === undefined) return;
+    tokens.add([label, "input"], usage.inputTokens);
+    tokens.add([label, "output"], usage.outputTokens);
+    if (usage.costNanoUsd !== undefined) cost.add([label], toUsd(usage.costNanoUsd));
   };
 }

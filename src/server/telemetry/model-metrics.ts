@@ -1,8 +1,9 @@
 /** Metrics of calls by provider and model. */
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { kindName } from "../status/status-code.ts";
 import type { MeasuredCalls, Outcome } from "./call-observer.ts";
 import { findFailedBy } from "./failed-call.ts";
-import { createCounter, createHistogram, type Metric, SECONDS_BUCKETS } from "./prometheus.ts";
+import type { MetricSet } from "./prometheus.ts";
 
 /** Maximum number of models with a separate label that are not known, but have answered. */
 export const MAX_MODEL_LABELS = 100;
@@ -49,94 +50,68 @@ export class TargetLabels {
   }
 }
 
-/** Metrics by provider and model. */
-export interface ModelMetrics {
-  readonly observer: Omit<MeasuredCalls, "begin">;
-  readonly all: readonly Metric[];
-}
-
 const TARGET = ["provider", "model"];
 
-/** Creates the metrics by provider and model. */
-export function createModelMetrics(targets: TargetLabels): ModelMetrics {
-  const calls = createCounter({
-    name: "outrigger_provider_calls_total",
-    help: "Requests to providers that began, by the RPC that they serve.",
-    labels: ["rpc"],
-  });
-  const attempts = createCounter({
-    name: "outrigger_attempts_total",
-    help: "Requests to providers that ended, by result; repeated ones failed and were sent again, or elsewhere.",
-    labels: [...TARGET, "result"],
-  });
-  const attemptSeconds = createHistogram(
-    {
-      name: "outrigger_attempt_seconds",
-      help: "Duration of requests to providers, from their beginning to the end of the answer.",
-      labels: TARGET,
-    },
-    SECONDS_BUCKETS,
+/** Adds the metrics by provider and model. */
+export function createModelMetrics(metrics: MetricSet, targets: TargetLabels): Omit<MeasuredCalls, "begin"> {
+  const calls = metrics.counter(
+    "outrigger_provider_calls_total",
+    "Requests to providers that began, by the RPC that they serve.",
+    ["rpc"],
   );
-  const firstOutput = createHistogram(
-    {
-      name: "outrigger_time_to_first_output_seconds",
-      help: "Time of streams from their headers to the first text, reasoning, tool call or other part.",
-      labels: TARGET,
-    },
-    SECONDS_BUCKETS,
+  const attempts = metrics.counter(
+    "outrigger_attempts_total",
+    "Requests to providers that ended, by result; repeated ones failed and were sent again, or elsewhere.",
+    [...TARGET, "result"],
   );
-  const betweenOutputs = createHistogram(
-    {
-      name: "outrigger_time_per_output_token_seconds",
-      help: "Mean time between the output tokens of a stream, from its first output to its end.",
-      labels: TARGET,
-    },
+  const attemptSeconds = metrics.histogram(
+    "outrigger_attempt_seconds",
+    "Duration of requests to providers, from their beginning to the end of the answer.",
+    TARGET,
+  );
+  const firstOutput = metrics.histogram(
+    "outrigger_time_to_first_output_seconds",
+    "Time of streams from their headers to the first text, reasoning, tool call or other part.",
+    TARGET,
+  );
+  const betweenOutputs = metrics.histogram(
+    "outrigger_time_per_output_token_seconds",
+    "Mean time between the output tokens of a stream, from its first output to its end.",
+    TARGET,
     TOKEN_SECONDS_BUCKETS,
   );
-  const failures = createCounter({
-    name: "outrigger_failed_calls_total",
-    help: "Calls that failed, by kind of error and by whose fault it was: caller, provider, network or sidecar.",
-    labels: [...TARGET, "kind", "failed_by"],
-  });
-  const waits = createWaitMetrics();
-  const usages = createUsageMetrics();
+  const failures = metrics.counter(
+    "outrigger_failed_calls_total",
+    "Calls that failed, by kind of error and by whose fault it was: caller, provider, network or sidecar.",
+    [...TARGET, "kind", "failed_by"],
+  );
+  const countTimes = createWaitMetrics(metrics);
+  const countUsage = createUsageMetrics(metrics);
   return {
-    all: [
-      calls,
-      attempts,
-      attemptSeconds,
-      firstOutput,
-      betweenOutputs,
-      failures,
-      ...waits.all,
-      ...usages.all,
-    ],
-    observer: {
-      attempt: ({ rpc }) => calls.add([rpc]),
-      attemptEnd(_call, { provider, model }, outcome) {
-        const result = outcome.isRepeated ? "repeated" : outcome.error === undefined ? "ok" : "failed";
-        const labels = targets.get(provider, model, outcome.usage !== undefined);
-        attempts.add([...labels, result]);
-        attemptSeconds.observe(labels, outcome.durationMs / 1000);
-      },
-      firstOutput(_call, { provider, model, elapsedMs }) {
-        firstOutput.observe(targets.get(provider, model, true), elapsedMs / 1000);
-      },
-      end({ rpc }, outcome) {
-        const { provider = "", model = "", usage, code, error, disconnected } = outcome;
-        waits.end(rpc, outcome);
-        if ((code !== undefined || error !== undefined) && !disconnected) {
-          const kind = error === undefined ? outcome.codeName : kindName(error.kind);
-          failures.add([...targets.get(provider, model), kind, findFailedBy(outcome)]);
-        }
-        if (usage === undefined) return;
-        const labels = targets.get(provider, model, true);
-        usages.add(labels, usage);
-        const { firstOutputMs, durationMs } = outcome;
-        const { outputTokens } = usage;
-        if (code !== undefined || firstOutputMs === undefined || outputTokens < 2) return;
-        betweenOutputs.observe(labels, (durationMs - firstOutputMs) / 1000 / (outputTokens - 1));
-      },
+    attempt: ({ rpc }) => calls.add([rpc]),
+    attemptEnd(_call, { provider, model }, outcome) {
+      const result = outcome.isRepeated ? "repeated" : outcome.error === undefined ? "ok" : "failed";
+      const labels = targets.get(provider, model, outcome.usage !== undefined);
+      attempts.add([...labels, result]);
+      attemptSeconds.observe(labels, outcome.durationMs / 1000);
+    },
+    firstOutput(_call, { provider, model, elapsedMs }) {
+      firstOutput.observe(targets.get(provider, model, true), elapsedMs / 1000);
+    },
+    end({ rpc }, outcome) {
+      const { provider = "", model = "", usage, code, error, disconnected } = outcome;
+      countTimes(rpc, outcome);
+      if ((code !== undefined || error !== undefined) && !disconnected) {
+        const kind = error === undefined ? outcome.codeName : kindName(error.kind);
+        failures.add([...targets.get(provider, model), kind, findFailedBy(outcome)]);
+      }
+      if (usage === undefined) return;
+      const labels = targets.get(provider, model, true);
+      countUsage(labels, usage);
+      const { firstOutputMs, durationMs } = outcome;
+      const { outputTokens } = usage;
+      if (code !== undefined || firstOutputMs === undefined || outputTokens < 2) return;
+      betweenOutputs.observe(labels, (durationMs - firstOutputMs) / 1000 / (outputTokens - 1));
     },
   };
 }
@@ -144,72 +119,50 @@ export function createModelMetrics(targets: TargetLabels): ModelMetrics {
 /** From a small model on a fast machine to a large one under load. */
 const TOKEN_SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1];
 
-interface WaitMetrics {
-  end(rpc: string, outcome: Outcome): void;
-  readonly all: readonly Metric[];
-}
-
-/** Creates the metrics of the parts of a call's time. */
-function createWaitMetrics(): WaitMetrics {
-  const overhead = createHistogram(
-    {
-      name: "outrigger_overhead_seconds",
-      help: "Time of calls of models that was spent neither by a provider nor in a queue.",
-      labels: ["rpc"],
-    },
+/** Adds the metrics of the parts of a call's time. Returns the function that counts a call. */
+function createWaitMetrics(metrics: MetricSet): (rpc: string, outcome: Outcome) => void {
+  const overhead = metrics.histogram(
+    "outrigger_overhead_seconds",
+    "Time of calls of models that was spent neither by a provider nor in a queue.",
+    ["rpc"],
     OVERHEAD_BUCKETS,
   );
-  const queue = createHistogram(
-    {
-      name: "outrigger_queue_wait_seconds",
-      help: "Time that calls of models waited for a limit of the rate, or before a retry.",
-      labels: ["rpc"],
-    },
-    SECONDS_BUCKETS,
+  const queue = metrics.histogram(
+    "outrigger_queue_wait_seconds",
+    "Time that calls of models waited for a limit of the rate, or before a retry.",
+    ["rpc"],
   );
-  return {
-    all: [overhead, queue],
-    end(rpc, { times }) {
-      if (times === undefined) return;
-      overhead.observe([rpc], times.ours / 1000);
-      queue.observe([rpc], times.queue / 1000);
-    },
+  return (rpc, { times }) => {
+    if (times === undefined) return;
+    overhead.observe([rpc], times.ours / 1000);
+    queue.observe([rpc], times.queue / 1000);
   };
 }
 
 const OVERHEAD_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
-interface UsageMetrics {
-  add(labels: Labels, usage: NonNullable<Outcome["usage"]>): void;
-  readonly all: readonly Metric[];
-}
-
-/** Creates the metrics of tokens and their prices. */
-function createUsageMetrics(): UsageMetrics {
-  const tokens = createCounter({
-    name: "outrigger_tokens_total",
-    help: "Tokens as providers report them.",
-    labels: [...TARGET, "direction"],
-  });
-  const cached = createCounter({
-    name: "outrigger_cached_tokens_total",
-    help: "Input tokens that were read from, or written to, the prompt cache of a provider.",
-    labels: [...TARGET, "operation"],
-  });
-  const cost = createCounter({
-    name: "outrigger_cost_usd_total",
-    help: "Cost of calls with a known price, in US dollars.",
-    labels: TARGET,
-  });
-  return {
-    all: [tokens, cached, cost],
-    add(labels, { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costNanoUsd }) {
-      tokens.add([...labels, "input"], inputTokens);
-      tokens.add([...labels, "output"], outputTokens);
-      if (cacheReadTokens !== undefined) cached.add([...labels, "read"], cacheReadTokens);
-      if (cacheWriteTokens !== undefined) cached.add([...labels, "write"], cacheWriteTokens);
-      if (costNanoUsd !== undefined) cost.add(labels, toUsd(costNanoUsd));
-    },
+/** Adds the metrics of tokens and their prices. Returns the function that counts the usage of a call. */
+function createUsageMetrics(metrics: MetricSet): (labels: Labels, usage: Usage) => void {
+  const tokens = metrics.counter("outrigger_tokens_total", "Tokens as providers report them.", [
+    ...TARGET,
+    "direction",
+  ]);
+  const cached = metrics.counter(
+    "outrigger_cached_tokens_total",
+    "Input tokens that were read from, or written to, the prompt cache of a provider.",
+    [...TARGET, "operation"],
+  );
+  const cost = metrics.counter(
+    "outrigger_cost_usd_total",
+    "Cost of calls with a known price, in US dollars.",
+    TARGET,
+  );
+  return (labels, { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costNanoUsd }) => {
+    tokens.add([...labels, "input"], inputTokens);
+    tokens.add([...labels, "output"], outputTokens);
+    if (cacheReadTokens !== undefined) cached.add([...labels, "read"], cacheReadTokens);
+    if (cacheWriteTokens !== undefined) cached.add([...labels, "write"], cacheWriteTokens);
+    if (costNanoUsd !== undefined) cost.add(labels, toUsd(costNanoUsd));
   };
 }
 

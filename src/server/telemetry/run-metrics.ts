@@ -1,7 +1,7 @@
 /** Metrics of runs: their ends, their queue, their store, and their calls of MCP servers. */
 import { type Run, type RunStatus, RunStatusSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import type { StoreState } from "../../runs/lazy-engine.ts";
-import { createCounter, createGauge, createHistogram, type Metric, SECONDS_BUCKETS } from "./prometheus.ts";
+import type { MetricSet } from "./prometheus.ts";
 
 /** Events of runs, as metrics. */
 export interface RunMetrics {
@@ -17,69 +17,58 @@ export interface RunMetrics {
   mcpCalled(server: string, hasFailed: boolean, durationMs: number): void;
 }
 
-/** Creates the metrics of runs. */
-export function createRunMetrics(): { readonly events: RunMetrics; readonly all: readonly Metric[] } {
-  const ended = createCounter({
-    name: "outrigger_runs_total",
-    help: "Runs that ended or came to wait for their caller, by status and by whether they were in the background.",
-    labels: ["status", "background"],
-  });
-  const mcpCalls = createCounter({
-    name: "outrigger_mcp_calls_total",
-    help: "Calls of tools of MCP servers, by the label of the server and by result.",
-    labels: ["server", "result"],
-  });
-  const mcpSeconds = createHistogram(
-    {
-      name: "outrigger_mcp_call_seconds",
-      help: "Duration of calls of tools of MCP servers.",
-      labels: ["server"],
-    },
-    SECONDS_BUCKETS,
+/** Adds the metrics of runs. */
+export function createRunMetrics(metrics: MetricSet): RunMetrics {
+  const ended = metrics.counter(
+    "outrigger_runs_total",
+    "Runs that ended or came to wait for their caller, by status and by whether they were in the background.",
+    ["status", "background"],
   );
   let queued = 0;
   let inProgress = 0;
   let state: StoreState = "ok";
-  const gauge = (name: string, help: string, read: () => number) => createGauge({ name, help }, read);
+  metrics.read(
+    "outrigger_runs_queued",
+    "Runs that wait for their turn, of all sidecars on one store.",
+    () => queued,
+  );
+  metrics.read("outrigger_runs_in_progress", "Stored runs that this sidecar executes.", () => inProgress);
+  metrics.read(
+    "outrigger_store_reachable",
+    "Whether the store of runs could be reached when it was last used: 1 or 0.",
+    () => Number(state !== "away"),
+  );
+  metrics.read(
+    "outrigger_store_full",
+    "Whether the store of runs had no space when it was last written: 1 or 0.",
+    () => Number(state === "full"),
+  );
+  const mcpCalls = metrics.counter(
+    "outrigger_mcp_calls_total",
+    "Calls of tools of MCP servers, by the label of the server and by result.",
+    ["server", "result"],
+  );
+  const mcpSeconds = metrics.histogram(
+    "outrigger_mcp_call_seconds",
+    "Duration of calls of tools of MCP servers.",
+    ["server"],
+  );
   return {
-    all: [
-      ended,
-      gauge(
-        "outrigger_runs_queued",
-        "Runs that wait for their turn, of all sidecars on one store.",
-        () => queued,
-      ),
-      gauge("outrigger_runs_in_progress", "Stored runs that this sidecar executes.", () => inProgress),
-      gauge(
-        "outrigger_store_reachable",
-        "Whether the store of runs could be reached when it was last used: 1 or 0.",
-        () => Number(state !== "away"),
-      ),
-      gauge(
-        "outrigger_store_full",
-        "Whether the store of runs had no space when it was last written: 1 or 0.",
-        () => Number(state === "full"),
-      ),
-      mcpCalls,
-      mcpSeconds,
-    ],
-    events: {
-      runEnded: ({ status, background }) => ended.add([statusName(status), String(background)]),
-      runsMeasured(measured, executed) {
-        queued = measured;
-        inProgress = executed;
-      },
-      storeChanged(changed) {
-        state = changed;
-      },
-      get storeState() {
-        return state;
-      },
-      mcpCalled(server, hasFailed, durationMs) {
-        const label = server || "other";
-        mcpCalls.add([label, hasFailed ? "failed" : "ok"]);
-        mcpSeconds.observe([label], durationMs / 1000);
-      },
+    runEnded: ({ status, background }) => ended.add([statusName(status), String(background)]),
+    runsMeasured(measured, executed) {
+      queued = measured;
+      inProgress = executed;
+    },
+    storeChanged(changed) {
+      state = changed;
+    },
+    get storeState() {
+      return state;
+    },
+    mcpCalled(server, hasFailed, durationMs) {
+      const label = server || "other";
+      mcpCalls.add([label, hasFailed ? "failed" : "ok"]);
+      mcpSeconds.observe([label], durationMs / 1000);
     },
   };
 }
