@@ -70,23 +70,20 @@ class Budget {
   }
 
   /** Reserves the estimated usage of a call. Throws QuotaExceededError if too little is left. */
-  reserve(request: Request): Reservation | Promise<Reservation> {
+  async reserve(request: Request): Promise<Reservation> {
     const estimate = estimateUsage(request);
     const amount = {
       requests: 1,
       tokens: estimate.totalTokens,
       nanoUsd: this.#estimatedCost(estimate, request),
     };
-    const toReservation = (decision: BudgetDecision): Reservation => {
-      if (!("settle" in decision)) throw this.#refuse(request, decision);
-      const settle = ({ wasSent, usage }: Spent) => {
-        const nanoUsd = this.#costOf(usage, request) ?? amount.nanoUsd;
-        decision.settle({ requests: wasSent ? 1 : 0, tokens: usage.totalTokens, nanoUsd });
-      };
-      return { estimate, settle };
+    const decision = await this.#store.take(amount, this.#limits);
+    if (!("settle" in decision)) throw this.#refuse(request, decision);
+    const settle = ({ wasSent, usage }: Spent) => {
+      const nanoUsd = this.#costOf(usage, request) ?? amount.nanoUsd;
+      decision.settle({ requests: wasSent ? 1 : 0, tokens: usage.totalTokens, nanoUsd });
     };
-    const decision = this.#store.take(amount, this.#limits);
-    return decision instanceof Promise ? decision.then(toReservation) : toReservation(decision);
+    return { estimate, settle };
   }
 
   #estimatedCost(estimate: Usage, request: Request): number {

@@ -3,7 +3,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import { replayedEvents } from "../client/replayed-events.ts";
 import type { CallOptions } from "../core/adapter.ts";
-import { type Batches, lazyBatches } from "../core/batches.ts";
+import { lazyBatches } from "../core/batches.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { getInferenceId } from "../core/ids.ts";
@@ -43,8 +43,7 @@ export function createCache(options: CacheOptions = {}): Required<MiddlewareMeth
     async complete(request, next, callOptions) {
       // The response of an operation has no content that could be kept.
       const key = callOptions.operation === undefined ? cache.toKey(request, callOptions) : undefined;
-      const found = key === undefined ? undefined : cache.find(key, request, callOptions);
-      const hit = found instanceof Promise ? await found : found;
+      const hit = key === undefined ? undefined : await cache.find(key, request, callOptions);
       if (hit !== undefined) return hit;
       const response = await next(request);
       if (key !== undefined) cache.keep(key, response);
@@ -52,17 +51,14 @@ export function createCache(options: CacheOptions = {}): Required<MiddlewareMeth
     },
     stream(request, next, callOptions) {
       const key = cache.toKey(request, callOptions);
-      const answer = (hit: Response | undefined): Batches<StreamEvent> => {
+      const open = async () => {
+        const hit = key === undefined ? undefined : await cache.find(key, request, callOptions);
         if (hit !== undefined) return oneBatch(replayedEvents(hit, request, callOptions));
         const batches = next(request).batches();
         if (key === undefined) return batches;
         return watchStream(batches, {
           end: ({ response }) => response !== undefined && cache.keep(key, response),
         });
-      };
-      const open = () => {
-        const found = key === undefined ? undefined : cache.find(key, request, callOptions);
-        return found instanceof Promise ? found.then(answer) : answer(found);
       };
       return new EventStream(lazyBatches(open));
     },
@@ -118,18 +114,11 @@ class Cache {
   }
 
   /** Returns the answer of an earlier request with the same key. */
-  find(
-    key: string,
-    { provider, model }: Request,
-    options: CallOptions,
-  ): Response | undefined | Promise<Response | undefined> {
-    const toHit = (stored: StoredAnswer | undefined) => {
-      const response = stored === undefined ? undefined : this.#read(stored);
-      this.#observer?.cache?.({ provider, model }, response === undefined ? "miss" : "hit");
-      return stored && response && answerFrom(response, stored, options);
-    };
-    const stored = this.#store.get(key);
-    return stored instanceof Promise ? stored.then(toHit) : toHit(stored);
+  async find(key: string, { provider, model }: Request, options: CallOptions): Promise<Response | undefined> {
+    const stored = await this.#store.get(key);
+    const response = stored === undefined ? undefined : this.#read(stored);
+    this.#observer?.cache?.({ provider, model }, response === undefined ? "miss" : "hit");
+    return stored && response && answerFrom(response, stored, options);
   }
 
   /** Undefined if it is none of the answers that this cache keeps: programs share its store. */

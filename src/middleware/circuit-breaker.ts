@@ -1,22 +1,13 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions, CallTarget } from "../core/adapter.ts";
-import { lazyBatches } from "../core/batches.ts";
-import { ConfigurationError, ProviderError, type SDKError, ServerError, toSdkError } from "../core/errors.ts";
-import { EventStream } from "../core/event-stream.ts";
+import { ConfigurationError, ProviderError, type SDKError, ServerError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
-import {
-  type AdmittedCall,
-  type BlockedCall,
-  type BreakerRule,
-  type BreakerStore,
-  type CallResult,
-  LocalBreakerStore,
-} from "./breaker.ts";
+import { type BreakerRule, type BreakerStore, type CallResult, LocalBreakerStore } from "./breaker.ts";
 import { describeTarget } from "./describe.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { isRefusal, refusal, refuseUncounted } from "./refusals.ts";
-import { watchStream } from "./watch-stream.ts";
+import { watchCalls } from "./watch-stream.ts";
 
 /** Options of `createCircuitBreaker`. */
 export interface CircuitBreakerOptions {
@@ -46,47 +37,23 @@ export function createCircuitBreaker(options: CircuitBreakerOptions = {}): Requi
   const rule = toBreakerRule(options);
   const store =
     options.store ?? new LocalBreakerStore(rule, (target, state) => observer?.circuit?.(target, state));
-  const admit = (entry: AdmittedCall | BlockedCall, target: CallTarget): AdmittedCall => {
-    if ("end" in entry) return entry;
-    observer?.refused?.(target, "circuit_breaker");
-    throw "away" in entry
-      ? refuseUncounted("circuit breaker", entry.away)
-      : openError(target, entry.waitMs / 1000);
-  };
-  const enter = ({ provider, model }: Request): AdmittedCall | Promise<AdmittedCall> => {
-    const target = { provider, model };
-    const entry = store.enter(target);
-    return entry instanceof Promise ? entry.then((entered) => admit(entered, target)) : admit(entry, target);
-  };
-  return {
-    async complete(request, next, callOptions) {
-      const entered = enter(request);
-      const call = entered instanceof Promise ? await entered : entered;
-      try {
-        const response = await next(request);
-        call.end("success");
-        return response;
-      } catch (thrown) {
-        call.end(toCallResult(toSdkError(thrown), request, callOptions));
-        throw thrown;
-      }
-    },
-    stream(request, next, callOptions) {
-      const watch = (call: AdmittedCall) =>
-        watchStream(next(request).batches(), {
-          begin: () => call.begin(),
-          end({ response, error }) {
-            if (response !== undefined) call.end("success");
-            else call.end(error === undefined ? "unknown" : toCallResult(error, request, callOptions));
-          },
-        });
-      const open = () => {
-        const entered = enter(request);
-        return entered instanceof Promise ? entered.then(watch) : watch(entered);
-      };
-      return new EventStream(lazyBatches(open));
-    },
-  };
+  return watchCalls(async (request, callOptions) => {
+    const target = { provider: request.provider, model: request.model };
+    const call = await store.enter(target);
+    if (!("end" in call)) {
+      observer?.refused?.(target, "circuit_breaker");
+      throw "away" in call
+        ? refuseUncounted("circuit breaker", call.away)
+        : openError(target, call.waitMs / 1000);
+    }
+    return {
+      begin: () => call.begin(),
+      end({ response, error }) {
+        if (response !== undefined) call.end("success");
+        else call.end(error === undefined ? "unknown" : toCallResult(error, request, callOptions));
+      },
+    };
+  });
 }
 
 /**

@@ -1,13 +1,11 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
-import { lazyBatches } from "../core/batches.ts";
-import { ConfigurationError, ProviderError, type SDKError, toSdkError } from "../core/errors.ts";
-import { EventStream } from "../core/event-stream.ts";
+import { ConfigurationError, ProviderError, type SDKError } from "../core/errors.ts";
 import { type FinishReasonName, finishReasonOf } from "../core/response.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type LoggedMessage, LogTexts } from "./log-texts.ts";
-import { watchStream } from "./watch-stream.ts";
+import { type CallEnd, type CallWatcher, watchCalls } from "./watch-stream.ts";
 
 /** The log entry of an attempt to get an answer from a provider. Unknown fields are absent. */
 export interface AttemptEntry {
@@ -60,31 +58,8 @@ export function createLogging(options: LoggingOptions): Required<MiddlewareMetho
   if (!(maxTextLength > 0))
     throw new ConfigurationError(`the log's maxTextLength is ${maxTextLength}; expected a number above 0`);
   const texts = new LogTexts(maxTextLength, redact);
-  const begin = (kind: AttemptEntry["kind"], request: Request, callOptions: CallOptions) =>
-    new LoggedAttempt({ log, texts, include: new Set(include) }, kind, request, callOptions);
-  return {
-    async complete(request, next, callOptions) {
-      const attempt = begin("complete", request, callOptions);
-      try {
-        const response = await next(request);
-        attempt.end(response, undefined);
-        return response;
-      } catch (thrown) {
-        attempt.end(undefined, toSdkError(thrown));
-        throw thrown;
-      }
-    },
-    stream(request, next, callOptions) {
-      const open = () => {
-        const attempt = begin("stream", request, callOptions);
-        return watchStream(next(request).batches(), {
-          begin: () => attempt.noteFirstEvent(),
-          end: ({ response, error }) => attempt.end(response, error),
-        });
-      };
-      return new EventStream(lazyBatches(open));
-    },
-  };
+  const settings = { log, texts, include: new Set(include) };
+  return watchCalls((request, callOptions, kind) => new LoggedAttempt(settings, kind, request, callOptions));
 }
 
 interface LogSettings {
@@ -94,7 +69,7 @@ interface LogSettings {
 }
 
 /** An attempt that will be logged. */
-class LoggedAttempt {
+class LoggedAttempt implements CallWatcher {
   readonly #settings: LogSettings;
   readonly #kind: AttemptEntry["kind"];
   readonly #request: Request;
@@ -109,11 +84,11 @@ class LoggedAttempt {
     this.#options = options;
   }
 
-  noteFirstEvent(): void {
+  begin(): void {
     this.#firstEventMs = this.#elapsedMs();
   }
 
-  end(response: Response | undefined, error: SDKError | undefined): void {
+  end({ response, error }: CallEnd): void {
     try {
       this.#settings.log(this.#entry(response, error));
     } catch {

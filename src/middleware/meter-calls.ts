@@ -1,14 +1,11 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
-import { lazyBatches } from "../core/batches.ts";
-import { type SDKError, toSdkError } from "../core/errors.ts";
-import { EventStream } from "../core/event-stream.ts";
+import type { SDKError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
-import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import { isRefusal } from "./refusals.ts";
-import { type StreamEnd, watchStream } from "./watch-stream.ts";
+import { type CallEnd, watchCalls } from "./watch-stream.ts";
 
 /** The usage of a call. */
 export interface Spent {
@@ -33,49 +30,22 @@ export interface Reservation {
 export function meterCalls(
   reserve: (request: Request, options: CallOptions) => Reservation | Promise<Reservation>,
 ): Required<MiddlewareMethods> {
-  return {
-    async complete(request, next, options) {
-      // A count costs nothing.
-      if (options.operation?.kind === "count_tokens") return next(request);
-      const reservation = await reserve(request, options);
-      try {
-        const response = await next(request);
-        reservation.settle(spentByAnswer(response, reservation));
-        return response;
-      } catch (thrown) {
-        reservation.settle(spentByFailure(toSdkError(thrown), reservation));
-        throw thrown;
-      }
-    },
-    stream(request, next, options) {
-      const open = async () => {
-        const reservation = await reserve(request, options);
-        return watchStream(next(request).batches(), {
-          end: (end) => reservation.settle(spentByStream(end, reservation)),
-        });
-      };
-      return new EventStream(lazyBatches(open));
-    },
-  };
-}
-
-function spentByAnswer({ usage }: Response, { estimate }: Reservation): Spent {
-  return { wasSent: true, usage: usage ?? estimate };
+  return watchCalls(async (request, options) => {
+    // A count costs nothing.
+    if (options.operation?.kind === "count_tokens") return undefined;
+    const reservation = await reserve(request, options);
+    return { end: (end) => reservation.settle(toSpent(end, reservation)) };
+  });
 }
 
 /**
  * A failure before output costs nothing. A call that was cancelled may have run for long, so it counts as estimated.
  */
-function spentByFailure(error: SDKError, { estimate }: Reservation): Spent {
-  if (isRefusal(error)) return { wasSent: false, usage: nothing(estimate) };
-  return { wasSent: true, usage: error.usage ?? (mayHaveRun(error) ? estimate : nothing(estimate)) };
-}
-
-function spentByStream({ response, error, events }: StreamEnd, reservation: Reservation): Spent {
-  if (response !== undefined) return spentByAnswer(response, reservation);
-  const isKnown = error?.usage !== undefined || (error !== undefined && !mayHaveRun(error));
-  if (isKnown) return spentByFailure(error, reservation);
-  const { estimate } = reservation;
+function toSpent({ response, error, events = Infinity }: CallEnd, { estimate }: Reservation): Spent {
+  if (response !== undefined) return { wasSent: true, usage: response.usage ?? estimate };
+  if (error !== undefined && isRefusal(error)) return { wasSent: false, usage: nothing(estimate) };
+  if (error?.usage !== undefined) return { wasSent: true, usage: error.usage };
+  if (error !== undefined && !mayHaveRun(error)) return { wasSent: true, usage: nothing(estimate) };
   const outputTokens = Math.min(estimate.outputTokens, events * TOKENS_PER_EVENT);
   return { wasSent: true, usage: toUsage(estimate, estimate.inputTokens, outputTokens) };
 }

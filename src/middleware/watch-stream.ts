@@ -1,31 +1,69 @@
-import type { Batches, ForwardingStream } from "../core/batches.ts";
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { CallOptions } from "../core/adapter.ts";
+import { type Batches, type ForwardingStream, lazyBatches } from "../core/batches.ts";
 import { errorFromProto, type SDKError, toSdkError } from "../core/errors.ts";
+import { EventStream } from "../core/event-stream.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 
 type Batch = readonly StreamEvent[];
 
-/** The end of a stream. If it has neither a response nor an error, its reader left. */
-export interface StreamEnd {
+/** The end of a call. If it has neither a response nor an error, the reader of its stream left. */
+export interface CallEnd {
   readonly response: Response | undefined;
   readonly error: SDKError | undefined;
-  /** Number of events that had arrived. */
-  readonly events: number;
+  /** Number of events of a stream that had arrived. Undefined for a call without a stream. */
+  readonly events?: number;
 }
 
-/** Is notified of the progress of a stream. No method may throw. */
-export interface StreamWatcher {
-  /** The first events have arrived. */
+/** Is notified of the progress of a call. No method may throw. */
+export interface CallWatcher {
+  /** The first events of a stream have arrived. */
   begin?(): void;
-  /** The stream has ended. Once. */
-  end(end: StreamEnd): void;
+  /** The call has ended. Once. */
+  end(end: CallEnd): void;
+}
+
+/**
+ * Creates a middleware that watches calls.
+ * @param begin Returns the watcher of a call that begins; undefined if nobody watches it. Throws if it is refused.
+ */
+export function watchCalls(
+  begin: (
+    request: Request,
+    options: CallOptions,
+    kind: "complete" | "stream",
+  ) => CallWatcher | undefined | Promise<CallWatcher | undefined>,
+): Required<MiddlewareMethods> {
+  return {
+    async complete(request, next, options) {
+      const watcher = await begin(request, options, "complete");
+      try {
+        const response = await next(request);
+        watcher?.end({ response, error: undefined });
+        return response;
+      } catch (thrown) {
+        watcher?.end({ response: undefined, error: toSdkError(thrown) });
+        throw thrown;
+      }
+    },
+    stream(request, next, options) {
+      const open = async () => {
+        const watcher = await begin(request, options, "stream");
+        const batches = next(request).batches();
+        return watcher === undefined ? batches : watchStream(batches, watcher);
+      };
+      return new EventStream(lazyBatches(open));
+    },
+  };
 }
 
 /**
  * Returns the same stream, and notifies a watcher of its beginning and its end. Inspects only the last event of each
  * batch.
  */
-export function watchStream(batches: Batches<StreamEvent>, watcher: StreamWatcher): Batches<StreamEvent> {
+export function watchStream(batches: Batches<StreamEvent>, watcher: CallWatcher): Batches<StreamEvent> {
   const watched = new WatchedStream(batches[Symbol.asyncIterator](), watcher);
   return { [Symbol.asyncIterator]: () => watched };
 }
@@ -36,13 +74,13 @@ export function watchStream(batches: Batches<StreamEvent>, watcher: StreamWatche
  */
 class WatchedStream implements AsyncIterator<Batch> {
   #source: AsyncIterator<Batch>;
-  #watchers: readonly StreamWatcher[];
+  #watchers: readonly CallWatcher[];
   /** Whether the source may turn out to be watched. */
   #mayJoin = true;
   #last: StreamEvent | undefined;
   #isOver = false;
 
-  constructor(source: AsyncIterator<Batch>, watcher: StreamWatcher) {
+  constructor(source: AsyncIterator<Batch>, watcher: CallWatcher) {
     this.#source = source;
     this.#watchers = [watcher];
   }
