@@ -13,6 +13,7 @@ import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.RecordComponent;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -46,8 +47,8 @@ final class Json {
   }
 
   /**
-   * Writes a value: a record, map, collection, optional, enum, string, number, boolean, date, UUID
-   * or null.
+   * Writes a value: a record, object with properties, map, collection, optional, enum, string,
+   * number, boolean, date, UUID or null.
    *
    * @throws IllegalArgumentException where it contains anything else, or a number that JSON lacks
    */
@@ -87,35 +88,52 @@ final class Json {
     } else if (value instanceof Iterable<?> elements) {
       writeList(elements, to, depth);
     } else {
-      throw new IllegalArgumentException(
-          value.getClass().getName()
-              + " cannot be written as JSON: expected a record, map, collection, string, number,"
-              + " boolean, enum, date, UUID or null");
+      writeBean(value, to, depth);
     }
   }
 
   private static void writeRecord(Record value, JsonWriter to, int depth) throws IOException {
     to.beginObject();
     for (RecordComponent component : value.getClass().getRecordComponents()) {
-      Object member = valueOf(component, value);
-      // A missing optional is left out, as the schema of a record says.
-      if (!(member instanceof Optional<?> optional && optional.isEmpty())) {
-        to.name(component.getName());
-        write(member, to, depth + 1);
+      Method accessor = Reflection.open(component.getAccessor(), value.getClass());
+      writeMember(component.getName(), () -> accessor.invoke(value), to, depth);
+    }
+    to.endObject();
+  }
+
+  private static void writeBean(Object value, JsonWriter to, int depth) throws IOException {
+    List<JsonBean.Property> properties = JsonBean.propertiesOf(value.getClass());
+    if (properties.stream().noneMatch(JsonBean.Property::isReadable)) {
+      throw new IllegalArgumentException(
+          value.getClass().getName()
+              + " cannot be written as JSON: expected a record, object with properties, map,"
+              + " collection, string, number, boolean, enum, date, UUID or null");
+    }
+    to.beginObject();
+    for (JsonBean.Property property : properties) {
+      if (property.isReadable()) {
+        writeMember(property.field().getName(), () -> property.get(value), to, depth);
       }
     }
     to.endObject();
   }
 
-  private static Object valueOf(RecordComponent component, Record owner) {
-    Method accessor = component.getAccessor();
+  private static void writeMember(String name, Reflection.Call get, JsonWriter to, int depth)
+      throws IOException {
+    Object member = valueOf(name, get);
+    // A missing optional is left out, as the schema says.
+    if (!(member instanceof Optional<?> optional && optional.isEmpty())) {
+      to.name(name);
+      write(member, to, depth + 1);
+    }
+  }
+
+  private static Object valueOf(String name, Reflection.Call get) {
     try {
-      accessor.setAccessible(true);
-      return accessor.invoke(owner);
+      return get.make();
     } catch (InvocationTargetException failed) {
-      throw new IllegalArgumentException(
-          component.getName() + " cannot be read", failed.getCause());
-    } catch (IllegalAccessException impossible) {
+      throw new IllegalArgumentException(name + " cannot be read", failed.getCause());
+    } catch (ReflectiveOperationException impossible) {
       throw new IllegalStateException(impossible);
     }
   }

@@ -64,11 +64,8 @@ final class JsonContainers {
 
     @Override
     public Object read(JsonElement value, String path) {
-      if (!(value instanceof JsonObject object)) {
-        throw JsonType.mismatch(path, "an object", value);
-      }
       Map<String, Object> entries = new LinkedHashMap<>();
-      for (Map.Entry<String, JsonElement> entry : object.entrySet()) {
+      for (Map.Entry<String, JsonElement> entry : JsonType.objectOf(value, path).entrySet()) {
         entries.put(entry.getKey(), element.read(entry.getValue(), path + "/" + entry.getKey()));
       }
       return Collections.unmodifiableMap(entries);
@@ -95,6 +92,29 @@ final class JsonContainers {
     @Override
     public Object readMissing(String path) {
       return Optional.empty();
+    }
+  }
+
+  /** A member that may be null: a document may lack it. */
+  record NullableOf(JsonType value) implements JsonType {
+    @Override
+    public JsonObject schema() {
+      return value.schema();
+    }
+
+    @Override
+    public Object read(JsonElement json, String path) {
+      return json instanceof JsonNull ? null : value.read(json, path);
+    }
+
+    @Override
+    public boolean isOptional() {
+      return true;
+    }
+
+    @Override
+    public Object readMissing(String path) {
+      return null;
     }
   }
 }

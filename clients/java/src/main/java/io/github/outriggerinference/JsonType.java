@@ -40,6 +40,14 @@ interface JsonType {
     return new JsonMismatchException(path, "expected " + expected + ", found " + kindOf(found));
   }
 
+  /** The object that a value is. */
+  static JsonObject objectOf(JsonElement value, String path) {
+    if (value instanceof JsonObject object) {
+      return object;
+    }
+    throw mismatch(path, "an object", value);
+  }
+
   private static String kindOf(JsonElement value) {
     if (value instanceof JsonNull) {
       return "null";

@@ -1,37 +1,57 @@
 package io.github.outriggerinference;
 
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.AnnotatedType;
 import java.lang.reflect.Constructor;
-import java.lang.reflect.InaccessibleObjectException;
+import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** Finds out by reflection what a Java type is as JSON. */
 final class JsonTypes {
   private static final String SUPPORTED =
-      "expected String, boolean, a number, an enum, a record, LocalDate, OffsetDateTime, Instant,"
-          + " UUID, or List, Set, Optional or Map<String, …> of these";
+      "expected String, boolean, a number, an enum, a record, a class with properties and a"
+          + " constructor without parameters, LocalDate, OffsetDateTime, Instant, UUID, or List,"
+          + " Set, Optional or Map<String, …> of these";
 
-  /** The record types around the one at hand, to find recursion. */
+  /** The records and classes around the one at hand, to find recursion. */
   private final Deque<Class<?>> enclosing = new ArrayDeque<>();
 
   private JsonTypes() {}
 
   /**
-   * The type of a record.
+   * The type of a class.
    *
-   * @throws IllegalArgumentException where a component has a type that is not supported, or the
-   *     record contains itself
+   * @throws IllegalArgumentException where it, or a member of it, is not supported, or contains
+   *     itself
    */
-  static JsonType ofRecord(Class<? extends Record> type) {
-    return new JsonTypes().recordType(type);
+  static JsonType of(Class<?> type) {
+    return new JsonTypes().of(type, type.getName());
+  }
+
+  /**
+   * The type of a record or class with properties, whose values are objects.
+   *
+   * @throws IllegalArgumentException as {@link #of(Class)}, and for any other type
+   */
+  static JsonType ofMembers(Class<?> type) {
+    JsonType found = of(type);
+    if (found instanceof JsonRecord || found instanceof JsonBean) {
+      return found;
+    }
+    throw new IllegalArgumentException(
+        type.getName() + ": expected a record, or a class with properties, as input of a tool");
   }
 
   private JsonType of(Type type, String where) {
@@ -41,14 +61,14 @@ final class JsonTypes {
     if (!(type instanceof Class<?> plain)) {
       throw unsupported(type, where);
     }
-    if (plain.isRecord()) {
-      return recordType(plain);
-    }
     JsonType scalar = JsonScalars.of(plain);
-    if (scalar == null) {
-      throw unsupported(type, where);
+    if (scalar != null) {
+      return scalar;
     }
-    return scalar;
+    if (plain.isRecord()) {
+      return within(plain, () -> recordType(plain));
+    }
+    return within(plain, () -> beanType(plain, where));
   }
 
   private JsonType container(ParameterizedType type, String where) {
@@ -68,41 +88,65 @@ final class JsonTypes {
     throw unsupported(type, where);
   }
 
-  private JsonType recordType(Class<?> type) {
+  private JsonType within(Class<?> type, Supplier<JsonType> find) {
     if (enclosing.contains(type)) {
       throw new IllegalArgumentException(
           type.getName() + " contains itself: a recursive type has no finite schema here");
     }
     enclosing.push(type);
-    List<JsonRecord.Member> members =
-        Arrays.stream(type.getRecordComponents())
-            .map(component -> member(component, type))
-            .toList();
+    JsonType found = find.get();
     enclosing.pop();
-    return new JsonRecord(constructorOf(type), members, type.getAnnotation(Description.class));
+    return found;
   }
 
-  private JsonRecord.Member member(RecordComponent component, Class<?> owner) {
-    String where = owner.getName() + "." + component.getName();
-    return new JsonRecord.Member(component, of(component.getGenericType(), where));
-  }
-
-  private static Constructor<?> constructorOf(Class<?> type) {
+  private JsonType recordType(Class<?> type) {
+    RecordComponent[] components = type.getRecordComponents();
     Class<?>[] parameters =
-        Arrays.stream(type.getRecordComponents())
-            .map(RecordComponent::getType)
-            .toArray(Class<?>[]::new);
-    try {
-      Constructor<?> constructor = type.getDeclaredConstructor(parameters);
-      constructor.setAccessible(true);
-      return constructor;
-    } catch (InaccessibleObjectException closed) {
-      throw new IllegalArgumentException(
-          type.getName() + " is not open to reflection: open its package in module-info.java",
-          closed);
-    } catch (NoSuchMethodException impossible) {
-      throw new IllegalStateException(impossible);
+        Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new);
+    List<JsonMember> members =
+        Arrays.stream(components)
+            .map(part -> member(part.getName(), part, part.getAnnotatedType(), type))
+            .toList();
+    return new JsonRecord(constructorOf(type, parameters).orElseThrow(), members);
+  }
+
+  private JsonType beanType(Class<?> type, String where) {
+    List<JsonBean.Property> properties = JsonBean.propertiesOf(type);
+    Constructor<?> constructor = constructorOf(type).orElse(null);
+    if (properties.isEmpty()
+        || constructor == null
+        || Modifier.isAbstract(type.getModifiers())) {
+      throw unsupported(type, where);
     }
+    Map<JsonBean.Property, JsonMember> members = new LinkedHashMap<>();
+    for (JsonBean.Property property : properties) {
+      var field = property.field();
+      members.put(property, member(field.getName(), field, field.getAnnotatedType(), type));
+    }
+    return new JsonBean(constructor, members);
+  }
+
+  private JsonMember member(
+      String name, AnnotatedElement declaration, AnnotatedType annotated, Class<?> owner) {
+    JsonType type = of(annotated.getType(), owner.getName() + "." + name);
+    boolean nullable = isNullable(declaration) || isNullable(annotated);
+    return new JsonMember(
+        name,
+        nullable ? new JsonContainers.NullableOf(type) : type,
+        declaration.getAnnotation(Description.class));
+  }
+
+  /** Whatever package it is from: there are a dozen, of jspecify, jakarta, Spring and others. */
+  private static boolean isNullable(AnnotatedElement element) {
+    return Stream.of(element.getAnnotations())
+        .anyMatch(annotation -> annotation.annotationType().getSimpleName().equals("Nullable"));
+  }
+
+  private static Optional<Constructor<?>> constructorOf(Class<?> type, Class<?>... parameters) {
+    return Stream.of(type.getDeclaredConstructors())
+        .filter(constructor -> Arrays.equals(constructor.getParameterTypes(), parameters))
+        .<Constructor<?>>map(constructor -> Reflection.open(constructor, type))
+        .findFirst();
   }
 
   private static IllegalArgumentException unsupported(Type type, String where) {

@@ -6,41 +6,66 @@ import io.github.outriggerinference.v1.GenerateResult;
 import io.github.outriggerinference.v1.InferenceError;
 import io.github.outriggerinference.v1.NoObject;
 import io.github.outriggerinference.v1.ObjectFormat;
+import java.util.List;
+import org.jspecify.annotations.NullMarked;
 
-/** The class of a generated object. */
-final class ObjectType<T> {
+/**
+ * The type of a generated object. Its JSON Schema is derived by reflection, as that of a tool's
+ * input is.
+ *
+ * @param <T> class of the object
+ */
+@NullMarked
+public final class ObjectType<T> {
   /** Names of objects are at most this long. */
   private static final int MAX_NAME_LENGTH = 64;
 
-  private final Class<T> objectClass;
+  private final String name;
   private final JsonType type;
 
-  private ObjectType(Class<T> objectClass, JsonType type) {
-    this.objectClass = objectClass;
+  private ObjectType(String name, JsonType type) {
+    this.name = name;
     this.type = type;
   }
 
-  static <T extends Record> ObjectType<T> of(Class<T> objectClass) {
-    return new ObjectType<>(objectClass, JsonTypes.ofRecord(objectClass));
+  /**
+   * A record, a class with properties and a constructor without parameters, or an enum.
+   *
+   * @throws IllegalArgumentException where it has a member of a type that is not supported
+   */
+  public static <T> ObjectType<T> of(Class<T> objectClass) {
+    return new ObjectType<>(objectClass.getSimpleName(), JsonTypes.of(objectClass));
+  }
+
+  /**
+   * A list of objects.
+   *
+   * @throws IllegalArgumentException as {@link #of}
+   */
+  public static <E> ObjectType<List<E>> listOf(Class<E> elementClass) {
+    return new ObjectType<>(
+        elementClass.getSimpleName() + "_list",
+        new JsonContainers.ListOf(JsonTypes.of(elementClass)));
   }
 
   /** What the sidecar is asked for. */
   ObjectFormat format(ObjectFormat.Strategy strategy) {
-    String name = objectClass.getSimpleName().replaceAll("[^a-zA-Z0-9_-]", "_");
+    String allowed = name.replaceAll("[^a-zA-Z0-9_-]", "_");
     return ObjectFormat.newBuilder()
         .setSchemaJson(type.schema().toString())
-        .setName(name.length() > MAX_NAME_LENGTH ? name.substring(0, MAX_NAME_LENGTH) : name)
+        .setName(allowed.substring(0, Math.min(allowed.length(), MAX_NAME_LENGTH)))
         .setStrategy(strategy)
         .build();
   }
 
   /**
-   * The object of a generation. The sidecar has validated it; the record may demand more.
+   * The object of a generation. The sidecar has validated it; its class may demand more.
    */
+  @SuppressWarnings("unchecked")
   ObjectResult<T> resultOf(GenerateResult result) {
     try {
-      Object value = type.read(Json.parse(result.getOutputJson()), "");
-      return new ObjectResult<>(objectClass.cast(value), new GenerationResult(result));
+      T value = (T) type.read(Json.parse(result.getOutputJson()), "");
+      return new ObjectResult<>(value, new GenerationResult(result));
     } catch (JsonMismatchException mismatch) {
       throw OutriggerException.fromProto(noObject(result, mismatch.getMessage()));
     }
@@ -50,7 +75,7 @@ final class ObjectType<T> {
     InferenceError.Builder error =
         InferenceError.newBuilder()
             .setKind(ErrorKind.ERROR_KIND_NO_OBJECT_GENERATED)
-            .setMessage("the answer is no " + objectClass.getSimpleName() + ": " + violation)
+            .setMessage("the answer is no " + name + ": " + violation)
             .setOutputStarted(true)
             .setNoObject(
                 NoObject.newBuilder().setText(result.getOutputJson()).addViolations(violation));

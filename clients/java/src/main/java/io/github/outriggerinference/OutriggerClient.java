@@ -199,21 +199,29 @@ public final class OutriggerClient implements AutoCloseable {
   }
 
   /**
-   * Generates an object. The JSON Schema is derived from the record as for {@link Tool#of}. Tools
-   * are not executed.
+   * Generates an object of a record or class. Tools are not executed.
    *
    * @throws io.github.outriggerinference.errors.NoObjectGeneratedException if it does not match
-   * @throws IllegalArgumentException where the record has a component that is not supported
+   * @throws IllegalArgumentException as {@link ObjectType#of}
    */
-  public <T extends Record> ObjectResult<T> generateObject(
+  public <T> ObjectResult<T> generateObject(
       Class<T> objectClass, Consumer<GenerateOptions.Builder> options) {
-    return generateObject(objectClass, optionsOf(options));
+    return generateObject(ObjectType.of(objectClass), optionsOf(options));
   }
 
   /** Like {@link #generateObject(Class, Consumer)}, with options that were made before. */
-  public <T extends Record> ObjectResult<T> generateObject(
-      Class<T> objectClass, GenerateOptions options) {
-    ObjectType<T> type = ObjectType.of(objectClass);
+  public <T> ObjectResult<T> generateObject(Class<T> objectClass, GenerateOptions options) {
+    return generateObject(ObjectType.of(objectClass), options);
+  }
+
+  /** Like {@link #generateObject(Class, Consumer)}, for any type, such as a list. */
+  public <T> ObjectResult<T> generateObject(
+      ObjectType<T> type, Consumer<GenerateOptions.Builder> options) {
+    return generateObject(type, optionsOf(options));
+  }
+
+  /** Like {@link #generateObject(ObjectType, Consumer)}, with options that were made before. */
+  public <T> ObjectResult<T> generateObject(ObjectType<T> type, GenerateOptions options) {
     return type.resultOf(
         calls
             .unary(
@@ -224,9 +232,14 @@ public final class OutriggerClient implements AutoCloseable {
   }
 
   /** Like {@link #generateObject(Class, Consumer)}, without waiting. */
-  public <T extends Record> CompletableFuture<ObjectResult<T>> generateObjectAsync(
+  public <T> CompletableFuture<ObjectResult<T>> generateObjectAsync(
       Class<T> objectClass, GenerateOptions options) {
-    ObjectType<T> type = ObjectType.of(objectClass);
+    return generateObjectAsync(ObjectType.of(objectClass), options);
+  }
+
+  /** Like {@link #generateObject(ObjectType, Consumer)}, without waiting. */
+  public <T> CompletableFuture<ObjectResult<T>> generateObjectAsync(
+      ObjectType<T> type, GenerateOptions options) {
     return Futures.map(
         calls.unaryAsync(
             GenerationServiceGrpc.getGenerateObjectMethod(),
@@ -236,21 +249,37 @@ public final class OutriggerClient implements AutoCloseable {
   }
 
   /** Like {@link #generateObject(Class, Consumer)}, but returns the object as it arrives. */
-  public <T extends Record> ObjectStream<T> streamObject(
+  public <T> ObjectStream<T> streamObject(
       Class<T> objectClass, Consumer<GenerateOptions.Builder> options) {
-    return streamObject(objectClass, optionsOf(options));
+    return streamObject(ObjectType.of(objectClass), optionsOf(options));
   }
 
   /** Like {@link #streamObject(Class, Consumer)}, with options that were made before. */
-  public <T extends Record> ObjectStream<T> streamObject(
-      Class<T> objectClass, GenerateOptions options) {
-    return new ObjectStream<>(objectCall(objectClass, options));
+  public <T> ObjectStream<T> streamObject(Class<T> objectClass, GenerateOptions options) {
+    return streamObject(ObjectType.of(objectClass), options);
+  }
+
+  /** Like {@link #streamObject(Class, Consumer)}, for any type, such as a list. */
+  public <T> ObjectStream<T> streamObject(
+      ObjectType<T> type, Consumer<GenerateOptions.Builder> options) {
+    return streamObject(type, optionsOf(options));
+  }
+
+  /** Like {@link #streamObject(ObjectType, Consumer)}, with options that were made before. */
+  public <T> ObjectStream<T> streamObject(ObjectType<T> type, GenerateOptions options) {
+    return new ObjectStream<>(objectCall(type, options));
   }
 
   /** Like {@link #streamObject(Class, Consumer)}, for each subscriber. */
-  public <T extends Record> Flow.Publisher<ObjectEvent<T>> objectPublisher(
+  public <T> Flow.Publisher<ObjectEvent<T>> objectPublisher(
       Class<T> objectClass, GenerateOptions options) {
-    return new EventPublisher<>(objectCall(objectClass, options));
+    return objectPublisher(ObjectType.of(objectClass), options);
+  }
+
+  /** Like {@link #streamObject(ObjectType, Consumer)}, for each subscriber. */
+  public <T> Flow.Publisher<ObjectEvent<T>> objectPublisher(
+      ObjectType<T> type, GenerateOptions options) {
+    return new EventPublisher<>(objectCall(type, options));
   }
 
   /** The run engine: generations that are stored, and that may go on in the background. */
@@ -383,9 +412,8 @@ public final class OutriggerClient implements AutoCloseable {
     };
   }
 
-  private <T extends Record> StreamingCall<ObjectEvent<T>> objectCall(
-      Class<T> objectClass, GenerateOptions options) {
-    ObjectType<T> type = ObjectType.of(objectClass);
+  private <T> StreamingCall<ObjectEvent<T>> objectCall(
+      ObjectType<T> type, GenerateOptions options) {
     return calls.streaming(
         GenerationServiceGrpc.getStreamObjectMethod(),
         StreamObjectRequest.newBuilder()

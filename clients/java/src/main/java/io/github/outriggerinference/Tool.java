@@ -14,7 +14,7 @@ public final class Tool {
     Object execute(ToolCall call, ToolContext context) throws Exception;
   }
 
-  private static final JsonType TEXT_INPUT = JsonTypes.ofRecord(TextInput.class);
+  private static final JsonType TEXT_INPUT = JsonTypes.ofMembers(TextInput.class);
 
   private final io.github.outriggerinference.v1.Tool definition;
   private final Executor executor;
@@ -32,12 +32,13 @@ public final class Tool {
   }
 
   /**
-   * A tool whose input is a record. Its JSON Schema is derived from the components: {@link
-   * Description} describes one, an {@code Optional} need not be given.
+   * A tool whose input is a record, or a class with properties and a constructor without
+   * parameters. Its JSON Schema is derived from these: {@link Description} describes one, an {@code
+   * Optional} or {@code @Nullable} one need not be given.
    *
-   * @throws IllegalArgumentException where the record has a component that is not supported
+   * @throws IllegalArgumentException where one of them has a type that is not supported
    */
-  public static <I extends Record> Tool of(
+  public static <I> Tool of(
       String name, String description, Class<I> input, ToolFunction<I> function) {
     return of(name, description, input, (value, context) -> function.call(value));
   }
@@ -45,9 +46,9 @@ public final class Tool {
   /**
    * Like {@link #of(String, String, Class, ToolFunction)}, for code that uses its call.
    */
-  public static <I extends Record> Tool of(
+  public static <I> Tool of(
       String name, String description, Class<I> input, ContextToolFunction<I> function) {
-    JsonType type = JsonTypes.ofRecord(input);
+    JsonType type = JsonTypes.ofMembers(input);
     return new Tool(
         function(name, description, type.schema().toString()),
         (call, context) ->
@@ -79,8 +80,8 @@ public final class Tool {
   }
 
   /** A tool without code: a call ends the generation, and the caller goes on from its result. */
-  public static <I extends Record> Tool passive(String name, String description, Class<I> input) {
-    String schema = JsonTypes.ofRecord(input).schema().toString();
+  public static <I> Tool passive(String name, String description, Class<I> input) {
+    String schema = JsonTypes.ofMembers(input).schema().toString();
     return new Tool(function(name, description, schema), null);
   }
 

@@ -161,6 +161,14 @@ class ExamplesTest {
   }
 
   @Test
+  void objectListPrintsEachObjectAndWhatTheToolGot() throws Exception {
+    assertPrints(
+        "ObjectListExample",
+        "(.+ is of -?\\d+\n)+These are the results:\n"
+            + ".*\\[\\{\"title\":\"[^\"]+\",\"year\":-?\\d+\\}\\].*");
+  }
+
+  @Test
   void streamObjectPrintsWhatGrowsAndTheRecord() throws Exception {
     assertPrints("StreamObjectExample", "(partial: \\{[^\n]*\n){2,}[^\n]+ takes -?\\d+ minutes\n");
   }
@@ -202,6 +210,7 @@ class ExamplesTest {
             "ErrorsExample.java",
             "FirstCallExample.java",
             "ObjectExample.java",
+            "ObjectListExample.java",
             "RunsExample.java",
             "StreamExample.java",
             "StreamObjectExample.java",

@@ -257,7 +257,7 @@ class GenerationTest {
     ObjectFormat format = received.get(10, TimeUnit.SECONDS).getObject();
     assertEquals("Person", format.getName());
     assertEquals(ObjectFormat.Strategy.STRATEGY_TOOL, format.getStrategy());
-    assertEquals(JsonTypes.ofRecord(Person.class).schema().toString(), format.getSchemaJson());
+    assertEquals(JsonTypes.of(Person.class).schema().toString(), format.getSchemaJson());
     GenerateOptions options = GenerateOptions.builder().model("m").prompt("?").build();
     assertEquals(
         new Person("Ann", 30),

@@ -54,7 +54,7 @@ class JsonSchemaTest {
   record Nothing() {}
 
   private static String schemaOf(Class<? extends Record> type) {
-    return JsonTypes.ofRecord(type).schema().toString();
+    return JsonTypes.of(type).schema().toString();
   }
 
   @Test
@@ -107,7 +107,7 @@ class JsonSchemaTest {
 
   private static void assertRefused(Class<? extends Record> type, String expected) {
     String message =
-        assertThrows(IllegalArgumentException.class, () -> JsonTypes.ofRecord(type)).getMessage();
+        assertThrows(IllegalArgumentException.class, () -> JsonTypes.of(type)).getMessage();
     assertTrue(message.contains(expected), message);
   }
 }

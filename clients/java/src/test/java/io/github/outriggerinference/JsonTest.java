@@ -45,7 +45,7 @@ class JsonTest {
   record Person(String name, Age age) {}
 
   private static <T extends Record> T read(Class<T> type, String json) {
-    return type.cast(JsonTypes.ofRecord(type).read(Json.parse(json), ""));
+    return type.cast(JsonTypes.of(type).read(Json.parse(json), ""));
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.github.outriggerinference;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -31,6 +32,12 @@ class SidecarObjectsTest {
   enum Mood {
     CALM,
     TENSE
+  }
+
+  /** Public fields suffice. */
+  public static final class Ship {
+    public String name;
+    public Mood crew;
   }
 
   record Place(String city, Optional<String> country) {}
@@ -80,6 +87,37 @@ class SidecarObjectsTest {
                 .build());
     assertFalse(result.object().name().isEmpty());
     assertFalse(result.generation().output().isEmpty());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"openai", "anthropic", "gemini", "compatible"})
+  void mayBeAListForEveryProvider(String provider) {
+    List<Person> persons =
+        client
+            .generateObject(
+                ObjectType.listOf(Person.class),
+                o -> o.model("sim-text").provider(provider).prompt("Sailors.").deadline(TIMEOUT))
+            .object();
+    assertFalse(persons.isEmpty());
+    assertFalse(persons.get(0).name().isEmpty());
+  }
+
+  @Test
+  void mayBeAListThatGrows() {
+    try (ObjectStream<List<Mood>> stream =
+        client.streamObject(ObjectType.listOf(Mood.class), options("sim-text:rate=200"))) {
+      ObjectEvent<List<Mood>> first = stream.next();
+      assertTrue(first instanceof ObjectEvent.Partial<List<Mood>>, first::toString);
+      assertFalse(stream.result().object().isEmpty());
+    }
+  }
+
+  @Test
+  void mayBeAClassOrAnEnum() throws Exception {
+    GenerateOptions options = options("sim-text");
+    assertFalse(client.generateObject(Ship.class, options).object().name.isEmpty());
+    assertNotNull(
+        client.generateObjectAsync(Mood.class, options).get(10, TimeUnit.SECONDS).object());
   }
 
   @Test
