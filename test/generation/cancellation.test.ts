@@ -128,6 +128,18 @@ describe.each(columns)("A generation over $title that is cancelled", (column) =>
   });
 });
 
+it.each(WAYS)("A generation that fails leaves no timer and no listener behind, by %s", async (_way, run) => {
+  const [column] = columns;
+  if (column === undefined) throw new Error("there are no columns");
+  const timers = timersNow();
+  const { signal } = new AbortController();
+  const timeout = { totalMs: 60_000, perStepMs: 50_000 };
+  const options = { prompt, model: "sim-text:status=503", timeout, signal, retry: { baseDelay: 0.001 } };
+  await toFailure(() => run(optionsFor(column, fixture, options)));
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  await waitUntil(() => timersNow() <= timers);
+});
+
 describe("A generation that succeeds", () => {
   it.each(WAYS)("leaves no timer and no listener behind, by %s", async (_way, run) => {
     const [column] = columns;

@@ -168,9 +168,9 @@ describe.each(WAYS)("A limit of cost of %s", (_name, run) => {
     expect([model.requests.length, executed.length]).toEqual([step, step - 1]);
   });
 
-  it("says that the total cost leaves an answer without usage out", async () => {
+  it.each([1, 2])("says that the total cost leaves answer %i without usage out", async (step) => {
     const { options } = pricedBy(
-      (request) => (request === 1 ? 5n : "no usage"),
+      (request) => (request === step ? "no usage" : 5n),
       [[{ name: "order" }], "done"],
     );
     expect((await run(options)).totalUsage).toMatchObject({ costNanoUsd: 5n, costIncomplete: true });

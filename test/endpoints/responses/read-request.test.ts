@@ -184,6 +184,15 @@ describe("the settings of a request", () => {
     expect(await readWarnings({ service_tier: "flex" })).toEqual(["service_tier"]);
   });
 
+  it("leave a forced call of a tool to a model that cannot be forced, where models differ", async () => {
+    const optionsOf = async (tool_choice?: unknown) =>
+      (await toRequest({ model: CLAUDE, tools: [weather], tool_choice } as never)).providerOptionsJson;
+    const relaxed = { anthropic: '{"unsupported_tool_choice":"auto"}' };
+    expect(await optionsOf("required")).toEqual(relaxed);
+    expect(await optionsOf({ type: "function", name: "get_weather" })).toEqual(relaxed);
+    for (const free of [undefined, null, "auto", "none"]) expect(await optionsOf(free)).toBeUndefined();
+  });
+
   it("pass the penalties of Open Responses on if the provider has them", async () => {
     const body = { frequency_penalty: 0.5, presence_penalty: 0 };
     const getErrorOptions = async (model: string) =>

@@ -185,6 +185,17 @@ describe("The events of a response", () => {
   });
 
   it.each([
+    [null, "completed"],
+    ["the server cannot be reached", "failed"],
+  ])("show that the tools of a server were listed with the error %o", (error, end) => {
+    const data = { id: "mcpl_1", type: "mcp_list_tools", server_label: "s", tools: [], error };
+    const native = { provider: "openai", kind: data.type, dataJson: JSON.stringify(data) };
+    const events = getEvents([callEvents([whole(0, { part: { case: "native", value: native } })])]);
+    const progress = ["mcp_list_tools.in_progress", `mcp_list_tools.${end}`];
+    expect(getTypes(events)).toEqual(["output_item.added", ...progress, "output_item.done"]);
+  });
+
+  it.each([
     ["web_search_call", "ws"],
     ["file_search_call", "fs"],
     ["code_interpreter_call", "ci"],

@@ -386,6 +386,28 @@ describe("runToolLoop()", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   });
 
+  it.each([
+    [{ totalMs: 40_000 }, 40_000],
+    [{ perStepMs: 30_000 }, 30_000],
+    [{ totalMs: 40_000, perStepMs: 30_000 }, 30_000],
+    [{ totalMs: 20_000, perStepMs: 30_000 }, 20_000],
+    [{}, Infinity],
+  ])("gives each call the deadline of the limits %o", async (timeouts, limitMs) => {
+    const deadlines: (number | undefined)[] = [];
+    const model = new ScriptedModel(["hello"]);
+    const client: ModelClient = {
+      complete(request, options) {
+        deadlines.push(options?.deadline);
+        return model.complete(request, options);
+      },
+      stream: () => expect.fail("was called"),
+    };
+    const since = performance.now();
+    await runLoop([], { client, timeouts });
+    expect(deadlines[0]).toBeGreaterThanOrEqual(since + limitMs);
+    expect(deadlines[0]).toBeLessThanOrEqual(performance.now() + limitMs);
+  });
+
   it("tells of an answer before tools are executed, and of none whose calls are left to the caller", async () => {
     const told: (readonly [step: number, executed: number])[] = [];
     const executor = new NotingExecutor();

@@ -1,0 +1,91 @@
+/** Answers of the contract -> chat completions, as far as recordings of providers have none of their kind. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ServerError } from "../../../src/core/errors.ts";
+import { writeCompletion } from "../../../src/endpoints/chat-completions/write-response.ts";
+import { type ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { FinishReason_Reason as Reason, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
+
+type Part = MessageInitShape<typeof ContentPartSchema>;
+
+function write(content: Part[], changes: MessageInitShape<typeof ResponseSchema> = {}) {
+  const response = create(ResponseSchema, {
+    inferenceId: "inf_1",
+    model: "m",
+    createdAt: { seconds: 7n },
+    message: { role: Role.ASSISTANT, content },
+    finishReason: { reason: Reason.STOP, raw: "stop" },
+    ...changes,
+  });
+  return JSON.parse(JSON.stringify(writeCompletion(response)));
+}
+
+const text = (value: string, refusal = false): Part => ({ part: { case: "text", value }, refusal });
+
+describe("A chat completion", () => {
+  it("has the texts and the refusals of an answer apart, each joined, and null for none", () => {
+    const messageOf = (content: Part[]) => write(content).choices[0].message;
+    expect(messageOf([text("I can"), text("not", true), text("."), text(" do", true)])).toEqual({
+      role: "assistant",
+      content: "I can.",
+      refusal: "not do",
+    });
+    expect(messageOf([text("No.", true)])).toEqual({ role: "assistant", content: null, refusal: "No." });
+    expect(messageOf([text("")])).toEqual({ role: "assistant", content: "", refusal: null });
+    expect(messageOf([])).toEqual({ role: "assistant", content: null, refusal: null });
+  });
+
+  it("has the calls of function tools and custom tools, in their forms", () => {
+    const call = (id: string, input: object): Part =>
+      ({ part: { case: "toolCall", value: { id, name: "f", input } } }) as Part;
+    const parts = [
+      call("c1", { case: "argumentsJson", value: '{"a":1}' }),
+      call("c2", { case: "text", value: "ls" }),
+      call("c3", {}),
+    ];
+    expect(write(parts).choices[0].message.tool_calls).toEqual([
+      { id: "c1", type: "function", function: { name: "f", arguments: '{"a":1}' } },
+      { id: "c2", type: "custom", custom: { name: "f", input: "ls" } },
+      { id: "c3", type: "function", function: { name: "f", arguments: "" } },
+    ]);
+  });
+
+  it.each([
+    [Reason.STOP, "stop", "stop"],
+    [Reason.LENGTH, "max_tokens", "length"],
+    [Reason.TOOL_CALLS, "tool_use", "tool_calls"],
+    [Reason.CONTENT_FILTER, "SAFETY", "content_filter"],
+    // Answers that are not finished must not look finished.
+    [Reason.OTHER, "pause_turn", "length"],
+    [Reason.UNSPECIFIED, "", "stop"],
+  ])("ends for the reason %i, %j, as %s", (reason, raw, finish_reason) => {
+    const [choice] = write([text("Half")], { finishReason: { reason, raw } }).choices;
+    expect(choice).toMatchObject({ finish_reason, native_finish_reason: raw });
+  });
+
+  it("is an error if the provider ended the answer with one, after output that was paid", () => {
+    const usage = { inputTokens: 1, outputTokens: 2, totalTokens: 3 };
+    const failed = { finishReason: { reason: Reason.ERROR, raw: "boom" }, provider: "one", usage };
+    expect(() => write([text("Half")], failed)).toThrow(ServerError);
+    expect(() => write([text("Half")], failed)).toThrow(
+      expect.objectContaining({
+        provider: "one",
+        outputStarted: true,
+        usage: expect.objectContaining(usage),
+      }),
+    );
+  });
+
+  it("has the details of the usage that the provider reports, and no others", () => {
+    const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 };
+    const counts = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+    expect(write([], { usage }).usage).toEqual(counts);
+    const detailed = { ...usage, cacheReadTokens: 0, cacheWriteTokens: 2, reasoningTokens: 3 };
+    expect(write([], { usage: detailed }).usage).toEqual({
+      ...counts,
+      prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 2 },
+      completion_tokens_details: { reasoning_tokens: 3 },
+    });
+    expect(write([])).not.toHaveProperty("usage");
+  });
+});

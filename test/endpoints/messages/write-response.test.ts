@@ -1,0 +1,107 @@
+/** Answers of the contract -> messages of Anthropic's API, as far as recordings of providers have none of their kind. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ServerError } from "../../../src/core/errors.ts";
+import { writeMessage } from "../../../src/endpoints/messages/write-response.ts";
+import { type ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { FinishReason_Reason as Reason, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
+
+type Part = MessageInitShape<typeof ContentPartSchema>;
+
+function write(content: Part[], changes: MessageInitShape<typeof ResponseSchema> = {}) {
+  const response = create(ResponseSchema, {
+    inferenceId: "inf_1",
+    model: "m",
+    message: { role: Role.ASSISTANT, content },
+    finishReason: { reason: Reason.STOP, raw: "end_turn" },
+    ...changes,
+  });
+  return JSON.parse(JSON.stringify(writeMessage(response, "claude")));
+}
+
+/** The blocks but the last one, which carries what the other blocks cannot hold. */
+function writeBlocks(...content: Part[]): object[] {
+  return write(content).content.filter(({ type }: { type: string }) => type !== "redacted_thinking");
+}
+
+const native = (provider: string, dataJson: string): Part => ({
+  part: { case: "native", value: { provider, kind: "server_tool_use", dataJson } },
+});
+
+describe("A message of Anthropic's API", () => {
+  it("has native blocks of that API, and of no other provider", () => {
+    const block = { type: "server_tool_use", id: "s1", name: "web_search", input: {} };
+    expect(writeBlocks(native("claude", JSON.stringify(block)))).toEqual([block]);
+    expect(writeBlocks(native("openai", JSON.stringify(block)))).toEqual([]);
+    expect(writeBlocks(native("claude", '{"id":"s1"}'))).toEqual([]);
+    expect(writeBlocks(native("claude", "[]"))).toEqual([]);
+  });
+
+  it("has objects as the inputs of all calls", () => {
+    const inputOf = (input: object) => {
+      const call = { part: { case: "toolCall", value: { id: "c1", name: "f", input } } } as Part;
+      return writeBlocks(call);
+    };
+    const block = { type: "tool_use", id: "c1", name: "f" };
+    expect(inputOf({ case: "argumentsJson", value: '{"a":1}' })).toEqual([{ ...block, input: { a: 1 } }]);
+    expect(inputOf({ case: "argumentsJson", value: "" })).toEqual([{ ...block, input: {} }]);
+    expect(inputOf({ case: "argumentsJson", value: '{"a' })).toEqual([
+      { ...block, input: { invalid_arguments: '{"a' } },
+    ]);
+    expect(inputOf({ case: "text", value: "ls" })).toEqual([{ ...block, input: { input: "ls" } }]);
+  });
+
+  it("has images by their bytes or their address", () => {
+    const image = (value: object) => ({ part: { case: "image", value } }) as Part;
+    const bytes = { case: "data", value: Buffer.from("hi") };
+    const source = { type: "base64", media_type: "image/png", data: "aGk=" };
+    expect(writeBlocks(image({ source: bytes }))).toEqual([{ type: "image", source }]);
+    expect(writeBlocks(image({ source: bytes, mediaType: "image/webp" }))).toEqual([
+      { type: "image", source: { ...source, media_type: "image/webp" } },
+    ]);
+    const url = "https://example.com/a.png";
+    expect(writeBlocks(image({ source: { case: "url", value: url } }))).toEqual([
+      { type: "image", source: { type: "url", url } },
+    ]);
+  });
+
+  it.each([
+    [Reason.STOP, "stop", "", "end_turn"],
+    [Reason.STOP, "stop", "END", "stop_sequence"],
+    [Reason.LENGTH, "length", "", "max_tokens"],
+    [Reason.TOOL_CALLS, "tool_calls", "", "tool_use"],
+    [Reason.CONTENT_FILTER, "SAFETY", "", "refusal"],
+    [Reason.OTHER, "pause_turn", "", "pause_turn"],
+    [Reason.OTHER, "compaction", "", "compaction"],
+    [Reason.LENGTH, "model_context_window_exceeded", "", "model_context_window_exceeded"],
+  ])("stops for the reason %i, %j, with the sequence %j, by %s", (reason, raw, stopSequence, stop_reason) => {
+    const message = write([], { finishReason: { reason, raw, stopSequence } });
+    expect(message).toMatchObject({ stop_reason, stop_sequence: stopSequence || null });
+  });
+
+  it("is an error if the provider ended the answer with one, after output that was paid", () => {
+    const usage = { inputTokens: 1, outputTokens: 2, totalTokens: 3 };
+    const failed = { finishReason: { reason: Reason.ERROR, raw: "boom" }, provider: "one", usage };
+    expect(() => write([], failed)).toThrow(ServerError);
+    expect(() => write([], failed)).toThrow(
+      expect.objectContaining({
+        provider: "one",
+        outputStarted: true,
+        usage: expect.objectContaining(usage),
+      }),
+    );
+  });
+
+  it("counts cached tokens apart from the others, of which there are never fewer than none", () => {
+    const counts = { outputTokens: 5, cacheReadTokens: 3, cacheWriteTokens: 2 };
+    expect(write([], { usage: { ...counts, inputTokens: 10, reasoningTokens: 4 } }).usage).toEqual({
+      input_tokens: 5,
+      cache_creation_input_tokens: 2,
+      cache_read_input_tokens: 3,
+      output_tokens: 5,
+      output_tokens_details: { thinking_tokens: 4 },
+    });
+    expect(write([], { usage: { ...counts, inputTokens: 4 } }).usage).toMatchObject({ input_tokens: 0 });
+    expect(write([]).usage).toMatchObject({ input_tokens: 0, output_tokens: 0 });
+  });
+});
