@@ -4,11 +4,18 @@ import { describe, expect, it } from "vitest";
 import { ServerError } from "../../../src/core/errors.ts";
 import { writeMessage } from "../../../src/endpoints/messages/write-response.ts";
 import { type ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { FinishReason_Reason as Reason, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import {
+  FinishReason_Reason as Reason,
+  type Response,
+  ResponseSchema,
+} from "../../../src/gen/outrigger/v1/response_pb.ts";
 
 type Part = MessageInitShape<typeof ContentPartSchema>;
 
-function write(content: Part[], changes: MessageInitShape<typeof ResponseSchema> = {}) {
+/** The fields of a response as a plain object. */
+type ResponseInit = Exclude<MessageInitShape<typeof ResponseSchema>, Response>;
+
+function write(content: Part[], changes: ResponseInit = {}) {
   const response = create(ResponseSchema, {
     inferenceId: "inf_1",
     model: "m",

@@ -490,6 +490,10 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     const answer = await post(sidecar, path, body);
     expect([answer.status, answer.text]).toEqual([429, failed("(key)")]);
     expect(answer.headers.get("retry-after")).toBe("7");
+    const reported = sidecar.server.log
+      .map(({ error_kind }) => error_kind)
+      .filter((kind) => kind !== undefined);
+    expect(reported).toEqual(["RATE_LIMIT"]);
     provider.answers = [
       toStream([...stream.slice(0, 4), `event: odd\ndata: {"a":"${escaped}"}\n\n`, ...stream.slice(4)]),
     ];
@@ -620,8 +624,12 @@ describe("A chat completion", () => {
     const provider = await startWireServer(servers);
     const fallback = createFallback({ targets: [{ provider: "openai", model: "gpt-x" }] });
     const sidecar = await start(provider, { middleware: [fallback] });
-    provider.answers = [{ body: [CHAT.whole], headers: JSON_TYPE }];
-    expect((await post(sidecar, CHAT.path, { ...CHAT.body, n: 2 })).text).toBe(CHAT.whole);
+    const { choices, ...head } = JSON.parse(CHAT.whole);
+    const whole = JSON.stringify({ ...head, choices: [choices[0], { ...choices[0], index: 1 }] });
+    provider.answers = [{ body: [whole], headers: JSON_TYPE }];
+    const both = await post(sidecar, CHAT.path, { ...CHAT.body, n: 2 });
+    // The caller gets both, so that there is nothing to warn of.
+    expect([both.text, both.headers.get("outrigger-warnings")]).toEqual([whole, null]);
     expect(getBody(provider).n).toBe(2);
     provider.answers = [{ status: 503, body: ["{}"], headers: JSON_TYPE }];
     const answer = await post(sidecar, CHAT.path, { ...CHAT.body, n: 2 });

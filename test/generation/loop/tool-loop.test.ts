@@ -432,6 +432,44 @@ describe("runToolLoop()", () => {
     });
   });
 
+  it("gives no more events after its signal was aborted, whatever the stream still has", async () => {
+    async function* batches() {
+      for (let sequence = 0; ; sequence += 1)
+        yield [create(StreamEventSchema, { sequence, event: { case: "streamStart", value: {} } })];
+    }
+    const client: ModelClient = {
+      complete: () => expect.fail("was called"),
+      stream: () => new EventStream(batches()),
+    };
+    const request = create(RequestSchema, { model: "m", messages: [userMessage("hi")] });
+    const controller = new AbortController();
+    const executor = new NotingExecutor();
+    const { signal } = controller;
+    const loop = runToolLoop({ client, request, executor, isStreamed: true, maxToolRounds: 1, signal });
+    expect(await loop.next()).toMatchObject({ value: { case: "events" } });
+    controller.abort();
+    await expect(loop.next()).rejects.toMatchObject({ kind: ErrorKind.ABORT });
+  });
+
+  it("closes a stream whose first batch breaks a law", async () => {
+    let isClosed = false;
+    async function* batches() {
+      try {
+        yield [create(StreamEventSchema, { sequence: 0, event: { case: "finish", value: {} } })];
+        yield [];
+      } finally {
+        isClosed = true;
+      }
+    }
+    const client: ModelClient = {
+      complete: () => expect.fail("was called"),
+      stream: () => new EventStream(batches()),
+    };
+    const failure = runLoop([], { isStreamed: true, client, retry: { maxRetries: 0 } });
+    await expect(failure).rejects.toThrow("the finish event holds no response");
+    expect(isClosed).toBe(true);
+  });
+
   it("begins no wait for a retry that the total time does not allow", async () => {
     const turns = [new RateLimitError("slow down", { retryAfter: 30 })];
     const since = performance.now();
