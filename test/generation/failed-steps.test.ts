@@ -1,4 +1,5 @@
 /** A generation that fails in a later step keeps its completed steps, and can be continued from there. */
+import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import {
@@ -109,8 +110,10 @@ describe.each(WAYS)("onStepFinish of %s", (_name, run) => {
     const onStepFinish = () => {
       throw new Error("the disk is full");
     };
-    await expect(run({ ...options, onStepFinish })).rejects.toThrow("the disk is full");
+    const { signal } = new AbortController();
+    await expect(run({ ...options, onStepFinish, signal })).rejects.toThrow("the disk is full");
     expect([model.requests.length, model.open]).toEqual([1, 0]);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("must be a function", async () => {

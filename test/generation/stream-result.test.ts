@@ -2,6 +2,7 @@
 import {
   AbortError,
   Client,
+  EventStream,
   functionTool,
   type GenerationEvent,
   OpenAIAdapter,
@@ -90,6 +91,16 @@ describe("StreamResult", () => {
     expect(result.partialResponse).toBe(await result.response());
   });
 
+  it("has nothing of earlier steps in that part, also if it is first asked for in a later one", async () => {
+    const { result } = open();
+    let [steps, text] = [0, ""];
+    for await (const { event } of result) {
+      if (event.case === "stepFinish") steps += 1;
+      if (steps === 1 && event.case === "textDelta") text = textOf(result.partialResponse);
+    }
+    expect([steps, text]).toEqual([2, "hello"]);
+  });
+
   it("has the part of a long answer that has arrived, at any time", async () => {
     const simulator = await startSimulator();
     const provider = new OpenAIAdapter({ apiKey: "any", baseUrl: simulator.openaiBaseUrl });
@@ -129,6 +140,25 @@ describe("StreamResult", () => {
     for await (const { event } of result) if (event.case === "textDelta") break;
     expect(model.open).toBe(0);
     await expect(whole()).rejects.toBeInstanceOf(AbortError);
+  });
+
+  it("waits until the call is closed when the loop is left", async () => {
+    const { model, result } = open(["hello"]);
+    const streamed = model.stream.bind(model);
+    let isClosed = false;
+    model.stream = (request, options) => {
+      async function* batches() {
+        try {
+          yield* streamed(request, options).batches();
+        } finally {
+          await new Promise((resolve) => setImmediate(resolve));
+          isClosed = true;
+        }
+      }
+      return new EventStream(batches());
+    };
+    for await (const { event } of result) if (event.case === "textDelta") break;
+    expect(isClosed).toBe(true);
   });
 
   it("cancels a read under way if it is returned meanwhile", async () => {

@@ -11,7 +11,8 @@ import { objectRequest } from "./object-request.ts";
 import { PartialObjectReader } from "./object-stream.ts";
 
 /** Options of the generation of an object. */
-export interface ObjectLoopOptions extends Omit<LoopOptions, "executor" | "maxToolRounds" | "stopWhen"> {
+export interface ObjectLoopOptions
+  extends Omit<LoopOptions, "executor" | "maxToolRounds" | "previousAttempts" | "stopWhen"> {
   readonly reader: ObjectReader;
 }
 
@@ -54,7 +55,7 @@ function openLoop({ reader, ...options }: ObjectLoopOptions, failed: readonly At
     request,
     executor: NO_TOOLS,
     maxToolRounds: 0,
-    previousAttempts: [...(options.previousAttempts ?? []), ...failed],
+    previousAttempts: failed,
   });
 }
 

@@ -184,7 +184,7 @@ describe("the settings of a request", () => {
     expect(await readWarnings({ service_tier: "flex" })).toEqual(["service_tier"]);
   });
 
-  it("leave a forced call of a tool to a model that cannot be forced, where models differ", async () => {
+  it("leave a forced call of a tool to the model if some models of the provider cannot be forced", async () => {
     const optionsOf = async (tool_choice?: unknown) =>
       (await toRequest({ model: CLAUDE, tools: [weather], tool_choice } as never)).providerOptionsJson;
     const relaxed = { anthropic: '{"unsupported_tool_choice":"auto"}' };

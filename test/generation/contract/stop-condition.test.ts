@@ -42,6 +42,12 @@ describe("a stop condition", () => {
     expect(await evaluate(text)).toBe(expected);
   });
 
+  it("may have 4096 characters, and no more", async () => {
+    const longest = `true${" ".repeat(4092)}`;
+    expect(await evaluate(longest)).toBe(true);
+    await expect(evaluate(`${longest} `)).rejects.toThrow("expected at most 4096 characters, found 4097");
+  });
+
   it("that is empty is none", async () => {
     expect(await compileStopCondition("", "stop_when")).toBeUndefined();
   });
