@@ -85,7 +85,8 @@ async function callModel(
   const { client, signal, caller } = request;
   const source = call?.source;
   const onAnswer = ({ inferenceId, message }: Response) => {
-    if (message !== undefined) recentAnswers.add(caller.name, format.getAnswerId?.() ?? inferenceId, message);
+    const getId = () => format.getAnswerId?.() ?? inferenceId;
+    if (message !== undefined) recentAnswers.add(caller.name, getId, message);
   };
   const getHeaders = (warnings: readonly Warning[]) => {
     const relayed = call?.answerHeaders;

@@ -52,12 +52,16 @@ export class RecentAnswers {
     };
   }
 
-  /** Keeps an answer if it has a tool call, and data that its provider needs back. */
-  add(owner: string, id: string, message: Message): void {
+  /**
+   * Keeps an answer if it has a tool call, and data that its provider needs back.
+   * @param answerId Its id, or what creates the id of an answer that is kept.
+   */
+  add(owner: string, answerId: string | (() => string), message: Message): void {
     const callId = getFirstCall(message);
     if (callId === undefined || !message.content.some((part) => part.providerState !== undefined)) return;
     const content = toBinary(MessageSchema, message);
     if (content.byteLength > MAX_ANSWER_BYTES) return;
+    const id = typeof answerId === "string" ? answerId : answerId();
     const [idKey, callKey] = [createKey(owner, id), createKey(owner, callId)];
     const answer: RecentAnswer = {
       owner,

@@ -188,6 +188,15 @@ describe("The recent answers", () => {
     expect(pool.usedBytes).toBe(0);
   });
 
+  it("get an id only if they are kept", async () => {
+    const { answers, find } = open();
+    const createId = vi.fn(() => "msg_1");
+    answers.add("", createId, create(MessageSchema, { content: [] }));
+    expect(createId).not.toHaveBeenCalled();
+    answers.add("", createId, answer("call"));
+    expect(await find("call")).toBe("msg_1");
+  });
+
   it("are dropped some time after their last use, also if nobody asks", async () => {
     const { answers, find, pool } = open();
     answers.add("", "msg_1", answer("one"));
