@@ -5,7 +5,7 @@ import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { CallFacts } from "../../src/kit/call/call-facts.ts";
 import { ToolCallIdAllocator } from "../../src/kit/call/tool-call-id-allocator.ts";
-import { decodeStream, type StreamDecoder } from "../../src/kit/stream/decode-stream.ts";
+import { type DecodeOptions, decodeStream, type StreamDecoder } from "../../src/kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../src/kit/stream/stream-writer.ts";
 
 /** Call facts for tests. */
@@ -27,23 +27,28 @@ export interface Decoded {
   readonly error: unknown;
 }
 
-/** Runs a decoder over chunks of bytes, checking every event against the laws. */
+/**
+ * Runs a decoder over chunks of bytes, checking every event against the laws.
+ * @param relay Relays the stream to a caller, who has no need of single deltas.
+ */
 export async function decode(
   chunks: Iterable<Uint8Array>,
   facts: CallFacts,
   decoderOf: (facts: CallFacts, writer: StreamWriter) => StreamDecoder,
+  relay?: DecodeOptions["relay"],
 ): Promise<Decoded> {
   const writer = new StreamWriter(
     facts,
     new ToolCallIdAllocator(facts.inferenceId, facts.request.messages),
     () => 0,
   );
+  writer.joinsDeltas = relay !== undefined;
   const laws = new LawChecker();
   const events: StreamEvent[] = [];
   let error: unknown;
   try {
     for await (const batch of withTerminalEvent(
-      decodeStream(getBody(chunks), decoderOf(facts, writer), writer),
+      decodeStream(getBody(chunks), decoderOf(facts, writer), writer, { relay }),
       { now: () => 0 },
     )) {
       for (const event of batch) {

@@ -9,6 +9,7 @@ import {
   DEFAULT_ANSWER_LIMITS,
 } from "../call/answer-limits.ts";
 import { countJsonValues } from "../json/count-values.ts";
+import type { DeltaRun } from "./delta-template.ts";
 import type { EventRelay } from "./event-relay.ts";
 import { SseDecoder, type SseEvent } from "./sse.ts";
 import type { StreamWriter } from "./stream-writer.ts";
@@ -20,6 +21,13 @@ import type { StreamWriter } from "./stream-writer.ts";
 export interface StreamDecoder {
   /** Takes one event. Throws the failure that the provider reports, and StreamError on a violation of its protocol. */
   push(event: SseEvent): void;
+
+  /**
+   * Takes deltas in a row of a stream that is relayed, from its bytes: they cost more to parse than all else. Undefined if
+   * the event at `start` is none, or has to be parsed. Absent: all have.
+   * @param maxEventBytes Larger events have to be parsed.
+   */
+  pushDeltas?(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined;
 
   /**
    * Called once after the last byte, unless the stream has finished. If the decoder does not finish the stream here,
@@ -101,6 +109,8 @@ class DecodedStream implements AsyncIterator<Batch> {
   readonly #parser: EventParser;
   readonly #relay: EventRelay | undefined;
   #bytes = 0;
+  /** Number of bytes at the beginning of the latest chunk that are deltas. */
+  #deltaBytes = 0;
   #events = 0;
   #jsonValues = 0;
   #isOver = false;
@@ -128,7 +138,9 @@ class DecodedStream implements AsyncIterator<Batch> {
       // Some servers keep a connection busy with events without data.
       else if (event.type === "error") decoder.push(UNEXPLAINED_FAILURE);
     };
-    this.#parser = createParser?.(take, limits.maxEventChars) ?? new SseDecoder(take, limits.maxEventChars);
+    const takeDeltas = relay && ((bytes: Buffer, start: number) => this.#takeDeltas(bytes, start));
+    this.#parser =
+      createParser?.(take, limits.maxEventChars) ?? new SseDecoder(take, limits.maxEventChars, takeDeltas);
   }
 
   async next(): Promise<IteratorResult<Batch>> {
@@ -152,8 +164,9 @@ class DecodedStream implements AsyncIterator<Batch> {
           const { maxBytes } = this.#limits;
           if (this.#bytes > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
           decoding = chunk;
+          this.#deltaBytes = 0;
           this.#parser.push(chunk);
-          this.#relay?.push(chunk);
+          this.#relay?.push(chunk, this.#deltaBytes);
         }
       } catch (thrown) {
         if (this.#isOver) return DONE;
@@ -183,11 +196,26 @@ class DecodedStream implements AsyncIterator<Batch> {
     return this.#writer.keptChars + this.#parser.pendingChars + (this.#relay?.heldBytes ?? 0);
   }
 
-  #countEvent({ data }: SseEvent): void {
+  /** Takes deltas in a row. Returns the index after them. */
+  #takeDeltas(bytes: Buffer, start: number): number {
+    // The values of a large stream are counted.
+    if (this.#writer.ended || this.#bytes >= SMALL_BYTES) return start;
+    const run = this.#decoder.pushDeltas?.(bytes, start, this.#limits.maxEventChars);
+    if (run === undefined) return start;
+    this.#countEvents(run.events);
+    if (start === this.#deltaBytes) this.#deltaBytes = run.end;
+    return run.end;
+  }
+
+  #countEvents(count: number): void {
     const { maxEvents } = this.#limits;
-    const maxJsonValues = VALUES_OF_STREAM * this.#limits.maxJsonValues;
-    this.#events += 1;
+    this.#events += count;
     if (this.#events > maxEvents) throw answerTooLarge("maxEvents", maxEvents);
+  }
+
+  #countEvent({ data }: SseEvent): void {
+    const maxJsonValues = VALUES_OF_STREAM * this.#limits.maxJsonValues;
+    this.#countEvents(1);
     if (this.#bytes < SMALL_BYTES) return;
     this.#jsonValues += countJsonValues(data, maxJsonValues - this.#jsonValues);
     if (this.#jsonValues > maxJsonValues) throw answerTooLarge("maxJsonValues", maxJsonValues);

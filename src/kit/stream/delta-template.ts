@@ -1,3 +1,6 @@
+import { isUtf8 } from "node:buffer";
+import type { SseEvent } from "./sse.ts";
+
 /** Characters that need more than copying, or make JSON invalid. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in a string.
 const SPECIAL = /["\\\u0000-\u001f]/;
@@ -9,13 +12,25 @@ interface Gap {
   readonly isText: boolean;
 }
 
+/** Events in a row that were read from bytes. */
+export interface DeltaRun {
+  /** Their texts, joined. */
+  readonly text: string;
+  readonly events: number;
+  /** Index after the last one. */
+  readonly end: number;
+}
+
 /**
  * Reads events that differ from an earlier one in a single text, and in members that nobody reads, which is what most
  * events of a stream do, without parsing them. An event that is anything else has to be parsed.
  */
 export class DeltaTemplate {
+  #type = "";
   /** The parts of the event between the values that differ. Empty: no event is known. */
   #constants: readonly string[] = [];
+  /** The same as bytes, with the lines around them. Undefined until bytes are read. */
+  #encoded: readonly Buffer[] | undefined;
   #textAt = 0;
 
   /**
@@ -23,7 +38,7 @@ export class DeltaTemplate {
    * @param field Name of the field with the text.
    * @param ignored Names of members that differ between events and are not read: strings, and numbers without a sign.
    */
-  learn(data: string, field: string, text: string, ignored: readonly string[] = []): boolean {
+  learn({ type, data }: SseEvent, field: string, text: string, ignored: readonly string[] = []): boolean {
     this.forget();
     const found = findValue(data, field);
     if (found === undefined || data[found.start - 1] !== '"' || data.slice(found.start, found.end) !== text)
@@ -34,6 +49,7 @@ export class DeltaTemplate {
       if (gap !== undefined) gaps.push({ ...gap, isText: false });
     }
     gaps.sort((left, right) => left.start - right.start);
+    this.#type = type;
     this.#textAt = gaps.findIndex(({ isText }) => isText);
     this.#constants = [0, ...gaps.map(({ end }) => end)].map((start, index) =>
       data.slice(start, gaps[index]?.start ?? data.length),
@@ -44,13 +60,14 @@ export class DeltaTemplate {
   /** Forgets the event: others have to be parsed. */
   forget(): void {
     this.#constants = [];
+    this.#encoded = undefined;
   }
 
   /** Returns the text of an event that is otherwise like the remembered one; undefined for any other event. */
-  read(data: string): string | undefined {
+  read({ type, data }: SseEvent): string | undefined {
     const constants = this.#constants;
     const last = constants.length - 1;
-    if (last < 1 || !data.endsWith(constants[last] ?? "")) return undefined;
+    if (last < 1 || type !== this.#type || !data.endsWith(constants[last] ?? "")) return undefined;
     let text = "";
     let at = 0;
     for (let index = 0; index < last; index += 1) {
@@ -66,6 +83,84 @@ export class DeltaTemplate {
     }
     return at + (constants[last] ?? "").length === data.length ? text : undefined;
   }
+
+  /**
+   * Reads the events in a row that are like the remembered one, if they are written as most servers do. Undefined if there
+   * are none.
+   * @param start Index at which an event begins.
+   * @param maxEventBytes Larger events are left to a parser.
+   */
+  readRun(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {
+    const constants = this.#encode();
+    const last = constants.length - 1;
+    let [events, end, length] = [0, start, 0];
+    while (last > 0) {
+      let [at, textStart, textEnd] = [end, 0, 0];
+      for (let index = 0; index < last && at >= 0; index += 1) {
+        const valueStart = endOfConstant(bytes, at, constants[index]);
+        at = endOfValue(bytes, valueStart);
+        if (index === this.#textAt) [textStart, textEnd] = [valueStart, at];
+      }
+      at = endOfConstant(bytes, at, constants[last]);
+      const textLength = textEnd - textStart;
+      if (at < 0 || at - end > maxEventBytes || textLength < 1 || length + textLength > texts.length) break;
+      if (!copyText(bytes, textStart, textEnd, length)) break;
+      length += textLength;
+      end = at;
+      events += 1;
+    }
+    return events === 0 ? undefined : { text: texts.toString("utf8", 0, length), events, end };
+  }
+
+  #encode(): readonly Buffer[] {
+    const constants = this.#constants;
+    const head = this.#type === "" ? "data: " : `event: ${this.#type}\ndata: `;
+    this.#encoded ??= constants.map((constant, index) =>
+      Buffer.from(`${index === 0 ? head : ""}${constant}${index === constants.length - 1 ? "\n\n" : ""}`),
+    );
+    return this.#encoded;
+  }
+}
+
+/** The texts of a run that is being read. Shared, since a run is read synchronously. */
+const texts = Buffer.alloc(64 * 1024);
+
+/** Copies a text to an index of the texts. Returns false if it is not UTF-8. */
+function copyText(bytes: Buffer, start: number, end: number, to: number): boolean {
+  let bits = 0;
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
+    bits |= byte;
+    texts[to + at - start] = byte;
+  }
+  return bits < FIRST_NON_ASCII || isUtf8(bytes.subarray(start, end));
+}
+
+/** Returns the index after a constant; -1 if the bytes do not have it there. */
+function endOfConstant(bytes: Buffer, at: number, constant: Buffer | undefined): number {
+  if (constant === undefined || at < 0) return -1;
+  const end = at + constant.length;
+  if (end > bytes.length) return -1;
+  return bytes.compare(constant, 0, constant.length, at, end) === 0 ? end : -1;
+}
+
+/** Returns the index after a string without its quotes, or after a number; -1 if it needs a parser. */
+function endOfValue(bytes: Buffer, start: number): number {
+  if (start < 0) return -1;
+  let at = start;
+  if (bytes[start - 1] !== QUOTE) {
+    while (isDigit(bytes[at])) at += 1;
+    return at > start ? at : -1;
+  }
+  for (let byte = bytes[at]; byte !== QUOTE; byte = bytes[at]) {
+    if (byte === undefined || byte < FIRST_PRINTABLE || byte === BACKSLASH) return -1;
+    at += 1;
+  }
+  return at;
+}
+
+function isDigit(code: number | undefined): boolean {
+  return code !== undefined && code >= ZERO && code <= NINE;
 }
 
 /** Returns the place of a member's value, without its quotes. Undefined if it is none that can be told from the rest. */
@@ -84,9 +179,13 @@ function findValue(data: string, name: string): Pick<Gap, "start" | "end"> | und
 
 function endOfDigits(data: string, start: number): number {
   let end = start;
-  while (data.charCodeAt(end) >= ZERO && data.charCodeAt(end) <= NINE) end += 1;
+  while (isDigit(data.charCodeAt(end))) end += 1;
   return end;
 }
 
+const FIRST_PRINTABLE = 0x20;
+const QUOTE = 0x22;
 const ZERO = 0x30;
 const NINE = 0x39;
+const BACKSLASH = 0x5c;
+const FIRST_NON_ASCII = 0x80;

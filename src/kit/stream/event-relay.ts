@@ -54,16 +54,19 @@ export class EventRelay {
     return this.#target.hasBytes;
   }
 
-  /** Takes bytes that were decoded. */
-  push(chunk: Uint8Array): void {
+  /**
+   * Takes bytes that were decoded.
+   * @param shownBytes Number of bytes at their beginning that are whole events without a marker. Default 0.
+   */
+  push(chunk: Uint8Array, shownBytes = 0): void {
     const end = endOfEvents(chunk, this.#getSeam());
-    if (end > 0) this.#relay(this.#join(chunk.subarray(0, end)));
+    if (end > 0) this.#relay(this.#join(chunk.subarray(0, end)), shownBytes);
     if (end < chunk.byteLength) this.#hold(chunk.subarray(end));
   }
 
   /** The stream is complete: relays also what has no blank line at its end. */
   end(): void {
-    this.#relay(this.#join(NOTHING));
+    this.#relay(this.#join(NOTHING), 0);
   }
 
   /**
@@ -84,15 +87,15 @@ export class EventRelay {
     }
   }
 
-  #relay(events: Uint8Array): void {
-    this.#target.add(this.#mask(this.#withoutHidden(events)));
+  #relay(events: Uint8Array, shownBytes: number): void {
+    this.#target.add(this.#mask(this.#withoutHidden(events, shownBytes)));
   }
 
   /** Looks only at events that have a marker: others would have to be decoded a second time. */
-  #withoutHidden(events: Uint8Array): Uint8Array {
+  #withoutHidden(events: Uint8Array, shownBytes: number): Uint8Array {
     const { hidden } = this.#rules;
     if (hidden === undefined) return events;
-    const places = this.#markers.map((marker) => new MarkerPlace(events, marker));
+    const places = this.#markers.map((marker) => new MarkerPlace(events, marker, shownBytes));
     const shown: Uint8Array[] = [];
     let from = 0;
     for (let at = getFirst(places); at < Number.POSITIVE_INFINITY; at = getFirst(places)) {
@@ -133,10 +136,10 @@ class MarkerPlace {
   readonly #bytes: Buffer;
   readonly #marker: Buffer;
 
-  constructor(bytes: Uint8Array, marker: Buffer) {
+  constructor(bytes: Uint8Array, marker: Buffer, from: number) {
     this.#bytes = toBuffer(bytes);
     this.#marker = marker;
-    this.at = this.#find(0);
+    this.at = this.#find(from);
   }
 
   /** Goes on to the first one from an index on. */

@@ -9,6 +9,9 @@ export interface SseEvent {
   readonly data: string;
 }
 
+/** Takes the events at an index of the bytes that need not be read as text. Returns the index after them. */
+export type TakeDeltas = (bytes: Buffer, start: number) => number;
+
 const BYTE_ORDER_MARK = "\ufeff";
 const WHOLE_TEXT = new TextDecoder("utf-8", { ignoreBOM: true });
 const FIRST_NON_ASCII = 0x80;
@@ -33,6 +36,7 @@ export class SseDecoder {
   #isInCharacter = false;
   readonly #parser: EventSourceParser;
   readonly #onEvent: (event: SseEvent) => void;
+  readonly #takeDeltas: TakeDeltas | undefined;
   /** Whether the parser has begun no event, so that the next character begins one. */
   #isBetween = true;
   /** Whether the next character begins a line. */
@@ -44,9 +48,15 @@ export class SseDecoder {
   #pendingChars = 0;
   #pendingLines = 0;
 
-  constructor(onEvent: (event: SseEvent) => void, maxEventChars = DEFAULT_ANSWER_LIMITS.maxEventChars) {
+  /** @param takeDeltas Takes events from their bytes. Default: none. */
+  constructor(
+    onEvent: (event: SseEvent) => void,
+    maxEventChars = DEFAULT_ANSWER_LIMITS.maxEventChars,
+    takeDeltas?: TakeDeltas,
+  ) {
     this.#maxEventChars = maxEventChars;
     this.#onEvent = onEvent;
+    this.#takeDeltas = takeDeltas;
     this.#parser = createParser({
       maxBufferSize: maxEventChars,
       onEvent: ({ event = "", data }) => {
@@ -66,7 +76,18 @@ export class SseDecoder {
 
   /** Takes the next bytes. Throws StreamError if an event exceeds the limit, and the errors of `onEvent`. */
   push(chunk: Uint8Array): void {
-    this.#take(this.#decode(chunk));
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const start = this.#isAtEvent ? this.#skipDeltas(bytes, 0) : 0;
+    if (start < bytes.length) this.#take(start === 0 ? bytes : bytes.subarray(start));
+  }
+
+  /** Whether the next byte begins an event. The first event may have a byte order mark before it. */
+  get #isAtEvent(): boolean {
+    return this.#hasBegun && this.#isBetween && !this.#isInCharacter && this.#stray === "";
+  }
+
+  #skipDeltas(bytes: Buffer, start: number): number {
+    return this.#takeDeltas === undefined || start >= bytes.length ? start : this.#takeDeltas(bytes, start);
   }
 
   /** A chunk of whole characters, the usual case, is decoded without state: Node does that several times faster. */
@@ -92,20 +113,24 @@ export class SseDecoder {
    * standard would drop it: some servers omit the blank line. A cut event is not valid JSON, which its parser detects.
    */
   end(): void {
-    this.#take(this.#text.decode());
+    const text = this.#text.decode();
+    if (text !== "") this.#parse(text);
     this.#parser.feed("\n\n");
   }
 
-  #take(text: string): void {
+  #take(chunk: Buffer): void {
+    const text = this.#decode(chunk);
     if (text === "") return;
-    const begin = this.#isBetween && this.#stray === "" ? this.#takePlain(text) : 0;
+    const begin = this.#isBetween && this.#stray === "" ? this.#takePlain(text, chunk) : 0;
     if (begin < text.length) this.#parse(begin === 0 ? text : text.slice(begin));
   }
 
   /** Takes events in their usual form, which needs no parser. Returns the index after them. */
-  #takePlain(text: string): number {
+  #takePlain(text: string, chunk: Buffer): number {
     // The parser knows all line ends.
     if (text.includes("\r")) return 0;
+    // Each character is a byte then, so that indices are the same in both.
+    const isAscii = text.length === chunk.byteLength;
     for (let at = 0; ; ) {
       const end = text.indexOf("\n\n", at);
       const event = end < 0 || end - at > this.#maxEventChars ? undefined : toPlainEvent(text, at, end);
@@ -118,6 +143,7 @@ export class SseDecoder {
       if (!this.#hasBegun) this.#parser.feed("\n");
       this.#hasBegun = true;
       this.#onEvent(event);
+      if (isAscii) at = this.#skipDeltas(chunk, at);
     }
   }
 

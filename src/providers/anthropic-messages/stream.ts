@@ -11,7 +11,7 @@ import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import { asInt32, asObject, asString, objectIn, textIn, tryParseJson, without } from "../../kit/json/json.ts";
 import { stringifyJson, toMembers } from "../../kit/json/json-source.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
-import { DeltaTemplate } from "../../kit/stream/delta-template.ts";
+import { type DeltaRun, DeltaTemplate } from "../../kit/stream/delta-template.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { FailureBody } from "../../wire/anthropic-messages/error.ts";
@@ -59,14 +59,21 @@ export class MessagesDecoder implements StreamDecoder {
     this.#states = new StateWriter(facts);
   }
 
-  push({ data, type }: SseEvent): void {
-    const text = this.#template.read(data);
-    if (text !== undefined && type !== "error") return this.#addText(text);
+  push(source: SseEvent): void {
+    const text = this.#template.read(source);
+    if (text !== undefined) return this.#addText(text);
+    const { data, type } = source;
     const event = asObject<StreamEvent>(tryParseJson(data));
     // Compatible servers give the event another type in its data (llama.cpp), or send text.
     if (type === "error") throw reportedError(event ?? { detail: data }, this.#facts);
     if (event === undefined) throw new StreamError("an event of the provider's stream is not a JSON object");
-    this.#dispatch(asString(event.type) ?? type, event, data);
+    this.#dispatch(asString(event.type) ?? type, event, source);
+  }
+
+  pushDeltas(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {
+    const run = this.#template.readRun(bytes, start, maxEventBytes);
+    if (run !== undefined) this.#addText(run.text);
+    return run;
   }
 
   /** Only `message_stop` ends this protocol. A failure may be in the stream as plain JSON instead of an event. */
@@ -75,7 +82,8 @@ export class MessagesDecoder implements StreamDecoder {
     if (body !== undefined && isFailure(body)) throw reportedError(body, this.#facts);
   }
 
-  #dispatch(type: string, event: Event, data: string): void {
+  #dispatch(type: string, event: Event, source: SseEvent): void {
+    const { data } = source;
     switch (type) {
       case "ping":
         return;
@@ -86,7 +94,7 @@ export class MessagesDecoder implements StreamDecoder {
       case "content_block_start":
         return this.#startBlock(event, data);
       case "content_block_delta":
-        return this.#addDelta(event, data);
+        return this.#addDelta(event, source);
       case "content_block_stop":
         return this.#endBlock(indexOf(event));
       case "message_delta":
@@ -141,15 +149,15 @@ export class MessagesDecoder implements StreamDecoder {
     this.#states = new StateWriter(this.#facts, model);
   }
 
-  #addDelta(event: Event, data: string): void {
+  #addDelta(event: Event, source: SseEvent): void {
     const open = this.#open.get(indexOf(event));
     if (open === undefined) throw new StreamError(NOT_OPEN);
     const delta = objectIn<ContentBlockDelta>(event.delta);
     if (delta.type === "citations_delta") this.#writer.countCitations(1);
     const handling = addDelta(open, delta);
-    if (open.kind === "text" && handling === "written") this.#learn(event, data);
-    if (handling === "unknown") this.#passThrough("content_block_delta", data);
-    if (handling === "kept") this.#passThroughRaw("content_block_delta", data);
+    if (open.kind === "text" && handling === "written") this.#learn(event, source);
+    if (handling === "unknown") this.#passThrough("content_block_delta", source.data);
+    if (handling === "kept") this.#passThroughRaw("content_block_delta", source.data);
   }
 
   /** Adds a delta that was not parsed. */
@@ -160,9 +168,9 @@ export class MessagesDecoder implements StreamDecoder {
   }
 
   /** Most deltas differ from the one before only in their text. */
-  #learn(event: Event, data: string): void {
+  #learn(event: Event, source: SseEvent): void {
     const text = asString(objectIn(event.delta).text);
-    if (text !== undefined && this.#template.learn(data, "text", text)) this.#textIndex = indexOf(event);
+    if (text !== undefined && this.#template.learn(source, "text", text)) this.#textIndex = indexOf(event);
   }
 
   #endBlock(index: number): void {

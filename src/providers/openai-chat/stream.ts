@@ -16,7 +16,7 @@ import {
   tryParseJson,
 } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
-import { DeltaTemplate } from "../../kit/stream/delta-template.ts";
+import { type DeltaRun, DeltaTemplate } from "../../kit/stream/delta-template.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { ErrorObject } from "../../wire/openai-chat/error.ts";
@@ -70,25 +70,32 @@ export class ChatDecoder implements StreamDecoder {
     writer.readUsage = () => this.#answer.usage;
   }
 
-  push({ data, type }: SseEvent): void {
-    const content = this.#template.read(data);
-    if (content !== undefined && type === "") return this.#message.push({ content });
+  push(event: SseEvent): void {
+    const content = this.#template.read(event);
+    if (content !== undefined) return this.#message.push({ content });
+    const { data, type } = event;
     const text = data.trim();
     if (text === END_OF_STREAM) return this.#endOfStream();
     const chunk = asObject<AnyCompletion>(tryParseJson(text));
     if (chunk === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
     if (type === "error") throw reportedError(chunk, this.#facts);
     this.#readChunk(chunk, getDelta);
-    this.#learn(chunk, data);
+    this.#learn(chunk, event);
     if (this.#facts.request.includeRaw) this.#passOn(chunk, data);
   }
 
   /** Most chunks differ from the one before only in their text. */
-  #learn(chunk: Untrusted<AnyCompletion>, data: string): void {
+  #learn(chunk: Untrusted<AnyCompletion>, event: SseEvent): void {
     // Another answer of several may have the index 0, and with include_raw each chunk is an event.
     if (this.#choice !== 0 || this.#facts.request.includeRaw) return;
     const content = getOnlyContent(chunk);
-    if (content !== undefined) this.#template.learn(data, "content", content);
+    if (content !== undefined) this.#template.learn(event, "content", content);
+  }
+
+  pushDeltas(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {
+    const run = this.#template.readRun(bytes, start, maxEventBytes);
+    if (run !== undefined) this.#message.push({ content: run.text });
+    return run;
   }
 
   /** Many servers leave the end marker out: a stream that closes normally after a finish reason has ended too. */

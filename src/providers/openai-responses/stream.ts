@@ -18,7 +18,7 @@ import {
   tryReadJson,
 } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
-import { DeltaTemplate } from "../../kit/stream/delta-template.ts";
+import { type DeltaRun, DeltaTemplate } from "../../kit/stream/delta-template.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { ErrorBody } from "../../wire/openai-responses/error.ts";
@@ -70,8 +70,8 @@ export class ResponsesDecoder implements StreamDecoder {
   readonly #items = new ItemTable();
   readonly #states: StateWriter;
   readonly #template = new DeltaTemplate();
-  /** The text whose deltas are like the template, and the type of their events. */
-  #latest: { readonly type: string; readonly block: OpenText["block"] } | undefined;
+  /** The text whose deltas are like the template. */
+  #latest: OpenText["block"] | undefined;
 
   constructor(facts: CallFacts, writer: StreamWriter) {
     this.#facts = facts;
@@ -81,8 +81,8 @@ export class ResponsesDecoder implements StreamDecoder {
 
   push({ data, type }: SseEvent): void {
     const latest = this.#latest;
-    const delta = latest?.type === type ? this.#template.read(data) : undefined;
-    if (delta !== undefined) return latest?.block.append(delta);
+    const delta = latest && this.#template.read({ data, type });
+    if (delta !== undefined) return latest?.append(delta);
     if (data === "[DONE]") return;
     const event = asObject<StreamEvent>(TEXT_DELTAS.has(type) ? tryReadJson(data) : tryParseJson(data));
     if (event === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
@@ -95,10 +95,17 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   /** Most deltas differ from the one before only in their text, their number and their padding. */
-  #learn({ data, type }: SseEvent, event: Untrusted<StreamEvent>): void {
+  #learn(source: SseEvent, event: Untrusted<StreamEvent>): void {
     const text = asString(event.delta);
-    if (text === undefined || !this.#template.learn(data, "delta", text, VARYING)) return;
-    this.#latest = { type, block: this.#textAt("response.output_text.delta", event).block };
+    if (text === undefined || !this.#template.learn(source, "delta", text, VARYING)) return;
+    this.#latest = this.#textAt("response.output_text.delta", event).block;
+  }
+
+  pushDeltas(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {
+    const latest = this.#latest;
+    const run = latest && this.#template.readRun(bytes, start, maxEventBytes);
+    if (run !== undefined) latest?.append(run.text);
+    return run;
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Answers of a provider that never stops, or sends far more than any answer needs. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type SDKError, StreamError } from "../../../src/core/errors.ts";
+import { createSourceForm } from "../../../src/core/source-form.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import type { HttpAdapter } from "../../../src/kit/adapter/http-adapter.ts";
 import type { AnswerLimits } from "../../../src/kit/call/answer-limits.ts";
@@ -123,6 +124,23 @@ describe("a stream without end", () => {
     // The caller has got the events before the limit.
     expect(getCases(events).at(-1)).toBe("error");
     expect(events.length).toBeGreaterThan(before);
+    await waitUntil(() => server.sockets.every(({ destroyed }) => destroyed));
+  });
+
+  it.each(ROWS)("ends there also if it is relayed: $what", async ({ piece, limits, message }) => {
+    const server = await endless("text/event-stream", CREATED, piece);
+    const adapter = openAdapter(server, { answerLimits: limits });
+    const members = new Map([["stream", "true"]]);
+    const source = createSourceForm({
+      api: "openai-responses",
+      request: ask("m"),
+      headers: {},
+      getMembers: () => members,
+      restored: { hasReasoning: false, hasCallState: false },
+    });
+    const { error } = await read(adapter.stream(source.request, { source }));
+    expect(source.relay.head?.status).toBe(200);
+    expect((error as SDKError).message).toBe(`the provider's answer has ${message}`);
     await waitUntil(() => server.sockets.every(({ destroyed }) => destroyed));
   });
 });

@@ -71,6 +71,13 @@ describe("EventRelay", () => {
     expect(performance.now() - started).toBeLessThan(5000);
   });
 
+  it("does not look for markers in bytes that have none", () => {
+    const { relay, target } = create();
+    const hidden = EVENTS[3] ?? "";
+    relay.push(Buffer.from(hidden.repeat(3)), hidden.length);
+    expect(Buffer.from(target.take()).toString()).toBe(hidden);
+  });
+
   it("relays a failure up to the event that reports it", () => {
     const { relay, target } = create();
     relay.push(Buffer.from("data: a\n\nda"));

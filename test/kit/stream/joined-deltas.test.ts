@@ -1,6 +1,8 @@
 /** Streams whose caller gets the provider's bytes: deltas that come together are one event. */
 import { describe, expect, it } from "vitest";
+import { AnswerRelay } from "../../../src/core/answer-relay.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { EventRelay } from "../../../src/kit/stream/event-relay.ts";
 import { readers } from "../../providers/support/recorded-answers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";
@@ -30,20 +32,29 @@ function toContent(events: readonly StreamEvent[]): Event[] {
   return content;
 }
 
+/** Cuts bytes into pieces of these lengths in turn. */
+function cut(bytes: Buffer, lengths: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += pieces.at(-1)?.length ?? 0)
+    pieces.push(bytes.subarray(at, at + (lengths[pieces.length % lengths.length] ?? 1)));
+  return pieces;
+}
+
 describe.each(Object.entries(readers))("A recorded stream of %s", (name, { folder, decoder }) => {
   it.each(getRecordings(folder, ".sse"))(
-    "has the same content and answer with fewer events: $file",
+    "has the same content and answer with fewer events, and all of its bytes: $file",
     async (recording) => {
-      const chunks = [toBytes(recording)];
-      const facts = () => factsFor(name, { model: "m" });
-      const single = await decode(chunks, facts(), decoder);
-      const joined = await decode(chunks, facts(), (each, writer) => {
-        writer.joinsDeltas = true;
-        return decoder(each, writer);
-      });
-      expect(toContent(joined.events)).toEqual(toContent(single.events));
-      expect(joined.events.length).toBeLessThanOrEqual(single.events.length);
-      expect(String(joined.error)).toBe(String(single.error));
+      const bytes = toBytes(recording);
+      const single = await decode([bytes], factsFor(name, { model: "m" }), decoder);
+      for (const chunks of [[bytes], cut(bytes, [700, 1300]), cut(bytes, [4096, 1, 90])]) {
+        const target = new AnswerRelay();
+        const relay = new EventRelay(target, { reportsFailure: () => false }, (each) => each);
+        const joined = await decode(chunks, factsFor(name, { model: "m" }), decoder, relay);
+        expect(toContent(joined.events)).toEqual(toContent(single.events));
+        expect(joined.events.length).toBeLessThanOrEqual(single.events.length);
+        expect(String(joined.error)).toBe(String(single.error));
+        expect(bytes.indexOf(target.take())).toBe(0);
+      }
     },
   );
 });
