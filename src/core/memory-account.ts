@@ -1,5 +1,5 @@
 import { getHeapStatistics } from "node:v8";
-import { MemoryPool, type MemoryShare, type PoolAccount } from "./memory-pool.ts";
+import { MemoryPool, type PoolAccount } from "./memory-pool.ts";
 
 /** The limits of each use of memory, in bytes. */
 export interface MemoryLimits {
@@ -24,13 +24,13 @@ const MAX_BYTES = 1024 * 1024 * 1024;
  * Maximum number of copies of a whole answer in memory: its text, the text in its message, and the form for the caller.
  * Measured.
  */
-const ANSWER_WEIGHT = 4;
+export const ANSWER_WEIGHT = 4;
 
 /** The same for the answer of a run, which also has events with the whole text and a stored form. Measured. */
-const RUN_ANSWER_WEIGHT = 8;
+export const RUN_ANSWER_WEIGHT = 8;
 
 /** The same for data that is read from the store. Measured. */
-const READ_WEIGHT = 4;
+export const READ_WEIGHT = 4;
 
 /** The largest answer on any machine: images arrive inside an answer. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -115,16 +115,6 @@ export class MemoryAccount implements PoolAccount {
     // An operator who raises a limit provides the memory.
     const guaranteedBytes = this.#pools.reduce((sum, pool) => sum + pool.guaranteedBytes, 0);
     this.maxBytes = Math.max(Math.floor(heapBytes * HEAP_SHARE), guaranteedBytes, ...Object.values(all));
-  }
-
-  /** Opens a share for the answers of a call, counted in bytes. */
-  openAnswers(owner: string, isRun: boolean): MemoryShare {
-    return this.answers.open(owner, isRun ? RUN_ANSWER_WEIGHT : ANSWER_WEIGHT);
-  }
-
-  /** Opens a share for the data that a call reads from the store. */
-  openReads(owner: string): MemoryShare {
-    return this.reads.open(owner, READ_WEIGHT);
   }
 
   /** Bytes that all uses have taken together. */

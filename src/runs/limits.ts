@@ -1,6 +1,6 @@
 import { invalidField } from "../core/errors.ts";
 import { measureMemory } from "../core/measure-memory.ts";
-import type { MemoryAccount } from "../core/memory-account.ts";
+import { type MemoryAccount, RUN_ANSWER_WEIGHT } from "../core/memory-account.ts";
 import { getCountedBytes, type MemoryShare } from "../core/memory-pool.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import { untilAborted } from "../generation/loop/linked-signal.ts";
@@ -207,7 +207,7 @@ export class HistoryShare {
 
   /** Memory for the answers of a run that no call waits for, until `release`. */
   openAnswers(owner: string): MemoryShare {
-    this.#answers ??= this.#memory.account.openAnswers(owner, true);
+    this.#answers ??= this.#memory.account.answers.open(owner, RUN_ANSWER_WEIGHT);
     return this.#answers;
   }
 

@@ -2,7 +2,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { getDefaultMemorySize } from "../../src/config/runs.ts";
-import { getMaxAnswerBytes, getMemoryLimits, MemoryAccount } from "../../src/core/memory-account.ts";
+import {
+  ANSWER_WEIGHT,
+  getMaxAnswerBytes,
+  getMemoryLimits,
+  MemoryAccount,
+  READ_WEIGHT,
+  RUN_ANSWER_WEIGHT,
+} from "../../src/core/memory-account.ts";
 import { getHeapLimits } from "../../src/server/base/limits.ts";
 
 const MIB = 1024 * 1024;
@@ -27,10 +34,10 @@ function createRow(containerMib: number): string {
     containerMib,
     toMib(limits.maxRequestMemoryBytes),
     toMib(getMaxAnswerBytes(limits)),
-    toMib(account.answers.maxBytes / account.openAnswers("", false).weight),
-    toMib(account.answers.maxBytes / account.openAnswers("", true).weight),
+    toMib(account.answers.maxBytes / ANSWER_WEIGHT),
+    toMib(account.answers.maxBytes / RUN_ANSWER_WEIGHT),
     toMib(limits.maxHistoryMemoryBytes),
-    toMib(account.reads.maxBytes / account.openReads("").weight),
+    toMib(account.reads.maxBytes / READ_WEIGHT),
     toMib(limits.maxKeptMemoryBytes),
     toMib(getDefaultMemorySize(heapBytes)),
     getHeapLimits(heapBytes).maxCalls,

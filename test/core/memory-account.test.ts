@@ -2,7 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RateLimitError } from "../../src/core/errors.ts";
-import { getMaxAnswerBytes, getMemoryLimits, MemoryAccount } from "../../src/core/memory-account.ts";
+import {
+  getMaxAnswerBytes,
+  getMemoryLimits,
+  MemoryAccount,
+  READ_WEIGHT,
+} from "../../src/core/memory-account.ts";
 import { FREE_BYTES } from "../../src/core/memory-pool.ts";
 
 const MIB = 1024 * 1024;
@@ -136,10 +141,10 @@ describe("shares of memory that wait", () => {
   it("reads large values one after the other once it knows how large they are", async () => {
     const account = openAccount();
     const large = "x".repeat(account.reads.maxBytes / 8);
-    const first = account.openReads("");
+    const first = account.reads.open("", READ_WEIGHT);
     await first.read(async () => large);
     first.end();
-    const shares = Array.from({ length: 4 }, () => account.openReads(""));
+    const shares = Array.from({ length: 4 }, () => account.reads.open("", READ_WEIGHT));
     let [atOnce, most] = [0, 0];
     const reads = shares.map(async (share) => {
       await share.read(async () => {

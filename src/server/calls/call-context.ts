@@ -16,7 +16,7 @@ import {
   ServerError,
   toSdkError,
 } from "../../core/errors.ts";
-import type { RequestShare } from "../requests/request-memory.ts";
+import type { CallMemory } from "../requests/request-memory.ts";
 import { Metadata } from "../status/metadata.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
 
@@ -24,7 +24,7 @@ import { CallRecorder } from "../telemetry/call-recorder.ts";
 export interface ServedCall {
   readonly recorder: CallRecorder;
   /** Accounts for the memory of the call. Undefined if its transport limits no memory. */
-  readonly share: RequestShare | undefined;
+  readonly share: CallMemory | undefined;
 }
 
 /** Key under which a transport puts the call into the context values. */
@@ -156,7 +156,7 @@ export class CallContext implements HandlerContext, ServedCall, CallWork {
   readonly requestMethod = "POST";
   readonly recorder: CallRecorder;
   /** Must be set before the service is called. */
-  share: RequestShare | undefined;
+  share: CallMemory | undefined;
   /** The headers that the service has set; undefined if there are none. */
   serviceHeader: Metadata | undefined;
   /** The trailers that the service has set; undefined if there are none. */

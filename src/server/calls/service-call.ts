@@ -36,7 +36,7 @@ export class ServiceCall {
     use: "answers" | "runAnswers" = "answers",
   ) {
     this.served = getServedCall(context);
-    this.record = new InferenceRecord(client, this.served.recorder, this.served.share?.memory[use]);
+    this.record = new InferenceRecord(client, this.served.recorder, this.served.share?.[use]);
     this.#calls = calls;
     this.#work = calls.begin(context);
     this.signal = this.#work.signal;

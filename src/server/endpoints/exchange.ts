@@ -19,7 +19,7 @@ import { endPaced } from "../http/paced-writer.ts";
 import { discardBody } from "../http/request-body.ts";
 import type { Intake } from "../requests/intake.ts";
 import { toRefusalError } from "../requests/refusals.ts";
-import type { RequestShare } from "../requests/request-memory.ts";
+import type { CallMemory } from "../requests/request-memory.ts";
 import { getCode } from "../status/status-code.ts";
 import { TIMING_HEADER } from "../telemetry/call-ids.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/call-observer.ts";
@@ -75,13 +75,13 @@ class ApiExchange {
   async serve(): Promise<TransportOutcome> {
     const { recorder, response, calls } = this.#options;
     const { signal } = this.#work;
-    let share: RequestShare | undefined;
+    let share: CallMemory | undefined;
     try {
       share = this.#options.intake.memory.begin(recorder.call.caller.name);
-      this.#record.memory = share.memory.runAnswers;
+      this.#record.memory = share.runAnswers;
       const answer = withoutLargeText(await this.#answer(signal, share));
       const bytes = countBytes(answer.body);
-      if (bytes !== undefined) share.memory.shrink(bytes);
+      if (bytes !== undefined) share.shrink(bytes);
       await this.#writer.send(answer, recorder);
     } catch (thrown) {
       if (share === undefined) await this.#refuse(toRefusalError(thrown));
@@ -107,7 +107,7 @@ class ApiExchange {
     return this.#writer.disconnected || thrown instanceof PeerClosedError;
   }
 
-  async #answer(signal: AbortSignal, share: RequestShare): Promise<EndpointResponse> {
+  async #answer(signal: AbortSignal, share: CallMemory): Promise<EndpointResponse> {
     const { route, request, intake, recorder } = this.#options;
     const client = this.#record.toClient();
     const noteFailure = (error: SDKError) => this.#note(error);

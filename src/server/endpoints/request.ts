@@ -10,7 +10,7 @@ import { type Compression, knownCompression } from "../requests/decompress.ts";
 import type { Intake } from "../requests/intake.ts";
 import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
 import { toRefusalError } from "../requests/refusals.ts";
-import type { RequestShare } from "../requests/request-memory.ts";
+import type { CallMemory } from "../requests/request-memory.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 
@@ -21,7 +21,7 @@ export interface RequestParts {
   readonly signal: AbortSignal;
   readonly intake: Intake;
   /** The share of the request memory that the body uses. */
-  readonly share: RequestShare;
+  readonly share: CallMemory;
   readonly noteFailure: (error: SDKError) => void;
 }
 
@@ -44,7 +44,7 @@ export function toEndpointRequest(request: HttpRequest, parts: RequestParts): En
     signal,
     noteFailure,
     readBody: () => readJsonBody(request, parts),
-    readStored: (read) => parts.share.memory.reads.read(read, signal),
+    readStored: (read) => parts.share.reads.read(read, signal),
   };
 }
 

@@ -8,7 +8,7 @@ import { type CallWork, createDisconnect } from "../calls/call-context.ts";
 import { InferenceRecord } from "../calls/inference-record.ts";
 import { PeerClosedError } from "../http/flushed-response.ts";
 import type { UpgradedConnection } from "../http/route.ts";
-import type { RequestShare } from "../requests/request-memory.ts";
+import type { CallMemory } from "../requests/request-memory.ts";
 import { getCode } from "../status/status-code.ts";
 import type { TransportOutcome } from "../telemetry/call-observer.ts";
 import { closeCodes, discardRest, SocketChannel } from "../websocket/socket-channel.ts";
@@ -25,7 +25,7 @@ export interface SocketExchangeOptions extends ApiParts {
 export async function serveApiSocket(options: SocketExchangeOptions): Promise<TransportOutcome> {
   const { upgraded, intake, calls, sockets } = options;
   const owner = upgraded.recorder.call.caller.name;
-  let share: RequestShare;
+  let share: CallMemory;
   if (!sockets.admits(owner)) return refuse(upgraded, "too many sockets of this caller are open");
   try {
     share = intake.memory.begin(owner);
@@ -47,7 +47,7 @@ function refuse(upgraded: UpgradedConnection, reason: string): TransportOutcome 
 
 async function serve(
   { route, upgraded, intake, unsent, client: models, sockets }: SocketExchangeOptions,
-  share: RequestShare,
+  share: CallMemory,
   work: CallWork,
 ): Promise<TransportOutcome> {
   const { socket, connection, request, recorder, admit } = upgraded;

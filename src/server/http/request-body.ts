@@ -5,7 +5,7 @@ import type { Arrival, ArrivalWatch } from "../requests/arrival-watch.ts";
 import { type Compression, decompress } from "../requests/decompress.ts";
 import { GrowingBuffer } from "../requests/growing-buffer.ts";
 import { tooLarge } from "../requests/refusals.ts";
-import type { RequestShare } from "../requests/request-memory.ts";
+import type { CallMemory } from "../requests/request-memory.ts";
 
 /** Options for reading a body. */
 export interface BodyReader {
@@ -120,7 +120,7 @@ export interface WholeBody {
   /** The header `content-length`. */
   readonly announced: string | undefined;
   readonly compression: Compression | undefined;
-  readonly share: RequestShare;
+  readonly share: CallMemory;
   readonly limits: Limits;
 }
 

@@ -1,7 +1,7 @@
 import { createBrotliDecompress, createGunzip } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { tooCompressed, tooLarge } from "./refusals.ts";
-import type { RequestShare } from "./request-memory.ts";
+import type { CallMemory } from "./request-memory.ts";
 
 /** Compressions of requests. */
 export type Compression = "gzip" | "br";
@@ -32,7 +32,7 @@ const CHUNK_BYTES = 16 * 1024;
 export function decompress(
   bytes: Uint8Array,
   compression: Compression,
-  share: RequestShare,
+  share: CallMemory,
   limits: DecompressionLimits,
 ): Promise<Uint8Array> {
   if (bytes.byteLength === 0) return Promise.resolve(bytes);

@@ -1,4 +1,9 @@
-import type { MemoryAccount } from "../../core/memory-account.ts";
+import {
+  ANSWER_WEIGHT,
+  type MemoryAccount,
+  READ_WEIGHT,
+  RUN_ANSWER_WEIGHT,
+} from "../../core/memory-account.ts";
 import { FREE_BYTES, getCountedBytes, type MemoryShare } from "../../core/memory-pool.ts";
 import type { HeapLimits } from "../base/limits.ts";
 import { toConnectError } from "../status/status.ts";
@@ -47,20 +52,23 @@ export class RequestMemory {
    * @param owner Name of the caller's access key; empty if there is none.
    * @throws ConnectError RESOURCE_EXHAUSTED, which can be retried, if too many calls are in progress.
    */
-  begin(owner = ""): RequestShare {
-    const max = this.#maxCalls;
-    const ownerMax = this.#account.getOwnerLimit(max, owner);
-    const ownerCalls = this.#callsByOwner.get(owner) ?? 0;
-    if (ownerMax < max && ownerCalls >= ownerMax) throw tooManyCallsOfOwner(ownerMax);
-    if (this.#calls >= max && !this.#reclaim.call()) throw tooManyCalls(max);
+  begin(owner = ""): CallMemory {
+    if (owner !== "") this.#checkOwner(owner);
+    if (this.#calls >= this.#maxCalls && !this.#reclaim.call()) throw tooManyCalls(this.#maxCalls);
     this.#calls += 1;
-    if (owner !== "") this.#callsByOwner.set(owner, ownerCalls + 1);
-    return new RequestShare(this, owner, new CallMemory(this.#account, owner));
+    if (owner !== "") this.#callsByOwner.set(owner, (this.#callsByOwner.get(owner) ?? 0) + 1);
+    return new CallMemory(this, this.#account, owner, true);
   }
 
-  /** Opens an account for memory that a call uses besides its request. */
+  #checkOwner(owner: string): void {
+    const max = this.#account.getOwnerLimit(this.#maxCalls, owner);
+    const calls = this.#callsByOwner.get(owner) ?? 0;
+    if (max < this.#maxCalls && calls >= max) throw tooManyCallsOfOwner(max);
+  }
+
+  /** Opens the memory of something that does not count as a call: a message of a WebSocket. */
   openMemory(owner: string): CallMemory {
-    return new CallMemory(this.#account, owner);
+    return new CallMemory(this, this.#account, owner, false);
   }
 
   /** Ends a call that has given back all its memory. */
@@ -93,99 +101,52 @@ export class RequestMemory {
 }
 
 /**
- * The memory of one call: the bytes of its request while they are buffered, then the decoded message, until the call
- * ends. `release` gives back everything that was taken, on every way out of a call.
+ * The memory of one call: the bytes of its request while they are buffered, then the decoded message, and what the call
+ * needs besides. `release` gives back everything that was taken, on every way out of a call.
  */
-export class RequestShare {
-  /** The memory of the call besides its request. */
-  readonly memory: CallMemory;
-  readonly #requests: RequestMemory;
-  readonly #owner: string;
-  #bytes = 0;
-  #isReleased = false;
-
-  constructor(requests: RequestMemory, owner: string, memory: CallMemory) {
-    this.#requests = requests;
-    this.#owner = owner;
-    this.memory = memory;
-  }
-
-  /**
-   * Takes memory for bytes that are about to be stored.
-   * @throws ConnectError RESOURCE_EXHAUSTED if there is not enough. Nothing is taken then.
-   */
-  take(bytes: number): void {
-    this.#set(this.#bytes + bytes);
-  }
-
-  /** Takes memory for the fields and values of a decoded message. Returns the number of bytes. */
-  takeElements(elements: number): number {
-    const bytes = elements * ELEMENT_BYTES;
-    this.take(bytes);
-    return bytes;
-  }
-
-  /** Throws the error that `take` would throw, for an announced size. */
-  expect(bytes: number): void {
-    this.#requests.check(getCountedBytes(this.#bytes), getCountedBytes(this.#bytes + bytes), this.#owner);
-  }
-
-  /** Gives back a part of the taken memory. */
-  give(bytes: number): void {
-    this.#set(this.#bytes - bytes);
-  }
-
-  /** Gives back everything when the call has ended. Can be called again. */
-  release(): void {
-    if (this.#isReleased) return;
-    this.#set(0);
-    this.#isReleased = true;
-    this.memory.end();
-    this.#requests.end(this.#owner);
-  }
-
-  #set(bytes: number): void {
-    // A late read of an ended call keeps nothing.
-    if (this.#isReleased) return;
-    const before = getCountedBytes(this.#bytes);
-    const counted = getCountedBytes(bytes);
-    // Most requests are so small that nothing is counted.
-    if (counted !== before) this.#requests.change(before, counted, this.#owner);
-    this.#bytes = bytes;
-  }
-}
-
-/** The memory that one call takes from the account, apart from its request. */
 export class CallMemory {
+  readonly #requests: RequestMemory;
   readonly #account: MemoryAccount;
   readonly #owner: string;
+  readonly #isCall: boolean;
+  /** Of the request. */
+  #bytes = 0;
   /** Opened on first use. */
   #answers: MemoryShare | undefined;
   #runAnswers: MemoryShare | undefined;
   #reads: MemoryShare | undefined;
-  #hasEnded = false;
+  #isReleased = false;
 
-  /** @param owner Name of the caller's access key; empty if there is none. */
-  constructor(account: MemoryAccount, owner: string) {
+  /**
+   * @param owner Name of the caller's access key; empty if there is none.
+   * @param isCall Whether its end is the end of a call.
+   */
+  constructor(requests: RequestMemory, account: MemoryAccount, owner: string, isCall: boolean) {
+    this.#requests = requests;
     this.#account = account;
     this.#owner = owner;
+    this.#isCall = isCall;
   }
 
   /** The answers of the providers that the call reaches. */
   get answers(): MemoryShare {
-    this.#answers ??= this.#open(this.#account.openAnswers(this.#owner, false));
+    this.#answers ??= this.#account.answers.open(this.#owner, ANSWER_WEIGHT);
+    // A share that is opened after the end takes nothing.
+    if (this.#isReleased) this.#answers.end();
     return this.#answers;
   }
 
   /** The same for a call that starts a run. */
   get runAnswers(): MemoryShare {
-    this.#runAnswers ??= this.#open(this.#account.openAnswers(this.#owner, true));
+    this.#runAnswers ??= this.#account.answers.open(this.#owner, RUN_ANSWER_WEIGHT);
+    if (this.#isReleased) this.#runAnswers.end();
     return this.#runAnswers;
   }
 
   /** The data that the call reads from the store of runs. */
   get reads(): MemoryShare {
-    this.#reads ??= this.#open(this.#account.openReads(this.#owner));
+    this.#reads ??= this.#account.reads.open(this.#owner, READ_WEIGHT);
+    if (this.#isReleased) this.#reads.end();
     return this.#reads;
   }
 
@@ -196,17 +157,49 @@ export class CallMemory {
     this.#reads?.shrink(bytes);
   }
 
-  /** Gives everything back after the response of the call was sent. */
-  end(): void {
-    this.#hasEnded = true;
+  /**
+   * Takes memory for bytes of the request that are about to be stored.
+   * @throws ConnectError RESOURCE_EXHAUSTED if there is not enough. Nothing is taken then.
+   */
+  take(bytes: number): void {
+    this.#set(this.#bytes + bytes);
+  }
+
+  /** Takes memory for the fields and values of a decoded message. Returns the number of bytes. */
+  takeElements(elements: number): number {
+    const bytes = elements * ELEMENT_BYTES;
+    this.#set(this.#bytes + bytes);
+    return bytes;
+  }
+
+  /** Throws the error that `take` would throw, for an announced size. */
+  expect(bytes: number): void {
+    this.#requests.check(getCountedBytes(this.#bytes), getCountedBytes(this.#bytes + bytes), this.#owner);
+  }
+
+  /** Gives back a part of the memory of the request. */
+  give(bytes: number): void {
+    this.#set(this.#bytes - bytes);
+  }
+
+  /** Gives back everything when the response has been sent. Can be called again. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#set(0);
+    this.#isReleased = true;
     this.#answers?.end();
     this.#runAnswers?.end();
     this.#reads?.end();
+    if (this.#isCall) this.#requests.end(this.#owner);
   }
 
-  /** A share that is opened after the end takes nothing. */
-  #open(share: MemoryShare): MemoryShare {
-    if (this.#hasEnded) share.end();
-    return share;
+  #set(bytes: number): void {
+    // A late read of an ended call keeps nothing.
+    if (this.#isReleased) return;
+    const before = getCountedBytes(this.#bytes);
+    const counted = getCountedBytes(bytes);
+    // Most requests are so small that nothing is counted.
+    if (counted !== before) this.#requests.change(before, counted, this.#owner);
+    this.#bytes = bytes;
   }
 }

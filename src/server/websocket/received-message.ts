@@ -3,7 +3,7 @@ import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { SocketMessage } from "../../http/endpoint.ts";
 import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
 import { toRefusalError } from "../requests/refusals.ts";
-import type { CallMemory, RequestShare } from "../requests/request-memory.ts";
+import type { CallMemory } from "../requests/request-memory.ts";
 
 /** Options of a message. */
 export interface ReceivedMessageOptions {
@@ -11,7 +11,7 @@ export interface ReceivedMessageOptions {
   /** Bytes of the socket's share that it uses. */
   readonly bytes: number;
   /** The share of the request memory that the messages of the socket use. */
-  readonly share: RequestShare;
+  readonly share: CallMemory;
   /** Memory for the effects of the message: responses, and data that is read from the store. */
   readonly memory: CallMemory;
   readonly signal: AbortSignal;
@@ -76,7 +76,7 @@ export class ReceivedMessage implements SocketMessage {
     this.#isReleased = true;
     const { share, memory, onRelease } = this.#options;
     share.give(this.#bytes);
-    memory.end();
+    memory.release();
     onRelease();
   }
 }

@@ -3,11 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { RetryInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
-import {
-  type Reclaim,
-  RequestMemory,
-  type RequestShare,
-} from "../../../src/server/requests/request-memory.ts";
+import { type CallMemory, type Reclaim, RequestMemory } from "../../../src/server/requests/request-memory.ts";
 
 const FREE = 64 * 1024;
 const MAX = 1_000_000;
@@ -80,7 +76,7 @@ describe("RequestMemory", () => {
   });
 
   it("takes memory back from requests that do not go on", () => {
-    const stalled: RequestShare[] = [];
+    const stalled: CallMemory[] = [];
     const memory = readMemory({}, { memory: () => stalled.pop()?.release() });
     stalled.push(memory.begin());
     stalled[0]?.take(MAX);
@@ -124,7 +120,7 @@ describe("RequestMemory", () => {
   });
 });
 
-function tryTo(act: string, bytes: number, target: { share: RequestShare; bytes: number }): void {
+function tryTo(act: string, bytes: number, target: { share: CallMemory; bytes: number }): void {
   const { share } = target;
   try {
     if (act === "take") share.take(bytes);

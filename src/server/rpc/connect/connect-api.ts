@@ -146,7 +146,7 @@ async function serve(
   await sendResponse(answer, response, {
     isUnary: handler.method.methodKind === "unary",
     isDisconnected: () => exchange.disconnected,
-    onMessage: (bytes) => exchange.share?.memory.shrink(bytes),
+    onMessage: (bytes) => exchange.share?.shrink(bytes),
     unsent,
   });
   discardBody(request);

@@ -1,7 +1,7 @@
 import { Code, ConnectError, createContextKey } from "@connectrpc/connect";
 import type { ServedCall } from "../../calls/call-context.ts";
 import type { Codec } from "../../requests/codec.ts";
-import type { RequestMemory, RequestShare } from "../../requests/request-memory.ts";
+import type { CallMemory, RequestMemory } from "../../requests/request-memory.ts";
 import { type Failure, replaceStatus, toFailure } from "../../status/status.ts";
 import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
@@ -24,7 +24,7 @@ export class ConnectExchange implements ServedCall {
   /** Whether the service has returned an answer. */
   isAnswered = false;
   /** Pays for the request. Undefined until the call has begun. */
-  share: RequestShare | undefined;
+  share: CallMemory | undefined;
   readonly #memory: RequestMemory;
   #failure: Failure | undefined;
 

@@ -7,7 +7,7 @@ import { readBody, readWholeBody } from "../../http/request-body.ts";
 import type { Codec } from "../../requests/codec.ts";
 import { type Compression, decompress } from "../../requests/decompress.ts";
 import type { Intake } from "../../requests/intake.ts";
-import type { RequestShare } from "../../requests/request-memory.ts";
+import type { CallMemory } from "../../requests/request-memory.ts";
 import { COMPRESSED, FRAME_HEADER_BYTES, type Frame, FrameReader, writeFrameHeader } from "../grpc/frames.ts";
 import type { ConnectExchange } from "./exchange.ts";
 
@@ -100,7 +100,7 @@ class CheckedBody {
     frames.end();
   }
 
-  get #share(): RequestShare {
+  get #share(): CallMemory {
     const { share } = this.#options.exchange;
     if (share === undefined) throw new Error("a body is read before its call has begun");
     return share;

@@ -9,7 +9,7 @@ import { CallContext, createDisconnect } from "../../calls/call-context.ts";
 import { PeerClosedError, type UnsentResponses } from "../../http/flushed-response.ts";
 import type { Codec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
-import type { RequestShare } from "../../requests/request-memory.ts";
+import type { CallMemory } from "../../requests/request-memory.ts";
 import { toConnectError, toFailure } from "../../status/status.ts";
 import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
@@ -91,7 +91,7 @@ function watchPeer(stream: ServerHttp2Stream, context: CallContext, response: Re
 
 async function run(
   { method: { spec, codec }, stream, headers, intake }: ExchangeOptions,
-  share: RequestShare,
+  share: CallMemory,
   context: CallContext,
   response: ResponseWriter,
 ): Promise<void> {

@@ -10,7 +10,7 @@ import type { MessageEncoder } from "../../../core/message-encoder.ts";
 import { ByteSink } from "../../../core/scalar-formats.ts";
 import { GrowingBuffer } from "../../requests/growing-buffer.ts";
 import { tooLarge } from "../../requests/refusals.ts";
-import type { RequestShare } from "../../requests/request-memory.ts";
+import type { CallMemory } from "../../requests/request-memory.ts";
 
 /** A message on the wire. */
 export interface Frame {
@@ -30,7 +30,7 @@ export interface FrameReaderOptions {
   /** Whether flags that gRPC does not define are an error. Otherwise the reader of the frames handles them. */
   readonly strictFlags: boolean;
   /** Refuses a message that has not arrived yet if there is no memory for its length. */
-  readonly share: Pick<RequestShare, "expect">;
+  readonly share: Pick<CallMemory, "expect">;
 }
 
 const NOTHING = Buffer.alloc(0);

@@ -6,7 +6,7 @@ import type { Arrival } from "../../requests/arrival-watch.ts";
 import type { Codec } from "../../requests/codec.ts";
 import { type Compression, decompress } from "../../requests/decompress.ts";
 import type { Intake } from "../../requests/intake.ts";
-import type { RequestShare } from "../../requests/request-memory.ts";
+import type { CallMemory } from "../../requests/request-memory.ts";
 import { COMPRESSED, FRAME_HEADER_BYTES, type Frame } from "./frames.ts";
 
 /** Finds the messages in the bytes of a body. Its methods throw a ConnectError if the body is malformed. */
@@ -31,7 +31,7 @@ export interface RequestOptions {
   readonly codec: Codec;
   readonly intake: Intake;
   /** Accounts for the memory of buffered and decoded data. Not released here. */
-  readonly share: RequestShare;
+  readonly share: CallMemory;
 }
 
 /** A decoded message. */
@@ -41,15 +41,8 @@ interface Decoded {
   readonly heldBytes: number;
 }
 
-/**
- * Decodes the message of a frame. Returns a promise only if it is compressed.
- * @throws ConnectError, at once or by the promise, if the message exceeds a limit or is malformed.
- */
-function decodeFrame({ flags, bytes }: Frame, options: RequestOptions): Promise<Decoded> | Decoded {
-  return flags === COMPRESSED ? decompressFrame(bytes, options) : decodeMessage(bytes, options);
-}
-
-async function decompressFrame(bytes: Uint8Array, options: RequestOptions): Promise<Decoded> {
+/** @throws ConnectError if the message exceeds a limit or is malformed. */
+async function decompressFrame({ bytes }: Frame, options: RequestOptions): Promise<Decoded> {
   const { compression, intake, share } = options;
   if (compression === undefined) throw createUnannounced();
   const plain = await decompress(bytes, compression, share, intake.limits);
@@ -57,6 +50,7 @@ async function decompressFrame(bytes: Uint8Array, options: RequestOptions): Prom
   return decodeMessage(plain, options);
 }
 
+/** @throws ConnectError if the message exceeds a limit or is malformed. */
 function decodeMessage(plain: Uint8Array, { codec, intake, share }: RequestOptions): Decoded {
   const elementBytes = share.takeElements(codec.countElements(plain, intake.limits.maxMessageElements));
   return {
@@ -93,8 +87,8 @@ export class SingleRequest implements Arrival {
    */
   async read(): Promise<Message> {
     const frame = await this.#arrival.promise;
-    const decoded = decodeFrame(frame, this.#options);
-    return decoded instanceof Promise ? (await decoded).message : decoded.message;
+    if (frame.flags !== COMPRESSED) return decodeMessage(frame.bytes, this.#options).message;
+    return (await decompressFrame(frame, this.#options)).message;
   }
 
   /** Ends the reading with an error, unless the request has arrived. What the client still sends is discarded. */
@@ -192,7 +186,10 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
     if (frame === undefined) return { done: true, value: undefined };
     this.#hasBegun = true;
     this.#bufferedBytes -= FRAME_HEADER_BYTES + frame.bytes.byteLength;
-    const { message, heldBytes } = await decodeFrame(frame, this.#options);
+    const isCompressed = frame.flags === COMPRESSED;
+    const { message, heldBytes } = isCompressed
+      ? await decompressFrame(frame, this.#options)
+      : decodeMessage(frame.bytes, this.#options);
     if (this.#failed) throw this.#failure;
     this.#deliveredBytes = heldBytes;
     return { done: false, value: message };

@@ -15,7 +15,7 @@ import {
 } from "../../http/flushed-response.ts";
 import { endPaced } from "../../http/paced-writer.ts";
 import { discardBody } from "../../http/request-body.ts";
-import type { RequestShare } from "../../requests/request-memory.ts";
+import type { CallMemory } from "../../requests/request-memory.ts";
 import { Metadata } from "../../status/metadata.ts";
 import { toFailure } from "../../status/status.ts";
 import { TIMING_HEADER } from "../../telemetry/call-ids.ts";
@@ -64,7 +64,7 @@ const OK: TransportOutcome = { code: undefined, disconnected: false };
 
 async function run(
   { spec, protocol, settings: { intake }, request }: ExchangeOptions,
-  share: RequestShare,
+  share: CallMemory,
   context: CallContext,
   writer: StreamResponse,
 ): Promise<void> {

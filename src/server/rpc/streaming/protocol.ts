@@ -6,7 +6,7 @@ import type { MessageEncoder } from "../../../core/message-encoder.ts";
 import type { UnsentResponses } from "../../http/flushed-response.ts";
 import type { Codec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
-import type { RequestShare } from "../../requests/request-memory.ts";
+import type { CallMemory } from "../../requests/request-memory.ts";
 import type { Metadata } from "../../status/metadata.ts";
 import type { RequestOptions } from "../grpc/request.ts";
 
@@ -62,7 +62,7 @@ export interface StreamProtocol {
    * Returns the format of the request, whose memory the share accounts for. @throws ConnectError for an unknown
    * compression.
    */
-  readonly readRequest: (share: RequestShare) => RequestFormat;
+  readonly readRequest: (share: CallMemory) => RequestFormat;
   /** Encodes messages that became ready together. */
   readonly encode: (messages: readonly Message[]) => Uint8Array;
   /** Whether the end that `encodeEnd` encodes has the trailers. Otherwise the trailers of HTTP are used. */

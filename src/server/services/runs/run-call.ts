@@ -30,7 +30,7 @@ export class RunCall extends ServiceCall {
 
   /** Reads stored data, within the memory for concurrent reads. */
   readStored<Value>(read: () => Promise<Value>): Promise<Value> {
-    return this.served.share?.memory.reads.read(read, this.signal) ?? read();
+    return this.served.share?.reads.read(read, this.signal) ?? read();
   }
 
   override fail(thrown: unknown): ConnectError {
