@@ -126,8 +126,7 @@ export function lazyBatches<T>(
   open: () => Promise<Batches<T>> | Batches<T>,
   abort: () => void = () => {},
 ): Batches<T> {
-  const iterator = new LazyIterator(open, abort);
-  return { [Symbol.asyncIterator]: () => iterator };
+  return new LazyIterator(open, abort);
 }
 
 /** A running stream that, from some point on, forwards each read to another stream. */
@@ -136,7 +135,7 @@ export interface ForwardingStream<T> extends AsyncIterator<readonly T[]> {
   readonly forwardsTo: AsyncIterator<readonly T[]> | undefined;
 }
 
-class LazyIterator<T> implements ForwardingStream<T> {
+class LazyIterator<T> implements ForwardingStream<T>, Batches<T> {
   readonly #open: () => Promise<Batches<T>> | Batches<T>;
   readonly #abort: () => void;
   #opening: Promise<AsyncIterator<readonly T[]>> | undefined;
@@ -146,6 +145,10 @@ class LazyIterator<T> implements ForwardingStream<T> {
   constructor(open: () => Promise<Batches<T>> | Batches<T>, abort: () => void) {
     this.#open = open;
     this.#abort = abort;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
   get forwardsTo(): AsyncIterator<readonly T[]> | undefined {

@@ -15,8 +15,8 @@ export function withTerminalEvent(
   options: TerminalEventOptions = {},
 ): Batches<StreamEvent> {
   const { onEnd } = options;
-  const terminated = batches instanceof TerminatedBatches ? batches : new TerminatedBatches(batches, options);
-  if (onEnd !== undefined) terminated.onEnd(onEnd);
+  const terminated = batches instanceof TerminatedStream ? batches : new TerminatedStream(batches, options);
+  if (onEnd !== undefined) terminated.listeners.push(onEnd);
   return terminated;
 }
 
@@ -32,26 +32,6 @@ export interface TerminalEventOptions {
   readonly onEnd?: (() => void) | undefined;
 }
 
-/** A named class, so that the client recognizes a stream that an adapter has ended and passes it through. */
-class TerminatedBatches implements Batches<StreamEvent> {
-  readonly #batches: Batches<StreamEvent>;
-  readonly #options: TerminalEventOptions;
-  readonly #listeners: (() => void)[] = [];
-
-  constructor(batches: Batches<StreamEvent>, options: TerminalEventOptions) {
-    this.#batches = batches;
-    this.#options = options;
-  }
-
-  onEnd(listener: () => void): void {
-    this.#listeners.push(listener);
-  }
-
-  [Symbol.asyncIterator](): TerminatedStream {
-    return new TerminatedStream(this.#batches[Symbol.asyncIterator](), this.#options, this.#listeners);
-  }
-}
-
 /** Whether an event is the last one of its stream. */
 export function isTerminal({ event }: StreamEvent): boolean {
   return event.case === "finish" || event.case === "error";
@@ -61,29 +41,28 @@ type Batch = readonly StreamEvent[];
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 
-/** Neither a generator nor an async function: a read of the source costs one promise and no closure. */
-class TerminatedStream implements AsyncIterator<Batch> {
+/**
+ * Neither a generator nor an async function: a read of the source costs one promise and no closure. A named class, so
+ * that the client recognizes a stream that an adapter has ended and passes it through.
+ */
+class TerminatedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
+  /** Called when nothing more comes. */
+  readonly listeners: (() => void)[] = [];
   readonly #source: AsyncIterator<Batch>;
-  readonly #now: () => number;
-  readonly #toFailure: (thrown: unknown) => SDKError;
+  readonly #options: TerminalEventOptions;
   #last: StreamEvent | undefined;
   #startedAt = 0;
-  readonly #listeners: readonly (() => void)[];
   #isOver = false;
-  readonly #throwsOriginals: boolean;
   /** Thrown after the `error` event. */
   #error: { readonly thrown: unknown } | undefined;
 
-  constructor(
-    source: AsyncIterator<Batch>,
-    { now = () => performance.now(), toFailure = toSdkError, throwsOriginals = false }: TerminalEventOptions,
-    listeners: readonly (() => void)[],
-  ) {
-    this.#source = source;
-    this.#now = now;
-    this.#toFailure = toFailure;
-    this.#listeners = listeners;
-    this.#throwsOriginals = throwsOriginals;
+  constructor(batches: Batches<StreamEvent>, options: TerminalEventOptions) {
+    this.#source = batches[Symbol.asyncIterator]();
+    this.#options = options;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
   next(): Promise<IteratorResult<Batch>> {
@@ -116,9 +95,10 @@ class TerminatedStream implements AsyncIterator<Batch> {
   /** Ends a read that was pending when the reader closed the stream and therefore fails. */
   readonly #onFailure = (thrown: unknown): IteratorResult<Batch> => {
     if (this.#isOver) return DONE;
-    const error = this.#toFailure(thrown);
+    const { toFailure = toSdkError, throwsOriginals = false } = this.#options;
+    const error = toFailure(thrown);
     const isPlain = error.kind === ErrorKind.INTERNAL && !(thrown instanceof SDKError);
-    return this.#fail(error, isPlain && this.#throwsOriginals ? thrown : error);
+    return this.#fail(error, isPlain && throwsOriginals ? thrown : error);
   };
 
   #end(): IteratorResult<Batch> {
@@ -130,7 +110,11 @@ class TerminatedStream implements AsyncIterator<Batch> {
   }
 
   #tellListeners(): void {
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.listeners) listener();
+  }
+
+  #now(): number {
+    return this.#options.now?.() ?? performance.now();
   }
 
   #fail(error: SDKError, thrown: unknown = error): IteratorResult<Batch> {

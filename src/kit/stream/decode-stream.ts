@@ -86,8 +86,7 @@ export function decodeStream(
   writer: StreamWriter,
   options: DecodeOptions = {},
 ): Batches<StreamEvent> {
-  const decoded = new DecodedStream(body[Symbol.asyncIterator](), decoder, writer, options);
-  return { [Symbol.asyncIterator]: () => decoded };
+  return new DecodedStream(body[Symbol.asyncIterator](), decoder, writer, options);
 }
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
@@ -99,7 +98,7 @@ const VALUES_OF_STREAM = 4;
 const SMALL_BYTES = 1024 * 1024;
 
 /** Not a generator, which would take several more turns of the microtask queue for every batch. */
-class DecodedStream implements AsyncIterator<Batch> {
+class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   readonly #body: AsyncIterator<Uint8Array>;
   readonly #decoder: StreamDecoder;
   readonly #writer: StreamWriter;
@@ -141,6 +140,10 @@ class DecodedStream implements AsyncIterator<Batch> {
     const takeDeltas = relay && ((bytes: Buffer, start: number) => this.#takeDeltas(bytes, start));
     this.#parser =
       createParser?.(take, limits.maxEventChars) ?? new SseDecoder(take, limits.maxEventChars, takeDeltas);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
   async next(): Promise<IteratorResult<Batch>> {

@@ -1,7 +1,7 @@
 /** Provider calls that no RPC waits for, such as the calls of background runs. */
 
 import type { CallOptions } from "../../core/adapter.ts";
-import { BatchStream, lazyBatches } from "../../core/batches.ts";
+import { BatchStream } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import { getCode } from "../status/status-code.ts";
@@ -27,15 +27,16 @@ export function createBackgroundClient(client: ModelClient, observers: readonly 
       }
     },
     stream: (request, options = {}) =>
-      new BatchStream(
-        lazyBatches(() => {
+      new BatchStream({
+        // The call begins when its events are read.
+        [Symbol.asyncIterator]() {
           const call = new BackgroundCall(client, observers, options);
           return call.record.stream(request, options, {
             onFailure: (thrown) => call.fail(thrown),
             onEnd: () => call.end(),
           });
-        }),
-      ),
+        },
+      }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { CallOptions, CallTarget, ParallelCall } from "../../core/adapter.ts";
-import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
+import { BatchStream } from "../../core/batches.ts";
 import { ProviderError, type SDKError, toSdkError } from "../../core/errors.ts";
 import { getInferenceId } from "../../core/ids.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
@@ -134,12 +134,12 @@ export class InferenceRecord {
     }
   }
 
-  /** Calls a provider for events. The iteration is no generator, which would need several more promises for a batch. */
+  /** Calls a provider for events. No generator, which would need several more promises for a batch. */
   stream(
     request: Request,
     options: CallOptions,
     { onFailure, onEnd }: StreamHooks = {},
-  ): Batches<StreamEvent> {
+  ): AsyncIterator<Batch> {
     const kind: CallKind = { operation: "chat", isStreamed: true, step: options.step };
     const call = this.#begin(request, options, kind, request);
     const stream = this.#client.stream(request, this.#toOptions(call, options));
@@ -157,7 +157,7 @@ export class InferenceRecord {
       end();
       throw failure;
     };
-    const recorded: AsyncIterator<Batch> = {
+    return {
       next: () => events.next().then(toResult, fail),
       async return() {
         try {
@@ -168,7 +168,6 @@ export class InferenceRecord {
         return { done: true, value: undefined };
       },
     };
-    return { [Symbol.asyncIterator]: () => recorded };
   }
 
   /**
@@ -183,7 +182,7 @@ export class InferenceRecord {
           throw onFailure?.(thrown) ?? thrown;
         }),
       stream: (request, options = {}) =>
-        new BatchStream(lazyBatches(() => this.stream(request, options, { onFailure }))),
+        new BatchStream({ [Symbol.asyncIterator]: () => this.stream(request, options, { onFailure }) }),
       countTokens: (request, options = {}) => this.countTokens(request, options),
       embed: (request, options = {}) => this.embed(request, options),
     };

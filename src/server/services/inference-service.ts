@@ -1,4 +1,4 @@
-import { BatchStream, lazyBatches } from "../../core/batches.ts";
+import { BatchStream } from "../../core/batches.ts";
 import { EmbeddingService } from "../../gen/outrigger/v1/embedding_service_pb.ts";
 import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
@@ -23,8 +23,9 @@ export function createInferenceService(client: ModelClient): Service {
           record.countTokens(request, { signal, deadline }),
         ),
       stream: (request, context) =>
-        new BatchStream(
-          lazyBatches(() => {
+        new BatchStream({
+          // The call begins when its events are read.
+          [Symbol.asyncIterator]() {
             const call = new ServiceCall(parts, context);
             const { signal, deadline } = call;
             return call.record.stream(
@@ -32,8 +33,8 @@ export function createInferenceService(client: ModelClient): Service {
               { signal, deadline },
               { onFailure: (thrown) => call.fail(thrown), onEnd: () => call.end() },
             );
-          }),
-        ),
+          },
+        }),
     },
     { cutOff: () => calls.cutOff() },
   );
