@@ -74,13 +74,17 @@ export class DeltaTemplate {
       const constant = constants[index] ?? "";
       if (!data.startsWith(constant, at)) return undefined;
       const start = at + constant.length;
-      const isString = data[start - 1] === '"';
-      at = isString ? data.indexOf('"', start) : endOfDigits(data, start);
+      if (data.charCodeAt(start - 1) !== QUOTE) {
+        at = endOfDigits(data, start);
+        if (at === start) return undefined;
+        continue;
+      }
+      at = data.indexOf('"', start);
       const value = data.slice(start, at);
-      const isRead = index === this.#textAt;
-      if (at < start || SPECIAL.test(value) || (value === "" && (isRead || !isString))) return undefined;
-      if (isRead) text = value;
+      if (at < start || SPECIAL.test(value)) return undefined;
+      if (index === this.#textAt) text = value;
     }
+    if (text === "") return undefined;
     return at + (constants[last] ?? "").length === data.length ? text : undefined;
   }
 

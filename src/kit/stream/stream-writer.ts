@@ -54,39 +54,34 @@ export type StreamedAnswer = Omit<Answer, "content">;
  * Synchronous. One instance for each call.
  */
 export class StreamWriter {
+  /** Returns the usage that the provider has reported so far. Called if an error needs it. */
+  readUsage: () => Usage | undefined = () => undefined;
   readonly #facts: CallFacts;
   readonly #toolCallIds: ToolCallIdAllocator;
-  readonly #now: () => number;
-  readonly #parts: (ContentPart | undefined)[] = [];
-  readonly #open = new Set<OpenBlock>();
-  #ready: StreamEvent[] = [];
-  #sequence = 0;
-  #startedAt = 0;
+  readonly #log: EventLog;
   #model = "";
   #ended = false;
   #citations = 0;
   #citationChars = 0;
-  #keptChars = 0;
-
-  /**
-   * Whether deltas of one part that come together are one event. Set for a caller who gets the provider's events instead of
-   * these. Default false.
-   */
-  joinsDeltas = false;
-
-  /** Returns the usage that the provider has reported so far. Called if an error needs it. */
-  readUsage: () => Usage | undefined = () => undefined;
 
   /** @param now Milliseconds of a monotonic clock, for `elapsed_ms`. */
-  constructor(facts: CallFacts, toolCallIds: ToolCallIdAllocator, now: () => number = monotonicNow) {
+  constructor(facts: CallFacts, toolCallIds: ToolCallIdAllocator, now = () => performance.now()) {
     this.#facts = facts;
     this.#toolCallIds = toolCallIds;
-    this.#now = now;
+    this.#log = new EventLog(now);
+  }
+
+  /**
+   * Whether deltas of one part that come together are one event. Set for a caller who gets the provider's events instead
+   * of these. Default false.
+   */
+  set joinsDeltas(joinsDeltas: boolean) {
+    this.#log.joinsDeltas = joinsDeltas;
   }
 
   /** Whether `stream_start` was written. */
   get started(): boolean {
-    return this.#sequence > 0;
+    return this.#log.sequence > 0;
   }
 
   /** Whether `finish` was written. */
@@ -96,12 +91,12 @@ export class StreamWriter {
 
   /** Whether any part has begun. */
   get outputStarted(): boolean {
-    return this.#parts.length > 0;
+    return this.#log.parts.length > 0;
   }
 
   /** Approximate number of characters of the answer that the writer keeps until its end. */
   get keptChars(): number {
-    return this.#keptChars + this.#citationChars;
+    return this.#log.keptChars + this.#citationChars;
   }
 
   /** The usage that the provider has reported so far; part of an error. */
@@ -111,8 +106,8 @@ export class StreamWriter {
 
   /** Returns the events written since the last call. */
   take(): StreamEvent[] {
-    const ready = this.#ready;
-    this.#ready = [];
+    const { ready } = this.#log;
+    this.#log.ready = [];
     return ready;
   }
 
@@ -121,7 +116,7 @@ export class StreamWriter {
     if (this.started) return;
     const { withoutKeys } = this.#facts;
     this.#model = (withoutKeys?.(model) ?? model) || this.#facts.request.model;
-    this.#startedAt = this.#now();
+    this.#log.start();
     const { inferenceId, provider, acceptedAt, warnings } = this.#facts;
     const value: StreamStart = {
       $typeName: "outrigger.v1.StreamStart",
@@ -132,21 +127,21 @@ export class StreamWriter {
       warnings: [...warnings],
       finalResponse: FinalResponse.FULL,
     };
-    this.#emit({ case: "streamStart", value });
+    this.#log.emit({ case: "streamStart", value });
   }
 
   /** Begins a text part. @param refusal Whether the model refuses to answer. */
   startText(refusal = false): TextBlock {
     const partIndex = this.reserve();
-    this.#emit({ case: "textStart", value: { $typeName: "outrigger.v1.TextStart", partIndex, refusal } });
-    return this.#opened(new TextBlock(this.#createSink(partIndex), refusal));
+    this.#log.emit({ case: "textStart", value: { $typeName: "outrigger.v1.TextStart", partIndex, refusal } });
+    return new TextBlock(this.#log, partIndex, refusal);
   }
 
   /** Begins a reasoning part. */
   startReasoning(): ReasoningBlock {
     const partIndex = this.reserve();
-    this.#emit({ case: "reasoningStart", value: create(ReasoningStartSchema, { partIndex }) });
-    return this.#opened(new ReasoningBlock(this.#createSink(partIndex)));
+    this.#log.emit({ case: "reasoningStart", value: create(ReasoningStartSchema, { partIndex }) });
+    return new ReasoningBlock(this.#log, partIndex);
   }
 
   /** Begins a tool call, at a reserved index or at the next one. An id that is empty or in use is replaced. */
@@ -156,15 +151,15 @@ export class StreamWriter {
   ): ToolCallBlock {
     const call = { id: this.#toolCallIds.take(id), name, inputKind };
     const value = { partIndex, id: call.id, name, inputKind: INPUT_KINDS[inputKind] };
-    this.#emit({ case: "toolCallStart", value: create(ToolCallStartSchema, value) });
-    return this.#opened(new ToolCallBlock(this.#createSink(partIndex), call));
+    this.#log.emit({ case: "toolCallStart", value: create(ToolCallStartSchema, value) });
+    return new ToolCallBlock(this.#log, partIndex, call);
   }
 
   /** Reserves the next index in the message for a part that will arrive as a whole. Throws if there are too many. */
   reserve(): number {
     const { maxParts } = this.#facts.limits ?? DEFAULT_ANSWER_LIMITS;
-    if (this.#parts.length >= maxParts) throw answerTooLarge("maxParts", maxParts);
-    return this.#parts.push(undefined) - 1;
+    if (this.#log.parts.length >= maxParts) throw answerTooLarge("maxParts", maxParts);
+    return this.#log.parts.push(undefined) - 1;
   }
 
   /**
@@ -182,15 +177,15 @@ export class StreamWriter {
 
   /** Adds a part that arrived as a whole, at a reserved index or at the next one. */
   addPart(part: ContentPart, partIndex: number = this.reserve()): void {
-    this.#parts[partIndex] = part;
-    this.#keptChars += measureMemory(part);
-    this.#emit({ case: "partAdded", value: create(PartAddedSchema, { partIndex, part }) });
+    this.#log.parts[partIndex] = part;
+    this.#log.keptChars += measureMemory(part);
+    this.#log.emit({ case: "partAdded", value: create(PartAddedSchema, { partIndex, part }) });
   }
 
   /** Passes on an event of the provider that has no unified form. */
   providerEvent(type: string, data: string): void {
     const dataJson = this.#facts.withoutKeys?.(data) ?? data;
-    this.#emit({
+    this.#log.emit({
       case: "providerEvent",
       value: { $typeName: "outrigger.v1.ProviderEvent", type, dataJson },
     });
@@ -198,8 +193,8 @@ export class StreamWriter {
 
   /** Ends the stream and returns the whole answer. Blocks that the provider left open end here. */
   finish(answer: StreamedAnswer): Response {
-    for (const block of this.#open) block.end();
-    const content = this.#parts.map((part, index) => {
+    for (const block of this.#log.open) block.end();
+    const content = this.#log.parts.map((part, index) => {
       if (part === undefined)
         throw new StreamError(`part ${index} was announced by the provider and never arrived`);
       return part;
@@ -207,22 +202,46 @@ export class StreamWriter {
     const response = createResponse(this.#facts, { ...answer, model: answer.model || this.#model, content });
     const { finishReason, usage } = response;
     const facts = { ...(finishReason && { finishReason }), ...(usage && { usage }) };
-    this.#emit({ case: "finish", value: { $typeName: "outrigger.v1.Finish", ...facts, response } });
+    this.#log.emit({ case: "finish", value: { $typeName: "outrigger.v1.Finish", ...facts, response } });
     this.#ended = true;
     return response;
   }
+}
+
+/** The events and the parts of a stream, which its writer and the open parts write. */
+class EventLog {
+  /** By their indices in the message; undefined until they end. */
+  readonly parts: (ContentPart | undefined)[] = [];
+  readonly open = new Set<OpenBlock>();
+  /** The events that were written and not taken. */
+  ready: StreamEvent[] = [];
+  /** Number of the next event. */
+  sequence = 0;
+  joinsDeltas = false;
+  /** Characters of the parts, approximately. */
+  keptChars = 0;
+  readonly #now: () => number;
+  #startedAt = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Begins to count the time. */
+  start(): void {
+    this.#startedAt = this.#now();
+  }
 
   // The events of every stream are literals: `create` gives the same objects and takes ten times as long.
-  #emit(event: EventContent): void {
-    const sequence = this.#sequence;
+  emit(event: EventContent): void {
     const elapsedMs = Math.round(this.#now() - this.#startedAt);
-    this.#ready.push({ $typeName: "outrigger.v1.StreamEvent", sequence, elapsedMs, event });
-    this.#sequence += 1;
+    this.ready.push({ $typeName: "outrigger.v1.StreamEvent", sequence: this.sequence, elapsedMs, event });
+    this.sequence += 1;
   }
 
   /** Adds text to the latest event if that is a delta of the same part. Returns false otherwise. */
-  #join(partIndex: number, text: string): boolean {
-    const event = this.joinsDeltas ? this.#ready.at(-1)?.event : undefined;
+  join(partIndex: number, text: string): boolean {
+    const event = this.ready.at(-1)?.event;
     switch (event?.case) {
       case "textDelta":
       case "reasoningDelta":
@@ -234,48 +253,20 @@ export class StreamWriter {
         return false;
     }
   }
-
-  #opened<Block extends OpenBlock>(block: Block): Block {
-    this.#open.add(block);
-    return block;
-  }
-
-  #createSink(partIndex: number): BlockSink {
-    return {
-      partIndex,
-      emit: (event) => this.#emit(event),
-      join: (text) => this.#join(partIndex, text),
-      keep: (chars) => {
-        this.#keptChars += chars;
-      },
-      close: (block, part) => {
-        this.#open.delete(block);
-        this.#parts[partIndex] = part;
-      },
-    };
-  }
-}
-
-/** The writer, as its blocks see it. */
-interface BlockSink {
-  readonly partIndex: number;
-  emit(event: EventContent): void;
-  /** Adds the text of a delta to the latest event, if that is possible. */
-  join(text: string): boolean;
-  /** Counts characters that the block keeps. */
-  keep(chars: number): void;
-  close(block: OpenBlock, part: ContentPart): void;
 }
 
 /** A part that is being written. */
 abstract class OpenBlock {
-  protected readonly sink: BlockSink;
+  protected readonly log: EventLog;
+  protected readonly partIndex: number;
   #text = "";
   #held = "";
   #closed = false;
 
-  constructor(sink: BlockSink) {
-    this.sink = sink;
+  constructor(log: EventLog, partIndex: number) {
+    this.log = log;
+    this.partIndex = partIndex;
+    log.open.add(this);
   }
 
   /** The text that was sent so far. */
@@ -320,14 +311,22 @@ abstract class OpenBlock {
     return true;
   }
 
+  /** Writes the event that ends the part, and keeps the part. */
+  protected close(event: EventContent, part: ContentPart): void {
+    this.log.emit(event);
+    this.log.open.delete(this);
+    this.log.parts[this.partIndex] = part;
+  }
+
   protected abstract delta(delta: string): EventContent;
 
   #send(delta: string): void {
     if (delta === "") return;
     const clean = delta.isWellFormed() ? delta : delta.toWellFormed();
     this.#text += clean;
-    this.sink.keep(clean.length);
-    if (!this.sink.join(clean)) this.sink.emit(this.delta(clean));
+    this.log.keptChars += clean.length;
+    if (this.log.joinsDeltas && this.log.join(this.partIndex, clean)) return;
+    this.log.emit(this.delta(clean));
   }
 }
 
@@ -335,30 +334,31 @@ abstract class OpenBlock {
 export class TextBlock extends OpenBlock {
   readonly #refusal: boolean;
 
-  constructor(sink: BlockSink, refusal: boolean) {
-    super(sink);
+  constructor(log: EventLog, partIndex: number, refusal: boolean) {
+    super(log, partIndex);
     this.#refusal = refusal;
   }
 
   /** Ends the part. A second call is ignored. */
   end({ citations = [], providerState }: BlockEnd = {}): void {
     if (!this.flush()) return;
-    const { partIndex } = this.sink;
-    const { text } = this;
+    const { partIndex, text } = this;
     const state = providerState === undefined ? {} : { providerState };
     const value = { $typeName: "outrigger.v1.TextEnd", partIndex, text, citations, ...state } as const;
-    this.sink.emit({ case: "textEnd", value });
-    this.sink.close(this, {
-      $typeName: "outrigger.v1.ContentPart",
-      ...state,
-      citations: [...citations],
-      refusal: this.#refusal,
-      part: { case: "text", value: text },
-    });
+    this.close(
+      { case: "textEnd", value },
+      {
+        $typeName: "outrigger.v1.ContentPart",
+        ...state,
+        citations: [...citations],
+        refusal: this.#refusal,
+        part: { case: "text", value: text },
+      },
+    );
   }
 
   protected delta(delta: string): EventContent {
-    const { partIndex } = this.sink;
+    const { partIndex } = this;
     return { case: "textDelta", value: { $typeName: "outrigger.v1.TextDelta", partIndex, delta } };
   }
 }
@@ -368,16 +368,15 @@ export class ReasoningBlock extends OpenBlock {
   /** Ends the part. A second call is ignored. */
   end({ redacted = false, providerState }: BlockEnd = {}): void {
     if (!this.flush()) return;
-    const { partIndex } = this.sink;
+    const { partIndex, text } = this;
     const state = providerState === undefined ? {} : { providerState };
-    const value = create(ReasoningEndSchema, { partIndex, text: this.text, redacted, ...state });
-    this.sink.emit({ case: "reasoningEnd", value });
-    const part = { case: "reasoning", value: { text: this.text, redacted } } as const;
-    this.sink.close(this, create(ContentPartSchema, { part, ...state }));
+    const value = create(ReasoningEndSchema, { partIndex, text, redacted, ...state });
+    const part = { case: "reasoning", value: { text, redacted } } as const;
+    this.close({ case: "reasoningEnd", value }, create(ContentPartSchema, { part, ...state }));
   }
 
   protected delta(delta: string): EventContent {
-    const { partIndex } = this.sink;
+    const { partIndex } = this;
     return { case: "reasoningDelta", value: { $typeName: "outrigger.v1.ReasoningDelta", partIndex, delta } };
   }
 }
@@ -386,8 +385,8 @@ export class ReasoningBlock extends OpenBlock {
 export class ToolCallBlock extends OpenBlock {
   readonly #call: ToolCallHead;
 
-  constructor(sink: BlockSink, call: ToolCallHead) {
-    super(sink);
+  constructor(log: EventLog, partIndex: number, call: ToolCallHead) {
+    super(log, partIndex);
     this.#call = call;
   }
 
@@ -396,19 +395,16 @@ export class ToolCallBlock extends OpenBlock {
     // Missing arguments become an empty object, so that the caller can parse them.
     if (this.#call.inputKind === "argumentsJson" && this.isEmpty && !isUnfinished) this.append("{}");
     if (!this.flush()) return;
-    const { partIndex } = this.sink;
+    const { partIndex } = this;
     const toolCall = toToolCall(this.#call, this.text, isUnfinished);
     const state = providerState === undefined ? {} : { providerState };
     const value = create(ToolCallEndSchema, { partIndex, toolCall, ...state });
-    this.sink.emit({ case: "toolCallEnd", value });
-    this.sink.close(
-      this,
-      create(ContentPartSchema, { part: { case: "toolCall", value: toolCall }, ...state }),
-    );
+    const part = create(ContentPartSchema, { part: { case: "toolCall", value: toolCall }, ...state });
+    this.close({ case: "toolCallEnd", value }, part);
   }
 
   protected delta(delta: string): EventContent {
-    const { partIndex } = this.sink;
+    const { partIndex } = this;
     return { case: "toolCallDelta", value: { $typeName: "outrigger.v1.ToolCallDelta", partIndex, delta } };
   }
 }
@@ -444,10 +440,6 @@ export function toToolCall(
   const value = text === "" && !isUnfinished ? "{}" : text;
   const argumentsInvalid = !isJson(value);
   return create(ToolCallSchema, { id, name, argumentsInvalid, input: { case: "argumentsJson", value } });
-}
-
-function monotonicNow(): number {
-  return performance.now();
 }
 
 function endsInHighSurrogate(text: string): boolean {
