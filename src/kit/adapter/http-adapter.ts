@@ -53,6 +53,7 @@ import type {
   HttpTransport,
 } from "../http/transport.ts";
 import { countJsonValues } from "../json/count-values.ts";
+import { isEmpty } from "../json/json.ts";
 import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { EventRelay, type RelayRules } from "../stream/event-relay.ts";
 import { replayResponse } from "../stream/replay-response.ts";
@@ -112,10 +113,11 @@ export interface WireFailure {
 /** A wire API. Pure functions, except that `toWire` may read files that the caller names. */
 export interface Protocol {
   /**
-   * Translates a request. Throws InvalidRequestError naming the fields that the provider cannot accept.
+   * Translates a request. Throws InvalidRequestError, at once or by the promise, naming the fields that the provider
+   * cannot accept.
    * @param models The catalog as seen by the provider.
    */
-  toWire(request: Request, streaming: boolean, models: ProviderModels): Promise<WireRequest>;
+  toWire(request: Request, streaming: boolean, models: ProviderModels): Promise<WireRequest> | WireRequest;
   /** Absent: every request is translated. */
   readonly source?: SourceProtocol | undefined;
   /** Translates a whole answer. Throws the failure that the body reports. */
@@ -219,7 +221,9 @@ export class HttpAdapter implements ProviderAdapter {
   readonly sourceApi: string | undefined;
   readonly #protocol: Protocol;
   readonly #transport: HttpTransport;
-  readonly #headers: Readonly<Record<string, string>>;
+  /** Headers of requests for whole answers and for streams. */
+  readonly #wholeHeaders: Readonly<Record<string, string>>;
+  readonly #streamHeaders: Readonly<Record<string, string>>;
   readonly #catalog: Catalog | undefined;
   readonly #pricesAnswers: boolean;
   readonly #models = new WeakMap<Catalog, ProviderModels>();
@@ -234,7 +238,9 @@ export class HttpAdapter implements ProviderAdapter {
     this.sourceApi = protocol.source?.api;
     this.#protocol = protocol;
     this.#transport = transport;
-    this.#headers = headers;
+    const json = "application/json";
+    this.#wholeHeaders = Object.freeze({ "content-type": json, accept: json, ...headers });
+    this.#streamHeaders = Object.freeze({ "content-type": json, accept: "text/event-stream", ...headers });
     this.#catalog = catalog;
     this.catalogProvider = catalogProvider;
     this.#pricesAnswers = pricesAnswers ?? false;
@@ -246,12 +252,15 @@ export class HttpAdapter implements ProviderAdapter {
   async complete(request: Request, options: AdapterCallOptions = {}): Promise<Response> {
     const memory = new AnswerMemory(options);
     try {
-      const wire = await this.#translate(request, false, options);
-      const answer = await this.#send(request, wire, "application/json", options);
-      const body = await this.#readWhole(answer, memory);
-      const facts = this.#getFacts(request, wire, answer, options);
-      const turn = yieldTurnAfter(body.length);
+      const turn = yieldTurn();
       if (turn !== undefined) await turn;
+      const wire = await this.#translate(request, false, options);
+      const answer = await this.#send(request, wire, this.#wholeHeaders, options);
+      const body = await answer.text(this.#limits.maxBytes, memory);
+      this.#checkValues(body);
+      const facts = this.#getFacts(request, wire, answer, options);
+      const later = yieldTurnAfter(body.length);
+      if (later !== undefined) await later;
       const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, request.messages);
       const response = this.#protocol.toResponse(body, facts, toolCallIds);
       if (wire.relay !== undefined) this.#relayBody(body, answer, options.source?.relay);
@@ -320,8 +329,10 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   async #open(request: Request, options: AdapterCallOptions): Promise<AsyncIterable<readonly StreamEvent[]>> {
+    const turn = yieldTurn();
+    if (turn !== undefined) await turn;
     const wire = await this.#translate(request, true, options);
-    const answer = await this.#send(request, wire, "text/event-stream", options);
+    const answer = await this.#send(request, wire, this.#streamHeaders, options);
     const facts = this.#getFacts(request, wire, answer, options);
     const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, request.messages);
     const writer = new StreamWriter(facts, toolCallIds);
@@ -330,7 +341,7 @@ export class HttpAdapter implements ProviderAdapter {
     if (answer.headers.get("content-type")?.includes("json"))
       return this.#replay(answer, facts, writer, memory);
     const relay = wire.relay && this.#relayEvents(wire.relay, answer, options);
-    writer.joinsDeltas = relay !== undefined;
+    if (relay !== undefined) writer.joinsDeltas = true;
     const decoder = this.#protocol.createDecoder(facts, writer);
     return decodeStream(answer.body, decoder, writer, {
       release: () => answer.release(),
@@ -354,24 +365,26 @@ export class HttpAdapter implements ProviderAdapter {
     relay?.add(this.#mask.applyToBytes(Buffer.from(body)));
   }
 
-  async #translate(request: Request, streaming: boolean, options: AdapterCallOptions): Promise<WireRequest> {
-    const turn = yieldTurn();
-    if (turn !== undefined) await turn;
+  #translate(
+    request: Request,
+    streaming: boolean,
+    options: AdapterCallOptions,
+  ): Promise<WireRequest> | WireRequest {
     const { source } = options;
     const models = this.modelsFor(options);
     const unchanged = source && this.#protocol.source?.toWire(source, request, streaming, models);
     if (source !== undefined && unchanged === undefined) checkTranslatable(source);
-    const wire = unchanged ?? (await this.#protocol.toWire(request, streaming, models));
-    const later = yieldTurnAfter(wire.body.length);
-    if (later !== undefined) await later;
-    return wire;
+    return unchanged ?? this.#protocol.toWire(request, streaming, models);
   }
 
   /** Sends a request that calls no model, and returns the body of its answer. */
   async #exchange(request: Request, wire: WireRequest, options: AdapterCallOptions): Promise<string> {
     const memory = new AnswerMemory(options);
     try {
-      return await this.#readWhole(await this.#send(request, wire, "application/json", options), memory);
+      const answer = await this.#send(request, wire, this.#wholeHeaders, options);
+      const body = await answer.text(this.#limits.maxBytes, memory);
+      this.#checkValues(body);
+      return body;
     } finally {
       memory.release();
     }
@@ -394,15 +407,13 @@ export class HttpAdapter implements ProviderAdapter {
     });
   }
 
-  /** Reads the body of a whole answer, and checks that parsing it cannot take too much memory. */
-  async #readWhole(answer: HttpAnswer, memory: AnswerMemory): Promise<string> {
-    const { maxBytes, maxJsonValues } = this.#limits;
-    const body = await answer.text(maxBytes, memory);
+  /** Checks that parsing a whole answer cannot take too much memory. */
+  #checkValues(body: string): void {
+    const { maxJsonValues } = this.#limits;
     // A value and its separator take at least two bytes.
     const isSmall = body.length / 2 <= maxJsonValues;
     if (!isSmall && countJsonValues(body, maxJsonValues) > maxJsonValues)
       throw answerTooLarge("maxJsonValues", maxJsonValues);
-    return body;
   }
 
   /** Some servers answer a request for a stream with a whole answer. */
@@ -413,7 +424,8 @@ export class HttpAdapter implements ProviderAdapter {
     memory: AnswerMemory,
   ): AsyncGenerator<readonly StreamEvent[]> {
     try {
-      const body = await this.#readWhole(answer, memory);
+      const body = await answer.text(this.#limits.maxBytes, memory);
+      this.#checkValues(body);
       const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, facts.request.messages);
       replayResponse(this.#protocol.toResponse(body, facts, toolCallIds), writer);
     } catch (thrown) {
@@ -427,18 +439,15 @@ export class HttpAdapter implements ProviderAdapter {
   async #send(
     request: Request,
     wire: WireRequest,
-    accept: string,
+    headers: Readonly<Record<string, string>>,
     options: AdapterCallOptions,
   ): Promise<HttpAnswer> {
+    const turn = yieldTurnAfter(wire.body.length);
+    if (turn !== undefined) await turn;
     const trace = options.getSentTrace?.();
+    const isUsual = trace === undefined && isEmpty(wire.headers);
     const answer = await this.#transport.post(wire.path, {
-      headers: {
-        "content-type": "application/json",
-        accept,
-        ...this.#headers,
-        ...wire.headers,
-        ...(trace && toTraceHeaders(trace)),
-      },
+      headers: isUsual ? headers : { ...headers, ...wire.headers, ...(trace && toTraceHeaders(trace)) },
       body: wire.body,
       signal: options.signal,
       timing: options.timing,

@@ -1,7 +1,7 @@
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { warning } from "../call/loss-report.ts";
-import { isObject, objectIn } from "../json/json.ts";
+import { isObject, type JsonObject, objectIn } from "../json/json.ts";
 
 /** Token counts as `Usage` defines them for every provider. Counts that a provider does not report are left out. */
 export interface UsageCounts {
@@ -43,13 +43,18 @@ export function createUsage(counts: UsageCounts, raw?: object): Usage {
  * fields of the usage and of the objects in it.
  */
 export function negativeCountsIn(usage: unknown): readonly Warning[] {
-  for (const value of Object.values(objectIn(usage))) {
-    const counts = isObject(value) ? Object.values(value) : [value];
-    for (const count of counts)
-      if (typeof count === "number" && count < 0)
-        return [warning("usage", "count_mismatch", "the provider sent a negative count; it was left out")];
+  return hasNegative(objectIn(usage), 2)
+    ? [warning("usage", "count_mismatch", "the provider sent a negative count; it was left out")]
+    : [];
+}
+
+function hasNegative(counts: JsonObject, levels: number): boolean {
+  for (const name in counts) {
+    const count = counts[name];
+    if (typeof count === "number" && count < 0) return true;
+    if (levels > 1 && isObject(count) && hasNegative(count, levels - 1)) return true;
   }
-  return [];
+  return false;
 }
 
 const NANOS_PER_USD = 1e9;

@@ -67,6 +67,15 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
     this.#bytes = 0;
   }
 
+  /** Returns the bytes of a body that has arrived as a whole and was not read. Undefined for any other. */
+  takeWhole(): Uint8Array | undefined {
+    if (!this.#ended || this.#error !== undefined) return undefined;
+    const [first] = this.#chunks;
+    const whole = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    this.drop();
+    return whole;
+  }
+
   /** Returns the next bytes. One reader at a time. */
   next(): Promise<IteratorResult<Uint8Array>> {
     if (this.#waiter !== undefined)

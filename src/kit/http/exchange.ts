@@ -240,6 +240,13 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
 
   /** Without the byte order mark; invalid bytes become U+FFFD. */
   async text(maxBytes: number, memory?: BodyMemory): Promise<string> {
+    const whole = this.body === this.#bytes ? this.#bytes.takeWhole() : undefined;
+    if (whole !== undefined) {
+      if (whole.byteLength > maxBytes) throw this.#tooLarge(maxBytes);
+      const waiting = memory?.grow(whole.byteLength);
+      if (waiting !== undefined) await waiting;
+      return WHOLE_TEXT.decode(whole);
+    }
     // The length of an encoded body says nothing about its text.
     const announced = this.body === this.#bytes ? Number(this.headers.get("content-length") ?? 0) : 0;
     let utf8: InstanceType<typeof TextDecoder> | undefined;

@@ -20,8 +20,7 @@ const LARGEST_COUNT = 2_147_483_647;
  * limit counts. Undefined if there are no such headers. A count above the range of int32 becomes its maximum.
  */
 export function getRateLimit(headers: HttpHeaders, now: number = Date.now()): RateLimitInfo | undefined {
-  const [requests, tokens] = [windowIn(headers, "requests"), windowIn(headers, "tokens")];
-  const info = rateLimitIn(requests, tokens, now);
+  const info = rateLimitIn(windowIn(headers, REQUESTS), windowIn(headers, TOKENS), now);
   if (info !== undefined || !hasRateLimits(headers)) return info;
   return rateLimitIn(tightestIn(headers, REQUEST_WINDOWS), tightestIn(headers, TOKEN_WINDOWS), now);
 }
@@ -35,17 +34,34 @@ function hasRateLimits(headers: Iterable<[name: string, value: string]>): boolea
   return false;
 }
 
-const REQUEST_WINDOWS = [...windowNames("requests"), ...windowNames("req")];
-const TOKEN_WINDOWS = windowNames("tokens");
+/** The headers of a window. */
+type WindowHeaders = Readonly<Record<keyof RateWindow, string>>;
 
-function windowNames(counted: string): string[] {
-  return ["second", "minute", "hour", "day", "month"].map((length) => `${counted}-${length}`);
+function toWindowHeaders(window: string): WindowHeaders {
+  return {
+    limit: `x-ratelimit-limit-${window}`,
+    remaining: `x-ratelimit-remaining-${window}`,
+    reset: `x-ratelimit-reset-${window}`,
+  };
 }
 
+const REQUESTS = toWindowHeaders("requests");
+const TOKENS = toWindowHeaders("tokens");
+const REQUEST_WINDOWS = [...toWindows("requests"), ...toWindows("req")];
+const TOKEN_WINDOWS = toWindows("tokens");
+
+function toWindows(counted: string): WindowHeaders[] {
+  return ["second", "minute", "hour", "day", "month"].map((length) =>
+    toWindowHeaders(`${counted}-${length}`),
+  );
+}
+
+const NO_WINDOW: RateWindow = { limit: undefined, remaining: undefined, reset: undefined };
+
 /** Returns the window nearest to its limit among the windows in the headers. */
-function tightestIn(headers: Pick<HttpHeaders, "get">, names: readonly string[]): RateWindow {
-  const [first = windowIn(headers, ""), ...others] = names
-    .map((name) => windowIn(headers, name))
+function tightestIn(headers: Pick<HttpHeaders, "get">, windows: readonly WindowHeaders[]): RateWindow {
+  const [first = NO_WINDOW, ...others] = windows
+    .map((names) => windowIn(headers, names))
     .filter(({ limit, remaining }) => limit !== undefined || remaining !== undefined);
   return others.reduce(nearestToLimit, first);
 }
@@ -71,11 +87,11 @@ export function rateLimitIn(
   return info;
 }
 
-function windowIn(headers: Pick<HttpHeaders, "get">, name: string): RateWindow {
+function windowIn(headers: Pick<HttpHeaders, "get">, { limit, remaining, reset }: WindowHeaders): RateWindow {
   return {
-    limit: countIn(headers.get(`x-ratelimit-limit-${name}`)),
-    remaining: countIn(headers.get(`x-ratelimit-remaining-${name}`)),
-    reset: parseGoDuration(headers.get(`x-ratelimit-reset-${name}`)?.trim() ?? ""),
+    limit: countIn(headers.get(limit)),
+    remaining: countIn(headers.get(remaining)),
+    reset: parseGoDuration(headers.get(reset)?.trim() ?? ""),
   };
 }
 

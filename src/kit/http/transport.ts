@@ -103,6 +103,15 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const userAgent = options.userAgent ?? "outrigger";
   const dispatcher = openDispatcher(base, timeouts, options);
 
+  /** The headers of requests that are frozen: most requests have the same. */
+  const prepared = new WeakMap<HttpGetOptions["headers"], Record<string, string>>();
+  const prepare = (given: HttpGetOptions["headers"]) => {
+    const headers: Record<string, string> = { "user-agent": userAgent, "accept-encoding": "identity" };
+    // In lower case, so that a caller's `User-Agent` replaces the default.
+    for (const name in given) headers[name.toLowerCase()] = given[name] ?? "";
+    if (Object.isFrozen(given)) prepared.set(given, headers);
+    return headers;
+  };
   const send = (
     method: "GET" | "POST" | "DELETE",
     path: string,
@@ -110,9 +119,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   ): Promise<HttpAnswer> => {
     const { body = null } = request;
     const limits = request.timeouts === undefined ? timeouts : layTimeouts(request.timeouts, timeouts);
-    const headers: Record<string, string> = { "user-agent": userAgent, "accept-encoding": "identity" };
-    // In lower case, so that a caller's `User-Agent` replaces the default.
-    for (const name in request.headers) headers[name.toLowerCase()] = request.headers[name] ?? "";
+    const headers = prepared.get(request.headers) ?? prepare(request.headers);
     const exchange = new Exchange({ peer, timeouts: limits, signal: request.signal, timing: request.timing });
     return exchange.run(dispatcher, { origin, path: join(path), method, headers, body });
   };

@@ -31,7 +31,9 @@ export function stringifyJson(value: unknown): string {
 function holdsSource(value: unknown): boolean {
   if (value instanceof SourceText) return true;
   if (Array.isArray(value)) return value.some(holdsSource);
-  return isObject(value) && Object.values(value).some(holdsSource);
+  if (!isObject(value)) return false;
+  for (const key in value) if (holdsSource(value[key])) return true;
+  return false;
 }
 
 /**

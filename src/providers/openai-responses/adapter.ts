@@ -3,7 +3,13 @@
 import type { ProviderModels } from "../../catalog/provider-models.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
-import { HttpAdapter, type HttpAdapterOptions, type Protocol } from "../../kit/adapter/http-adapter.ts";
+import {
+  HttpAdapter,
+  type HttpAdapterOptions,
+  type Protocol,
+  type WireRequest,
+} from "../../kit/adapter/http-adapter.ts";
+import type { RequestBody } from "../../kit/adapter/request-context.ts";
 import { getRateLimit } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
@@ -66,6 +72,12 @@ function createHeaders({
   };
 }
 
+function toWireRequest({ body, warnings, elementFields }: RequestBody): WireRequest {
+  return { path: RESPONSES_PATH, headers: NO_HEADERS, body: stringifyJson(body), warnings, elementFields };
+}
+
+const NO_HEADERS = {};
+
 function createProtocol(
   provider: string,
   { store = false, allowFilesUnder = [], maxMediaBytes }: OpenAIAdapterOptions,
@@ -81,9 +93,9 @@ function createProtocol(
     return toRequestBody(request, streaming, { provider, store, media, models });
   };
   return {
-    async toWire(request, streaming, models) {
-      const { body, ...notes } = await translate(request, streaming, models);
-      return { path: RESPONSES_PATH, headers: {}, body: stringifyJson(body), ...notes };
+    toWire(request, streaming, models) {
+      const translated = translate(request, streaming, models);
+      return translated instanceof Promise ? translated.then(toWireRequest) : toWireRequest(translated);
     },
     source: createSourceProtocol(store),
     counting: {

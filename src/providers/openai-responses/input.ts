@@ -31,28 +31,53 @@ export interface Conversation {
   readonly fields: (string | undefined)[];
 }
 
-/** Translates the conversation. Throws InvalidRequestError naming the part that the API has no form for. */
-export async function toConversation(context: RequestContext): Promise<Conversation> {
+/**
+ * Translates the conversation. Returns a promise only if messages hold more than texts.
+ * @throws InvalidRequestError, at once or by the promise, naming the part that the API has no form for.
+ */
+export function toConversation(context: RequestContext): Promise<Conversation> | Conversation {
   const { messages } = context.request;
   const instructing = countInstructions(messages);
-  const input: JsonObject[] = [];
-  const fields: (string | undefined)[] = [];
+  const texts = messages.slice(0, instructing).map(textOf);
+  const instructions = texts.filter((text) => text !== "").join("\n\n") || undefined;
+  const conversation: Conversation = { instructions, input: [], fields: [] };
   for (const [index, message] of messages.entries()) {
+    const item = index < instructing ? undefined : toTextItem(message);
+    if (index >= instructing && item === undefined) return addMessages(conversation, index, context);
+    checkName(message, index, context);
+    if (item === undefined) continue;
+    conversation.input.push(item);
+    conversation.fields.push(`messages[${index}]`);
+  }
+  return conversation;
+}
+
+/** Adds the messages from an index on. Returns the conversation. */
+async function addMessages(
+  conversation: Conversation,
+  start: number,
+  context: RequestContext,
+): Promise<Conversation> {
+  const { messages } = context.request;
+  const { input, fields } = conversation;
+  for (const [index, message] of messages.entries()) {
+    if (index < start) continue;
+    checkName(message, index, context);
     const field = `messages[${index}]`;
-    if (message.name !== "" && message.role !== Role.TOOL)
-      context.loss.lose(`${field}.name`, "unsupported_setting", NO_NAMES);
-    if (index < instructing) continue;
     const isLast = messages[index + 1]?.role !== Role.ASSISTANT;
-    const items = toTextItem(message) ?? (await getItems(message, field, isLast, context));
+    const items = await getItems(message, field, isLast, context);
     input.push(...items);
     if (items.length === 1) fields.push(field);
     else
       for (const item of items.keys())
         fields.push(items.length === message.content.length ? `${field}.content[${item}]` : undefined);
   }
-  if (instructing === 0) return { instructions: undefined, input, fields };
-  const texts = messages.slice(0, instructing).map(textOf);
-  return { instructions: texts.filter((text) => text !== "").join("\n\n") || undefined, input, fields };
+  return conversation;
+}
+
+function checkName({ name, role }: Message, index: number, { loss }: RequestContext): void {
+  if (name !== "" && role !== Role.TOOL)
+    loss.lose(`messages[${index}].name`, "unsupported_setting", NO_NAMES);
 }
 
 const NO_NAMES = "the Responses API takes no names of speakers; it was left out";
@@ -117,7 +142,7 @@ async function messageItems(
 }
 
 /** Returns the item of a message of text alone, which most are, except the assistant's. Undefined for any other. */
-function toTextItem({ role: spokenBy, content }: Message): readonly [JsonObject] | undefined {
+function toTextItem({ role: spokenBy, content }: Message): JsonObject | undefined {
   const role = ROLE_WORDS.get(spokenBy);
   if (role === undefined || content.length === 0) return undefined;
   const texts: JsonObject[] = [];
@@ -125,7 +150,7 @@ function toTextItem({ role: spokenBy, content }: Message): readonly [JsonObject]
     if (part.case !== "text") return undefined;
     texts.push(inputText(part.value));
   }
-  return [inputMessage(role, texts)];
+  return inputMessage(role, texts);
 }
 
 async function messageItem(

@@ -15,7 +15,7 @@ import {
   type Settings,
   ToolCallIds,
 } from "./context.ts";
-import { toConversation } from "./input.ts";
+import { type Conversation, toConversation } from "./input.ts";
 import { reasoningSettings } from "./reasoning.ts";
 import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
@@ -30,15 +30,15 @@ export const ENCRYPTED_REASONING = "reasoning.encrypted_content" satisfies NonNu
 >[number];
 
 /**
- * Translates a request.
- * @throws InvalidRequestError naming the part that the API has no form for; under LOSS_POLICY_REFUSE also parts that
- *   would be changed or left out.
+ * Translates a request. Returns a promise only if its messages hold more than texts.
+ * @throws InvalidRequestError, at once or by the promise, naming the part that the API has no form for; under
+ *   LOSS_POLICY_REFUSE also parts that would be changed or left out.
  */
-export async function toRequestBody(
+export function toRequestBody(
   request: Request,
   streaming: boolean,
   settings: RequestSettings,
-): Promise<RequestBody> {
+): Promise<RequestBody> | RequestBody {
   const loss = new LossReport();
   const traits = settings.models.traitsOf(request.model);
   const options = readOptions(request, settings.provider);
@@ -51,7 +51,19 @@ export async function toRequestBody(
   };
   const context = { ...settings, request, traits, loss, store, getToolCallIds };
   const format = request.responseFormat && responseFormatSettings(request.responseFormat, context);
-  const { instructions, input, fields } = await toConversation(context);
+  const conversation = toConversation(context);
+  const toBody = (translated: Conversation) => createBody(translated, format, options, streaming, context);
+  return conversation instanceof Promise ? conversation.then(toBody) : toBody(conversation);
+}
+
+function createBody(
+  { instructions, input, fields }: Conversation,
+  format: ReturnType<typeof responseFormatSettings> | undefined,
+  options: ProviderOptions,
+  streaming: boolean,
+  context: RequestContext & { readonly store: boolean },
+): RequestBody {
+  const { request, traits, loss, store } = context;
   const { tools, toolChoice, reasoningEffort, metadata, stopSequences } = request;
   if (format?.instruction !== undefined) {
     // First, so that its place does not change while the conversation grows.
