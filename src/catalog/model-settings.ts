@@ -1,3 +1,4 @@
+import { compact } from "../core/compact.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { CapabilityWord, CatalogEntry, PriceTier } from "./catalog-data.ts";
 import type { ModelTraits, TraitsEntry } from "./model-traits.ts";
@@ -52,7 +53,7 @@ export function toEntry(settings: ModelSettings, field: string): CatalogEntry {
   return {
     id,
     provider,
-    ...known({
+    ...compact({
       display_name: settings.displayName,
       aliases: settings.aliases,
       context_window: converted(settings.contextWindow, tokens, `${field}.contextWindow`),
@@ -81,7 +82,7 @@ function toTier(prices: ModelPrices, field: string): PriceTier {
     above_input_tokens: aboveInputTokens === 0 ? 0 : tokens(aboveInputTokens, `${field}.aboveInputTokens`),
     input_micro_usd_per_million_tokens: price("input"),
     output_micro_usd_per_million_tokens: price("output"),
-    ...known({
+    ...compact({
       cache_read_micro_usd_per_million_tokens: optional("cacheRead"),
       cache_write_micro_usd_per_million_tokens: optional("cacheWrite"),
       cache_write_long_micro_usd_per_million_tokens: optional("cacheWriteLong"),
@@ -98,18 +99,9 @@ function converted<Setting, Value>(
   return setting === undefined ? undefined : convert(setting, field);
 }
 
-type Known<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
-
-/** Returns the fields that have a value. */
-function known<Fields extends object>(fields: Fields): Known<Fields> {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as Known<Fields>;
-}
-
 /** Data files write the names of traits in snake case. */
 function toTraitsEntry(traits: Partial<ModelTraits>): TraitsEntry {
-  const entries = Object.entries(known(traits));
+  const entries = Object.entries(compact(traits));
   return Object.fromEntries(entries.map(([name, value]) => [snakeCase(name), value])) as TraitsEntry;
 }
 

@@ -1,5 +1,6 @@
 /** Building blocks for the schemas of the configuration. */
 import * as z from "zod/mini";
+import { type Compact, compact } from "../core/compact.ts";
 import { didYouMean } from "./suggest.ts";
 
 /** A mapping of known fields. Each unknown field is an error with a line in the message. */
@@ -49,19 +50,6 @@ export function notBoth<First extends string, Second extends string>(first: Firs
     (found) => found[first] === undefined || found[second] === undefined,
     { path: [second], error: `expected either ${first} or ${second}, found both` },
   );
-}
-
-/** An object type without its undefined fields. */
-export type Compact<Fields> = {
-  [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key];
-} & {
-  [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined>;
-};
-
-/** Returns an object without its undefined fields. */
-export function compact<Fields extends object>(object: Fields): Compact<Fields> {
-  const entries = Object.entries(object).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Compact<Fields>;
 }
 
 /** The name of a field in code: `max_calls` is `maxCalls` there. */

@@ -10,6 +10,7 @@ import {
 } from "../client/from-env.ts";
 import type { ModelRouting } from "../client/model-names.ts";
 import { getBaseUrl, type ProviderSettings } from "../client/providers.ts";
+import { compact } from "../core/compact.ts";
 import { getMaxAnswerBytes } from "../core/memory-account.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
 import { type AccessKeysConfig, loadAccessKeys } from "./access-keys.ts";
@@ -21,7 +22,6 @@ import {
   type MiddlewareConfig,
 } from "./config.ts";
 import { configVariable, findUnknownVariables } from "./environment.ts";
-import { compact } from "./fields.ts";
 import type { TokenIssuer } from "./jwt.ts";
 import { findForeignAddresses, listAddresses } from "./local-only.ts";
 import { toMcpSettings } from "./mcp.ts";

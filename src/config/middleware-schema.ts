@@ -1,5 +1,7 @@
 /** The fields of a configuration that wrap calls in middleware. */
+
 import * as z from "zod/mini";
+import { compact } from "../core/compact.ts";
 import { fallbackKinds, MAX_FALLBACK_TARGETS } from "../middleware/fallback.ts";
 import { MAX_HEDGE_AFTER, MAX_HEDGES } from "../middleware/hedge.ts";
 import type { LoggedContent } from "../middleware/logging.ts";
@@ -13,7 +15,6 @@ import {
   type TargetStrategy,
 } from "../middleware/target-choice.ts";
 import {
-  compact,
   fields,
   list,
   type Named,

@@ -1,10 +1,11 @@
 /** The storage of runs, from the section `runs` of a configuration and the files that it names. */
+
 import { resolve } from "node:path";
 import { getHeapStatistics } from "node:v8";
+import { compact } from "../core/compact.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { RunLimits } from "../runs/limits.ts";
 import { type EncryptionKey, parseEncryptionKey } from "../runs/store/body-codec.ts";
-import { compact } from "./fields.ts";
 import { readKeyFile } from "./key-files.ts";
 import { mistakes, take } from "./problems.ts";
 import { parseStorePlace, type StorePlace } from "./runs-schema.ts";

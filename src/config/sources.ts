@@ -1,10 +1,11 @@
 /** The sources of a configuration: the flags, the variables and the file. */
+
 import { dirname, resolve } from "node:path";
 import type { Environment } from "../client/from-env.ts";
+import { compact } from "../core/compact.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isObject } from "../kit/json/json.ts";
 import { locateVariable, readVariables } from "./environment.ts";
-import { compact } from "./fields.ts";
 import { checkMcpTokens } from "./mcp.ts";
 import { type Description, describeIssues, formatPath, type Locate, pathIn } from "./problems.ts";
 import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";

@@ -1,5 +1,6 @@
 import { withTypeScriptPaths } from "../client/field-paths.ts";
 import { requestFields, toRequest } from "../client/request-input.ts";
+import { compact } from "../core/compact.ts";
 import { SDKError } from "../core/errors.ts";
 import { systemMessage, userMessage } from "../core/message.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
@@ -80,9 +81,5 @@ function toTimeouts({ timeout = {} }: GenerateOptions): GenerationTimeouts {
 }
 
 function toPolicy({ retry, maxRetries, onRetry }: GenerateOptions): Partial<RetryPolicy> {
-  return {
-    ...retry,
-    ...(maxRetries === undefined ? {} : { maxRetries }),
-    ...(onRetry === undefined ? {} : { onRetry }),
-  };
+  return { ...retry, ...compact({ maxRetries, onRetry }) };
 }

@@ -1,6 +1,6 @@
 import { BatchStream } from "../core/batches.ts";
-import { AbortError } from "../core/errors.ts";
 import type { JsonSchema, StandardSchema } from "../core/schema.ts";
+import { LoopReader } from "./loop-reader.ts";
 import { ObjectResult } from "./object-result.ts";
 import type { ObjectItem, ObjectOutcome } from "./objects/object-loop.ts";
 
@@ -18,11 +18,11 @@ type Loop = AsyncIterator<ObjectItem, ObjectOutcome>;
  * valid data, but matches the schema only at the end. `object()` and `result()` return the whole. It can be read once.
  */
 export class StreamObjectResult<Output> extends BatchStream<PartialOf<Output>> {
-  readonly #reader: ObjectLoopReader<Output>;
+  readonly #reader: ObjectReader<Output>;
 
   /** @param open Begins the generation. Called at the first read. */
   constructor(open: () => Loop, schema: JsonSchema | StandardSchema<Output>) {
-    const reader = new ObjectLoopReader(open, schema);
+    const reader = new ObjectReader(open, schema);
     super({ [Symbol.asyncIterator]: () => reader }, (reason) => reader.cancel(reason));
     this.#reader = reader;
   }
@@ -44,69 +44,25 @@ export class StreamObjectResult<Output> extends BatchStream<PartialOf<Output>> {
   }
 }
 
-type Batch<Output> = readonly PartialOf<Output>[];
-
-/** Reads the loop, passes the copies of the object on, and keeps the result. */
-class ObjectLoopReader<Output> implements AsyncIterator<Batch<Output>> {
-  readonly #open: () => Loop;
+/** Reads the loop, and passes the copies of the object on. */
+class ObjectReader<Output> extends LoopReader<
+  ObjectItem,
+  ObjectOutcome,
+  PartialOf<Output>,
+  ObjectResult<Output>
+> {
   readonly #schema: JsonSchema | StandardSchema<Output>;
-  readonly #outcome = Promise.withResolvers<ObjectResult<Output>>();
-  #loop: Loop | undefined;
-  #isRead = false;
-  #isOver = false;
-  #closing: Promise<unknown> | undefined;
 
   constructor(open: () => Loop, schema: JsonSchema | StandardSchema<Output>) {
-    this.#open = open;
+    super(open);
     this.#schema = schema;
-    // A program that does not ask for the result gets the failure from the iteration.
-    this.#outcome.promise.catch(() => {});
   }
 
-  get isRead(): boolean {
-    return this.#isRead;
+  protected override toBatch(item: ObjectItem): readonly PartialOf<Output>[] | undefined {
+    return item.case === "partialObject" ? [item.object as PartialOf<Output>] : undefined;
   }
 
-  get result(): Promise<ObjectResult<Output>> {
-    return this.#outcome.promise;
-  }
-
-  async next(): Promise<IteratorResult<Batch<Output>>> {
-    this.#isRead = true;
-    try {
-      while (!this.#isOver) {
-        this.#loop ??= this.#open();
-        const next = await this.#loop.next();
-        if (next.done === true) this.#finish(next.value);
-        else if (next.value.case === "partialObject")
-          return { done: false, value: [next.value.object as PartialOf<Output>] };
-      }
-    } catch (thrown) {
-      this.#isOver = true;
-      this.#outcome.reject(thrown);
-      throw thrown;
-    }
-    return { done: true, value: undefined };
-  }
-
-  async return(): Promise<IteratorResult<Batch<Output>>> {
-    this.cancel(new AbortError("the stream was closed before its end"));
-    await this.#closing;
-    return { done: true, value: undefined };
-  }
-
-  /** Ends the generation. A pending read rejects. */
-  cancel(reason: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#outcome.reject(reason);
-    this.#closing = this.#loop?.return?.();
-    // Failures surface through the pending read.
-    this.#closing?.catch(() => {});
-  }
-
-  #finish(outcome: ObjectOutcome): void {
-    this.#isOver = true;
-    this.#outcome.resolve(new ObjectResult(outcome, this.#schema));
+  protected override toResult(outcome: ObjectOutcome): ObjectResult<Output> {
+    return new ObjectResult(outcome, this.#schema);
   }
 }

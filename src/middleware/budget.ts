@@ -2,6 +2,7 @@ import { type Catalog, defaultCatalog } from "../catalog/catalog.ts";
 import { estimateUsage } from "../client/estimate-usage.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallTarget } from "../core/adapter.ts";
+import { compact } from "../core/compact.ts";
 import { ConfigurationError, QuotaExceededError, type SDKError } from "../core/errors.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
@@ -128,11 +129,7 @@ function createLimits({ requests, tokens, usd }: BudgetOptions): AmountLimits {
     if (!(value > 0 && value <= max))
       throw new ConfigurationError(`the budget's ${name} is ${value}; expected above 0 and at most ${max}`);
   }
-  return {
-    ...(requests === undefined ? {} : { requests }),
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(usd === undefined ? {} : { nanoUsd: Math.round(usd * NANO) }),
-  };
+  return compact({ requests, tokens, nanoUsd: usd && Math.round(usd * NANO) });
 }
 
 function unknownPrice(target: CallTarget): SDKError {

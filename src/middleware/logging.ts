@@ -1,5 +1,6 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
+import { compact } from "../core/compact.ts";
 import { ConfigurationError, ProviderError, type SDKError } from "../core/errors.ts";
 import { type FinishReasonName, finishReasonOf } from "../core/response.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
@@ -99,25 +100,19 @@ class LoggedAttempt implements CallWatcher {
   #entry(response: Response | undefined, error: SDKError | undefined): AttemptEntry {
     const { provider, model } = this.#request;
     const { inferenceId } = this.#options;
-    return {
+    const { include, texts } = this.#settings;
+    return compact({
       kind: this.#kind,
       provider,
       model,
-      ...(inferenceId === undefined ? {} : { inferenceId }),
+      inferenceId,
       durationMs: this.#elapsedMs(),
-      ...(this.#firstEventMs === undefined ? {} : { firstEventMs: this.#firstEventMs }),
-      ...(response === undefined && error === undefined ? { left: true } : {}),
+      firstEventMs: this.#firstEventMs,
+      left: response === undefined && error === undefined ? (true as const) : undefined,
       ...getFacts(response, error),
-      ...this.#getContent(response),
-    };
-  }
-
-  #getContent(response: Response | undefined): Pick<AttemptEntry, "messages" | "answer"> {
-    const { include, texts } = this.#settings;
-    return {
-      ...(include.has("messages") ? { messages: texts.logMessages(this.#request) } : {}),
-      ...(include.has("answer") && response !== undefined ? { answer: texts.logAnswer(response) } : {}),
-    };
+      messages: include.has("messages") ? texts.logMessages(this.#request) : undefined,
+      answer: include.has("answer") && response !== undefined ? texts.logAnswer(response) : undefined,
+    });
   }
 
   #elapsedMs(): number {
@@ -125,16 +120,16 @@ class LoggedAttempt implements CallWatcher {
   }
 }
 
-function getFacts(response: Response | undefined, error: SDKError | undefined): Partial<AttemptEntry> {
+function getFacts(response: Response | undefined, error: SDKError | undefined) {
   const usage = response?.usage ?? error?.usage;
   const failure = error instanceof ProviderError ? error : undefined;
-  const providerRequestId = response?.providerRequestId || failure?.requestId;
   return {
-    ...(response === undefined ? {} : { finishReason: finishReasonOf(response) }),
-    ...(usage === undefined ? {} : { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }),
-    ...(usage?.costNanoUsd === undefined ? {} : { costUsd: Number(usage.costNanoUsd) / 1e9 }),
-    ...(error === undefined ? {} : { errorKind: error.kindName }),
-    ...(failure?.httpStatusCode === undefined ? {} : { httpStatus: failure.httpStatusCode }),
-    ...(providerRequestId ? { providerRequestId } : {}),
+    finishReason: response && finishReasonOf(response),
+    inputTokens: usage?.inputTokens,
+    outputTokens: usage?.outputTokens,
+    costUsd: usage?.costNanoUsd === undefined ? undefined : Number(usage.costNanoUsd) / 1e9,
+    errorKind: error?.kindName,
+    httpStatus: failure?.httpStatusCode,
+    providerRequestId: response?.providerRequestId || failure?.requestId || undefined,
   };
 }

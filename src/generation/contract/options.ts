@@ -1,4 +1,6 @@
+import type { Duration } from "@bufbuild/protobuf/wkt";
 import { checkDuration, Violations } from "../../client/violations.ts";
+import { compact } from "../../core/compact.ts";
 import { invalidField } from "../../core/errors.ts";
 import { systemMessage, userMessage } from "../../core/message.ts";
 import type {
@@ -70,9 +72,9 @@ export async function readOptions(
     maxToolRounds: maxToolRounds ?? toolRounds,
     stopWhen: await compileStopCondition(options.stopWhen, `${path}.stop_when`),
     retry: toRetryPolicy(retry),
-    timeouts: toTimeouts(timeouts),
-    limits: { ...createLimits(limits), maxSteps: Math.min(limits?.maxSteps ?? maxSteps, maxSteps) },
-    perToolMs: timeouts?.perTool === undefined ? undefined : toMilliseconds(timeouts.perTool),
+    timeouts: { totalMs: toOptionalMs(timeouts?.total), perStepMs: toOptionalMs(timeouts?.perStep) },
+    limits: { ...limits, maxSteps: Math.min(limits?.maxSteps ?? maxSteps, maxSteps) },
+    perToolMs: toOptionalMs(timeouts?.perTool),
     fields: new RequestFields(options, path),
   };
 }
@@ -120,35 +122,20 @@ function checkNumber(
   violations.add(field, `expected a number from ${min}, found ${value}`);
 }
 
+function toOptionalMs(time: Duration | undefined): number | undefined {
+  return time && toMilliseconds(time);
+}
+
 function toRetryPolicy(fields: RetryFields | undefined): LoopOptions["retry"] {
   if (fields === undefined) return {};
   const { maxRetries, baseDelay, maxDelay, backoffMultiplier, jitter, retryTimeouts } = fields;
-  return {
+  const toSeconds = (delay: Duration | undefined) => delay && toMilliseconds(delay) / 1000;
+  return compact({
+    maxRetries,
+    baseDelay: toSeconds(baseDelay),
+    maxDelay: toSeconds(maxDelay),
+    backoffMultiplier,
+    jitter,
     retryTimeouts,
-    ...(maxRetries === undefined ? {} : { maxRetries }),
-    ...(baseDelay === undefined ? {} : { baseDelay: toMilliseconds(baseDelay) / 1000 }),
-    ...(maxDelay === undefined ? {} : { maxDelay: toMilliseconds(maxDelay) / 1000 }),
-    ...(backoffMultiplier === undefined ? {} : { backoffMultiplier }),
-    ...(jitter === undefined ? {} : { jitter }),
-  };
-}
-
-function toTimeouts(timeouts: TimeoutFields | undefined): LoopOptions["timeouts"] {
-  if (timeouts === undefined) return {};
-  const { total, perStep } = timeouts;
-  return {
-    ...(total === undefined ? {} : { totalMs: toMilliseconds(total) }),
-    ...(perStep === undefined ? {} : { perStepMs: toMilliseconds(perStep) }),
-  };
-}
-
-function createLimits(limits: LimitFields | undefined): LoopOptions["limits"] {
-  if (limits === undefined) return {};
-  const { maxTotalTokens, maxCostNanoUsd, maxToolCalls, allowUnknownPrices } = limits;
-  return {
-    allowUnknownPrices,
-    ...(maxTotalTokens === undefined ? {} : { maxTotalTokens }),
-    ...(maxCostNanoUsd === undefined ? {} : { maxCostNanoUsd }),
-    ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
-  };
+  });
 }

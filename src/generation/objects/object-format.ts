@@ -1,3 +1,4 @@
+import { compact } from "../../core/compact.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
@@ -59,15 +60,15 @@ export const WRAPPED_MEMBER = "value";
 export function wrapSchema(schema: JsonObject): JsonObject | undefined {
   if (OTHER_REFERENCE.test(JSON.stringify(schema))) return undefined;
   const { $schema, $defs, definitions, ...value } = schema;
-  return {
-    ...($schema === undefined ? {} : { $schema }),
+  return compact({
+    $schema,
     type: "object",
     properties: { [WRAPPED_MEMBER]: value },
     required: [WRAPPED_MEMBER],
     additionalProperties: false,
-    ...($defs === undefined ? {} : { $defs }),
-    ...(definitions === undefined ? {} : { definitions }),
-  };
+    $defs,
+    definitions,
+  });
 }
 
 /** A base address or anchor, or a reference to another place than a definition. */

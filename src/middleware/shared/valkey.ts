@@ -1,4 +1,5 @@
 import { createClient, ErrorReply, RESP_TYPES } from "@redis/client";
+import { compact } from "../../core/compact.ts";
 import type { ConnectionTls } from "../../kit/http/transport.ts";
 import { type ConnectionObserver, type Failure, KeptConnection } from "./kept-connection.ts";
 import { createScript, type Script } from "./scripts.ts";
@@ -86,13 +87,7 @@ const MAX_QUEUE = 10_000;
 /** The connection is kept by KeptConnection, so the client does not connect again itself. */
 function openClient({ host, port, username, database, readPassword, tls }: ValkeySettings) {
   const socket = { host, port, connectTimeout: 4000, reconnectStrategy: false } as const;
-  const credentials = async () => {
-    const password = await readPassword();
-    return {
-      ...(username === undefined ? {} : { username }),
-      ...(password === undefined ? {} : { password }),
-    };
-  };
+  const credentials = async () => compact({ username, password: await readPassword() });
   return createClient({
     RESP: 3,
     name: "outrigger",
