@@ -19,11 +19,7 @@ const FLAGS = {
 
 /** `outrigger demo`: runs the sidecar with the simulator behind it until a signal stops it. */
 export async function demo(args: readonly string[], { env, stdout }: Terminal): Promise<number> {
-  const flags = parseFlags(args, FLAGS);
-  const loaded = await loadConfig({
-    environment: demoEnvironment(env),
-    flags: { listen: flags.listen, adminListen: flags["admin-listen"], logLevel: flags["log-level"] },
-  });
+  const loaded = await loadConfig({ environment: demoEnvironment(env), flags: parseFlags(args, FLAGS) });
   // The simulator is on loopback, so the proxy of this machine must not be used.
   process.env.no_proxy = "*";
   const simulator = await startSimulator({ aliases: createAliases() });

@@ -34,17 +34,7 @@ const STDOUT = 1;
 export async function serve(args: readonly string[], { env }: Terminal): Promise<number> {
   const flags = parseFlags(args, FLAGS);
   const load = async () => {
-    const loaded = await loadConfig({
-      environment: env,
-      flags: {
-        config: flags.config,
-        listen: flags.listen,
-        adminListen: flags["admin-listen"],
-        defaultProvider: flags["default-provider"],
-        logLevel: flags["log-level"],
-        logFormat: flags["log-format"],
-      },
-    });
+    const loaded = await loadConfig({ environment: env, flags });
     checkSetup(loaded);
     return loaded;
   };

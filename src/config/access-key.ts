@@ -1,5 +1,5 @@
 import type { Caller } from "../core/caller.ts";
-import type { WhenAway } from "../middleware/shared/kept-connection.ts";
+import type { CallerRate, SharedRule } from "../middleware/shared/shared-stores.ts";
 
 /** The permissions and limits of a caller. */
 export interface CallerGrants extends Omit<Caller, "name"> {
@@ -16,12 +16,4 @@ export interface AccessKey extends Caller, CallerGrants {
 }
 
 /** Limits how often a caller may call. */
-export interface AccessRateLimit {
-  readonly requestsPerMinute: number;
-  /** Requests that may come at once. */
-  readonly burst: number;
-  /** Whether sidecars count together. Default false. */
-  readonly shared?: boolean | undefined;
-  /** The fate of a call if the shared counts cannot be reached. Default: what the configuration says for all rules. */
-  readonly whenAway?: WhenAway | undefined;
-}
+export interface AccessRateLimit extends CallerRate, SharedRule {}

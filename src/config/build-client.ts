@@ -1,13 +1,10 @@
 /** Builds the Client of a configuration. */
 import { type Catalog, createCatalog, defaultCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
-import type { MiddlewareMethods } from "../client/middleware.ts";
 import { createAdapter, type ProviderSettings } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { BudgetStore } from "../middleware/budget-window.ts";
-import type { MiddlewareObserver } from "../middleware/observer.ts";
 import { buildMiddleware, type MiddlewareParts } from "./build-middleware.ts";
 import type { ClientConfig } from "./config.ts";
 import { KeptParts } from "./kept-parts.ts";
@@ -34,41 +31,18 @@ export function createCatalogWith({ models }: ClientConfig): Catalog {
 }
 
 /** The parts that the Client of a configuration uses. */
-export interface ClientParts {
+export interface ClientParts extends MiddlewareParts {
   readonly keyFiles: KeyFiles;
-  /** As returned by `createCatalogWith`. */
-  readonly catalog: Catalog;
-  /** Takes the entries of `logging`. */
-  readonly log: Log;
-  /** Is notified of the middleware's decisions. */
-  readonly observer?: MiddlewareObserver | undefined;
-  /** The adapters and the middleware of the configuration before, if there was one. */
-  readonly kept?: KeptClientParts | undefined;
-  /** As in the parts of middleware. */
-  readonly prices?: MiddlewareParts["prices"];
-  /** Stores of the rules that sidecars share. */
-  readonly shared?: MiddlewareParts["shared"];
-}
-
-/** Parts of a Client that may be used by the next one. */
-export interface KeptClientParts {
-  readonly adapters: KeptParts<ProviderAdapter>;
-  readonly middleware: KeptParts<MiddlewareMethods>;
-  /** The sums of budgets. */
-  readonly sums: KeptParts<BudgetStore>;
 }
 
 /**
  * Creates the adapters, the middleware and the Client. Throws a ConfigurationError that names every provider that
  * cannot be created.
  */
-export function buildClient(
-  config: ClientConfig,
-  { keyFiles, catalog, log, observer, kept, prices, shared }: ClientParts,
-): Client {
-  const { providers, keyOrigins, defaultProvider, middleware, models, hasCallers, remedy } = config;
+export function buildClient(config: ClientConfig, { keyFiles, ...parts }: ClientParts): Client {
+  const { providers, keyOrigins, defaultProvider, remedy } = config;
   const comparable = new Map([...providers.keys()].map((name) => [name, toComparable(name, config)]));
-  const keptAdapters = kept?.adapters ?? new KeptParts();
+  const keptAdapters = parts.kept?.adapters ?? new KeptParts();
   const adapters: Record<string, ProviderAdapter> = {};
   const problems: string[] = [];
   for (const [name, found] of providers) {
@@ -91,21 +65,9 @@ export function buildClient(
     {
       providers: adapters,
       defaultProvider: defaultProvider ?? first,
-      modelAliases: middleware.modelAliases,
-      middleware: buildMiddleware(middleware, {
-        models,
-        catalog,
-        hasCallers,
-        log,
-        observer,
-        providers,
-        cacheContext: comparable,
-        kept: kept?.middleware,
-        keptSums: kept?.sums,
-        prices,
-        shared,
-      }),
-      catalog,
+      modelAliases: config.middleware.modelAliases,
+      middleware: buildMiddleware(config, parts, comparable),
+      catalog: parts.catalog,
       fieldPaths: "contract",
     },
     remedy,

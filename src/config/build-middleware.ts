@@ -17,27 +17,21 @@ import { createRateLimit } from "../middleware/rate-limit.ts";
 import { createRetry } from "../middleware/retry.ts";
 import type { SharedStores } from "../middleware/shared/shared-stores.ts";
 import { createAttemptLog } from "./attempt-log.ts";
-import type { ClientConfig, ConfiguredModel, FallbackRule, MiddlewareConfig } from "./config.ts";
-import { KeptParts } from "./kept-parts.ts";
+import type { ClientConfig, FallbackRule, MiddlewareConfig } from "./config.ts";
+import { type KeptClientParts, KeptParts } from "./kept-parts.ts";
 import type { CallRules } from "./middleware-schema.ts";
 import { RuleLevels } from "./rule-levels.ts";
 
 /** The parts that the middleware of a configuration uses. */
 export interface MiddlewareParts {
-  readonly models: readonly ConfiguredModel[];
+  /** As returned by `createCatalogWith`. */
   readonly catalog: Catalog;
-  /** Whether there are callers with access keys that allow only some models. */
-  readonly hasCallers: boolean;
   /** Takes the entries of `logging`. */
   readonly log: Log;
+  /** Is notified of the middleware's decisions. */
   readonly observer?: MiddlewareObserver | undefined;
-  readonly providers?: ClientConfig["providers"] | undefined;
-  /** The settings of the providers: cached answers are dropped if they change. */
-  readonly cacheContext?: unknown;
-  /** The middleware of the configuration before, if there was one. */
-  readonly kept?: KeptParts<MiddlewareMethods> | undefined;
-  /** The sums of budgets of the configuration before, if there was one. */
-  readonly keptSums?: KeptParts<BudgetStore> | undefined;
+  /** The parts of the configuration before, if there was one. */
+  readonly kept?: KeptClientParts | undefined;
   /** Prices for budgets, which may outlive the catalog. Default: the catalog. */
   readonly prices?: BudgetOptions["catalog"] | undefined;
   /** Stores of the rules that sidecars share. Undefined if there are none. */
@@ -49,25 +43,16 @@ export interface MiddlewareParts {
  * is within a fallback, so that the next provider is asked once the retries are used up, and everything that counts or
  * refuses calls is within the retry, and thus within a hedge as well. The caller's permissions are checked for every
  * target of a fallback, and before the cache returns responses.
+ * @param cacheContext The settings of the providers: cached answers are dropped if they change.
  */
 export function buildMiddleware(
-  config: MiddlewareConfig,
-  {
-    models,
-    catalog,
-    hasCallers,
-    log,
-    observer,
-    providers,
-    cacheContext,
-    kept = new KeptParts(),
-    keptSums = new KeptParts(),
-    prices = catalog,
-    shared,
-  }: MiddlewareParts,
+  { middleware, models, hasCallers, providers }: ClientConfig,
+  { catalog, log, observer, kept: earlier, prices = catalog, shared }: MiddlewareParts,
+  cacheContext?: unknown,
 ): MiddlewareMethods[] {
-  const { modelAliases, fallbacks } = config;
-  const levels = new RuleLevels(config, models, catalog, kept);
+  const { modelAliases, fallbacks } = middleware;
+  const { middleware: kept, sums } = earlier ?? { middleware: new KeptParts(), sums: new KeptParts() };
+  const levels = new RuleLevels(middleware, models, catalog, kept);
   const excludedProviders = listProvidersWithEffects(providers);
   const createBudgets = () => buildCallerBudgets({ catalog: prices, observer }, shared, log);
   return [
@@ -92,7 +77,7 @@ export function buildMiddleware(
     ...(hasCallers ? [kept.keep("caller budgets", undefined, createBudgets)] : []),
     ...levels.everyLevel(
       "budgets",
-      (rules, name) => buildBudgets(rules, { name, catalog: prices, observer }, shared, keptSums),
+      (rules, name) => buildBudgets(rules, { name, catalog: prices, observer }, shared, sums),
       false,
     ),
     ...levels.everyLevel("rateLimit", (rule, name) =>
@@ -124,7 +109,7 @@ function buildAliases(
 }
 
 /** Returns the providers that run a program, or keep answers: a second request would do so twice. */
-function listProvidersWithEffects(providers: ClientConfig["providers"] = new Map()): string[] {
+function listProvidersWithEffects(providers: ClientConfig["providers"]): string[] {
   return [...providers].flatMap(([name, settings]) => {
     const keepsAnswers = "store" in settings && settings.store === true;
     return settings.api === "command" || keepsAnswers ? [name] : [];

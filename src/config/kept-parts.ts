@@ -1,4 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { ProviderAdapter } from "../core/adapter.ts";
+import type { BudgetStore } from "../middleware/budget-window.ts";
+
+/** Parts of a Client that may be used by the next one. */
+export interface KeptClientParts {
+  readonly adapters: KeptParts<ProviderAdapter>;
+  readonly middleware: KeptParts<MiddlewareMethods>;
+  /** The sums of budgets. */
+  readonly sums: KeptParts<BudgetStore>;
+}
 
 /** A part, and the settings that it was made from. */
 interface Kept<Part> {

@@ -3,6 +3,7 @@ import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
 import type { EventStream } from "../core/event-stream.ts";
 import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import { FormerAdapters } from "./former-adapters.ts";
 import type { KeyFile } from "./key-files.ts";
 
 /**
@@ -15,8 +16,8 @@ export class RotatingAdapter implements ProviderAdapter {
   readonly #keyFile: KeyFile;
   #key: string;
   #adapter: ProviderAdapter;
-  /** Adapters of former keys. Their idle connections close by themselves, and calls in progress keep their adapter. */
-  #former: WeakRef<ProviderAdapter>[] = [];
+  /** Adapters of former keys. */
+  readonly #former = new FormerAdapters();
 
   /**
    * @param settings With any key.
@@ -51,17 +52,13 @@ export class RotatingAdapter implements ProviderAdapter {
   }
 
   async close(): Promise<void> {
-    const former = this.#former.map((adapter) => adapter.deref());
-    await Promise.all([this.#adapter, ...former].map((adapter) => adapter?.close?.()));
+    await Promise.all([this.#adapter.close?.(), this.#former.close()]);
   }
 
   #current(): ProviderAdapter {
     const key = this.#keyFile.current();
     if (key === this.#key) return this.#adapter;
-    this.#former = [
-      ...this.#former.filter((adapter) => adapter.deref() !== undefined),
-      new WeakRef(this.#adapter),
-    ];
+    this.#former.add(this.#adapter);
     this.#key = key;
     this.#adapter = createAdapter(this.name, { ...this.#settings, apiKey: key });
     return this.#adapter;

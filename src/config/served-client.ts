@@ -3,7 +3,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Client } from "../client/client.ts";
 import type { ModelRouting, ResolvedModel } from "../client/model-names.ts";
 import type { ProviderApi } from "../client/providers.ts";
-import type { CallOptions, CallTarget, ProviderAdapter } from "../core/adapter.ts";
+import type { CallOptions, CallTarget } from "../core/adapter.ts";
 import type { EventStream } from "../core/event-stream.ts";
 import type { Log } from "../core/log.ts";
 import type { EmbedRequest, EmbedResponse } from "../gen/outrigger/v1/embedding_service_pb.ts";
@@ -13,9 +13,10 @@ import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
 import type { SharedStores } from "../middleware/shared/shared-stores.ts";
-import { buildClient, createCatalogWith, type KeptClientParts, openKeyFiles } from "./build-client.ts";
+import { buildClient, createCatalogWith, openKeyFiles } from "./build-client.ts";
 import type { ClientConfig } from "./config.ts";
-import { KeptParts } from "./kept-parts.ts";
+import { FormerAdapters } from "./former-adapters.ts";
+import { type KeptClientParts, KeptParts } from "./kept-parts.ts";
 import type { KeyFiles } from "./key-files.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
 
@@ -47,8 +48,8 @@ interface Version {
 export class ServedClient implements ModelClient {
   readonly #parts: ServedClientParts;
   #current: Version;
-  /** Adapters of former configurations. Their idle connections close by themselves. */
-  #former: WeakRef<ProviderAdapter>[] = [];
+  /** Adapters of former configurations. */
+  readonly #former = new FormerAdapters();
 
   /** @throws ConfigurationError that names every provider that cannot be created. */
   constructor(config: ClientConfig, parts: ServedClientParts) {
@@ -62,9 +63,7 @@ export class ServedClient implements ModelClient {
     this.#current = this.#build(config, before);
     const { adapters, middleware, sums } = this.#current.kept;
     const inUse = new Set(adapters.parts);
-    const left = before.kept.adapters.parts.filter((adapter) => !inUse.has(adapter));
-    const alive = this.#former.filter((adapter) => adapter.deref() !== undefined);
-    this.#former = [...alive, ...left.map((adapter) => new WeakRef(adapter))];
+    this.#former.add(...before.kept.adapters.parts.filter((adapter) => !inUse.has(adapter)));
     adapters.forgetEarlier();
     middleware.forgetEarlier();
     sums.forgetEarlier();
@@ -149,7 +148,6 @@ export class ServedClient implements ModelClient {
 
   /** Closes the connections of all adapters, also those from former configurations. */
   async close(): Promise<void> {
-    const former = this.#former.map((adapter) => adapter.deref());
-    await Promise.all([this.#current.client.close(), ...former.map(async (adapter) => adapter?.close?.())]);
+    await Promise.all([this.#current.client.close(), this.#former.close()]);
   }
 }

@@ -12,15 +12,15 @@ import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
 import { type Settings, settingsSchema } from "./schema.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 
-/** The flags of the command line. */
+/** The flags of the command line, by their names. */
 export interface ConfigFlags {
   /** Path of the configuration file. */
   readonly config?: string | undefined;
   readonly listen?: readonly string[] | undefined;
-  readonly adminListen?: string | undefined;
-  readonly defaultProvider?: string | undefined;
-  readonly logLevel?: string | undefined;
-  readonly logFormat?: string | undefined;
+  readonly "admin-listen"?: string | undefined;
+  readonly "default-provider"?: string | undefined;
+  readonly "log-level"?: string | undefined;
+  readonly "log-format"?: string | undefined;
 }
 
 /** The settings of a source, or its mistakes. */
@@ -110,22 +110,10 @@ export function readVariableSource(environment: Environment): Source {
   return readSource(readVariables(environment), { locate: locateVariable, secrets: NONE });
 }
 
-/** Reads the flags. */
-export function readFlagSource({
-  listen,
-  adminListen,
-  defaultProvider,
-  logLevel,
-  logFormat,
-}: ConfigFlags): Source {
-  const tree = compact({
-    listen,
-    admin_listen: adminListen,
-    default_provider: defaultProvider,
-    log_level: logLevel,
-    log_format: logFormat,
-  });
-  return readSource(tree, { locate: locateFlag, secrets: NONE });
+/** Reads the flags, whose names are those of fields. */
+export function readFlagSource({ config: _, ...flags }: ConfigFlags): Source {
+  const fields = Object.entries(compact(flags)).map(([flag, value]) => [flag.replaceAll("-", "_"), value]);
+  return readSource(Object.fromEntries(fields), { locate: locateFlag, secrets: NONE });
 }
 
 const locateFlag: Locate = ([field]) => `--${String(field).replaceAll("_", "-")}`;

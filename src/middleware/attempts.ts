@@ -30,6 +30,17 @@ export function noteAttempts(error: SDKError, attempts: readonly Attempt[]): voi
   behind.set(error, attempts.slice(-MAX_ATTEMPTS));
 }
 
+/** Returns the attempts that failed before an error was thrown, or else the failed attempt itself. */
+export function attemptsUntil(
+  error: SDKError,
+  target: CallTarget,
+  options: CallOptions,
+  start: AttemptStart,
+): readonly Attempt[] {
+  const known = attemptsOf(error);
+  return known.length > 0 ? known : [failedAttempt(target, options, start, error)];
+}
+
 /** Returns the response with attempts that failed before it. */
 export function withAttempts(response: Response, failed: readonly Attempt[]): Response {
   if (failed.length === 0) return response;

@@ -9,7 +9,7 @@ import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { attemptsOf, failedAttempt, noteAttempts, startAttempt, withAttempts } from "./attempts.ts";
+import { attemptsUntil, noteAttempts, startAttempt, withAttempts } from "./attempts.ts";
 import { openStream } from "./open-stream.ts";
 import { waitFor } from "./retry-policy.ts";
 
@@ -84,8 +84,7 @@ async function repeat<Result>(
       return { result: await send(request), failed };
     } catch (thrown) {
       if (!(thrown instanceof SDKError)) throw thrown;
-      const recorded = attemptsOf(thrown);
-      failed.push(...(recorded.length > 0 ? recorded : [failedAttempt(request, options, start, thrown)]));
+      failed.push(...attemptsUntil(thrown, request, options, start));
       const error = behind(thrown, earlier);
       const isOver = options.signal?.aborted || options.repeats.isReached;
       const next = isOver ? undefined : decide(thrown);

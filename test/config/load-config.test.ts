@@ -245,7 +245,7 @@ providers:
       OUTRIGGER_LOG_LEVEL: "",
       OUTRIGGER_LOG_FORMAT: "words",
     };
-    const loaded = await loadConfig({ environment, flags: { adminListen: "off" } });
+    const loaded = await loadConfig({ environment, flags: { "admin-listen": "off" } });
     expect(loaded).toMatchObject({
       listeners: { data: { addresses: [":3", "[::1]:4"] }, admin: undefined },
       log: { level: "warn", format: "words" },
@@ -311,7 +311,7 @@ providers:
       OUTRIGGER_LISTEN: "6190",
       OPENAI_BASE_URL: "x",
     };
-    expect(await loadMistakes({ ...environment, OPENAI_API_KEY: "k" }, { logLevel: "inf" })).toEqual([
+    expect(await loadMistakes({ ...environment, OPENAI_API_KEY: "k" }, { "log-level": "inf" })).toEqual([
       'outrigger.yaml:3:1 log_level: expected trace, debug, info, warn, error, fatal, silent, found "loud"',
       'outrigger.yaml:4:1 drain_timeout: expected a duration such as "500ms", "10s" or "1m30s", found "soon"',
       'outrigger.yaml:6:3 limits.max_message_bytes: expected a size such as "32MiB" or a number of bytes from 1, found "lots"',

@@ -72,8 +72,17 @@ export async function readOptions(
     maxToolRounds: maxToolRounds ?? toolRounds,
     stopWhen: await compileStopCondition(options.stopWhen, `${path}.stop_when`),
     retry: toRetryPolicy(retry),
-    timeouts: { totalMs: toOptionalMs(timeouts?.total), perStepMs: toOptionalMs(timeouts?.perStep) },
-    limits: { ...limits, maxSteps: Math.min(limits?.maxSteps ?? maxSteps, maxSteps) },
+    timeouts: compact({
+      totalMs: toOptionalMs(timeouts?.total),
+      perStepMs: toOptionalMs(timeouts?.perStep),
+    }),
+    limits: compact({
+      maxSteps: Math.min(limits?.maxSteps ?? maxSteps, maxSteps),
+      maxTotalTokens: limits?.maxTotalTokens,
+      maxCostNanoUsd: limits?.maxCostNanoUsd,
+      maxToolCalls: limits?.maxToolCalls,
+      allowUnknownPrices: limits?.allowUnknownPrices,
+    }),
     perToolMs: toOptionalMs(timeouts?.perTool),
     fields: new RequestFields(options, path),
   };

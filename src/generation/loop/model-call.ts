@@ -5,13 +5,7 @@ import { getInferenceId } from "../../core/ids.ts";
 import type { RepeatLimit } from "../../core/repeat-limit.ts";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import {
-  type AttemptStart,
-  attemptsOf,
-  endedAttempt,
-  failedAttempt,
-  startAttempt,
-} from "../../middleware/attempts.ts";
+import { type AttemptStart, attemptsUntil, endedAttempt, startAttempt } from "../../middleware/attempts.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { failureUnder, LinkedSignal } from "./linked-signal.ts";
 
@@ -79,8 +73,7 @@ export class ModelCall {
     this.release();
     const failure = failureUnder(this.#signal, thrown);
     const error = toSdkError(failure);
-    const known = attemptsOf(error);
-    this.#add(known.length > 0 ? known : [failedAttempt(this.#target, this.options, this.#start, error)]);
+    this.#add(attemptsUntil(error, this.#target, this.options, this.#start));
     return failure;
   }
 

@@ -40,8 +40,9 @@ export interface CallerRate {
 
 /** How a rule is shared. */
 export interface SharedRule {
-  /** `postgres` for a budget that is kept there although there is a Valkey as well. */
+  /** Whether sidecars count together. Default false. `postgres` for a budget that is kept there although there is a Valkey as well. */
   readonly shared?: boolean | "postgres" | undefined;
+  /** The fate of a call if the shared counts cannot be reached. Default: what the settings say for all rules. */
   readonly whenAway?: WhenAway | undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { DescFile } from "@bufbuild/protobuf";
-import { Code, type ServiceImpl } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import {
   ServerReflection as ReflectionV1,
@@ -20,24 +20,18 @@ export function createReflectionServices(services: readonly Service[]): readonly
     // Error details travel as Any: tools look up their types to show them.
     [file_google_rpc_error_details],
   );
-  const v1: ServiceImpl<typeof ReflectionV1> = {
-    async *serverReflectionInfo(requests) {
-      for await (const [request, messageResponse] of answersTo(requests, index)) {
-        yield { validHost: request.host, originalRequest: request, messageResponse };
-      }
-    },
-  };
-  // The old name of the service, which many tools still call first.
-  const v1Alpha: ServiceImpl<typeof ReflectionV1Alpha> = {
-    async *serverReflectionInfo(requests) {
-      for await (const [request, messageResponse] of answersTo(requests, index)) {
-        yield { validHost: request.host, originalRequest: request, messageResponse };
-      }
-    },
-  };
+  // The second one is the old name of the service, which many tools still call first.
   return [
-    createService(ReflectionV1, v1, { isInHealth: false }),
-    createService(ReflectionV1Alpha, v1Alpha, { isInHealth: false }),
+    createService(
+      ReflectionV1,
+      { serverReflectionInfo: (requests) => toResponses(requests, index) },
+      { isInHealth: false },
+    ),
+    createService(
+      ReflectionV1Alpha,
+      { serverReflectionInfo: (requests) => toResponses(requests, index) },
+      { isInHealth: false },
+    ),
   ];
 }
 
@@ -50,12 +44,17 @@ type Answer =
 
 const MAX_NAME_BYTES = 256;
 
-async function* answersTo<Request extends RequestV1 | RequestV1Alpha>(
+async function* toResponses<Request extends RequestV1 | RequestV1Alpha>(
   requests: AsyncIterable<Request>,
   index: ReflectionIndex,
-): AsyncGenerator<[Request, Answer]> {
+) {
   const sent = new Set<string>();
-  for await (const request of requests) yield [request, answerTo(request, index, sent)];
+  for await (const request of requests)
+    yield {
+      validHost: request.host,
+      originalRequest: request,
+      messageResponse: answerTo(request, index, sent),
+    };
 }
 
 function answerTo(

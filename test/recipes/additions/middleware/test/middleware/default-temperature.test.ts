@@ -26,7 +26,6 @@ it("is a rule of a configuration", async () => {
   await writeFile(config, "middleware: { default_temperature: 0.25 }");
   const { client } = await loadConfig({ environment: {}, flags: { config } });
   const log = { info() {}, warn() {} };
-  const parts = { models: [], catalog: defaultCatalog, hasCallers: false, log };
-  expect(buildMiddleware(client.middleware, parts)).toHaveLength(1);
+  expect(buildMiddleware(client, { catalog: defaultCatalog, log })).toHaveLength(1);
   await rm(folder, { recursive: true });
 });
