@@ -258,7 +258,7 @@ const budget = named(fields(budgetFields).check(hasLimit, isAwayOnlyIfShared));
 
 const budgets = oneOrMore(budget, "a budget or a list of them");
 
-/** Maximum number of budgets of a caller: each call passes all of them. */
+/** Maximum number of budgets of a caller: each call passes them all. */
 const MAX_CALLER_BUDGETS = 16;
 
 const callerBudget = named(

@@ -110,7 +110,7 @@ export function readVariableSource(environment: Environment): Source {
   return readSource(readVariables(environment), { locate: locateVariable, secrets: NONE });
 }
 
-/** Reads the flags, whose names are those of fields. */
+/** Reads the flags, which have the names of fields. */
 export function readFlagSource({ config: _, ...flags }: ConfigFlags): Source {
   const fields = Object.entries(compact(flags)).map(([flag, value]) => [flag.replaceAll("-", "_"), value]);
   return readSource(Object.fromEntries(fields), { locate: locateFlag, secrets: NONE });

@@ -28,7 +28,7 @@ type Method<Desc extends DescMethod, Call> =
         ? (call: Call, requests: AsyncIterable<MessageShape<Input>>) => Batches<MessageInitShape<Output>>
         : never;
 
-/** The methods of a service, and how a call of them begins. */
+/** The methods of a service, and how their calls begin. */
 export interface LoadedMethods<Desc extends DescService, Call extends ServiceCall> {
   readonly methods: Methods<Desc, Call>;
   readonly createCall: (context: HandlerContext) => Call;

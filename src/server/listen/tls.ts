@@ -30,7 +30,7 @@ export function createHandshakes(
   return (socket) => void server.emit("connection", socket);
 }
 
-/** Without authorities for callers nobody's certificate is accepted, rather than those of all public authorities. */
+/** Without authorities for callers nobody's certificate is accepted. By default, all public authorities would be. */
 function toContext({ cert, key, ca }: TlsMaterial) {
   return { cert, key, ca: ca ?? [] };
 }
