@@ -76,11 +76,11 @@ function readParts(
 
 /** Reads `content`: a text, or a list of parts. */
 function readContent(fields: Fields, context: ReadingContext): readonly ReadPart[] {
-  const value = fields.get("content");
-  if (value === undefined) return fields.missing("content", "a text or a list of parts");
-  if (typeof value === "string")
+  if (typeof fields.get("content") === "string")
     return [{ part: createTextPart(fields.requireString("content")), path: fields.at("content") }];
-  return (fields.list("content") ?? []).map((element) => readInputPart(element, context));
+  const expected = "a text or a list of parts";
+  const elements = fields.list("content", {}, expected) ?? fields.missing("content", expected);
+  return elements.map((element) => readInputPart(element, context));
 }
 
 function readResult(fields: Fields, toolCallId: string, context: ReadingContext): ReadPart {

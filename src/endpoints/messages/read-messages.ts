@@ -64,7 +64,8 @@ function readMessage(fields: Fields, context: ReadingContext): ReadMessage[] {
 function readTexts(fields: Fields, name: string, context: ReadingContext): ReadPart[] {
   if (typeof fields.get(name) === "string")
     return [{ part: createTextPart(fields.requireString(name)), path: fields.at(name) }];
-  const blocks = fields.list(name) ?? fields.missing(name, "a text or a list of text blocks");
+  const expected = "a text or a list of text blocks";
+  const blocks = fields.list(name, {}, expected) ?? fields.missing(name, expected);
   const texts = blocks.map((element) => {
     const block = Fields.of(element);
     const type = block.word("type", ["text"]) ?? block.missing("type", '"text"');
@@ -82,7 +83,8 @@ function readBlocks(
 ): (ReadPart | undefined)[] {
   if (typeof fields.get("content") === "string")
     return [{ part: createTextPart(fields.requireString("content")), path: fields.at("content") }];
-  const blocks = fields.list("content") ?? fields.missing("content", "a text or a list of blocks");
+  const expected = "a text or a list of blocks";
+  const blocks = fields.list("content", {}, expected) ?? fields.missing("content", expected);
   return blocks.map((element) => readBlock(Fields.of(element)));
 }
 

@@ -173,7 +173,11 @@ export class Fields {
     if (value === undefined) return undefined;
     if (typeof value !== "number") throw this.#wrongType(name, "a number", value);
     if (value >= min && value <= max) return value;
-    throw mistake(this.at(name), "invalid_value", `expected a number ${toRange(min, max)}, found ${value}`);
+    throw mistake(
+      this.at(name),
+      "invalid_value",
+      `expected a number ${toRange(value, min, max)}, found ${value}`,
+    );
   }
 
   /** Reads a whole number. */
@@ -199,11 +203,14 @@ export class Fields {
     return Fields.of({ value, path: this.at(name), text: () => this.spelled(name) });
   }
 
-  /** Reads a list. */
-  list(name: string, bounds: Bounds = {}): readonly Element[] | undefined {
+  /**
+   * Reads a list.
+   * @param expected Names the values that the field may have, if it may have others too.
+   */
+  list(name: string, bounds: Bounds = {}, expected = "a list"): readonly Element[] | undefined {
     const value = this.get(name);
     if (value === undefined) return undefined;
-    if (!Array.isArray(value)) throw this.#wrongType(name, "a list", value);
+    if (!Array.isArray(value)) throw this.#wrongType(name, expected, value);
     this.#checkBounds(name, value.length, bounds, "elements");
     let texts: readonly string[] | undefined;
     return value.map((element: unknown, index) => ({
@@ -267,7 +274,8 @@ export function joinWords(words: readonly string[]): string {
 const MAX_QUOTED = 64;
 const MAX_INT32 = 2 ** 31 - 1;
 
-function toRange(min: number, max: number): string {
-  if (max === Infinity || max === MAX_INT32) return `from ${min}`;
+/** The bounds that a value is out of, without one that it would not come near. */
+function toRange(value: number, min: number, max: number): string {
+  if (max === Infinity || (max === MAX_INT32 && value < min)) return `from ${min}`;
   return `from ${min} to ${max}`;
 }

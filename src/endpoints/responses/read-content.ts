@@ -41,11 +41,11 @@ export function readContent(
   readPart: (element: Element, context: ReadingContext) => ReadPart,
   context: ReadingContext,
 ): ReadPart[] {
-  const value = fields.get(name);
-  if (value === undefined) return fields.missing(name, "a text or a list of parts");
-  if (typeof value !== "string")
-    return (fields.list(name) ?? []).map((element) => readPart(element, context));
-  return [{ part: createTextPart(fields.requireString(name)), path: fields.at(name) }];
+  if (typeof fields.get(name) === "string")
+    return [{ part: createTextPart(fields.requireString(name)), path: fields.at(name) }];
+  const expected = "a text or a list of parts";
+  const elements = fields.list(name, {}, expected) ?? fields.missing(name, expected);
+  return elements.map((element) => readPart(element, context));
 }
 
 /** Reads a part of the caller's input: a text, an image, a file or audio. */

@@ -42,7 +42,8 @@ export interface ReadInput {
 /** Reads `input`, or the items of a conversation. @param name Name of the field. */
 export async function readInput(fields: Fields, name: string, context: ReadingContext): Promise<ReadInput> {
   const value = fields.get(name);
-  if (typeof value !== "string") return new InputReader(context).read(fields.list(name) ?? []);
+  if (typeof value !== "string")
+    return new InputReader(context).read(fields.list(name, {}, "a text or a list of items") ?? []);
   const path = fields.at(name);
   const drafts = new MessageDrafts();
   drafts.add(Role.USER, [{ part: createTextPart(fields.requireString(name)), path }], path);

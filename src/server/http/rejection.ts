@@ -43,9 +43,15 @@ export function rejectionOfError(error: SDKError): Rejection {
   return { status: codeToHttpStatus(code), code, message, headers, error: status };
 }
 
+/** What a caller with a wrong path may have wanted. */
+const SERVED =
+  "expected a method such as /outrigger.v1.InferenceService/Complete, or a path of an API such as /v1/responses; " +
+  "health and metrics have another address";
+
 /** Returns the rejection of a path without a route: UNIMPLEMENTED, which clients take for an old server, or 404. */
 export function unknownPath(path: string): Rejection {
-  const message = `nothing is served under ${JSON.stringify(boundedText(path, MAX_PATH_BYTES))}`;
+  const found = JSON.stringify(boundedText(path, MAX_PATH_BYTES));
+  const message = `nothing is served under ${found}; ${SERVED}`;
   return { status: 404, code: Code.Unimplemented, message };
 }
 

@@ -56,6 +56,7 @@ describe("Fields", () => {
     no: false,
     number: 1.5,
     whole: 7,
+    huge: 99_999_999_999,
     none: null,
     list: ["a", 1, null, { b: [2.0] }],
     texts: { a: "b" },
@@ -127,6 +128,14 @@ describe("Fields", () => {
     ],
     ["invalid_type number: expected a whole number, found 1.5", (body) => body.integer("number")],
     ["invalid_value whole: expected a number from 8, found 7", (body) => body.integer("whole", { min: 8 })],
+    [
+      "invalid_value huge: expected a number from 8 to 2147483647, found 99999999999",
+      (body) => body.integer("huge", { min: 8 }),
+    ],
+    [
+      "invalid_type whole: expected a text or a list of parts, found a number",
+      (body) => body.list("whole", {}, "a text or a list of parts"),
+    ],
     [
       "invalid_value whole: expected a number from 1 to 6, found 7",
       (body) => body.integer("whole", { min: 1, max: 6 }),

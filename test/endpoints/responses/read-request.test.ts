@@ -456,7 +456,12 @@ describe("a body that is wrong", () => {
     ["an empty model", { model: "", input: "hi" }, "model", /at least 1 characters/],
     ["no input", { model: "m" }, "input", /is missing/],
     ["an empty input", { model: "m", input: [] }, "input", /is missing/],
-    ["an input of another type", { model: "m", input: 1 }, "input", /expected a list, found a number/],
+    [
+      "an input of another type",
+      { model: "m", input: 1 },
+      "input",
+      /expected a text or a list of items, found a number/,
+    ],
     ["an item of another type", { model: "m", input: ["a"] }, "input[0]", /expected an object, found a text/],
     ["an item without a type", { model: "m", input: [{}] }, "input[0].type", /is missing/],
     ["an unknown item", { model: "m", input: [{ type: "x" }] }, "input[0].type", /found "x"/],

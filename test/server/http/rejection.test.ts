@@ -27,12 +27,14 @@ async function rejectedBy(server: TestServer, path: string, method: string, cont
 
 describe("a path without a route", () => {
   it.each(["/", "/v2/nothing", inferencePath("Missing"), "/outrigger.v9.InferenceService/Complete", "//x"])(
-    "%s is 404 and names it",
+    "%s is 404, names it, and says what is served",
     async (path) => {
       const server = await startAnswering();
       const answer = await post(server, path, "application/json");
       expect(answer).toMatchObject({ status: 404, code: "unimplemented" });
-      expect(answer.message).toContain(path);
+      expect(answer.message).toContain(`"${path}"`);
+      for (const served of ["/outrigger.v1.InferenceService/Complete", "/v1/responses", "health and metrics"])
+        expect(answer.message).toContain(served);
       expect(server.log.at(-1)).toMatchObject({ rpc: "unknown", code: "UNIMPLEMENTED" });
     },
   );
