@@ -27,7 +27,7 @@ afterAll(async () => {
 /** The section about stubs, from its part for TypeScript on. */
 async function readSection(): Promise<string> {
   const page = await readFile(join(root, "docs/calling.md"), "utf8");
-  return page.split("For TypeScript and JavaScript:")[1] ?? "";
+  return page.split("For TypeScript and JavaScript,")[1] ?? "";
 }
 
 function findBlock(section: string, language: string): string {
@@ -39,13 +39,15 @@ describe("the program for generated stubs in docs/calling.md", () => {
     const section = await readSection();
     // The packages are already in this repository; the command would install them.
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-    const [, generate = ""] = findBlock(section, "sh").split(/^(?=npx buf generate)/m);
+    const commands = findBlock(section, "sh")
+      .replace(/^npm install .*$/m, "")
+      .replace("npx buf", "buf")
+      .replaceAll("/path/to/outrigger", root.slice(0, -1));
     const PATH = [join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
-    const command = generate.replace("npx buf", "buf").replace("../my-service", folder);
-    await run("sh", ["-ec", command], { cwd: root, env: { ...process.env, PATH } });
+    await run("sh", ["-ec", commands], { cwd: folder, env: { ...process.env, PATH } });
     const program = findBlock(section, "typescript").replace("localhost:6190", sidecar.address);
-    await writeFile(join(folder, "main.ts"), program);
-    const { stdout } = await run(process.execPath, ["main.ts"], { cwd: folder });
+    await writeFile(join(folder, "main.js"), program);
+    const { stdout } = await run(process.execPath, ["main.js"], { cwd: folder });
     expect(stdout).toContain("“Hello”");
   }, 60_000);
 });

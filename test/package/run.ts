@@ -126,7 +126,11 @@ async function generate(folder: string): Promise<void> {
     /--template "([^"]*protoc-gen-es[^"]*)"/.exec(readFileSync(`${root}docs/calling.md`, "utf8")) ?? [];
   if (template === undefined) throw new Error("docs/calling.md has no template for protoc-gen-es");
   const args = ["buf", "generate", "--path", "proto/outrigger", "--template"];
-  await build({ file: "npx", args: [...args, template.replace("../my-service", folder)], cwd: root });
+  await build({
+    file: "npx",
+    args: [...args, template.replace("out: gen", `out: ${join(folder, "gen")}`)],
+    cwd: root,
+  });
 }
 
 function snippetsIn(page: string): string[] {
