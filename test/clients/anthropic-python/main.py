@@ -5,11 +5,11 @@ only the base URL and the names of the models differ. Each check runs for every 
 import os
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import anthropic
+from checks import run_checks
 from pydantic import BaseModel
 
 PIXEL = (
@@ -236,57 +236,29 @@ def cut_stream(target: Target) -> None:
     assert "content_block_delta" in kinds and "message_stop" not in kinds, kinds
 
 
-CHECKS: dict[str, Callable[[Target], None]] = {
-    check.__name__: check
-    for check in (
-        text,
-        max_tokens,
-        stream,
-        structured_output,
-        tools,
-        tools_stream,
-        parallel_tools,
-        forced_tool,
-        image,
-        thinking,
-        count_tokens,
-        models,
-        bad_request,
-        not_found,
-        rate_limit,
-        server_error,
-        retries,
-        cut_stream,
-    )
-}
+CHECKS = (
+    text,
+    max_tokens,
+    stream,
+    structured_output,
+    tools,
+    tools_stream,
+    parallel_tools,
+    forced_tool,
+    image,
+    thinking,
+    count_tokens,
+    models,
+    bad_request,
+    not_found,
+    rate_limit,
+    server_error,
+    retries,
+    cut_stream,
+)
 
-
-def main() -> int:
+if __name__ == "__main__":
     client = anthropic.Anthropic(
         base_url=f"http://{os.environ['OUTRIGGER_ADDR']}", api_key="any", max_retries=0
     )
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    targets = [Target(client, provider) for provider in ("openai", "anthropic", "gemini", "compatible")]
-    results = [
-        run(f"{target.provider}/{name}", lambda: check(target))
-        for target in targets
-        for name, check in CHECKS.items()
-        if wanted in f"{target.provider}/{name}"
-    ]
-    return 0 if all(results) else 1
-
-
-def run(name: str, check: Callable[[], None]) -> bool:
-    """Runs one check. An exception fails that check, and the others still run."""
-    try:
-        check()
-    except Exception as error:
-        traceback.print_exc()
-        print(f"FAIL {name}: {' '.join(str(error).split()) or type(error).__name__}", flush=True)
-        return False
-    print(f"ok {name}", flush=True)
-    return True
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_checks(lambda provider: Target(client, provider), CHECKS))

@@ -6,10 +6,10 @@ import base64
 import json
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from checks import run_checks
 from google import genai
 from google.genai import errors, types
 from pydantic import BaseModel
@@ -196,55 +196,27 @@ def cut_stream(target: Target) -> None:
     assert all(not chunk.candidates[0].finish_reason for chunk in chunks)
 
 
-CHECKS: dict[str, Callable[[Target], None]] = {
-    check.__name__: check
-    for check in (
-        text,
-        stream,
-        structured_output,
-        tools,
-        tools_stream,
-        automatic_calls,
-        image,
-        count_tokens,
-        embeddings,
-        models,
-        bad_request,
-        rate_limit,
-        server_error,
-        cut_stream,
-    )
-}
+CHECKS = (
+    text,
+    stream,
+    structured_output,
+    tools,
+    tools_stream,
+    automatic_calls,
+    image,
+    count_tokens,
+    embeddings,
+    models,
+    bad_request,
+    rate_limit,
+    server_error,
+    cut_stream,
+)
 
-
-def main() -> int:
+if __name__ == "__main__":
     options = types.HttpOptions(
         base_url=f"http://{os.environ['OUTRIGGER_ADDR']}",
         retry_options=types.HttpRetryOptions(attempts=1),
     )
     client = genai.Client(api_key="any", http_options=options)
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    targets = [Target(client, provider) for provider in ("openai", "anthropic", "gemini", "compatible")]
-    results = [
-        run(f"{target.provider}/{name}", lambda: check(target))
-        for target in targets
-        for name, check in CHECKS.items()
-        if wanted in f"{target.provider}/{name}"
-    ]
-    return 0 if all(results) else 1
-
-
-def run(name: str, check: Callable[[], None]) -> bool:
-    """Runs one check. An exception fails that check, and the others still run."""
-    try:
-        check()
-    except Exception as error:
-        traceback.print_exc()
-        print(f"FAIL {name}: {' '.join(str(error).split()) or type(error).__name__}", flush=True)
-        return False
-    print(f"ok {name}", flush=True)
-    return True
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_checks(lambda provider: Target(client, provider), CHECKS))

@@ -183,19 +183,16 @@ def models(target: Target) -> None:
     assert target.openai.models.retrieve(name).id == name
 
 
-CHECKS = {
-    check.__name__: check
-    for check in (
-        text,
-        settings,
-        stream,
-        done_marker,
-        structured_output,
-        reasoning,
-        image,
-        incomplete,
-        input_tokens,
-        embeddings,
-        models,
-    )
-}
+CHECKS = (
+    text,
+    settings,
+    stream,
+    done_marker,
+    structured_output,
+    reasoning,
+    image,
+    incomplete,
+    input_tokens,
+    embeddings,
+    models,
+)

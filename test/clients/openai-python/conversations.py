@@ -52,4 +52,4 @@ def roles_of(target: Target, conversation: str) -> list[str]:
     return [item.role for item in target.openai.conversations.items.list(conversation, order="asc")]
 
 
-CHECKS = {check.__name__: check for check in (conversations, conversation_items)}
+CHECKS = (conversations, conversation_items)

@@ -92,7 +92,4 @@ def cut_stream(target: Target) -> None:
     assert kept.status == "failed" and kept.error is not None and kept.error.message
 
 
-CHECKS = {
-    check.__name__: check
-    for check in (bad_request, not_found, rate_limit, retry, server_error, cut_stream)
-}
+CHECKS = (bad_request, not_found, rate_limit, retry, server_error, cut_stream)

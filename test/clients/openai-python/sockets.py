@@ -68,4 +68,4 @@ def socket_forgets(target: Target) -> None:
             assert ask(lane, model=model, input="one again").output_text == "one again"
 
 
-CHECKS = {check.__name__: check for check in (socket_lanes, socket_prepares, socket_forgets)}
+CHECKS = (socket_lanes, socket_prepares, socket_forgets)

@@ -149,17 +149,4 @@ def compact(target: Target) -> None:
     assert following.status == "completed"
 
 
-CHECKS = {
-    check.__name__: check
-    for check in (
-        background,
-        cancel,
-        resume,
-        resume_live,
-        branch,
-        instructions,
-        input_items,
-        delete,
-        compact,
-    )
-}
+CHECKS = (background, cancel, resume, resume_live, branch, instructions, input_items, delete, compact)

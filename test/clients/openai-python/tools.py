@@ -103,7 +103,4 @@ def tools_stream(target: Target) -> None:
         assert call.arguments == joined[call.id]
 
 
-CHECKS = {
-    check.__name__: check
-    for check in (tools_previous_response, tools_conversation, tools_stateless, tools_stream)
-}
+CHECKS = (tools_previous_response, tools_conversation, tools_stateless, tools_stream)

@@ -1,16 +1,10 @@
-import { buildOnce } from "./build-cache.ts";
-import { getFolder, type TestClient } from "./client.ts";
 import { atEachProvider } from "./openai-sdk.ts";
-import { build, probe } from "./process.ts";
+import { createPythonSdk } from "./python-environment.ts";
 
-const folder = getFolder("genai-python");
-const requirements = `${folder}/requirements.txt`;
-const python = `${folder}/.venv/bin/python`;
-
-/** Google's SDK for Python, in a separate virtual environment. */
-export const genaiPython: TestClient = {
-  name: "genai-python",
-  checks: atEachProvider([
+/** Google's SDK for Python. */
+export const genaiPython = createPythonSdk(
+  "genai-python",
+  atEachProvider([
     "text",
     "stream",
     "structured_output",
@@ -26,23 +20,4 @@ export const genaiPython: TestClient = {
     "server_error",
     "cut_stream",
   ]),
-  missing: () => (version() === undefined ? "python3 (3.10 or newer, with venv)" : undefined),
-  async build() {
-    const inputs = { paths: [requirements], facts: [version() ?? "", folder] };
-    await buildOnce(`${folder}/.venv/stamp`, inputs, async () => {
-      await build({ file: "python3", args: ["-m", "venv", "--clear", ".venv"], cwd: folder });
-      await build({
-        file: python,
-        args: ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements],
-        cwd: folder,
-      });
-    });
-    return { file: python, args: ["main.py"], cwd: folder };
-  },
-};
-
-function version(): string | undefined {
-  const code =
-    "import ensurepip, sys, venv; assert sys.version_info >= (3, 10); print(sys.executable, sys.version)";
-  return probe("python3", "-c", code);
-}
+);

@@ -1,33 +1,8 @@
-import { buildOnce } from "./build-cache.ts";
-import { getFolder, type TestClient } from "./client.ts";
 import { atEachProvider, openaiSdkChecks } from "./openai-sdk.ts";
-import { build, probe } from "./process.ts";
+import { createPythonSdk } from "./python-environment.ts";
 
-const folder = getFolder("openai-python");
-const requirements = `${folder}/requirements.txt`;
-const python = `${folder}/.venv/bin/python`;
-
-/** OpenAI's SDK for Python, in a separate virtual environment. */
-export const openaiPython: TestClient = {
-  name: "openai-python",
-  checks: [...openaiSdkChecks, ...atEachProvider(["socket_lanes", "socket_prepares", "socket_forgets"])],
-  missing: () => (version() === undefined ? "python3 (3.10 or newer, with venv)" : undefined),
-  async build() {
-    const inputs = { paths: [requirements], facts: [version() ?? "", folder] };
-    await buildOnce(`${folder}/.venv/stamp`, inputs, async () => {
-      await build({ file: "python3", args: ["-m", "venv", "--clear", ".venv"], cwd: folder });
-      await build({
-        file: python,
-        args: ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements],
-        cwd: folder,
-      });
-    });
-    return { file: python, args: ["main.py"], cwd: folder };
-  },
-};
-
-function version(): string | undefined {
-  const code =
-    "import ensurepip, sys, venv; assert sys.version_info >= (3, 10); print(sys.executable, sys.version)";
-  return probe("python3", "-c", code);
-}
+/** OpenAI's SDK for Python. */
+export const openaiPython = createPythonSdk("openai-python", [
+  ...openaiSdkChecks,
+  ...atEachProvider(["socket_lanes", "socket_prepares", "socket_forgets"]),
+]);
