@@ -79,7 +79,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   });
   for (const notice of config.notices) logger.warn(notice);
   if (access === undefined) warnOfNetwork(sidecar.addresses, logger);
-  const providers = [...client.apis.keys()];
+  const providers = [...client.providers.keys()];
   logger.info({ version, providers, default_provider: client.routing.defaultProvider }, "serving");
   logger.info({ signal: await stopped }, "stopping");
   await sidecar.drain();
@@ -108,7 +108,7 @@ async function openTracing(
   if (tracing === undefined) return undefined;
   const { openTracing: open } = await import("../server/tracing/open-tracing.ts");
   const getProviderName = (name: string) => {
-    const api = client.apis.get(name);
+    const api = client.providers.get(name);
     return (api && getTraceName(api)) ?? name;
   };
   const onFailure = (reason: string) => logger.warn({ reason }, "could not send traces");

@@ -58,17 +58,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
   const runs = await openRuns({ ...options, observers, account });
   const v1 = createV1Api({
     engine: runs,
-    models: new ModelDirectory({
-      get providers() {
-        return client.apis;
-      },
-      get routing() {
-        return client.routing;
-      },
-      get catalog() {
-        return client.catalog;
-      },
-    }),
+    models: new ModelDirectory(client),
     account,
     allowsUnstoredContinuation: config.runs.allowsUnstoredContinuation ?? false,
     keepUnstoredMs: config.runs.keepUnstoredMs,
@@ -149,7 +139,7 @@ export function createSidecarMetrics(
 ): Metrics {
   return createMetrics({
     version,
-    isKnownProvider: (provider) => getClient().apis.has(provider),
+    isKnownProvider: (provider) => getClient().providers.has(provider),
     isKnownModel: (_provider, model) => getClient().hasModel(model),
     ...sources,
   });

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod/mini";
 import type { Environment } from "../client/from-env.ts";
-import type { AccessKey } from "./access-key.ts";
+import type { AccessKey } from "./caller-grants.ts";
 import { grantFields, toGrants } from "./caller-grants.ts";
 import { fields, list } from "./fields.ts";
 import { leaf } from "./leaves.ts";

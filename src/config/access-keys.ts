@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Environment } from "../client/from-env.ts";
 import type { Log } from "../core/log.ts";
-import type { AccessKey } from "./access-key.ts";
+import type { AccessKey } from "./caller-grants.ts";
 import type { ModelNames } from "./model-grants.ts";
 import { mistakes } from "./problems.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";

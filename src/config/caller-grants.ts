@@ -1,13 +1,30 @@
 /** The fields of a caller's entry that say what it may do, in the file with the access keys and in rules for tokens. */
 import * as z from "zod/mini";
-import type { CallerBudget } from "../core/caller.ts";
-import type { AccessRateLimit, CallerGrants } from "./access-key.ts";
+import type { Caller, CallerBudget } from "../core/caller.ts";
+import type { CallerRate, SharedRule } from "../middleware/shared/shared-stores.ts";
 import { fields, list, named } from "./fields.ts";
 import { count, text } from "./leaves.ts";
 import { callerBudgets } from "./middleware-schema.ts";
 import { createModelCheck, type ModelNames, readModelGrant } from "./model-grants.ts";
 import type { Locate, Path } from "./problems.ts";
 import { isAwayOnlyIfShared, sharedFields } from "./shared-schema.ts";
+
+/** The permissions and limits of a caller. */
+export interface CallerGrants extends Omit<Caller, "name"> {
+  /** Undefined if there is no limit. */
+  readonly rateLimit: AccessRateLimit | undefined;
+}
+
+/** An entry of the file with the access keys: a caller and the digests of its keys. */
+export interface AccessKey extends Caller, CallerGrants {
+  /** Name of the caller's certificate, which replaces a key. Undefined if it has none. */
+  readonly certificate?: string | undefined;
+  /** SHA-256 digests of the keys: none, one, or several while the key is rotated. 32 bytes each. */
+  readonly digests: readonly Buffer[];
+}
+
+/** Limits how often a caller may call. */
+export interface AccessRateLimit extends CallerRate, SharedRule {}
 
 /** Maximum number of names and patterns of one entry: every call of its caller is compared with each. */
 const MAX_MODELS = 256;

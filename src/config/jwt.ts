@@ -1,6 +1,6 @@
 /** The issuers whose tokens identify callers, from the section `jwt`. Loaded only if there is one. */
 import { resolve } from "node:path";
-import type { CallerGrants } from "./access-key.ts";
+import type { CallerGrants } from "./caller-grants.ts";
 import { toGrants } from "./caller-grants.ts";
 import { type CallerPattern, parseCallerPattern } from "./claims.ts";
 import { toMetadataUrl } from "./issuer-metadata.ts";

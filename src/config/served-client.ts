@@ -5,30 +5,21 @@ import type { ModelRouting, ResolvedModel } from "../client/model-names.ts";
 import type { ProviderApi } from "../client/providers.ts";
 import type { CallOptions, CallTarget } from "../core/adapter.ts";
 import type { EventStream } from "../core/event-stream.ts";
-import type { Log } from "../core/log.ts";
 import type { EmbedRequest, EmbedResponse } from "../gen/outrigger/v1/embedding_service_pb.ts";
 import type { CountTokensResponse } from "../gen/outrigger/v1/inference_service_pb.ts";
 import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
-import type { MiddlewareObserver } from "../middleware/observer.ts";
-import type { SharedStores } from "../middleware/shared/shared-stores.ts";
 import { buildClient, createCatalogWith, openKeyFiles } from "./build-client.ts";
+import type { MiddlewareParts } from "./build-middleware.ts";
 import type { ClientConfig } from "./config.ts";
 import { FormerAdapters } from "./former-adapters.ts";
 import { type KeptClientParts, KeptParts } from "./kept-parts.ts";
 import type { KeyFiles } from "./key-files.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
 
-/** The parts that every Client of a ServedClient uses. */
-export interface ServedClientParts {
-  /** Takes the entries of `logging`, and the changes of key files. */
-  readonly log: Log;
-  /** Is notified of the middleware's decisions. */
-  readonly observer?: MiddlewareObserver | undefined;
-  /** Stores of the rules that sidecars share. */
-  readonly shared?: SharedStores | undefined;
-}
+/** The parts that every Client of a ServedClient uses. The log takes the changes of key files as well. */
+export type ServedClientParts = Pick<MiddlewareParts, "log" | "observer" | "shared">;
 
 /** A Client, and the parts that it was built with. */
 interface Version {
@@ -36,7 +27,7 @@ interface Version {
   readonly keyFiles: KeyFiles;
   readonly kept: KeptClientParts;
   /** Wire APIs of the providers, by their names. */
-  readonly apis: ReadonlyMap<string, ProviderApi>;
+  readonly providers: ReadonlyMap<string, ProviderApi>;
   /** Models that middleware names, by any name. */
   readonly namedModels: ReadonlySet<string>;
 }
@@ -80,11 +71,11 @@ export class ServedClient implements ModelClient {
     const catalog = createCatalogWith(config);
     const parts = { keyFiles, catalog, log, observer, kept, prices: this.#prices, shared };
     const client = buildClient(config, parts);
-    const apis = new Map([...config.providers].map(([name, { api }]) => [name, api]));
+    const providers = new Map([...config.providers].map(([name, { api }]) => [name, api]));
     const namedModels = new Set(
       middlewareTargets(config.middleware).flatMap(({ model }) => (model === undefined ? [] : [model])),
     );
-    return { client, keyFiles, kept, apis, namedModels };
+    return { client, keyFiles, kept, providers, namedModels };
   }
 
   /** Prices by the catalog of the moment, for budgets that outlive it. */
@@ -104,8 +95,8 @@ export class ServedClient implements ModelClient {
   }
 
   /** Wire APIs of the providers, by their names, in the order of registration. */
-  get apis(): ReadonlyMap<string, ProviderApi> {
-    return this.#current.apis;
+  get providers(): ReadonlyMap<string, ProviderApi> {
+    return this.#current.providers;
   }
 
   /** Whether the configuration or the catalog has a model. */

@@ -6,8 +6,26 @@ import { createSecureContext } from "node:tls";
 import type { Log } from "../core/log.ts";
 import type { ConnectionTls } from "../kit/http/transport.ts";
 import { getSystemCode } from "./small-file.ts";
-import type { TlsMaterial, TlsOptions } from "./tls-options.ts";
 import type { Parsed } from "./watched-file.ts";
+
+/** A certificate with its key, in PEM. */
+export interface TlsMaterial {
+  /** The certificate of the server, and those between it and its authority. */
+  readonly cert: string;
+  readonly key: string;
+  /** The authorities that sign the certificates of callers. Undefined if callers have none. */
+  readonly ca?: string | undefined;
+}
+
+/** TLS of a listener. */
+export interface TlsOptions {
+  /** Whether callers must, or may, have a certificate. */
+  readonly clientCertificates: "none" | "optional" | "required";
+  /** Returns the certificate that is in use. */
+  current(): TlsMaterial;
+  /** Sets the function that gets each new certificate. */
+  onChange(listener: (material: TlsMaterial) => void): void;
+}
 
 /** Absolute paths of the files. */
 export interface TlsPaths {

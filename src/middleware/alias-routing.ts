@@ -1,8 +1,5 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { NamedModel } from "../client/model-names.ts";
-import { lazyBatches } from "../core/batches.ts";
-import { toSdkError } from "../core/errors.ts";
-import { EventStream } from "../core/event-stream.ts";
 import { chooseMiddleware } from "./choose-middleware.ts";
 import { combineMiddleware } from "./combine-middleware.ts";
 import {
@@ -12,14 +9,13 @@ import {
   type FallbackTarget,
   isChained,
 } from "./fallback.ts";
-import { watchFirstOutput } from "./first-output.ts";
 import { createHedge, type HedgeOptions } from "./hedge.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { createEjectionRule, type OutlierEjection } from "./outlier-ejection.ts";
 import type { Prices } from "./price.ts";
 import type { StickyField } from "./sticky-key.ts";
 import { type AliasTarget, TargetChoice, type TargetStrategy } from "./target-choice.ts";
-import { watchStream } from "./watch-stream.ts";
+import { type CallEnd, watchCalls } from "./watch-stream.ts";
 
 /** An alias of one model or of several, and the way of its calls. */
 export type RoutedAlias = (NamedModel | SeveralTargets) & AliasRules;
@@ -115,36 +111,15 @@ function createRoute(
 
 /** Measures each call to a target, for the choice of later calls. */
 function measureTargets(choice: TargetChoice): Required<MiddlewareMethods> {
-  return {
-    async complete(request, next, options) {
-      // Vectors and counts take another time.
-      const call = options.operation === undefined ? choice.begin(request, "complete", options) : undefined;
-      try {
-        const response = await next(request);
-        call?.output();
-        call?.end(undefined);
-        return response;
-      } catch (thrown) {
-        call?.end(toSdkError(thrown));
-        throw thrown;
-      }
-    },
-    stream(request, next, options) {
-      const open = () => {
-        const batches = next(request).batches();
-        const call = choice.begin(request, "stream", options);
-        if (call === undefined) return batches;
-        return watchStream(
-          watchFirstOutput(batches, () => call.output()),
-          {
-            end({ response, error }) {
-              if (response !== undefined || error !== undefined) call.end(error);
-              else call.leave();
-            },
-          },
-        );
-      };
-      return new EventStream(lazyBatches(open));
-    },
-  };
+  return watchCalls((request, options, kind) => {
+    // Vectors and counts take another time.
+    if (kind === "complete" && options.operation !== undefined) return undefined;
+    const call = choice.begin(request, kind, options);
+    if (call === undefined) return undefined;
+    const end = ({ response, error }: CallEnd) => {
+      if (response !== undefined || error !== undefined) call.end(error);
+      else call.leave();
+    };
+    return { output: () => call.output(), end };
+  });
 }

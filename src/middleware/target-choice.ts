@@ -8,7 +8,6 @@ import { anyCaller } from "../core/caller.ts";
 import { ConfigurationError, type SDKError } from "../core/errors.ts";
 import type { RepeatLimit } from "../core/repeat-limit.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
-import type { ProviderState } from "../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { CallResult } from "./breaker.ts";
 import { toCallResult } from "./circuit-breaker.ts";
@@ -109,11 +108,10 @@ export class TargetChoice {
   /** Returns requests to the other targets in their order, those that are left out for a while last. */
   listNext(first: Request, options: CallOptions): readonly Request[] {
     const now = this.#now();
-    const candidates = this.#listCandidates(options).filter(({ target }) => target.weight > 0);
-    const available = candidates.filter(({ target }) => target.state.isAvailable(now));
-    const rest = candidates.filter((candidate) => !available.includes(candidate));
-    return [...available, ...rest]
-      .filter((candidate) => !isSame(candidate, first))
+    const isAvailable = ({ target }: Candidate) => Number(target.state.isAvailable(now));
+    return this.#listCandidates(options)
+      .filter((candidate) => candidate.target.weight > 0 && !isSame(candidate, first))
+      .toSorted((left, right) => isAvailable(right) - isAvailable(left))
       .map(({ provider, model }) => ({ ...first, provider, model }));
   }
 
@@ -300,19 +298,12 @@ function isOpenBreaker(error: SDKError): boolean {
 
 /** Returns the target whose model wrote the latest provider state of a conversation. */
 function findByState(candidates: readonly Candidate[], { messages }: Request): Candidate | undefined {
-  const state = findLatestState(messages);
+  const parts = messages.flatMap(({ content }) => content);
+  const state = parts.findLast(({ providerState }) => providerState !== undefined)?.providerState;
   if (state === undefined) return undefined;
   const ofProvider = candidates.filter(({ provider }) => provider === state.provider);
   // A provider may report a snapshot of the model that was asked for.
   return ofProvider.find(({ model }) => state.model.startsWith(model)) ?? ofProvider[0];
-}
-
-function findLatestState(messages: Request["messages"]): ProviderState | undefined {
-  for (const { content } of messages.toReversed()) {
-    const part = content.findLast(({ providerState }) => providerState !== undefined);
-    if (part !== undefined) return part.providerState;
-  }
-  return undefined;
 }
 
 /**

@@ -6,6 +6,7 @@ import { EventStream } from "../core/event-stream.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { watchFirstOutput } from "./first-output.ts";
 
 type Batch = readonly StreamEvent[];
 
@@ -21,6 +22,8 @@ export interface CallEnd {
 export interface CallWatcher {
   /** The first events of a stream have arrived. */
   begin?(): void;
+  /** The first output of a stream, or a whole answer, has arrived. */
+  output?(): void;
   /** The call has ended. Once. */
   end(end: CallEnd): void;
 }
@@ -41,6 +44,7 @@ export function watchCalls(
       const watcher = await begin(request, options, "complete");
       try {
         const response = await next(request);
+        watcher?.output?.();
         watcher?.end({ response, error: undefined });
         return response;
       } catch (thrown) {
@@ -52,7 +56,9 @@ export function watchCalls(
       const open = async () => {
         const watcher = await begin(request, options, "stream");
         const batches = next(request).batches();
-        return watcher === undefined ? batches : watchStream(batches, watcher);
+        if (watcher === undefined) return batches;
+        const { output } = watcher;
+        return watchStream(output === undefined ? batches : watchFirstOutput(batches, output), watcher);
       };
       return new EventStream(lazyBatches(open));
     },

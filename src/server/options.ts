@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { TlsOptions } from "../config/tls-options.ts";
+import type { TlsOptions } from "../config/tls-files.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import type { HttpApi } from "../http/endpoint.ts";

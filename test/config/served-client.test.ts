@@ -61,7 +61,7 @@ models: [{ id: house, provider: main, context_window: 7 }]
     expect(await client.complete(request("new"))).toMatchObject({ provider: "second", model: "sim-text" });
     expect(client.resolveModel({ provider: "", model: "old" })).toMatchObject({ model: "old" });
     expect(client.routing).not.toBe(before);
-    expect([...client.apis.keys()]).toEqual(["main", "second"]);
+    expect([...client.providers.keys()]).toEqual(["main", "second"]);
     expect(client.catalog.getModelInfo("house")?.contextWindow).toBe(7);
     expect([client.hasModel("house"), client.hasModel("second/sim-text")]).toEqual([true, true]);
     await client.close();
@@ -150,7 +150,7 @@ models: [{ id: sim-text, provider: main, prices: { input: ${input}, output: 1 } 
     const broken = new Map([...config.providers, ["broken", { api: "openai-chat", baseUrl: "no address" }]]);
     const use = () => client.use({ ...config, providers: broken as typeof config.providers });
     expect(use).toThrow("provider broken:");
-    expect([...client.apis.keys()]).toEqual(["main"]);
+    expect([...client.providers.keys()]).toEqual(["main"]);
     expect((await client.complete(request("sim-text"))).provider).toBe("main");
     await client.close();
   });

@@ -4,9 +4,10 @@ import { reasoningOf, textOf, toolCallsOf } from "../../core/message.ts";
 import { type CompleteResponse, completeResponse } from "../../core/response.ts";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import {
+  GenerateResult_StopReasonSchema,
   type GenerateResult as GenerateResultMessage,
   type StepResult as StepResultMessage,
-  GenerateResult_StopReason as StopReason,
+  type GenerateResult_StopReason as StopReason,
 } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message, ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import { type FinishReason, ResponseSchema, type Warning } from "../../gen/outrigger/v1/response_pb.ts";
@@ -160,16 +161,12 @@ export class GenerateResult extends Answer {
   }
 }
 
-const NAMES: ReadonlyMap<StopReason, StopReasonName> = new Map([
-  [StopReason.COMPLETED, "COMPLETED"],
-  [StopReason.TOOL_CALLS, "TOOL_CALLS"],
-  [StopReason.MAX_TOOL_ROUNDS, "MAX_TOOL_ROUNDS"],
-  [StopReason.STOP_WHEN, "STOP_WHEN"],
-  [StopReason.MAX_STEPS, "MAX_STEPS"],
-  [StopReason.MAX_TOTAL_TOKENS, "MAX_TOTAL_TOKENS"],
-  [StopReason.MAX_COST, "MAX_COST"],
-  [StopReason.MAX_TOOL_CALLS, "MAX_TOOL_CALLS"],
-]);
+const NAMES: ReadonlyMap<number, StopReasonName> = new Map(
+  GenerateResult_StopReasonSchema.values.map(({ number, localName }) => [
+    number,
+    localName as StopReasonName,
+  ]),
+);
 
 /** Adapts a condition over steps to the loop. Each step is wrapped once. */
 export function stepsCondition(

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isDeepStrictEqual } from "node:util";
-import type { AccessKey, AccessRateLimit, CallerGrants } from "../../config/access-key.ts";
+import type { AccessKey, AccessRateLimit, CallerGrants } from "../../config/caller-grants.ts";
 import { anyCaller, type Caller } from "../../core/caller.ts";
 import { AuthenticationError, RateLimitError, type SDKError, toSdkError } from "../../core/errors.ts";
 import { BoundedMap } from "../../middleware/bounded-map.ts";

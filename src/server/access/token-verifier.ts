@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { createLocalJWKSet, decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
-import type { CallerGrants } from "../../config/access-key.ts";
+import type { CallerGrants } from "../../config/caller-grants.ts";
 import { matchesClaim, nameCaller, type ReadClaim, readCallerName, readClaim } from "../../config/claims.ts";
 import type { TokenIssuer, TokenRule } from "../../config/jwt.ts";
 import type { KeySet } from "../../config/key-set.ts";

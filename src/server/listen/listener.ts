@@ -4,7 +4,7 @@ import type { Server as Http1Server } from "node:http";
 import type { Http2Server } from "node:http2";
 import { createServer, type Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { TlsOptions } from "../../config/tls-options.ts";
+import type { TlsOptions } from "../../config/tls-files.ts";
 import { setPeerName } from "../access/peer-names.ts";
 import type { HttpHandler, HttpResponse, StreamHandler, UpgradeHandler } from "../base/http-types.ts";
 import type { Limits } from "../base/limits.ts";

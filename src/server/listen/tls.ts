@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { createServer, type TLSSocket } from "node:tls";
-import type { TlsMaterial, TlsOptions } from "../../config/tls-options.ts";
+import type { TlsMaterial, TlsOptions } from "../../config/tls-files.ts";
 
 /** Protocols that a listener offers (ALPN, RFC 7301), the preferred one first. */
 const PROTOCOLS = ["h2", "http/1.1"];

@@ -45,25 +45,15 @@ export function kindName(kind: ErrorKind): string {
 
 /** Returns the canonical name of the status of a failure, for instance `DEADLINE_EXCEEDED`. */
 export function codeName(code: Code): string {
-  return CODE_NAMES[code];
+  return CODE_NAMES.get(code) ?? "UNKNOWN";
 }
 
-// gRPC's spelling, which differs from Connect's (`Canceled`).
-const CODE_NAMES: Readonly<Record<Code, string>> = {
-  [Code.Canceled]: "CANCELLED",
-  [Code.Unknown]: "UNKNOWN",
-  [Code.InvalidArgument]: "INVALID_ARGUMENT",
-  [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
-  [Code.NotFound]: "NOT_FOUND",
-  [Code.AlreadyExists]: "ALREADY_EXISTS",
-  [Code.PermissionDenied]: "PERMISSION_DENIED",
-  [Code.ResourceExhausted]: "RESOURCE_EXHAUSTED",
-  [Code.FailedPrecondition]: "FAILED_PRECONDITION",
-  [Code.Aborted]: "ABORTED",
-  [Code.OutOfRange]: "OUT_OF_RANGE",
-  [Code.Unimplemented]: "UNIMPLEMENTED",
-  [Code.Internal]: "INTERNAL",
-  [Code.Unavailable]: "UNAVAILABLE",
-  [Code.DataLoss]: "DATA_LOSS",
-  [Code.Unauthenticated]: "UNAUTHENTICATED",
-};
+/** Connect's names in gRPC's spelling, which differs in one (`Canceled`). */
+const CODE_NAMES: ReadonlyMap<Code, string> = new Map(
+  Object.values(Code)
+    .filter((code) => typeof code === "number")
+    .map((code) => {
+      const name = Code[code].replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+      return [code, code === Code.Canceled ? "CANCELLED" : name];
+    }),
+);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import type { AccessKey } from "../../../src/config/access-key.ts";
+import type { AccessKey } from "../../../src/config/caller-grants.ts";
 import { AuthenticationError, RateLimitError } from "../../../src/core/errors.ts";
 import {
   AccessControl,

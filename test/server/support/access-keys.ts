@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AccessKey } from "../../../src/config/access-key.ts";
+import type { AccessKey } from "../../../src/config/caller-grants.ts";
 
 /** An access key as the configuration makes it. Without settings it has no limit, and may use every model. */
 export function accessKey(

@@ -1,7 +1,7 @@
 /** A real server for each test, and the proof that nothing is left afterwards. */
 import { type DestinationStream, type Logger, pino } from "pino";
 import { afterEach, beforeEach, expect } from "vitest";
-import type { TlsOptions } from "../../../src/config/tls-options.ts";
+import type { TlsOptions } from "../../../src/config/tls-files.ts";
 import type { ModelClient } from "../../../src/generation/loop/model-calls.ts";
 import type { HttpApi } from "../../../src/http/endpoint.ts";
 import type { AccessControl } from "../../../src/server/access/access-control.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../../gen/outrigger/v1/generation_pb.ts";
 import type { ToolOutput } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { ToolCall } from "../../../gen/outrigger/v1/message_pb.ts";
-import type { Usage } from "../../../gen/outrigger/v1/usage_pb.ts";
+import { type Usage, UsageSchema } from "../../../gen/outrigger/v1/usage_pb.ts";
 import { currentCall, getOpenCalls, withProgress } from "../../../generation/loop/open-calls.ts";
 import type { ToolArguments } from "./tool-arguments.ts";
 import { checkOutput, isWrongKind, toEffect } from "./tool-outputs.ts";
@@ -67,24 +67,12 @@ function checkResult({ steps, stopReason }: GenerateResult, maxSteps: number, vi
   }
 }
 
-/**
- * Token counts of a usage, by their names in the contract. Negative counts would increase what the caller's limits
- * allow.
- */
-const COUNTS = {
-  input_tokens: "inputTokens",
-  output_tokens: "outputTokens",
-  total_tokens: "totalTokens",
-  reasoning_tokens: "reasoningTokens",
-  cache_read_tokens: "cacheReadTokens",
-  cache_write_tokens: "cacheWriteTokens",
-  cost_nano_usd: "costNanoUsd",
-} as const satisfies Readonly<Record<string, keyof Usage>>;
-
+/** Negative counts would increase what the caller's limits allow. */
 function checkUsage(usage: Usage | undefined, path: string, violations: Violations): void {
-  for (const [name, field] of Object.entries(COUNTS)) {
-    const count = usage?.[field] ?? 0;
-    if (count < 0) violations.add(`${path}.${name}`, `expected 0 or more, found ${count}`);
+  for (const { name, localName } of UsageSchema.fields) {
+    const count: unknown = usage && Reflect.get(usage, localName);
+    if ((typeof count === "number" || typeof count === "bigint") && count < 0)
+      violations.add(`${path}.${name}`, `expected 0 or more, found ${count}`);
   }
 }
 
