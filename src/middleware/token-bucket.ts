@@ -37,7 +37,7 @@ export class TokenBucket {
 
   /** Puts back an amount that was taken and not used; a negative amount takes more. */
   giveBack(amount: number): void {
-    this.#level = Math.min(this.capacity, this.#fill() + amount);
+    this.#level = this.#fill() + amount;
   }
 
   #fill(): number {

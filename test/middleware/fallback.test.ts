@@ -12,7 +12,8 @@ import {
   InvalidRequestError,
   OpenAIAdapter,
   onlyFor,
-  SDKError,
+  type SDKError,
+  ServerError,
   StreamError,
   textOf,
   userMessage,
@@ -20,6 +21,7 @@ import {
 import { afterEach, describe, expect, it } from "vitest";
 import type { MiddlewareMethods } from "../../src/client/middleware.ts";
 import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
+import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
 import { MAX_ATTEMPTS, withAttempts } from "../../src/middleware/attempts.ts";
 import { DEFAULT_FALLBACK_KINDS, fallbackKinds } from "../../src/middleware/fallback.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
@@ -53,6 +55,15 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     expect(response.attempts[0]?.elapsed).toBeDefined();
     expect(response.attempts[0]?.retryDelay).toBeUndefined();
     await client.close();
+  });
+
+  it("does not repeat a call whose failed attempt had output, which was paid", async () => {
+    const failures = [new ServerError("broke off", { provider: "one", outputStarted: true })];
+    const adapter = new ScriptedAdapter("one", { failures });
+    const middleware = [createFallback({ targets: [{ model: "b" }] })];
+    const client = new Client({ providers: { one: adapter }, middleware });
+    expect((await toFailure(call(client, requestFor("a")))).message).toBe("broke off");
+    expect(adapter.requests).toHaveLength(1);
   });
 
   it.each([
@@ -179,7 +190,13 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     const client = getClient(simulator(), [createFallback({ ...toTwo, observer })]);
     await call(client, requestFor("sim-text:status=503"));
     expect(seen).toEqual(["one to two after SERVER"]);
+    seen.length = 0;
+    const targets = ["two", "one"].map((provider) => ({ provider, model: "sim-text:status=503" }));
+    const longer = getClient(simulator(), [createFallback({ targets, observer })]);
+    await toFailure(call(longer, requestFor("sim-text:status=429")));
+    expect(seen).toEqual(["one to two after RATE_LIMIT", "two to one after SERVER"]);
     await client.close();
+    await longer.close();
   });
 });
 
@@ -243,16 +260,30 @@ describe("what a fallback notes of failed attempts", () => {
   });
 
   it("is bounded: a short message of each error, and the latest attempts", async () => {
-    const failures = [new SDKError(ErrorKind.SERVER, "x".repeat(1000))];
+    const raw = { usage: create(UsageSchema, { rawJson: "{}" }), rawJson: "{}" };
+    const cause = new ServerError("an earlier failure");
+    const failures = [new ServerError("x".repeat(1000), { ...raw, cause, provider: "one" })];
     const providers = { one: new ScriptedAdapter("one", { failures }) };
     const client = new Client({ providers, middleware: [createFallback({ targets: [{ model: "b" }] })] });
     const response = await client.complete(requestFor("a"));
     const [attempt] = response.attempts;
     expect(attempt?.error?.message).toBe("x".repeat(256));
+    expect(attempt?.error).toMatchObject({ usage: { rawJson: "" }, providerFailure: { rawJson: "" } });
+    expect(attempt?.error?.cause).toBeUndefined();
     const many = Array.from({ length: 40 }, (_, step) => create(AttemptSchema, { step }));
     const { attempts } = withAttempts(response, many);
     expect(attempts.map(({ step }) => step)).toEqual([...many.slice(9).map(({ step }) => step), 0]);
     expect(attempts).toHaveLength(MAX_ATTEMPTS);
+  });
+
+  it("is bounded for a call that failed at every target, after all retries", async () => {
+    const failures = Array.from({ length: 44 }, () => new ServerError("down", { provider: "one" }));
+    const providers = { one: new ScriptedAdapter("one", { failures }) };
+    const targets = ["b", "c", "d"].map((model) => ({ model }));
+    const retry = createRetry({ maxRetries: 10, baseDelay: 0, budget: false });
+    const client = new Client({ providers, middleware: [createFallback({ targets }), retry] });
+    const models = attemptsOf(await toFailure(client.complete(requestFor("a")))).map(({ model }) => model);
+    expect(models.join("")).toBe(`${"b".repeat(10)}${"c".repeat(11)}${"d".repeat(11)}`);
   });
 });
 

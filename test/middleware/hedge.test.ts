@@ -1,4 +1,5 @@
 /** Hedged requests, over providers behind real sockets. */
+import { getEventListeners } from "node:events";
 import {
   AbortError,
   accumulate,
@@ -13,6 +14,7 @@ import {
   createHedge,
   createRetry,
   ErrorKind,
+  EventStream,
   type HedgeOptions,
   type HedgeResult,
   hostedTool,
@@ -24,6 +26,7 @@ import {
   textOf,
 } from "outrigger";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { lazyBatches } from "../../src/core/batches.ts";
 import { RepeatLimit } from "../../src/core/repeat-limit.ts";
 import { LatencyWindow } from "../../src/middleware/latency-window.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
@@ -99,6 +102,14 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
     });
     await waitForAbort("/v1/messages");
     expect(results).toEqual(["two lost"]);
+    await client.close();
+  });
+
+  it("leaves no listener behind at its caller's signal", async () => {
+    const { client } = getHedged("sim-text", { after: 600 });
+    const { signal } = new AbortController();
+    await call(client, requestFor("sim-text"), { signal });
+    expect(getEventListeners(signal, "abort")).toEqual([]);
     await client.close();
   });
 
@@ -228,6 +239,28 @@ describe("a hedged stream", () => {
     expect(names.at(-1)).toBe("finish");
     await waitForAbort("/v1/responses");
     await client.close();
+  });
+
+  it("closes the stream of a loser that begins after all, although it was cancelled", async () => {
+    const one = new ScriptedAdapter("one");
+    const streamed = one.stream.bind(one);
+    const gate = Promise.withResolvers<void>();
+    one.stream = (request, options) =>
+      new EventStream(
+        lazyBatches(async () => {
+          await gate.promise;
+          return streamed(request, options).batches();
+        }),
+      );
+    const providers = { one, two: new ScriptedAdapter("two") };
+    const middleware = [
+      createFallback({ targets: [{ provider: "two", model: "m" }] }),
+      createHedge({ after: 0.001, budget: 1 }),
+    ];
+    const client = new Client({ providers, defaultProvider: "one", middleware });
+    expect(textOf(await accumulate(client.stream(requestFor("m"))))).toBe("two m");
+    gate.resolve();
+    await expect.poll(() => [one.started, one.ended]).toEqual([1, 1]);
   });
 
   it("closes the connection of the winner when its reader leaves", async () => {

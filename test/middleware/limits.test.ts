@@ -16,6 +16,7 @@ import {
 } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import type { MiddlewareMethods } from "../../src/client/middleware.ts";
+import { CallTiming, type WaitedFor } from "../../src/core/call-timing.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
@@ -37,6 +38,21 @@ function scripted(
   return { one, client: new Client({ providers: { one }, middleware, catalog }) };
 }
 
+/** Keeps what is told of waits. */
+class NotedTiming extends CallTiming {
+  readonly noted: string[] = [];
+
+  override begin(waitedFor: WaitedFor): void {
+    this.noted.push(`begin ${waitedFor}`);
+    super.begin(waitedFor);
+  }
+
+  override end(waitedFor: WaitedFor): void {
+    this.noted.push(`end ${waitedFor}`);
+    super.end(waitedFor);
+  }
+}
+
 /** A request of 3 estimated input tokens, and as many output tokens as given. */
 function request(maxTokens: number) {
   return { model: "m", maxTokens, messages: [userMessage("twelve bytes")] };
@@ -56,6 +72,16 @@ describe.each(calls)("createRateLimit() around %s", (_kind, call) => {
     expect(error.retryAfter).toBeGreaterThan(20);
     expect(listAsked(simulator())).toHaveLength(2);
     await client.close();
+  });
+
+  it("tells that a call waits for its turn, and no longer, also if it is refused", async () => {
+    const { client } = scripted([createRateLimit({ requestsPerMinute: 1, maxWait: 0 })]);
+    const timing = new NotedTiming(0);
+    const waits = ["begin queue", "end queue"];
+    await call(client, request(1), { timing });
+    expect(timing.noted).toEqual(waits);
+    await toFailure(call(client, request(1), { timing }));
+    expect(timing.noted).toEqual([...waits, ...waits]);
   });
 
   it("reserves the tokens that a call may use, and gives back those that it did not use", async () => {

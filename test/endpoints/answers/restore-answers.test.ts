@@ -54,6 +54,16 @@ describe("restoreAnswers()", () => {
     ]);
   });
 
+  it("looks at most 256 answers up, the latest ones", async () => {
+    const lookedUp: string[] = [];
+    const answers = Array.from({ length: 258 }, (_, index) => answer([call(`call_${index}`, "{}")]));
+    await restoreAnswers(answers, {
+      getMessage: () => Promise.reject(new Error("messages have no ids in these APIs")),
+      findCall: async (id) => void lookedUp.push(id),
+    });
+    expect([lookedUp.length, lookedUp[0], lookedUp.at(-1)]).toEqual([256, "call_2", "call_257"]);
+  });
+
   it("replaces reasoning that has lost its signature", async () => {
     const bare = { part: reasoning.part };
     const { message } = await restore(answer([bare, call("a", '{"x":1}'), call("b", "{}")]));

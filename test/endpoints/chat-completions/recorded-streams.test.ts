@@ -10,6 +10,7 @@ import type { ColumnName } from "../../providers/support/columns.ts";
 import { readers } from "../../providers/support/recorded-answers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";
+import { callEvents, type ModelEvent } from "../responses/support/model-events.ts";
 
 const names: readonly ColumnName[] = ["openai", "anthropic", "gemini", "compatible"];
 const recordings = names.flatMap((name) =>
@@ -95,6 +96,17 @@ describe("A recorded stream of a provider as chunks", () => {
     const functions = calls(message.tool_calls).filter(({ type }) => type === "function");
     expect(calls(read.message.tool_calls).filter(({ type }) => type === "function")).toMatchObject(functions);
     expect(read.rest).toMatchObject({ finish_reason: whole.finish_reason });
+  });
+
+  it("separates the texts of several reasoning parts by a blank line", () => {
+    const reasoning = (partIndex: number, text: string): ModelEvent[] => [
+      { case: "reasoningStart", value: { partIndex } },
+      { case: "reasoningDelta", value: { partIndex, delta: text } },
+      { case: "reasoningEnd", value: { partIndex, text } },
+    ];
+    const lines = writeAll(callEvents([...reasoning(0, "One."), ...reasoning(1, "Two.")]));
+    const chunks: Chunk[] = lines.slice(0, -1).map((line) => JSON.parse(line));
+    expect(join(chunks, "reasoning_content")).toBe("One.\n\nTwo.");
   });
 
   it("ends with an error that names the failure", () => {

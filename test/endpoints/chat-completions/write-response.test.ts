@@ -64,6 +64,7 @@ describe("A chat completion", () => {
     [Reason.CONTENT_FILTER, "SAFETY", "content_filter"],
     // Answers that are not finished must not look finished.
     [Reason.OTHER, "pause_turn", "length"],
+    [Reason.OTHER, "eos", "stop"],
     [Reason.UNSPECIFIED, "", "stop"],
   ])("ends for the reason %i, %j, as %s", (reason, raw, finish_reason) => {
     const [choice] = write([text("Half")], { finishReason: { reason, raw } }).choices;

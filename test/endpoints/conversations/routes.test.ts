@@ -210,6 +210,8 @@ describe("the items of a conversation", () => {
     const data = added.body.data as { id: string }[];
     expect(added.body).toMatchObject({ object: "list", has_more: false, first_id: data[0]?.id });
     expect((await call(routes, `GET ${path}/${data[1]?.id}`)).body).toEqual(data[1]);
+    const unknown = `/v1/conversations/conv_${"0".repeat(32)}/items`;
+    expect((await call(routes, `GET ${unknown}/${data[1]?.id}`)).status).toBe(404);
     expect((await call(routes, `DELETE ${path}/${data[0]?.id}`)).body).toMatchObject({
       id,
       object: "conversation",

@@ -12,6 +12,7 @@ import type { ColumnName } from "../../providers/support/columns.ts";
 import { readers } from "../../providers/support/recorded-answers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";
+import { callEvents, textEvents } from "../responses/support/model-events.ts";
 
 const names: readonly ColumnName[] = ["openai", "anthropic", "gemini", "compatible"];
 const recordings = names.flatMap((name) =>
@@ -133,4 +134,18 @@ describe("A recorded stream of a provider as events of the Messages API", () => 
     const [error] = toEvents(new MessageWriter("").fail(new StreamError("the stream broke off")));
     expect(error).toEqual({ type: "error", error: { type: "api_error", message: "the stream broke off" } });
   });
+});
+
+it("Blocks that ended while an earlier one was open follow it, one after the other", () => {
+  const [start, delta, end] = textEvents(0, "One.");
+  const events = callEvents([
+    ...[start, delta].filter((event) => event !== undefined),
+    ...textEvents(1, "Two."),
+    ...textEvents(2, "Three."),
+    ...[end].filter((event) => event !== undefined),
+    ...textEvents(3, "Four."),
+  ]);
+  const written = writeAll(events).map(({ type, index }) => `${type} ${index ?? ""}`);
+  const block = (index: number) => ["start", "delta", "stop"].map((name) => `content_block_${name} ${index}`);
+  expect(written.slice(1, -2)).toEqual([0, 1, 2, 3].flatMap(block));
 });

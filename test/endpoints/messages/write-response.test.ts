@@ -80,6 +80,9 @@ describe("A message of Anthropic's API", () => {
     [Reason.CONTENT_FILTER, "SAFETY", "", "refusal"],
     [Reason.OTHER, "pause_turn", "", "pause_turn"],
     [Reason.OTHER, "compaction", "", "compaction"],
+    // An answer that is not finished must not look finished.
+    [Reason.OTHER, "LANGUAGE", "", "max_tokens"],
+    [Reason.OTHER, "eos", "", "end_turn"],
     [Reason.LENGTH, "model_context_window_exceeded", "", "model_context_window_exceeded"],
   ])("stops for the reason %i, %j, with the sequence %j, by %s", (reason, raw, stopSequence, stop_reason) => {
     const message = write([], { finishReason: { reason, raw, stopSequence } });

@@ -1,6 +1,8 @@
+import { Client, OpenAIAdapter } from "outrigger";
 import { describe, expect, it } from "vitest";
-import { createCatalog } from "../../../src/catalog/catalog.ts";
+import { createCatalog, defaultCatalog } from "../../../src/catalog/catalog.ts";
 import type { ProviderApi } from "../../../src/client/providers.ts";
+import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 import { createDirectory } from "../support/directory.ts";
 
 const providers = new Map<string, ProviderApi>([
@@ -97,4 +99,22 @@ describe("the list of models", () => {
     expect(directory().find("fast")?.served.model).toBe("claude-haiku-4-5");
     expect(directory().find("unheard-of")).toBeUndefined();
   });
+});
+
+it("A directory lists the aliases and providers of the present, however they changed", () => {
+  const registered = new Map<string, ProviderApi>();
+  const client = new Client({ modelAliases: { fast: { model: "m" } } });
+  const options = {
+    providers: registered,
+    catalog: defaultCatalog,
+    get routing() {
+      return client.routing;
+    },
+  };
+  const models = new ModelDirectory(options);
+  const ids = () => models.list().map(({ id }) => id);
+  expect(ids()).toEqual(["fast"]);
+  client.register("openai", new OpenAIAdapter({ apiKey: "test-key" }));
+  registered.set("openai", "openai-responses");
+  expect(ids()).toEqual(expect.arrayContaining(["fast", "gpt-5.2"]));
 });

@@ -1,5 +1,5 @@
 import type { Model } from "openai/resources/models";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createCatalog } from "../../../src/catalog/catalog.ts";
 import type { ProviderApi } from "../../../src/client/providers.ts";
 import { failedGeneration } from "../../../src/endpoints/gemini/errors.ts";
@@ -99,6 +99,37 @@ describe("GET /v1/models/{id}", () => {
     expect(status).toBe(200);
     expectValid("Model", body);
     expect(body).toMatchObject({ id: decodeURIComponent(id), object: "model", owned_by });
+  });
+
+  it("has no models whose end has come", async () => {
+    const ends = { yesterday: "2026-01-01", today: "2026-01-02", tomorrow: "2026-01-03" };
+    const models = Object.entries(ends).map(([id, endOfLifeDate]) => ({
+      id,
+      provider: "router",
+      endOfLifeDate,
+    }));
+    const ended = modelRoutes(
+      createDirectory({ providers, catalog: createCatalog({ models }) }),
+      failedGeneration,
+    );
+    vi.setSystemTime("2026-01-02T12:00:00Z");
+    onTestFinished(() => void vi.useRealTimers());
+    const { body } = await call(ended, "GET /v1/models");
+    const ids = (body.data as Model[]).map(({ id }) => id);
+    expect(ids.filter((id) => id in ends)).toEqual(["tomorrow"]);
+  });
+
+  it("has at most 1000 models on a page for Google's clients", async () => {
+    const served = { provider: "router", model: "m", api: undefined };
+    const list = () =>
+      Array.from({ length: 1001 }, (_, index) => ({ id: `m${index}`, served, info: undefined }));
+    const many = modelRoutes({ list, find: () => undefined }, failedGeneration);
+    const headers = { "x-goog-api-client": "google-genai-sdk/3.1.0" };
+    const { body } = await call(many, "GET /v1/models?pageSize=5000", { headers });
+    expect(body).toMatchObject({ nextPageToken: "1000", models: { length: 1000 } });
+    const rest = await call(many, "GET /v1/models?pageSize=5000&pageToken=1000", { headers });
+    expect(rest.body).toMatchObject({ models: [{ name: "models/m1000" }] });
+    expect(rest.body.nextPageToken).toBeUndefined();
   });
 
   it("says which model is not listed", async () => {

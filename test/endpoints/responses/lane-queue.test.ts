@@ -32,6 +32,21 @@ describe("a LaneQueue", () => {
     expect(begun).toEqual(["first", "without a name", "second"]);
   });
 
+  it("keeps the order of a lane whose first answer ended while another one waits", async () => {
+    const queue = new LaneQueue(fail);
+    const { begun, answer, end } = createAnswers();
+    for (const name of ["first", "second"]) queue.add("lane", answer(name));
+    await settle();
+    end("first");
+    await settle();
+    queue.add("lane", answer("third"));
+    await settle();
+    expect(begun).toEqual(["first", "second"]);
+    end("second");
+    await settle();
+    expect(begun).toEqual(["first", "second", "third"]);
+  });
+
   it("answers at most 16 lanes at once", async () => {
     const queue = new LaneQueue(fail);
     const { begun, answer, end } = createAnswers();

@@ -46,6 +46,19 @@ describe("the latest responses of WebSockets", () => {
     expect(reserved).toBeGreaterThan(0);
   });
 
+  it("keeps no failed response, nor one without an end, and nothing of the one before", () => {
+    const { open, pool } = openKept();
+    const latest = open();
+    const body = { store: false, input: "Hi." };
+    const response = { id: "r", output: [] };
+    const failed = { type: "response.failed", response };
+    for (const last of [JSON.stringify(failed), undefined]) {
+      keep(latest, "1", 100);
+      latest.replace(body, 100, last);
+      expect([continues(latest, "r"), continues(latest, "1"), pool.usedBytes]).toEqual([false, false, 0]);
+    }
+  });
+
   it("forgets the oldest one if there is no memory for another", () => {
     const { open, pool } = openKept();
     const [first, second, third] = [open(), open(), open()];

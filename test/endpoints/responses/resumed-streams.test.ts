@@ -1,9 +1,14 @@
 /** Streams of stored responses that are read again, from any event on. */
 import { describe, expect, it } from "vitest";
+import { anyCaller } from "../../../src/core/caller.ts";
+import { toResponseId } from "../../../src/endpoints/openai/ids.ts";
+import type { ResponsesParts } from "../../../src/endpoints/responses/parts.ts";
 import { ReplayMarks } from "../../../src/endpoints/responses/replay-marks.ts";
 import { getSettings } from "../../../src/endpoints/responses/settings.ts";
+import { deleteResponse } from "../../../src/endpoints/responses/stored-responses.ts";
 import { streamResponse } from "../../../src/endpoints/responses/write-stream.ts";
 import type { RunEvent } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import type { EndpointRequest } from "../../../src/http/endpoint.ts";
 import type { RunEngine } from "../../../src/runs/engine.ts";
 import { openMemory } from "../../runs/store/sqlite/open-store.ts";
 import { wrapStore } from "../../runs/support/wrapped-store.ts";
@@ -190,7 +195,9 @@ describe("The marks of a run", () => {
     expect(size).toBeGreaterThan(0);
     const last = toRun({ id: ids.at(-1) ?? "" });
     expect(marks.open(last, settings).find(40_000)).toBeDefined();
-    marks.forget(last.id);
+    const parts = { engine: { deleteRun: async () => {} }, marks } as unknown as ResponsesParts;
+    const request = { caller: anyCaller } as EndpointRequest;
+    await deleteResponse(request, parts, toResponseId(last.id));
     expect(marks.open(last, settings).find(40_000)).toBeUndefined();
   });
 });
