@@ -14,6 +14,7 @@ export type TakeDeltas = (bytes: Buffer, start: number) => number;
 
 const BYTE_ORDER_MARK = "\ufeff";
 const WHOLE_TEXT = new TextDecoder("utf-8", { ignoreBOM: true });
+const BLANK_LINE = Buffer.from("\n\n");
 const FIRST_NON_ASCII = 0x80;
 const LF = 0x0a;
 const CR = 0x0d;
@@ -76,18 +77,22 @@ export class SseDecoder {
 
   /** Takes the next bytes. Throws StreamError if an event exceeds the limit, and the errors of `onEvent`. */
   push(chunk: Uint8Array): void {
+    if (this.#takeDeltas === undefined) return this.#take(chunk);
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    const start = this.#isAtEvent ? this.#skipDeltas(bytes, 0) : 0;
-    if (start < bytes.length) this.#take(start === 0 ? bytes : bytes.subarray(start));
+    let pieceBytes = 1;
+    for (let at = 0; at < bytes.length; ) {
+      const start = this.#isAtEvent ? this.#takeDeltas(bytes, at) : at;
+      // Few events come between deltas. If there are more, a piece for each would take more time than their text.
+      pieceBytes = start > at ? 1 : 2 * pieceBytes;
+      const end = bytes.indexOf(BLANK_LINE, start + pieceBytes);
+      at = end < 0 ? bytes.length : end + BLANK_LINE.length;
+      this.#take(bytes.subarray(start, at));
+    }
   }
 
   /** Whether the next byte begins an event. The first event may have a byte order mark before it. */
   get #isAtEvent(): boolean {
     return this.#hasBegun && this.#isBetween && !this.#isInCharacter && this.#stray === "";
-  }
-
-  #skipDeltas(bytes: Buffer, start: number): number {
-    return this.#takeDeltas === undefined || start >= bytes.length ? start : this.#takeDeltas(bytes, start);
   }
 
   /** A chunk of whole characters, the usual case, is decoded without state: Node does that several times faster. */
@@ -118,19 +123,17 @@ export class SseDecoder {
     this.#parser.feed("\n\n");
   }
 
-  #take(chunk: Buffer): void {
+  #take(chunk: Uint8Array): void {
     const text = this.#decode(chunk);
     if (text === "") return;
-    const begin = this.#isBetween && this.#stray === "" ? this.#takePlain(text, chunk) : 0;
+    const begin = this.#isBetween && this.#stray === "" ? this.#takePlain(text) : 0;
     if (begin < text.length) this.#parse(begin === 0 ? text : text.slice(begin));
   }
 
   /** Takes events in their usual form, which needs no parser. Returns the index after them. */
-  #takePlain(text: string, chunk: Buffer): number {
+  #takePlain(text: string): number {
     // The parser knows all line ends.
     if (text.includes("\r")) return 0;
-    // Each character is a byte then, so that indices are the same in both.
-    const isAscii = text.length === chunk.byteLength;
     for (let at = 0; ; ) {
       const end = text.indexOf("\n\n", at);
       const event = end < 0 || end - at > this.#maxEventChars ? undefined : toPlainEvent(text, at, end);
@@ -143,7 +146,6 @@ export class SseDecoder {
       if (!this.#hasBegun) this.#parser.feed("\n");
       this.#hasBegun = true;
       this.#onEvent(event);
-      if (isAscii) at = this.#skipDeltas(chunk, at);
     }
   }
 

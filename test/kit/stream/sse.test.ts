@@ -171,3 +171,48 @@ describe("the limit of an event", () => {
     expect(read([Buffer.from(`data: ${"€".repeat(90)}`), Buffer.from("\n\n")], LIMIT).events).toHaveLength(1);
   });
 });
+
+describe("SseDecoder with events that are taken as bytes", () => {
+  const TAKEN = "data: taken\n\n";
+
+  it("offers the bytes of each event that follows another one, however they are cut", () => {
+    const parts = [
+      TAKEN,
+      "event: é\ndata: 1\n\n",
+      TAKEN,
+      TAKEN,
+      ": ping\n\n",
+      TAKEN,
+      "data: 2\r\n\r\n",
+      TAKEN,
+    ];
+    const bytes = Buffer.from(parts.join(""));
+    for (let first = 0; first < bytes.length; first += 1) {
+      const found: string[] = [];
+      const decoder = new SseDecoder(
+        ({ data }) => found.push(data),
+        1000,
+        (chunk, start) => {
+          const isTaken = chunk.subarray(start).indexOf(TAKEN) === 0;
+          if (isTaken) found.push("taken");
+          return isTaken ? start + TAKEN.length : start;
+        },
+      );
+      for (const piece of [bytes.subarray(0, first), bytes.subarray(first)]) decoder.push(piece);
+      decoder.end();
+      expect(found).toEqual(["taken", "1", "taken", "taken", "taken", "2", "taken"]);
+    }
+  });
+
+  it("reads text in few pieces if no event is taken", () => {
+    const offers: number[] = [];
+    const takeNone = (_: Buffer, start: number) => {
+      offers.push(start);
+      return start;
+    };
+    const decoder = new SseDecoder(() => {}, 1000, takeNone);
+    decoder.push(Buffer.from("data: 1\n\n".repeat(1000)));
+    expect(offers.length).toBeGreaterThan(1);
+    expect(offers.length).toBeLessThan(20);
+  });
+});
