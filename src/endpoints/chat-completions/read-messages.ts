@@ -1,17 +1,12 @@
 /** `messages` of a chat completion -> messages of the contract, one for one. */
 import { create } from "@bufbuild/protobuf";
-import {
-  type ContentPart,
-  type Message,
-  MessageSchema,
-  Role,
-  ToolCallSchema,
-} from "../../gen/outrigger/v1/message_pb.ts";
+import { type ContentPart, type Message, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { textIn } from "../../kit/json/json.ts";
 import { isDataUri } from "../../kit/media/data-uri.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
 import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
+import { createMessage } from "../answers/create-request.ts";
 import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import { createPart, createTextPart } from "../responses/read-content.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
@@ -44,7 +39,8 @@ export function readMessages(body: Fields, context: ReadingContext): ReadMessage
 
 function readMessage(fields: Fields, context: ReadingContext) {
   const role = fields.word("role", ROLES) ?? fields.missing("role", joinWords(ROLES));
-  const message = create(MessageSchema, { name: fields.string("name", { max: 512 }) ?? "" });
+  const name = fields.string("name", { max: 512 }) ?? "";
+  const message = createMessage({ role: Role.UNSPECIFIED, content: [], name });
   const parts = readParts(fields, role, message, context);
   message.content = parts.map(({ part }) => part);
   return { message, path: fields.path, parts };

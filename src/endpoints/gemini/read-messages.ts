@@ -4,16 +4,11 @@
  * separate messages.
  */
 import { create } from "@bufbuild/protobuf";
-import {
-  type ContentPart,
-  type Message,
-  MessageSchema,
-  Role,
-  ToolCallSchema,
-} from "../../gen/outrigger/v1/message_pb.ts";
+import { type ContentPart, type Message, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { asString, type JsonObject } from "../../kit/json/json.ts";
 import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
 import type { Part } from "../../wire/gemini/request.ts";
+import { createMessage } from "../answers/create-request.ts";
 import { joinWords, mistake, quote } from "../openai/fields.ts";
 import { createPart, createTextPart } from "../responses/read-content.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
@@ -107,9 +102,8 @@ class ConversationReader {
     if (this.#answer === undefined) {
       this.#calls = new OpenCalls();
       this.#answer = new AnswerReader(this.messages.length, this.#calls, this.#context);
-      const message = create(MessageSchema, { role: Role.ASSISTANT });
       // Later contents of the model are added to it.
-      message.content = this.#answer.content;
+      const message = createMessage({ role: Role.ASSISTANT, content: this.#answer.content });
       this.messages.push({ message, path: content.path, parts: this.#answer.paths });
     }
     for (const part of content.messages("parts")) this.#answer.add(part);
@@ -140,12 +134,12 @@ class ConversationReader {
     const toolCallId = this.#calls.take(id, name);
     const value = { toolCallId, ...readResult(result, this.#context) };
     const content = [createPart({ part: { case: "toolResult", value } })];
-    const message = create(MessageSchema, { role: Role.TOOL, toolCallId, content });
+    const message = createMessage({ role: Role.TOOL, toolCallId, content });
     this.messages.push({ message, path: result.path, parts: [result.path] });
   }
 
   #push(role: Role, path: string, parts: readonly ReadPart[]): void {
-    const message = create(MessageSchema, { role, content: parts.map(({ part }) => part) });
+    const message = createMessage({ role, content: parts.map(({ part }) => part) });
     this.messages.push({ message, path, parts: parts.map((part) => part.path) });
   }
 }

@@ -1,14 +1,9 @@
 /** `system` and `messages` of the Messages API -> messages of the contract. Results of tools become separate messages. */
 import { create } from "@bufbuild/protobuf";
-import {
-  type ContentPart,
-  type Message,
-  MessageSchema,
-  Role,
-  ToolCallSchema,
-} from "../../gen/outrigger/v1/message_pb.ts";
+import { type ContentPart, type Message, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { textIn } from "../../kit/json/json.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import { createMessage } from "../answers/create-request.ts";
 import { Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import { type CarriedState, createEmptyPart, StateAttacher } from "../responses/provider-state.ts";
 import { createPart, createTextPart } from "../responses/read-content.ts";
@@ -42,7 +37,7 @@ export function readMessages(body: Fields, context: ReadingContext): readonly Re
 }
 
 function toMessage(role: Role, path: string, parts: readonly ReadPart[]): ReadMessage {
-  const message = create(MessageSchema, { role, content: parts.map(({ part }) => part) });
+  const message = createMessage({ role, content: parts.map(({ part }) => part) });
   return { message, path, parts: parts.map((part) => part.path) };
 }
 
@@ -107,7 +102,7 @@ function readResult(block: Fields, context: ReadingContext): ReadMessage {
   const content = read.flatMap((part) => part?.part ?? []);
   const value = { toolCallId, content, failed: block.boolean("is_error") ?? false };
   const part = createPart({ part: { case: "toolResult", value } });
-  const message = create(MessageSchema, { role: Role.TOOL, toolCallId, content: [part] });
+  const message = createMessage({ role: Role.TOOL, toolCallId, content: [part] });
   return { message, path: block.path, parts: [block.path] };
 }
 

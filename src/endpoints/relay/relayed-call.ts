@@ -58,19 +58,19 @@ export class RelayedCall {
     return passed;
   }
 
-  /** Returns the whole answer; undefined if it is not relayed. */
+  /** Returns the whole answer, without `answerHeaders`; undefined if it is not relayed. */
   takeAnswer(): EndpointResponse | undefined {
     const { relay } = this.source;
     if (relay.head === undefined) return undefined;
-    const headers = { "content-type": "application/json", ...this.answerHeaders };
-    return { status: relay.head.status, headers, body: relay.take() };
+    return { status: relay.head.status, headers: { "content-type": "application/json" }, body: relay.take() };
   }
 
   /** Returns the failed answer that an error was made of; undefined if middleware refused another attempt after it. */
   takeFailure(error: SDKError): EndpointResponse | undefined {
     const { head, isFailed } = this.source.relay;
     const isAnswer = error instanceof ProviderError && error.httpStatusCode === head?.status;
-    return isFailed && isAnswer ? this.takeAnswer() : undefined;
+    const answer = isFailed && isAnswer ? this.takeAnswer() : undefined;
+    return answer && { ...answer, headers: { ...answer.headers, ...this.answerHeaders } };
   }
 }
 

@@ -1,12 +1,6 @@
-import { create } from "@bufbuild/protobuf";
-import {
-  type ContentPart,
-  type Message,
-  MessageSchema,
-  Role,
-  type ToolResult,
-} from "../../gen/outrigger/v1/message_pb.ts";
+import { type ContentPart, type Message, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import type { NewMessage } from "../../runs/engine.ts";
+import { createMessage } from "../answers/create-request.ts";
 import type { Fields } from "../openai/fields.ts";
 import { type ItemPlace, placeOfItem } from "../openai/ids.ts";
 import { createPart, type ReadPart } from "./read-content.ts";
@@ -26,7 +20,7 @@ export interface ReturnedPart {
 
 /** A message of the model, as returned by a client. */
 export class ModelTurn {
-  readonly message = create(MessageSchema, { role: Role.ASSISTANT });
+  readonly message = createMessage({ role: Role.ASSISTANT, content: [] });
   /** Path of its first item. */
   readonly path: string;
   /** Paths of its parts. */
@@ -119,7 +113,7 @@ export class MessageDrafts {
 
   /** Adds a message of another role than the assistant. @param originJson See StoredMessage. */
   add(role: Role, parts: readonly ReadPart[], path: string, originJson = ""): void {
-    const message = create(MessageSchema, { role, content: parts.map(({ part }) => part) });
+    const message = createMessage({ role, content: parts.map(({ part }) => part) });
     this.addWhole(
       message,
       path,
@@ -131,7 +125,7 @@ export class MessageDrafts {
   /** Adds the result of a tool. @param originJson See StoredMessage. */
   addResult(value: ToolResult, path: string, originJson = ""): void {
     const content = [createPart({ part: { case: "toolResult", value } })];
-    const message = create(MessageSchema, { role: Role.TOOL, toolCallId: value.toolCallId, content });
+    const message = createMessage({ role: Role.TOOL, toolCallId: value.toolCallId, content });
     this.addWhole(message, path, [path], originJson);
   }
 

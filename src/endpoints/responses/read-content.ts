@@ -86,7 +86,9 @@ export function readOutputPart(element: Element, context: ReadingContext): ReadP
 
 /** Creates a text part. */
 export function createTextPart(text: string): ContentPart {
-  return createPart({ part: { case: "text", value: text } });
+  const part = { case: "text", value: text } as const;
+  // As `create` would do it, which takes ten times as long.
+  return { $typeName: "outrigger.v1.ContentPart", citations: [], refusal: false, part };
 }
 
 /** Creates a part of the contract. */
