@@ -3,10 +3,11 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
+import { isDeepStrictEqual } from "node:util";
 import type { Log } from "../core/log.ts";
 import type { ConnectionTls } from "../kit/http/transport.ts";
 import { getSystemCode } from "./small-file.ts";
-import type { Parsed } from "./watched-file.ts";
+import { type Parsed, Watched } from "./watched-file.ts";
 
 /** A certificate with its key, in PEM. */
 export interface TlsMaterial {
@@ -115,17 +116,21 @@ function tryRead<Value>(read: () => Value): Parsed<Value> {
  */
 export class ClientTlsFiles {
   readonly paths: ClientTlsPaths;
-  readonly #field: string;
-  #tls: ConnectionTls;
-  #version: string;
+  readonly #files: Watched<ConnectionTls>;
   #log: Log | undefined;
-  #problem = "";
 
   constructor(paths: ClientTlsPaths, field: string, tls: ConnectionTls) {
     this.paths = paths;
-    this.#field = field;
-    this.#tls = tls;
-    this.#version = this.#readVersion();
+    this.#files = new Watched<ConnectionTls>({
+      paths: [paths.ca, paths.certificate, paths.key],
+      value: tls,
+      read: () => readClientTls(paths, field),
+      isSame: isDeepStrictEqual,
+      onChange: () => this.#log?.info({ field }, "using the changed TLS files"),
+      onProblem: (problem, isNew) =>
+        isNew &&
+        this.#log?.warn({ field, problem }, "cannot use the changed TLS files, keeping the last ones"),
+    });
   }
 
   /** Sets the log that is told of changes and of files that cannot be used. */
@@ -135,32 +140,9 @@ export class ClientTlsFiles {
 
   /** Returns the TLS of the next connection: the same object until the files change. */
   readonly current = (): ConnectionTls => {
-    const version = this.#readVersion();
-    if (version === this.#version && this.#problem === "") return this.#tls;
-    this.#version = version;
-    const reading = readClientTls(this.paths, this.#field);
-    if ("problem" in reading) this.#keep(reading.problem);
-    else {
-      this.#problem = "";
-      this.#tls = reading.value;
-      this.#log?.info({ field: this.#field }, "using the changed TLS files");
-    }
-    return this.#tls;
+    this.#files.look();
+    return this.#files.value;
   };
-
-  #keep(problem: string): void {
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    this.#log?.warn(
-      { field: this.#field, problem },
-      "cannot use the changed TLS files, keeping the last ones",
-    );
-  }
-
-  #readVersion(): string {
-    const { ca, certificate, key } = this.paths;
-    return readVersion([ca, certificate, key]);
-  }
 }
 
 class TlsMistake extends Error {}
@@ -256,30 +238,37 @@ export class TlsFiles implements TlsOptions {
   readonly clientCertificates: TlsOptions["clientCertificates"];
   readonly #options: ListenerTls;
   readonly #log: Log;
-  readonly #onUse: (expiresAt: Date) => void;
+  readonly #files: Watched<CheckedMaterial>;
   readonly #timer: NodeJS.Timeout;
-  #material: CheckedMaterial;
-  #version: string;
   #listener: ((material: TlsMaterial) => void) | undefined;
-  #problem = "";
   #hasTold = false;
   #hasToldExpiry = false;
 
   /** @param onUse Is told when the certificate in use expires, at once and after each change. */
   constructor(options: ListenerTls, log: Log, onUse: (expiresAt: Date) => void = () => {}) {
+    const { files, field, material: value } = options;
     this.clientCertificates = options.clientCertificates;
     this.#options = options;
     this.#log = log;
-    this.#onUse = onUse;
-    this.#material = options.material;
-    onUse(options.material.certificate.validToDate);
-    // Not the version of now: the files may have changed since they were read.
-    this.#version = "";
+    this.#files = new Watched<CheckedMaterial>({
+      paths: [files.certificate, files.key, files.clientCa],
+      value,
+      read: () => readTlsFiles(files, field),
+      isSame: (before, now) => before.cert === now.cert && before.key === now.key && before.ca === now.ca,
+      onChange: (material) => {
+        this.#hasToldExpiry = false;
+        this.#listener?.(material);
+        onUse(material.certificate.validToDate);
+        log.info(this.#describe(), "using the changed certificate");
+      },
+      onProblem: (problem, isNew) => this.#keep(problem, isNew),
+    });
+    onUse(value.certificate.validToDate);
     this.#timer = setInterval(() => this.look(), POLL_MS).unref();
   }
 
   current(): TlsMaterial {
-    return this.#material;
+    return this.#files.value;
   }
 
   onChange(listener: (material: TlsMaterial) => void): void {
@@ -289,13 +278,7 @@ export class TlsFiles implements TlsOptions {
   /** Reads the files again if they were replaced, or could not be used before. */
   look(): void {
     this.#checkExpiry();
-    const { certificate, key, clientCa } = this.#options.files;
-    const version = readVersion([certificate, key, clientCa]);
-    if (version === this.#version && this.#problem === "") return;
-    this.#version = version;
-    const reading = readTlsFiles(this.#options.files, this.#options.field);
-    if ("problem" in reading) this.#keep(reading.problem);
-    else this.#use(reading.value);
+    this.#files.look();
   }
 
   /** Stops following the files. */
@@ -303,55 +286,28 @@ export class TlsFiles implements TlsOptions {
     clearInterval(this.#timer);
   }
 
-  #use(material: CheckedMaterial): void {
-    this.#problem = "";
-    const { cert, key, ca } = this.#material;
-    if (cert === material.cert && key === material.key && ca === material.ca) return;
-    this.#material = material;
-    this.#hasToldExpiry = false;
-    this.#listener?.(material);
-    this.#onUse(material.certificate.validToDate);
-    this.#log.info(this.#describe(), "using the changed certificate");
-  }
-
-  #keep(problem: string): void {
-    const isNew = problem !== this.#problem;
-    this.#problem = problem;
-    if (isNew) this.#hasTold = false;
-    else if (!this.#hasTold) {
-      this.#hasTold = true;
-      this.#log.warn(
-        { ...this.#describe(), problem },
-        "cannot use the changed certificate, keeping the last one",
-      );
-    }
+  #keep(problem: string, isNew: boolean): void {
+    const isTold = !isNew && !this.#hasTold;
+    this.#hasTold = !isNew;
+    if (!isTold) return;
+    const fields = { ...this.#describe(), problem };
+    this.#log.warn(fields, "cannot use the changed certificate, keeping the last one");
   }
 
   #checkExpiry(): void {
-    if (this.#hasToldExpiry || this.#material.certificate.validToDate.getTime() > Date.now()) return;
+    if (this.#hasToldExpiry || this.#files.value.certificate.validToDate.getTime() > Date.now()) return;
     this.#hasToldExpiry = true;
     this.#log.warn(this.#describe(), "the certificate in use has expired");
   }
 
   /** The certificate in use. */
   #describe(): object {
-    const { subject, serialNumber, validToDate } = this.#material.certificate;
-    const { field } = this.#options;
+    const { subject, serialNumber, validToDate } = this.#files.value.certificate;
     return {
-      field,
+      field: this.#options.field,
       subject: subject.replaceAll("\n", ", "),
       serial: serialNumber,
       valid_to: validToDate.toISOString(),
     };
   }
-}
-
-/** Returns a text that changes when a file is replaced, including by a symbolic link on its path. */
-function readVersion(paths: readonly (string | undefined)[]): string {
-  return paths
-    .map((path) => {
-      const stats = path === undefined ? path : statSync(path, { bigint: true, throwIfNoEntry: false });
-      return stats === undefined ? "" : `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs}`;
-    })
-    .join();
 }

@@ -5,18 +5,72 @@ import { getSystemCode } from "./small-file.ts";
 /** The content of a file as a value, or the problem with the content. */
 export type Parsed<Value> = { readonly value: Value } | { readonly problem: string };
 
-/** Options of a WatchedFile. */
-export interface WatchedFileOptions<Value> {
-  readonly path: string;
-  /** Largest file, in bytes. */
-  readonly maxBytes: number;
+/** Options of Watched. */
+export interface WatchedOptions<Value> {
+  readonly paths: readonly (string | undefined)[];
   /** The value that was read at the start. */
   readonly value: Value;
-  readonly parse: (content: string) => Parsed<Value>;
-  /** Whether the content of the file still has the same meaning. */
+  readonly read: () => Parsed<Value>;
+  /** Whether the content of the files still has the same meaning. */
   readonly isSame: (before: Value, now: Value) => boolean;
   /** Called with each new value. */
   readonly onChange: (value: Value) => void;
+  /**
+   * Called when the last value stays in use.
+   * @param isNew Whether the reason is another one than at the last look.
+   */
+  readonly onProblem: (problem: string, isNew: boolean) => void;
+}
+
+/** The value of some files. If it cannot be read for a moment, the last value stays in use. */
+export class Watched<Value> {
+  readonly #options: WatchedOptions<Value>;
+  #value: Value;
+  /** None at first: the files may have changed since they were read. */
+  #version: string | undefined;
+  #problem = "";
+
+  constructor(options: WatchedOptions<Value>) {
+    this.#options = options;
+    this.#value = options.value;
+  }
+
+  /** The value that was read last: the same object until the files change. */
+  get value(): Value {
+    return this.#value;
+  }
+
+  /** Reads the files again if they were replaced, or could not be used before. */
+  look(): void {
+    if (this.#problem !== "" || readVersion(this.#options.paths) !== this.#version) this.reload();
+  }
+
+  /** Reads the files again, whether they have changed or not. */
+  reload(): void {
+    const { paths, read, isSame, onChange, onProblem } = this.#options;
+    // Before the content, so that the next look sees a change in between.
+    this.#version = readVersion(paths);
+    const found = read();
+    if ("problem" in found) {
+      const isNew = found.problem !== this.#problem;
+      this.#problem = found.problem;
+      onProblem(found.problem, isNew);
+      return;
+    }
+    this.#problem = "";
+    if (isSame(this.#value, found.value)) return;
+    this.#value = found.value;
+    onChange(found.value);
+  }
+}
+
+/** Options of a WatchedFile. */
+export interface WatchedFileOptions<Value>
+  extends Omit<WatchedOptions<Value>, "paths" | "read" | "onProblem"> {
+  readonly path: string;
+  /** Largest file, in bytes. */
+  readonly maxBytes: number;
+  readonly parse: (content: string) => Parsed<Value>;
   /** Called once for each reason to keep the last value in use. */
   readonly onProblem: (problem: string) => void;
 }
@@ -24,17 +78,17 @@ export interface WatchedFileOptions<Value> {
 /** Interval of the checks of a file while calls use it, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
 
-/** The value of a file. If the file is missing, invalid or unreadable for a moment, the last value stays in use. */
-export class WatchedFile<Value> {
-  readonly #options: WatchedFileOptions<Value>;
-  #value: Value;
-  #version: string | undefined;
+/** The value of a file, as Watched. */
+export class WatchedFile<Value> extends Watched<Value> {
   #checkedAt = Number.NEGATIVE_INFINITY;
-  #problem = "";
 
   constructor(options: WatchedFileOptions<Value>) {
-    this.#options = options;
-    this.#value = options.value;
+    super({
+      ...options,
+      paths: [options.path],
+      read: () => readFile(options),
+      onProblem: (problem, isNew) => isNew && options.onProblem(problem),
+    });
   }
 
   /**
@@ -43,33 +97,10 @@ export class WatchedFile<Value> {
    */
   current(): Value {
     const now = performance.now();
-    if (now - this.#checkedAt < CHECK_INTERVAL_MS) return this.#value;
+    if (now - this.#checkedAt < CHECK_INTERVAL_MS) return this.value;
     this.#checkedAt = now;
-    if (this.#version === undefined || readVersion(this.#options.path) !== this.#version) this.reload();
-    return this.#value;
-  }
-
-  /** Reads the file again, whether it has changed or not. */
-  reload(): void {
-    const { path, isSame, onChange } = this.#options;
-    // Before the content, so that the next check sees a change in between.
-    const version = readVersion(path);
-    const read = readFile(this.#options);
-    if ("problem" in read) {
-      this.#keepValue(read.problem);
-      return;
-    }
-    this.#version = version;
-    this.#problem = "";
-    if (isSame(this.#value, read.value)) return;
-    this.#value = read.value;
-    onChange(read.value);
-  }
-
-  #keepValue(problem: string): void {
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    this.#options.onProblem(problem);
+    this.look();
+    return this.value;
   }
 }
 
@@ -86,12 +117,15 @@ function readFile<Value>({ path, maxBytes, parse }: WatchedFileOptions<Value>): 
 }
 
 /**
- * Returns a value that changes whenever the content may have changed, including when a symbolic link on the path leads
- * to another file.
+ * Returns a text that changes whenever the content of a file may have changed, including when a symbolic link on its
+ * path leads to another file.
  */
-function readVersion(path: string): string {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined
-    ? ""
-    : `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
+function readVersion(paths: readonly (string | undefined)[]): string {
+  return paths
+    .map((path) => {
+      const stats = path === undefined ? path : statSync(path, { bigint: true, throwIfNoEntry: false });
+      if (stats === undefined) return "";
+      return `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
+    })
+    .join();
 }

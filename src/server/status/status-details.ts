@@ -190,17 +190,11 @@ function withoutExtras(error: InferenceError): InferenceError {
  */
 function addExtras(bare: InferenceError, full: InferenceError, remainingBytes: number): void {
   const before = sizeOfError(bare);
-  if (full.noObject !== undefined) {
-    bare.noObject = full.noObject;
-    if (sizeOfError(bare) - before > remainingBytes) delete bare.noObject;
+  for (const name of ["noObject", "cause", "providerFailure"] as const) {
+    const kept = bare[name];
+    Object.assign(bare, { [name]: full[name] });
+    if (sizeOfError(bare) - before > remainingBytes) Object.assign(bare, { [name]: kept });
   }
-  if (full.cause !== undefined) {
-    bare.cause = full.cause;
-    if (sizeOfError(bare) - before > remainingBytes) delete bare.cause;
-  }
-  if (bare.providerFailure === undefined || full.providerFailure === undefined) return;
-  bare.providerFailure.rawJson = full.providerFailure.rawJson;
-  if (sizeOfError(bare) - before > remainingBytes) bare.providerFailure.rawJson = "";
 }
 
 /** Returns the complete steps of a failed generation, as many as fit, without the bodies of providers. */
@@ -210,21 +204,28 @@ function progressWithin(
 ): MessageInitShape<typeof FailedGenerationSchema> | undefined {
   const messages = error.steps.map((step) => step.toProto());
   // The count needs a tag and a number.
-  let left = remainingBytes - DETAIL_OVERHEAD - 8;
-  if (messages.length === 0 || left < 0) return undefined;
-  const takeWhileFitting = <Desc extends DescMessage>(desc: Desc, items: readonly MessageShape<Desc>[]) => {
-    const fitting: MessageShape<Desc>[] = [];
-    for (const item of items) {
-      const size = toBinary(desc, item).byteLength + 4;
-      if (size > left) break;
-      left -= size;
-      fitting.push(item);
-    }
-    return fitting;
-  };
-  const steps = takeWhileFitting(StepResultSchema, messages.map(withoutBodies));
-  const attempts = takeWhileFitting(AttemptSchema, attemptsOf(error).toReversed()).toReversed();
-  return { steps, stepCount: messages.length, attempts };
+  const bytes = remainingBytes - DETAIL_OVERHEAD - 8;
+  if (messages.length === 0 || bytes < 0) return undefined;
+  const [steps, left] = takeFitting(StepResultSchema, messages.map(withoutBodies), bytes);
+  const [attempts] = takeFitting(AttemptSchema, attemptsOf(error).toReversed(), left);
+  return { steps, stepCount: messages.length, attempts: attempts.toReversed() };
+}
+
+/** Returns the first messages that fit into some bytes, and the bytes that are left. */
+function takeFitting<Desc extends DescMessage>(
+  desc: Desc,
+  messages: Iterable<MessageShape<Desc>>,
+  bytes: number,
+): [fitting: MessageShape<Desc>[], left: number] {
+  const fitting: MessageShape<Desc>[] = [];
+  let left = bytes;
+  for (const message of messages) {
+    const size = toBinary(desc, message).byteLength + 4;
+    if (size > left) break;
+    left -= size;
+    fitting.push(message);
+  }
+  return [fitting, left];
 }
 
 function withoutBodies(step: StepResult): StepResult {
@@ -242,16 +243,14 @@ function violationsWithin(
   remainingBytes: number,
   violations: readonly FieldViolation[],
 ): BadRequest_FieldViolation[] {
-  let left = remainingBytes - DETAIL_OVERHEAD;
-  const fitting: BadRequest_FieldViolation[] = [];
-  for (const { field, description } of violations) {
-    const violation = create(BadRequest_FieldViolationSchema, {
+  const messages = toMessages(violations);
+  return takeFitting(BadRequest_FieldViolationSchema, messages, remainingBytes - DETAIL_OVERHEAD)[0];
+}
+
+function* toMessages(violations: readonly FieldViolation[]): Generator<BadRequest_FieldViolation> {
+  for (const { field, description } of violations)
+    yield create(BadRequest_FieldViolationSchema, {
       field: boundedText(field, MAX_WORD_BYTES),
       description: boundedText(description, MAX_VIOLATION_BYTES),
     });
-    left -= toBinary(BadRequest_FieldViolationSchema, violation).byteLength + 4;
-    if (left < 0) break;
-    fitting.push(violation);
-  }
-  return fitting;
 }

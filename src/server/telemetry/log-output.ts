@@ -3,14 +3,6 @@ import { fstatSync, writeSync, write as writeToFile } from "node:fs";
 import { Socket } from "node:net";
 import type { DestinationStream } from "pino";
 
-/** Writes lines to a file descriptor. */
-export interface LogOutput extends DestinationStream {
-  /** Lines that could not be written, or were not accepted because too many were waiting. */
-  readonly droppedLines: number;
-  /** Writes the waiting lines. Calls back when they are written or dropped, at the latest after a second. */
-  flush(done?: () => void): void;
-}
-
 /**
  * Maximum size of the lines that wait for a slow reader, in characters: a few thousand lines. Later ones are dropped.
  */
@@ -23,19 +15,20 @@ export const MAX_WAITING = 1024 * 1024;
  * possible without waiting.
  */
 export function createLogOutput(fd: number): LogOutput {
-  const output = new BufferedOutput(fd, isPipe(fd) ? pipeWriter(fd) : fileWriter(fd));
+  const output = new LogOutput(fd, isPipe(fd) ? pipeWriter(fd) : fileWriter(fd));
   process.once("exit", () => output.writeRest());
   return output;
 }
 
 /** Writes bytes. Calls back once, and tells whether all bytes were written. */
-type Writer = (bytes: Buffer, done: (isWritten: boolean) => void) => void;
+export type Writer = (bytes: Buffer, done: (isWritten: boolean) => void) => void;
 
 const BUFFER_SIZE = 16 * 1024;
 const FLUSH_INTERVAL_MS = 100;
 const FLUSH_TIMEOUT_MS = 1000;
 
-class BufferedOutput implements LogOutput {
+/** Writes lines to a file descriptor. */
+export class LogOutput implements DestinationStream {
   readonly #fd: number;
   readonly #write: Writer;
   #waiting = "";
@@ -43,6 +36,7 @@ class BufferedOutput implements LogOutput {
   #isWriting = false;
   #timer: NodeJS.Timeout | undefined;
   #onEmpty: (() => void)[] = [];
+  /** Lines that could not be written, or were not accepted because too many were waiting. */
   droppedLines = 0;
 
   constructor(fd: number, write: Writer) {
@@ -61,6 +55,7 @@ class BufferedOutput implements LogOutput {
     else this.#timer ??= setTimeout(() => this.#writeWaiting(), FLUSH_INTERVAL_MS).unref();
   }
 
+  /** Writes the waiting lines. Calls back when they are written or dropped, at the latest after a second. */
   flush(done: () => void = () => {}): void {
     const timer = setTimeout(done, FLUSH_TIMEOUT_MS);
     this.#onEmpty.push(() => {
