@@ -44,8 +44,7 @@ public final class ObjectListExample {
       System.out.println(
           client
               .generate(
-                  o ->
-                      o.model("sim-tools").prompt("Store a book.").tools(store).maxToolRounds(5))
+                  o -> o.model("sim-tools").prompt("Store a book.").tools(store).maxToolRounds(5))
               .text());
     }
   }

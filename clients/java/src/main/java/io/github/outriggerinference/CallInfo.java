@@ -14,8 +14,7 @@ import org.jspecify.annotations.NullMarked;
  *     hold bytes
  */
 @NullMarked
-public record CallInfo(
-    String method, String code, Duration duration, Map<String, String> headers) {
+public record CallInfo(String method, String code, Duration duration, Map<String, String> headers) {
 
   /** Copies the headers. */
   public CallInfo {

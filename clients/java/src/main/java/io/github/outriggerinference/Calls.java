@@ -95,8 +95,7 @@ record Calls(Connection connection, Channel channel, CallOptions options) {
         bounded.getDeadline(),
         () ->
             open.accept(
-                ClientCalls.asyncBidiStreamingCall(
-                    channel.newCall(method, bounded), receiver)));
+                ClientCalls.asyncBidiStreamingCall(channel.newCall(method, bounded), receiver)));
   }
 
   private CallOptions optionsOf(Optional<Duration> deadline) {

@@ -78,8 +78,7 @@ final class Connection {
    * @param deadline when the call must end; null for no limit
    */
   CompletableFuture<Boolean> reconnect(Deadline deadline) {
-    long left =
-        deadline == null ? RECONNECT_MILLIS : deadline.timeRemaining(TimeUnit.MILLISECONDS);
+    long left = deadline == null ? RECONNECT_MILLIS : deadline.timeRemaining(TimeUnit.MILLISECONDS);
     CompletableFuture<Boolean> connected = new CompletableFuture<>();
     channel.resetConnectBackoff();
     awaitReady(connected);

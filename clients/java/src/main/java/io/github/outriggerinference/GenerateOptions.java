@@ -156,8 +156,8 @@ public final class GenerateOptions {
     }
 
     /**
-     * Is called with what a tool or a repair threw, for a log: the model gets the message, and
-     * this program would not see it otherwise. Called on the tool's thread.
+     * Is called with what a tool or a repair threw, for a log: the model gets the message, and this
+     * program would not see it otherwise. Called on the tool's thread.
      */
     public Builder onToolError(BiConsumer<ToolCall, Throwable> listener) {
       toolErrorListener = listener;
@@ -185,9 +185,7 @@ public final class GenerateOptions {
       return this;
     }
 
-    /**
-     * Maximum number of retries of a failed model call; 0 disables retries. Default 2.
-     */
+    /** Maximum number of retries of a failed model call; 0 disables retries. Default 2. */
     public Builder maxRetries(int retries) {
       options.getRetryBuilder().setMaxRetries(retries);
       return this;

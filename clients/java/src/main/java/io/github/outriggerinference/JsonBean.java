@@ -13,12 +13,12 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A class with a constructor without parameters: an object with a member for each of its properties.
+ * A class with a constructor without parameters: an object with a member for each of its
+ * properties.
  *
  * @param members each property as a member, in the order of the fields
  */
-record JsonBean(Constructor<?> constructor, Map<Property, JsonMember> members)
-    implements JsonType {
+record JsonBean(Constructor<?> constructor, Map<Property, JsonMember> members) implements JsonType {
 
   /**
    * A field that is public, or has a public getter or setter, which are then used in its place.
@@ -30,6 +30,11 @@ record JsonBean(Constructor<?> constructor, Map<Property, JsonMember> members)
     /** Whether others may read it: a property with a setter alone is written only. */
     boolean isReadable() {
       return getter != null || Modifier.isPublic(field.getModifiers());
+    }
+
+    /** Whether it can be set: Java lets reflection change final fields no longer. */
+    boolean isWritable() {
+      return setter != null || !Modifier.isFinal(field.getModifiers());
     }
 
     Object get(Object bean) throws ReflectiveOperationException {
@@ -64,8 +69,7 @@ record JsonBean(Constructor<?> constructor, Map<Property, JsonMember> members)
 
   @Override
   public JsonObject schema() {
-    return JsonMember.schemaOf(
-        List.copyOf(members.values()), constructor.getDeclaringClass());
+    return JsonMember.schemaOf(List.copyOf(members.values()), constructor.getDeclaringClass());
   }
 
   @Override

@@ -111,11 +111,10 @@ final class JsonTypes {
   }
 
   private JsonType beanType(Class<?> type, String where) {
-    List<JsonBean.Property> properties = JsonBean.propertiesOf(type);
+    List<JsonBean.Property> properties =
+        JsonBean.propertiesOf(type).stream().filter(JsonBean.Property::isWritable).toList();
     Constructor<?> constructor = constructorOf(type).orElse(null);
-    if (properties.isEmpty()
-        || constructor == null
-        || Modifier.isAbstract(type.getModifiers())) {
+    if (properties.isEmpty() || constructor == null || Modifier.isAbstract(type.getModifiers())) {
       throw unsupported(type, where);
     }
     Map<JsonBean.Property, JsonMember> members = new LinkedHashMap<>();

@@ -58,9 +58,7 @@ public final class ObjectType<T> {
         .build();
   }
 
-  /**
-   * The object of a generation. The sidecar has validated it; its class may demand more.
-   */
+  /** The object of a generation. The sidecar has validated it; its class may demand more. */
   @SuppressWarnings("unchecked")
   ObjectResult<T> resultOf(GenerateResult result) {
     try {

@@ -110,8 +110,8 @@ public final class OutriggerClient implements AutoCloseable {
   }
 
   /**
-   * Counts the tokens of a request's input, as its provider does; an estimate if the provider counts
-   * none.
+   * Counts the tokens of a request's input, as its provider does; an estimate if the provider
+   * counts none.
    */
   public CountTokensResponse countTokens(Request request) {
     return calls.unary(InferenceServiceGrpc.getCountTokensMethod(), request, Optional.empty());
@@ -397,7 +397,8 @@ public final class OutriggerClient implements AutoCloseable {
 
   private StreamingCall<GenerationEvent> runTools(GenerateOptions options, boolean omitEvents) {
     return (sink, demand) -> {
-      ToolLoop loop = new ToolLoop(
+      ToolLoop loop =
+          new ToolLoop(
               options,
               connection.toolRunner(options.toolConcurrency()),
               connection.hidesToolErrors());

@@ -113,9 +113,7 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
         || run.getStatus() == RunStatus.RUN_STATUS_IN_PROGRESS;
   }
 
-  /**
-   * Opens a further stream if the run goes on. Throws what ended the last one for good.
-   */
+  /** Opens a further stream if the run goes on. Throws what ended the last one for good. */
   private boolean mustResume(OutriggerException lost) {
     if (over && lost == null) {
       if (failure != null) {
@@ -140,9 +138,9 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
   }
 
   /**
-   * Whether a run may go on after this failure of a stream. A sidecar that drains, or whose store is
-   * away, says that a retry may succeed; a server that stops may reset the stream, which looks like
-   * a cancellation.
+   * Whether a run may go on after this failure of a stream. A sidecar that drains, or whose store
+   * is away, says that a retry may succeed; a server that stops may reset the stream, which looks
+   * like a cancellation.
    */
   private static boolean mayGoOn(OutriggerException lost) {
     if (lost == null) {

@@ -43,8 +43,7 @@ public final class Runs {
 
   /** Like {@link #create(Consumer)}, with options that were made before. */
   public Run create(RunOptions options) {
-    return calls.unary(
-        RunServiceGrpc.getCreateRunMethod(), options.toProto(), options.deadline());
+    return calls.unary(RunServiceGrpc.getCreateRunMethod(), options.toProto(), options.deadline());
   }
 
   /** Like {@link #create(Consumer)}, without waiting. */

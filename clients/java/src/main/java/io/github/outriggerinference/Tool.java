@@ -43,9 +43,7 @@ public final class Tool {
     return of(name, description, input, (value, context) -> function.call(value));
   }
 
-  /**
-   * Like {@link #of(String, String, Class, ToolFunction)}, for code that uses its call.
-   */
+  /** Like {@link #of(String, String, Class, ToolFunction)}, for code that uses its call. */
   public static <I> Tool of(
       String name, String description, Class<I> input, ContextToolFunction<I> function) {
     JsonType type = JsonTypes.ofMembers(input);

@@ -44,6 +44,7 @@ class JsonBeanTest {
     private boolean trained;
     private String secret = "kept";
     private transient String cache;
+    public final int teeth = 42;
     static String kennel;
 
     public Optional<Integer> getAge() {
@@ -65,6 +66,15 @@ class JsonBeanTest {
     /** Not a property: there is no field. */
     public String getSound() {
       return "woof";
+    }
+  }
+
+  /** Can be written, but not read. */
+  public static final class Immutable {
+    private final int size = 3;
+
+    public int getSize() {
+      return size;
     }
   }
 
@@ -133,7 +143,8 @@ class JsonBeanTest {
   void namesTheMemberThatItRejects() {
     String blank = DOG.replace("Rex", " ");
     assertEquals("/name: a name must not be blank", rejectionOf(blank));
-    assertEquals("/legs: expected an integer, found a string", rejectionOf(DOG.replace("3", "\"3\"")));
+    assertEquals(
+        "/legs: expected an integer, found a string", rejectionOf(DOG.replace("3", "\"3\"")));
     assertEquals("/owners: expected a value, found none", rejectionOf(DOG.replace("owners", "x")));
     assertEquals("the value: expected an object, found a list", rejectionOf("[]"));
   }
@@ -142,13 +153,15 @@ class JsonBeanTest {
   void isWrittenByGettersAndPublicFields() {
     assertEquals(
         "{\"name\":\"Rex\",\"legs\":3,\"owners\":[\"Ada\"],\"breed\":\"mongrel\",\"age\":7,"
-            + "\"trained\":true}",
+            + "\"trained\":true,\"teeth\":42}",
         Json.write(read(Dog.class, DOG)));
+    assertEquals("{\"size\":3}", Json.write(new Immutable()));
   }
 
   @Test
   void isRefusedForAClassThatHasNoSchemaOrCannotBeMade() {
     assertRefused(Closed.class, "Closed is not supported");
+    assertRefused(Immutable.class, "Immutable is not supported");
     assertRefused(WithoutDefault.class, "WithoutDefault is not supported");
     assertRefused(Node.class, "Node contains itself");
     assertRefused(Date.class, "java.util.Date is not supported");

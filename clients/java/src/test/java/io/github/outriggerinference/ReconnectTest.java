@@ -49,8 +49,7 @@ class ReconnectTest {
       assertAsks(
           address, assertThrows(NetworkException.class, () -> client.stream(REQUEST).hasNext()));
       Throwable cause =
-          assertThrows(
-                  ExecutionException.class, () -> client.completeAsync(REQUEST, null).get())
+          assertThrows(ExecutionException.class, () -> client.completeAsync(REQUEST, null).get())
               .getCause();
       assertAsks(address, assertInstanceOf(NetworkException.class, cause));
     }

@@ -1,8 +1,8 @@
 package io.github.outriggerinference.errors;
 
 /**
- * A key is missing, wrong or expired: the caller's access key, or the key that the sidecar has for a
- * provider.
+ * A key is missing, wrong or expired: the caller's access key, or the key that the sidecar has for
+ * a provider.
  */
 public final class AuthenticationException extends ProviderException {
   private static final long serialVersionUID = 1L;

@@ -115,13 +115,8 @@ public class OutriggerException extends RuntimeException {
       return this;
     }
     FailedGeneration whole =
-        generation.toBuilder()
-            .clearSteps()
-            .addAllSteps(steps)
-            .setStepCount(steps.size())
-            .build();
-    OutriggerException copy =
-        new Failure(error, fieldViolations, whole, getCause()).toException();
+        generation.toBuilder().clearSteps().addAllSteps(steps).setStepCount(steps.size()).build();
+    OutriggerException copy = new Failure(error, fieldViolations, whole, getCause()).toException();
     copy.setStackTrace(getStackTrace());
     return copy;
   }
@@ -167,8 +162,7 @@ public class OutriggerException extends RuntimeException {
   }
 
   /** An exception that this package finds itself. */
-  public static OutriggerException of(
-      ErrorKind kind, String message, @Nullable Throwable cause) {
+  public static OutriggerException of(ErrorKind kind, String message, @Nullable Throwable cause) {
     InferenceError error = errorOf(kind, message, false);
     return Failure.exceptionOf(error, List.of(), FailedGeneration.getDefaultInstance(), cause);
   }
@@ -230,7 +224,8 @@ public class OutriggerException extends RuntimeException {
     };
   }
 
-  private static <T extends com.google.protobuf.Message> Optional<T> find(List<Any> details, T example) {
+  private static <T extends com.google.protobuf.Message> Optional<T> find(
+      List<Any> details, T example) {
     for (Any detail : details) {
       if (detail.isSameTypeAs(example)) {
         try {
