@@ -2,7 +2,7 @@
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
 import { answerRequest, type StatelessParts } from "../answers/answer-request.ts";
-import { checkContentType } from "../openai/content-type.ts";
+import { checkContentType } from "../openai/fields.ts";
 import { readRequest } from "./read-request.ts";
 import { ChunkWriter } from "./write-events.ts";
 import { writeCompletion } from "./write-response.ts";

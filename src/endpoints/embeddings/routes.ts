@@ -7,7 +7,7 @@ import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
-import { checkContentType } from "../openai/content-type.ts";
+import { checkContentType } from "../openai/fields.ts";
 import { toWarningsHeader } from "../openai/warnings-header.ts";
 import { type ReadEmbeddingRequest, readRequest } from "./read-request.ts";
 

@@ -4,7 +4,7 @@ import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
 import { answerRequest, type StatelessParts } from "../answers/answer-request.ts";
-import { checkContentType } from "../openai/content-type.ts";
+import { checkContentType } from "../openai/fields.ts";
 import { countRequest } from "../stateless/count-request.ts";
 import { failedMessage } from "./errors.ts";
 import { type ReadMessagesRequest, readRequest } from "./read-request.ts";

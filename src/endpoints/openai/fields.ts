@@ -279,3 +279,10 @@ function toRange(value: number, min: number, max: number): string {
   if (max === Infinity || (max === MAX_INT32 && value < min)) return `from ${min}`;
   return `from ${min} to ${max}`;
 }
+
+/** @throws InvalidRequestError if a body is announced as something other than JSON. */
+export function checkContentType(type: string | undefined): void {
+  if (type === undefined || /^application\/(.+\+)?json\s*(;|$)/i.test(type)) return;
+  const found = JSON.stringify(type.slice(0, 100));
+  throw mistake("", "invalid_value", `expected the content type application/json, found ${found}`);
+}

@@ -1,15 +1,31 @@
-/** `POST /v1/responses`. */
-import { errorFromProto, InternalError, toSdkError } from "../../core/errors.ts";
+/** `POST /v1/responses`: starts the run of a request, and answers with its response. */
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { withFieldPaths } from "../../client/field-paths.ts";
+import {
+  AccessDeniedError,
+  errorFromProto,
+  InternalError,
+  invalidField,
+  NotFoundError,
+  type SDKError,
+  toSdkError,
+} from "../../core/errors.ts";
+import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
+import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonTextResponse } from "../../http/json-response.ts";
-import { checkContentType } from "../openai/content-type.ts";
+import type { StartedRun } from "../../runs/engine.ts";
+import { createStatusEvent } from "../../runs/run-log.ts";
+import type { Fields } from "../openai/fields.ts";
+import { checkContentType } from "../openai/fields.ts";
+import { toConversationId } from "../openai/ids.ts";
+import { conversationNotFound } from "../openai/not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { readToEnd } from "./read-events.ts";
-import { parseRequest, type ReadRequest, readTarget } from "./read-request.ts";
-import { isRelayable } from "./relayable.ts";
-import { answerSingleCall, findSingleCall, readRelayable } from "./single-call.ts";
-import { createRun, failureOfRequest, type RequestedRun, readFields } from "./start-run.ts";
-import { writeRun } from "./write-run.ts";
+import { parseRequest, type ReadRequest, readRequest, readTarget } from "./read-request.ts";
+import { answerSingleCall, findSingleCall, isRelayable, readRelayable } from "./single-call.ts";
+import { writeRun } from "./write-response.ts";
+import { createUnstoredRun } from "./write-single-call.ts";
 import { acceptedStreamResponse, type StreamSource, streamResponse } from "./write-stream.ts";
 
 /** Longest silence of a stream, in milliseconds: proxies close connections that are silent for a minute. */
@@ -26,10 +42,10 @@ export async function createResponse(
   checkContentType(request.headers["content-type"]);
   const fields = await parseRequest(await request.readBody());
   const target = readTarget(fields, parts.models);
-  const readRequest = () => readFields(fields, parts, request);
+  const readAll = () => readFields(fields, parts, request);
   if (isRelayable(fields, target))
-    return answerSingleCall(await readRelayable(fields, target, readRequest), request, parts);
-  const read = await readRequest();
+    return answerSingleCall(await readRelayable(fields, target, readAll), request, parts);
+  const read = await readAll();
   const call = findSingleCall(read);
   return call === undefined ? answerRun(read, request, parts) : answerSingleCall(call, request, parts);
 }
@@ -87,4 +103,89 @@ async function responseFromEvents({ read, started }: RequestedRun): Promise<Endp
   if (failure !== undefined) throw failureOfRequest(failure, read);
   if (last === undefined) throw new InternalError("a run that is over has no response");
   return await jsonTextResponse(last);
+}
+
+/** A run, and the request that started it. */
+export interface RequestedRun {
+  readonly read: ReadRequest;
+  readonly started: StartedRun;
+}
+
+/** Options for starting a run. */
+export interface StartOptions {
+  /** Whether the caller reads events. Default: what the request says. */
+  readonly isStreamed?: boolean | undefined;
+}
+
+/** Reads a request. @throws SDKError with the paths of the body. */
+export function readFields(
+  fields: Fields,
+  { engine, models, allowsUnstoredContinuation, recentAnswers }: ResponsesParts,
+  { caller }: Pick<EndpointRequest, "caller">,
+  continuedId?: string,
+): Promise<ReadRequest> {
+  const settings = { allowsUnstoredContinuation, continuedId, recentAnswers, owner: caller.name };
+  return readRequest(fields, { models, engine, ...settings });
+}
+
+/** Creates the run of a request that was read. @throws SDKError with the paths of the body. */
+export async function createRun(
+  read: ReadRequest,
+  { engine, recentAnswers }: ResponsesParts,
+  request: EndpointRequest,
+  { isStreamed }: StartOptions,
+): Promise<RequestedRun> {
+  const { caller, signal, trace, client } = request;
+  const { provider, model } = read.target.served;
+  const options = {
+    owner: caller.name,
+    signal,
+    client,
+    onMessages: read.input.request.store === false ? recentAnswers.createListener(caller.name) : undefined,
+    trace,
+    isStreamed: isStreamed ?? read.isStreamed,
+  };
+  try {
+    // A background run calls the models after the request, without its caller.
+    if (read.input.request.background && !caller.allowsModel(provider, model))
+      throw new AccessDeniedError(`the caller may not use the model ${model} of ${provider}`);
+    return { read, started: await engine.createRun(read.input, options) };
+  } catch (thrown) {
+    read.input.conversation?.share.release();
+    throw failureToStart(toSdkError(thrown), read);
+  }
+}
+
+/** Converts the failure of a run to the error of its request. */
+export function failureOfRequest(failure: SDKError, read: ReadRequest): SDKError {
+  if (failure.violations.length > 0) return withFieldPaths(failure, (field) => read.toBodyPath(field));
+  const [, field, description] = /^(options\.[\w.[\]]+): (.*)$/s.exec(failure.message) ?? [];
+  const isOurs =
+    failure.kind === ErrorKind.INVALID_REQUEST && field !== undefined && description !== undefined;
+  return isOurs ? invalidField(read.toBodyPath(field), description) : failure;
+}
+
+/** Returns the error with the fields of the body. Errors that name no field keep their class. */
+function failureToStart(error: SDKError, read: ReadRequest): SDKError {
+  const { threadId } = read.input.request;
+  if (error instanceof NotFoundError && error.violations.some(({ field }) => field === "thread_id"))
+    return conversationNotFound(toConversationId(threadId));
+  return withFieldPaths(error, (field) => read.toBodyPath(field));
+}
+
+/**
+ * Creates a run without a model call, for a request that a later request of the same connection continues. It is not
+ * stored.
+ */
+export function prepareRun(read: ReadRequest): RequestedRun {
+  const { input, target } = read;
+  input.conversation?.share.release();
+  const run = createUnstoredRun({ target, metadata: input.request.metadata });
+  const ended: Run = { ...run, status: RunStatus.COMPLETED, endedAt: timestampNow() };
+  const events = [run, ended].map((value, sequence) => createStatusEvent(sequence, value));
+  return { read, started: { run, events: once(events), result: async () => ended } };
+}
+
+async function* once(events: readonly RunEvent[]): AsyncGenerator<readonly RunEvent[]> {
+  yield events;
 }

@@ -111,7 +111,7 @@ export async function readRequest(body: Uint8Array | Fields, reading: RequestRea
   const { run, origin } = conversation?.previous ?? {};
   const previous = run && { ...run, origin };
   try {
-    const history = await readUnstoredHistory(reading, state, previous);
+    const history = state.store ? [] : await readUnstoredHistory(reading, state.threadId, previous);
     const read = await new RequestReader(fields, state, { previous, history }, reading).read();
     return { ...read, input: { ...read.input, conversation } };
   } catch (thrown) {
@@ -241,7 +241,7 @@ class RequestReader {
     const request = this.#toRequest(use);
     const streamed = fields.object("stream_options")?.boolean("include_obfuscation");
     const settings = this.#settings(input);
-    const continued = composeContinuation(this.#history, input);
+    const continued = this.#history.length === 0 ? input : composeContinuation(this.#history, input);
     const paths = { messages: continued.paths, tools: use.tools.toolPaths, servers: use.tools.serverPaths };
     return {
       input: {

@@ -8,13 +8,17 @@ import { InvalidRequestError } from "../../core/errors.ts";
 import { RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Tool } from "../../gen/outrigger/v1/tool_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { type JsonObject, objectsIn } from "../../kit/json/json.ts";
 import { composeConversation, createModelRequest, toRunField } from "../../runs/conversation.ts";
 import { answerRequest, type ReadRequest as CallRequest } from "../answers/answer-request.ts";
 import type { ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake } from "../openai/fields.ts";
+import { placeOfItem } from "../openai/ids.ts";
 import { createForm, createStandIn } from "../relay/caller-form.ts";
 import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
+import { isCompaction } from "./compaction.ts";
 import type { ResponsesParts } from "./parts.ts";
+import { isCarried } from "./provider-state.ts";
 import type { ReadRequest } from "./read-request.ts";
 import { defaultSettings } from "./settings.ts";
 import { SingleCallFormat } from "./write-single-call.ts";
@@ -47,6 +51,39 @@ export function findSingleCall(read: ReadRequest): SingleCall | undefined {
 
 function isOfCaller({ tool }: Tool): boolean {
   return tool.case === "function" || tool.case === "custom";
+}
+
+/**
+ * Whether a body may be relayed. Not if its provider has another API, or if the sidecar has a part in the answer: it
+ * stores the response, executes tools, or knows items that the provider does not.
+ */
+export function isRelayable(fields: Fields, { served }: ModelTarget): boolean {
+  return (
+    served.api === "openai-responses" &&
+    storesNothing(fields) &&
+    !executesTools(fields) &&
+    !hasOurItems(fields)
+  );
+}
+
+function storesNothing(fields: Fields): boolean {
+  const isAlone = !fields.has("previous_response_id") && !fields.has("conversation");
+  return fields.get("store") === false && isAlone && (fields.get("background") ?? false) === false;
+}
+
+function executesTools(fields: Fields): boolean {
+  return objectsIn(fields.get("tools")).some(({ type }) => type === "mcp");
+}
+
+function hasOurItems(fields: Fields): boolean {
+  return objectsIn(fields.get("input")).some(isOurItem);
+}
+
+/** Whether only the sidecar understands an item, or might complete it: without its content, reasoning cannot be found. */
+function isOurItem({ type, id, encrypted_content: encrypted, content }: JsonObject): boolean {
+  if (typeof id === "string" && placeOfItem(id) !== undefined) return true;
+  if (typeof encrypted === "string") return isCarried(encrypted) || isCompaction(encrypted);
+  return type === "reasoning" && objectsIn(content).length === 0;
 }
 
 /**

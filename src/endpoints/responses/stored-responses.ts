@@ -13,7 +13,7 @@ import type { ResponsesParts } from "./parts.ts";
 import { objectFromEvents } from "./read-events.ts";
 import { getSettings, type ResponseSettings } from "./settings.ts";
 import { ItemWriter } from "./write-items.ts";
-import { writeRun } from "./write-run.ts";
+import { writeRun } from "./write-response.ts";
 import { type StreamSource, streamResponse } from "./write-stream.ts";
 
 /** `GET /v1/responses/{id}`: returns the response in its current state, or its events, starting at any event. */

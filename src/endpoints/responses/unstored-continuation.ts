@@ -22,19 +22,12 @@ export interface Continued {
   readonly history: readonly Message[];
 }
 
-/** The fields of a request about its conversation. */
-interface Continuation {
-  readonly store: boolean;
-  readonly threadId: string;
-}
-
 /** Reads the conversation that a response continues without being stored. */
 export async function readUnstoredHistory(
   { engine, owner }: { readonly engine: HistorySource; readonly owner: string },
-  { store, threadId }: Continuation,
+  threadId: string,
   previous: RunWithOrigin | undefined,
 ): Promise<readonly Message[]> {
-  if (store) return [];
   if (previous !== undefined && isUnderWay(previous.status))
     throw mistake(
       "previous_response_id",
@@ -55,7 +48,6 @@ export function composeContinuation(
   history: readonly Message[],
   { messages, paths, approvals }: ReadInput,
 ): Pick<ReadInput, "messages" | "paths"> {
-  if (history.length === 0) return { messages, paths };
   const input = messages.flatMap(({ message }) => message ?? []);
   const placed = composeConversation({ history, input, approvals }).messages;
   const ofHistory = { path: "previous_response_id", parts: [] };

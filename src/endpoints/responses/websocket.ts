@@ -10,12 +10,12 @@ import { type JsonObject, type JsonValue, without } from "../../kit/json/json.ts
 import { getStatus, toErrorObject } from "../openai/errors.ts";
 import { mistake, parseBody, quote, toFields } from "../openai/fields.ts";
 import { previousNotFound } from "../openai/not-found.ts";
+import { createRun, prepareRun, readFields } from "./create-response.ts";
 import { MessageSink } from "./event-output.ts";
 import { LaneQueue } from "./lane-queue.ts";
 import type { LatestResponse } from "./latest-response.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { SocketLanes } from "./socket-lanes.ts";
-import { createRun, prepareRun, readFields } from "./start-run.ts";
 import { ResponseEvents } from "./write-events.ts";
 
 /** Status codes of RFC 6455. */

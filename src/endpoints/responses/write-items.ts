@@ -220,7 +220,7 @@ export function createPart(init: MessageInitShape<typeof ContentPartSchema>): Co
 export function getContent(part: ContentPart): WrittenContent {
   const text = part.part.case === "text" ? part.part.value : "";
   if (part.refusal) return { annotations: [], part: { type: "refusal", refusal: text } };
-  const annotations = toAnnotations(part, text);
+  const annotations = part.citations.length === 0 ? [] : toAnnotations(part, text);
   const { logprobs } = toMessageFields(part);
   return { annotations, part: { type: "output_text", annotations, logprobs, text } };
 }

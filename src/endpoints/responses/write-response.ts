@@ -8,6 +8,8 @@ import type { InferenceError } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { IncompleteReason, type Run, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
+import { answerMessageId, isRepeated } from "../../runs/messages.ts";
 import type {
   IncompleteDetails,
   ResponseError,
@@ -20,6 +22,7 @@ import { toResponseId } from "../openai/ids.ts";
 import type { RequestWarning } from "../openai/request-notes.ts";
 import { getToolPaths, toBodyPath } from "./request-paths.ts";
 import type { ResponseSettings } from "./settings.ts";
+import { ItemWriter } from "./write-items.ts";
 
 /** The output of a run so far. */
 export interface RunOutput {
@@ -34,14 +37,16 @@ export interface RunOutput {
 /** Writes the response objects of one run. The unchanging fields are written once. */
 export class ResponseWriter {
   readonly #warnings: readonly RequestWarning[];
-  readonly #toolPaths: readonly string[];
+  readonly #tools: readonly JsonObject[];
+  /** Read when a path is first needed: most responses have no warnings. */
+  #toolPaths: readonly string[] | undefined;
   readonly #head: string;
   readonly #tail: string;
 
   /** @param run The run at its creation, or later. */
   constructor(run: Run, { echoed, warnings }: ResponseSettings) {
     this.#warnings = warnings;
-    this.#toolPaths = getToolPaths(echoed.tools);
+    this.#tools = echoed.tools;
     const created_at = toSeconds(run.createdAt) ?? 0;
     const head = { id: toResponseId(run.id), object: "response", created_at } as const;
     this.#head = `{${toMembers(head satisfies Partial<ResponseObject>)}`;
@@ -55,6 +60,7 @@ export class ResponseWriter {
 
   /** The path of a field of the contract in the request. Places of messages are not known any more. */
   toRequestPath(field: string): string {
+    this.#toolPaths ??= getToolPaths(this.#tools);
     return toBodyPath(field, { messages: [], tools: this.#toolPaths, servers: [] });
   }
 
@@ -63,7 +69,9 @@ export class ResponseWriter {
     const state = toMembers(toState(run, model));
     const told = [
       ...this.#warnings,
-      ...[...run.warnings, ...warnings].map((each) => toWarning(each, this.#toolPaths)),
+      ...[...run.warnings, ...warnings].map(({ code, field, message }) => {
+        return { code, param: this.toRequestPath(field), message };
+      }),
     ];
     return `${this.#head},${state},"output":[${items.join(",")}],${warningsText(told)}${this.#tail}`;
   }
@@ -140,9 +148,20 @@ function toSeconds(time: Timestamp | undefined): number | undefined {
 }
 
 /**
- * Converts a warning of the contract, with the path of the field in the request of this API.
- * @param tools Paths of the tools. Paths of messages are no longer known: the warning names `input`.
+ * Returns the response object of a run with its steps, as JSON text: the same object as in the last event of its
+ * stream. Runs with tools that the sidecar executes are read from their events instead, which have the order of the
+ * calls.
  */
-function toWarning({ code, field, message }: Warning, tools: readonly string[]): RequestWarning {
-  return { code, param: toBodyPath(field, { messages: [], tools, servers: [] }), message };
+export function writeRun(run: Run, settings: ResponseSettings): string {
+  const writer = new ResponseWriter(run, settings);
+  const items = new ItemWriter(settings);
+  const responses = run.steps.flatMap(({ response }) => response ?? []);
+  const written = responses.flatMap((response, index) =>
+    items.answer(answerMessageId(run.id, index + 1, isRepeated(run.attempts, index + 1)), response),
+  );
+  return writer.write(run, {
+    model: responses.at(-1)?.model ?? "",
+    items: written.map((item) => JSON.stringify(item)),
+    warnings: responses.flatMap(({ warnings }) => warnings),
+  });
 }

@@ -23,7 +23,7 @@ import { SseSink } from "./event-output.ts";
 import type { ResponseSettings } from "./settings.ts";
 import { DONE_LINE } from "./stream-body.ts";
 import { ResponseEvents, writeFailure } from "./write-events.ts";
-import { writeRun } from "./write-run.ts";
+import { writeRun } from "./write-response.ts";
 
 /** The facts about a response that are known before its answer. */
 export interface ResponseFacts {

@@ -107,30 +107,23 @@ describe("readEnd()", () => {
 
 describe("readUnstoredHistory()", () => {
   const reading = { engine: createEngine(4).engine, owner: "key" };
-  const state = { store: false, threadId: "" };
   const previous = (status: RunStatus) => ({
     ...create(RunSchema, { id: "run_0", threadId: "thread_1", status }),
     origin: getOrigin(defaultSettings),
   });
 
-  it("reads nothing for a response that is stored", async () => {
-    expect(
-      await readUnstoredHistory(reading, { ...state, store: true }, previous(RunStatus.COMPLETED)),
-    ).toEqual([]);
-  });
-
   it("refuses to continue a response that is in progress", async () => {
-    const messages = await readUnstoredHistory(reading, state, previous(RunStatus.COMPLETED));
+    const messages = await readUnstoredHistory(reading, "", previous(RunStatus.COMPLETED));
     expect(messages.map(textOf)).toEqual(["0", "1"]);
     for (const status of [RunStatus.QUEUED, RunStatus.IN_PROGRESS])
-      await expect(readUnstoredHistory(reading, state, previous(status))).rejects.toMatchObject({
+      await expect(readUnstoredHistory(reading, "", previous(status))).rejects.toMatchObject({
         errorCode: "invalid_value",
         message: "previous_response_id: is in progress, expected a response that has ended",
       });
   });
 
   it("names the conversation that does not exist", async () => {
-    const missing = { store: false, threadId: `thread_${"0".repeat(32)}` };
+    const missing = `thread_${"0".repeat(32)}`;
     await expect(readUnstoredHistory(reading, missing, undefined)).rejects.toMatchObject({
       name: "NotFoundError",
       violations: [{ field: "conversation" }],

@@ -1,7 +1,7 @@
 import { ResponseStream } from "openai/lib/responses/ResponseStream";
 import { describe, expect, it } from "vitest";
 import { getSettings } from "../../../src/endpoints/responses/settings.ts";
-import { writeRun } from "../../../src/endpoints/responses/write-run.ts";
+import { writeRun } from "../../../src/endpoints/responses/write-response.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { ColumnName } from "../../providers/support/columns.ts";
 import { readers } from "../../providers/support/recorded-answers.ts";
