@@ -2,9 +2,9 @@ import type { Logger } from "pino";
 import { type Config, openRunStore } from "../config/index.ts";
 import { SDKError } from "../core/errors.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
-import type { RunEngine } from "../runs/engine.ts";
 import { createLazyRunEngine, openWhenReachable, watchStore } from "../runs/lazy-engine.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
+import type { RunEngine } from "../runs/run-engine.ts";
 import { createBackgroundClient } from "../server/calls/background-calls.ts";
 import type { AccessControl, ModelClient } from "../server/index.ts";
 import type { CallObserver } from "../server/telemetry/call-observer.ts";
@@ -60,7 +60,7 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
     else report("use the store of runs", problem);
   };
   const engine = createLazyRunEngine(async () => {
-    const [{ createRunEngine }, { createMcpTools }] = await Promise.all([
+    const [{ RunEngine }, { createMcpTools }] = await Promise.all([
       import("../runs/run-engine.ts"),
       import("../runs/mcp/mcp-tools.ts"),
     ]);
@@ -75,7 +75,7 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       else logger.warn({ problem, store: state }, "the store of runs cannot be used");
     });
     const observer = { ...metrics.runs, failed: report };
-    return createRunEngine({
+    return new RunEngine({
       client: createBackgroundClient(client, observers),
       callerNamed: access && ((name) => access.callerNamed(name)),
       store,

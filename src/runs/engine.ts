@@ -1,79 +1,17 @@
-/** The interface that RunService and the HTTP APIs use. Implemented by `createRunEngine`. */
+/** What RunService and the HTTP APIs give to the engine, and get from it. */
 import type { Batches } from "../core/batches.ts";
 import type { TraceContext } from "../core/trace-context.ts";
 import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { Run, RunEvent } from "../gen/outrigger/v1/run_pb.ts";
-import type {
-  CreateRunRequest,
-  ListRunsRequest,
-  ListRunsResponse,
-  SubmitToolResultsRequest,
-} from "../gen/outrigger/v1/run_service_pb.ts";
-import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
+import type { CreateRunRequest } from "../gen/outrigger/v1/run_service_pb.ts";
+import type { ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import type { HistoryShare } from "./limits.ts";
-import type { ContinuedConversation, MessageQuery, Page, StoredMessage, StoredRun } from "./store.ts";
-
-/**
- * Creates, executes and stores runs. All methods throw SDKErrors: InvalidRequestError with field violations,
- * NotFoundError for what does not exist or belongs to another owner, RateLimitError if a limit on runs is reached.
- */
-export interface RunEngine {
-  /** Creates a run and starts it, or queues it if it is in the background. Resolves when it is stored. */
-  createRun(input: RunInput, options: RunOptions): Promise<StartedRun>;
-  /**
-   * Takes memory for a conversation beside those of the runs under way, before it is read, since many small
-   * requests may continue a large one at once; then reads the previous run. A RunInput hands both to `createRun`.
-   * @throws RateLimitError; NotFoundError for the field `previous_run_id`.
-   */
-  openConversation(owner: string, continued: ContinuedConversation): Promise<OpenConversation>;
-  submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun>;
-  /** A stored run. @param withSteps Whether its steps are read. Default true. */
-  getRun(owner: string, runId: string, withSteps?: boolean): Promise<RunWithOrigin>;
-  /**
-   * The events of a stored run after a sequence number (-1: all), past ones first, until it is over or requires action.
-   * Ends when the signal is aborted.
-   */
-  streamRun(owner: string, runId: string, afterSequence: number, signal: AbortSignal): Batches<RunEvent>;
-  /** Resolves when the run has ended, or after a few seconds with `cancel_requested`. */
-  cancelRun(owner: string, runId: string): Promise<RunWithOrigin>;
-  listRuns(owner: string, request: ListRunsRequest): Promise<ListRunsResponse>;
-  deleteRun(owner: string, runId: string): Promise<void>;
-
-  readonly threads: ThreadEngine;
-
-  /**
-   * Refuses new runs and puts background runs back into the queue, for another process or the next start. Resolves when
-   * the other ones have ended.
-   */
-  drain(): Promise<void>;
-  /** Ends all runs and closes the store. */
-  close(): Promise<void>;
-}
+import type { StoredMessage, StoredRun } from "./store.ts";
 
 /** A run, and how it was created if an HTTP API created it: no part of the contract, so callers of RunService never get it. */
 export interface RunWithOrigin extends Run {
   readonly origin?: RunOrigin | undefined;
-}
-
-/** Creates, changes and reads threads. Throws as `RunEngine` does. */
-export interface ThreadEngine {
-  /** Sets the ids and times. */
-  createThread(owner: string, input: ThreadInput): Promise<Thread>;
-  getThread(owner: string, threadId: string): Promise<Thread>;
-  updateThread(owner: string, threadId: string, metadata: Readonly<Record<string, string>>): Promise<Thread>;
-  deleteThread(owner: string, threadId: string): Promise<void>;
-  /** Waits until no run of the thread is in progress. */
-  appendMessages(
-    owner: string,
-    threadId: string,
-    messages: readonly NewMessage[],
-  ): Promise<readonly StoredMessage[]>;
-  listMessages(owner: string, query: MessageQuery): Promise<Page<StoredMessage>>;
-  getMessage(owner: string, messageId: string): Promise<StoredMessage>;
-  /** The latest message whose first tool call has this id. Undefined if no message of the owner has. */
-  findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined>;
-  deleteMessage(owner: string, threadId: string, messageId: string): Promise<void>;
 }
 
 /** A message to add, and the form in which an HTTP API received it. */

@@ -1,26 +1,27 @@
 /** An engine and a store that are opened later than they are created, and a store that tells how it is. */
 import { lazyBatches } from "../core/batches.ts";
 import { ServerError, toSdkError } from "../core/errors.ts";
-import type { RunEngine, ThreadEngine } from "./engine.ts";
 import { isOutage, StoreFullError, StoreUnreachableError } from "./errors.ts";
+import type { RunEngine } from "./run-engine.ts";
 import type { Holder, RunNotice, RunStore } from "./store.ts";
+import type { Threads } from "./threads.ts";
 
 /** Pauses between attempts to open a store, in milliseconds: doubled from the first to the last. */
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 10_000;
 
 /** An engine that is opened when it is first used. */
-export interface LazyRunEngine extends RunEngine {
+export type LazyRunEngine = RunEngine & {
   /** Opens the engine now. If that fails, the next use tries again. */
   open(): Promise<void>;
-}
+};
 
 /** Creates an engine that is opened at its first use: a process without runs never loads it. */
 export function createLazyRunEngine(openEngine: () => Promise<RunEngine>): LazyRunEngine {
   const opener = new Opener(openEngine);
   const engine = () => opener.open();
   return withMethods(engine, {
-    threads: withMethods<ThreadEngine, object>(async () => (await engine()).threads, {}),
+    threads: withMethods<Threads, object>(async () => (await engine()).threads, {}),
     streamRun: (...args: Parameters<RunEngine["streamRun"]>) =>
       lazyBatches(async () => (await engine()).streamRun(...args)),
     open: async () => void (await engine()),

@@ -18,7 +18,6 @@ import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { Delivery } from "./delivery.ts";
 import type {
   OpenConversation,
-  RunEngine,
   RunInput,
   RunObserver,
   RunOptions,
@@ -65,18 +64,18 @@ const CREDENTIALS_ELSEWHERE =
   "one whose MCP servers need no credentials, or whose credentials this sidecar has; they are not stored, so that " +
   "only a new run with previous_run_id and mcp_servers can continue it here";
 
-/** Creates an engine, which begins to execute queued runs at once. */
-export function createRunEngine(options: RunEngineOptions): RunEngine {
-  return new Engine(options);
-}
-
-class Engine implements RunEngine {
+/**
+ * Creates, executes and stores runs. All methods throw SDKErrors: InvalidRequestError with field violations,
+ * NotFoundError for what does not exist or belongs to another owner, RateLimitError if a limit on runs is reached.
+ */
+export class RunEngine {
   readonly threads: Threads;
   readonly #parts: EngineParts;
   readonly #executions: Executions;
   readonly #delivery: Delivery;
   #isDraining = false;
 
+  /** Begins to execute queued runs at once. */
   constructor({
     client,
     callerNamed = (name) => ({ ...anyCaller, name }),
@@ -113,6 +112,7 @@ class Engine implements RunEngine {
     this.#delivery = new Delivery(this.#parts, (held, share) => this.#executeTaken(held, share));
   }
 
+  /** Creates a run and starts it, or queues it if it is in the background. Resolves when it is stored. */
   async createRun(input: RunInput, options: RunOptions): Promise<StartedRun> {
     const { request, conversation } = input;
     const share = conversation?.share ?? this.#parts.histories.begin(options.owner);
@@ -149,6 +149,11 @@ class Engine implements RunEngine {
     });
   }
 
+  /**
+   * Takes memory for a conversation beside those of the runs under way, before it is read, since many small
+   * requests may continue a large one at once; then reads the previous run. A RunInput hands both to `createRun`.
+   * @throws RateLimitError; NotFoundError for the field `previous_run_id`.
+   */
   async openConversation(owner: string, continued: ContinuedConversation): Promise<OpenConversation> {
     const { histories, store } = this.#parts;
     const { previousRunId } = continued;
@@ -196,14 +201,20 @@ class Engine implements RunEngine {
     });
   }
 
+  /** A stored run. @param withSteps Whether its steps are read. */
   getRun(owner: string, runId: string, withSteps = true): Promise<RunWithOrigin> {
     return this.#executions.getRun(owner, runId, withSteps);
   }
 
+  /**
+   * The events of a stored run after a sequence number (-1: all), past ones first, until it is over or requires action.
+   * Ends when the signal is aborted.
+   */
   streamRun(owner: string, runId: string, after: number, signal: AbortSignal): Batches<RunEvent> {
     return this.#executions.read({ owner, runId, after }, signal, true);
   }
 
+  /** Resolves when the run has ended, or after a few seconds with `cancel_requested`. */
   async cancelRun(owner: string, runId: string): Promise<RunWithOrigin> {
     const { store, live, holder, known } = this.#parts;
     found(await store.getRun(owner, runId), "run", runId);
@@ -248,6 +259,10 @@ class Engine implements RunEngine {
     if (!(await this.#parts.store.deleteRun(owner, runId))) throw missing("run", runId);
   }
 
+  /**
+   * Refuses new runs and puts background runs back into the queue, for another process or the next start. Resolves when
+   * the other ones have ended.
+   */
   async drain(): Promise<void> {
     this.#isDraining = true;
     const stopped = this.#delivery.stopTaking();
@@ -256,6 +271,7 @@ class Engine implements RunEngine {
     await this.#executions.drain();
   }
 
+  /** Ends all runs and closes the store. */
   async close(): Promise<void> {
     this.#isDraining = true;
     this.#executions.close();

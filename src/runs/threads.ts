@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { Violations } from "../client/violations.ts";
 import { type Thread, ThreadSchema } from "../gen/outrigger/v1/thread_pb.ts";
-import type { NewMessage, ThreadEngine, ThreadInput } from "./engine.ts";
+import type { NewMessage, ThreadInput } from "./engine.ts";
 import { found, missing } from "./errors.ts";
 import type { RunLimits } from "./limits.ts";
 import { createThreadId, newThreadMessage } from "./messages.ts";
@@ -10,14 +10,15 @@ import { checkMetadata } from "./read-request.ts";
 import { createThreadWait, type ReadParts } from "./run-reader.ts";
 import type { MessageQuery, Page, StoredMessage } from "./store.ts";
 
-/** The threads of an engine. */
-export class Threads implements ThreadEngine {
+/** Creates, changes and reads threads. Throws as the engine does. */
+export class Threads {
   readonly #parts: ReadParts & { readonly limits: RunLimits };
 
   constructor(parts: ReadParts & { readonly limits: RunLimits }) {
     this.#parts = parts;
   }
 
+  /** Sets the ids and times. */
   async createThread(owner: string, { metadata, messages }: ThreadInput): Promise<Thread> {
     checkLabels(metadata);
     const thread = create(ThreadSchema, {
@@ -50,6 +51,7 @@ export class Threads implements ThreadEngine {
     if (!(await this.#parts.store.deleteThread(owner, threadId))) throw missing("thread", threadId);
   }
 
+  /** Waits until no run of the thread is in progress. */
   async appendMessages(
     owner: string,
     threadId: string,
@@ -78,6 +80,7 @@ export class Threads implements ThreadEngine {
     return found(await this.#parts.store.getMessage(owner, messageId), "message", messageId);
   }
 
+  /** The latest message whose first tool call has this id. Undefined if no message of the owner has. */
   findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined> {
     return this.#parts.store.findCall(owner, toolCallId);
   }

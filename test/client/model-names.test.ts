@@ -27,7 +27,7 @@ import { GenerationService } from "../../src/gen/outrigger/v1/generation_service
 import { InferenceService } from "../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { RunService } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { createModelAccess } from "../../src/middleware/model-access.ts";
-import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { RunEngine } from "../../src/runs/run-engine.ts";
 import { createRunService } from "../../src/server/services/run-service.ts";
 import { openMemory } from "../runs/store/sqlite/open-store.ts";
 import { type TestServer, useTestServers } from "../server/support/test-server.ts";
@@ -148,7 +148,7 @@ function createTestClient(middleware: readonly Middleware[] = []): TestClient {
 
 /** A server with every API over a client. */
 async function startEveryApi(client: Client): Promise<TestServer> {
-  const engine = createRunEngine({ client, store: await openMemory() });
+  const engine = new RunEngine({ client, store: await openMemory() });
   servers.onEnd(() => engine.close());
   const apis = new Map([
     ["one", "openai-responses"],

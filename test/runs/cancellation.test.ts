@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
-import type { RunEngine, StartedRun } from "../../src/runs/engine.ts";
-import { createRunEngine } from "../../src/runs/run-engine.ts";
+import type { StartedRun } from "../../src/runs/engine.ts";
+import { RunEngine } from "../../src/runs/run-engine.ts";
 import { waitUntil } from "../kit/http/servers.ts";
 import { columns, createFixture, type Fixture } from "../providers/support/columns.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   fixture.simulator.clearRequests();
-  engine = createRunEngine({ client: fixture.client, store: await openMemory() });
+  engine = new RunEngine({ client: fixture.client, store: await openMemory() });
 });
 
 afterEach(() => engine.close());

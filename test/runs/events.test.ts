@@ -2,8 +2,7 @@
 import { InternalError, NotFoundError, ServerError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
-import type { RunEngine } from "../../src/runs/engine.ts";
-import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { RunEngine } from "../../src/runs/run-engine.ts";
 import type { RunStore } from "../../src/runs/store.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import { getEvents, NEVER, replay, runRequest, start } from "./support/test-engine.ts";
@@ -20,7 +19,7 @@ afterEach(async () => {
 async function getEngine(words: number, given?: RunStore) {
   const client = new WordyClient(words);
   const store = given ?? (await openMemory());
-  const engine = createRunEngine({ client, store });
+  const engine = new RunEngine({ client, store });
   open.push(engine);
   return { engine, client };
 }
@@ -160,7 +159,7 @@ describe("a caller that stops reading", () => {
 
   async function readOne(store: boolean) {
     const client = new WordyClient(300);
-    const engine = createRunEngine({ client, store: await openMemory(), limits });
+    const engine = new RunEngine({ client, store: await openMemory(), limits });
     open.push(engine);
     const started = await start(engine, runRequest("hi", { store }));
     const reader = started.events[Symbol.asyncIterator]();
@@ -196,7 +195,7 @@ describe("a caller that stops reading", () => {
   });
 
   it("is waited for as long as it reads now and then", async () => {
-    const engine = createRunEngine({
+    const engine = new RunEngine({
       client: new WordyClient(8),
       store: await openMemory(),
       limits: { stallTimeoutMs: 400 },

@@ -7,7 +7,7 @@ import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { ListRunsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { StoreUnreachableError } from "../../src/runs/errors.ts";
 import { createLazyRunEngine, openWhenReachable } from "../../src/runs/lazy-engine.ts";
-import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { RunEngine } from "../../src/runs/run-engine.ts";
 import { NotConnectedError } from "../../src/runs/store/driver.ts";
 import { openPostgresStore } from "../../src/runs/store/postgres.ts";
 import type { RunStore } from "../../src/runs/store.ts";
@@ -21,7 +21,7 @@ function countedEngine(failures = 0) {
   const engine = createLazyRunEngine(async () => {
     counts.opened += 1;
     if (counts.opened <= failures) throw new Error("a failure of the test");
-    return createRunEngine({ client: new Client({ providers: {} }), store: await openMemory() });
+    return new RunEngine({ client: new Client({ providers: {} }), store: await openMemory() });
   });
   return { engine, counts };
 }

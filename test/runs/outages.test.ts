@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type Run, type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { StoreFullError, StoreUnreachableError } from "../../src/runs/errors.ts";
-import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { RunEngine } from "../../src/runs/run-engine.ts";
 import { isTerminal } from "../../src/runs/status.ts";
 import type { RunStore, RunWrite } from "../../src/runs/store.ts";
 import type { Turn } from "../generation/support/scripted-model.ts";
@@ -210,7 +210,7 @@ describe("a store that is away", () => {
         isAway = false;
       }, 500);
     };
-    const engine = createRunEngine({ client, store: sharedStore(flaky), limits });
+    const engine = new RunEngine({ client, store: sharedStore(flaky), limits });
     open.push(engine);
     const started = await start(engine, background());
     const read = getEvents(started.events);
@@ -312,7 +312,7 @@ describe("a store that is full", () => {
       return writes > 6 ? new StoreFullError("there is no space left") : undefined;
     });
     const client = new WordyClient(400);
-    const engine = createRunEngine({ client, store: sharedStore(full), limits });
+    const engine = new RunEngine({ client, store: sharedStore(full), limits });
     open.push(engine);
     for (const isBackground of [false, true]) {
       writes = 0;
@@ -366,7 +366,7 @@ describe("readers of a run that another process executes", () => {
   it("share one reading of the store", async () => {
     const store = await openMemory();
     const client = new WordyClient(300);
-    const there = createRunEngine({ client, store: sharedStore(store), limits });
+    const there = new RunEngine({ client, store: sharedStore(store), limits });
     open.push(there);
     let [reads, subscriptions] = [0, 0];
     const counting = wrapStore(store, {

@@ -7,7 +7,7 @@ import {
   ListRunsRequestSchema,
   SubmitToolResultsRequestSchema,
 } from "../../src/gen/outrigger/v1/run_service_pb.ts";
-import type { RunEngine } from "../../src/runs/engine.ts";
+import type { RunEngine } from "../../src/runs/run-engine.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,

@@ -3,8 +3,7 @@ import { Client } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { readTraceContext, type TraceContext } from "../../src/core/trace-context.ts";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
-import type { RunEngine } from "../../src/runs/engine.ts";
-import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { RunEngine } from "../../src/runs/run-engine.ts";
 import { createBackgroundClient } from "../../src/server/calls/background-calls.ts";
 import type { Call } from "../../src/server/telemetry/call-observer.ts";
 import { ScriptedModel } from "../generation/support/scripted-model.ts";
@@ -30,7 +29,7 @@ function startProcess(store: Awaited<ReturnType<typeof openMemory>>, maxBackgrou
   const note = ({ trace: found }: Call) => traces.push(found);
   const models = new Client({ providers: { scripted: new ScriptedModel(["hello"]) } });
   const client = createBackgroundClient(models, [{ begin: note, attempt: note, end: () => undefined }]);
-  const engine = createRunEngine({ client, store: sharedStore(store), limits: { maxBackgroundRuns } });
+  const engine = new RunEngine({ client, store: sharedStore(store), limits: { maxBackgroundRuns } });
   open.push(engine);
   return { engine, traces };
 }

@@ -3,8 +3,7 @@ import { Client, functionTool, type ModelClient, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { wasValidatedAhead } from "../../src/client/validate.ts";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
-import type { RunEngine } from "../../src/runs/engine.ts";
-import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { RunEngine } from "../../src/runs/run-engine.ts";
 import { ScriptedModel } from "../generation/support/scripted-model.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import {
@@ -52,7 +51,7 @@ describe("a run that is not stored", () => {
 
   it("goes on no further than its caller reads", async () => {
     const client = new WordyClient(1_000);
-    const engine = createRunEngine({ client, store: await openMemory() });
+    const engine = new RunEngine({ client, store: await openMemory() });
     engines.push(engine);
     const { events } = await start(engine, request);
     const reader = events[Symbol.asyncIterator]();

@@ -7,8 +7,7 @@ import { ResponseCollector } from "../../src/core/response-collector.ts";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import { type Run, type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
-import type { RunEngine } from "../../src/runs/engine.ts";
-import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { RunEngine } from "../../src/runs/run-engine.ts";
 import { columns, createFixture } from "../providers/support/columns.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
@@ -65,7 +64,7 @@ describe.each(columns)("a run of $title whose answers come whole", ({ name, mode
     "has the same steps as a streamed one, and valid events (%s)",
     async (simulated) => {
       await using fixture = await createFixture();
-      const engine = createRunEngine({ client: fixture.client, store: await openMemory() });
+      const engine = new RunEngine({ client: fixture.client, store: await openMemory() });
       onTestFinished(() => engine.close());
       const tools = [functionTool({ name: "get_weather" })];
       const messages = [userMessage("Weather in Oslo?")];

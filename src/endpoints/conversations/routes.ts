@@ -5,7 +5,8 @@ import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
-import type { NewMessage, ThreadEngine, ThreadInput } from "../../runs/engine.ts";
+import type { NewMessage, ThreadInput } from "../../runs/engine.ts";
+import type { Threads } from "../../runs/threads.ts";
 import { type Fields, mistake, parseBody, quote } from "../openai/fields.ts";
 import { type ItemPlace, placeOfItem, toConversationId, toThreadId } from "../openai/ids.ts";
 import { readMetadata } from "../openai/read-metadata.ts";
@@ -22,7 +23,7 @@ import { ItemWriter } from "../responses/write-items.ts";
 const MAX_ITEMS = 20;
 
 /** Creates the routes. */
-export function conversationRoutes(threads: ThreadEngine): RouteDefinition[] {
+export function conversationRoutes(threads: Threads): RouteDefinition[] {
   const routes = new ConversationRoutes(threads);
   const one = "/v1/conversations/{conversation_id}";
   return [
@@ -46,9 +47,9 @@ export function conversationRoutes(threads: ThreadEngine): RouteDefinition[] {
 }
 
 class ConversationRoutes {
-  readonly #threads: ThreadEngine;
+  readonly #threads: Threads;
 
-  constructor(threads: ThreadEngine) {
+  constructor(threads: Threads) {
     this.#threads = threads;
   }
 

@@ -2,8 +2,8 @@
 import { invalidField } from "../../core/errors.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import type { ThreadEngine } from "../../runs/engine.ts";
 import type { MessageQuery, StoredMessage } from "../../runs/store.ts";
+import type { Threads } from "../../runs/threads.ts";
 import { placeOfItem } from "../openai/ids.ts";
 import { itemsOfMessage } from "./write-input-items.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";
@@ -33,7 +33,7 @@ export function readPage(query: URLSearchParams): Pick<ItemQuery, "after" | "lim
 }
 
 /** The source of items. */
-export type ItemSource = Pick<ThreadEngine, "listMessages" | "getMessage">;
+export type ItemSource = Pick<Threads, "listMessages" | "getMessage">;
 
 /** Reads items within the memory of a request. */
 export function withinMemory(

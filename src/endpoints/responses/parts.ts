@@ -1,4 +1,4 @@
-import type { RunEngine } from "../../runs/engine.ts";
+import type { RunEngine } from "../../runs/run-engine.ts";
 import type { KeptResponses } from "../answers/kept-responses.ts";
 import type { RecentAnswers } from "../answers/recent-answers.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";

@@ -2,8 +2,8 @@ import { InvalidRequestError, NotFoundError } from "../../core/errors.ts";
 import { measureMemory } from "../../core/measure-memory.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
-import type { ThreadEngine } from "../../runs/engine.ts";
 import type { StoredMessage } from "../../runs/store.ts";
+import type { Threads } from "../../runs/threads.ts";
 
 /** Maximum number of messages of one conversation that are read at once. */
 const MAX_MESSAGES = 10_000;
@@ -17,7 +17,7 @@ const MAX_SEARCHED_BYTES = 32 * 1024 * 1024;
 
 /** Finds a conversation. */
 export interface HistorySource {
-  readonly threads: Pick<ThreadEngine, "listMessages">;
+  readonly threads: Pick<Threads, "listMessages">;
 }
 
 /**
@@ -40,7 +40,7 @@ export async function readHistory(
 }
 
 async function readThread(
-  threads: Pick<ThreadEngine, "listMessages">,
+  threads: Pick<Threads, "listMessages">,
   owner: string,
   threadId: string,
 ): Promise<readonly StoredMessage[]> {
@@ -84,7 +84,7 @@ interface RepeatedRange {
 
 /** Reads the end of a conversation, oldest message first. Empty if there is no such conversation. */
 export async function readEnd(
-  threads: Pick<ThreadEngine, "listMessages">,
+  threads: Pick<Threads, "listMessages">,
   owner: string,
   { threadId, lastRunId }: ThreadRange,
   { ids, before }: RepeatedRange,
@@ -109,7 +109,7 @@ export async function readEnd(
 }
 
 /** The engine says later that there is no such conversation. */
-function noneIfMissing(thrown: unknown): Awaited<ReturnType<ThreadEngine["listMessages"]>> {
+function noneIfMissing(thrown: unknown): Awaited<ReturnType<Threads["listMessages"]>> {
   if (thrown instanceof NotFoundError) return { elements: [], hasMore: false };
   throw thrown;
 }

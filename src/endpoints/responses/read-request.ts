@@ -13,7 +13,9 @@ import {
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import type { CreateRunRequest } from "../../gen/outrigger/v1/run_service_pb.ts";
 import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
-import type { OpenConversation, RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
+import type { OpenConversation, RunInput } from "../../runs/engine.ts";
+import type { RunEngine } from "../../runs/run-engine.ts";
+import type { Threads } from "../../runs/threads.ts";
 import { createRequest } from "../answers/create-request.ts";
 import type { RecentAnswers } from "../answers/recent-answers.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
@@ -49,7 +51,7 @@ export interface RequestReading {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Finds the objects that the request refers to. */
   readonly engine: Pick<RunEngine, "openConversation"> & {
-    readonly threads: Pick<ThreadEngine, "getMessage" | "findCall" | "listMessages">;
+    readonly threads: Pick<Threads, "getMessage" | "findCall" | "listMessages">;
   };
   /** Name of the caller's access key. */
   readonly owner: string;

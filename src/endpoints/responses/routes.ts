@@ -1,7 +1,7 @@
 /** The routes of `/v1/responses` that create responses and serve stored ones. */
 
 import type { RouteDefinition } from "../../http/route-table.ts";
-import type { RunEngine } from "../../runs/engine.ts";
+import type { RunEngine } from "../../runs/run-engine.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
 import { compact } from "./compact.ts";
 import { countTokens } from "./count-tokens.ts";

@@ -1,7 +1,7 @@
 import { RunService } from "../../gen/outrigger/v1/run_service_pb.ts";
 import { ThreadService } from "../../gen/outrigger/v1/thread_service_pb.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
-import type { RunEngine } from "../../runs/engine.ts";
+import type { RunEngine } from "../../runs/run-engine.ts";
 import { CallsInProgress } from "../calls/call-context.ts";
 import type { Service } from "../calls/service.ts";
 import { createLazyService } from "../calls/service-methods.ts";

@@ -7,7 +7,7 @@ import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts"
 import { DEFAULT_KEEP_MS, RecentAnswers } from "../../../src/endpoints/answers/recent-answers.ts";
 import { type Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ListRunsRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
-import type { RunEngine } from "../../../src/runs/engine.ts";
+import type { RunEngine } from "../../../src/runs/run-engine.ts";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { type ApiServer, startApi } from "../support/api-server.ts";
 

@@ -1,6 +1,6 @@
 /** A response is the same streamed and whole, stored and not stored, and read again. */
 import { describe, expect, it } from "vitest";
-import type { RunEngine } from "../../../src/runs/engine.ts";
+import type { RunEngine } from "../../../src/runs/run-engine.ts";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { type ApiServer, startApi } from "../support/api-server.ts";
 import { eventsIn } from "../support/events-in.ts";

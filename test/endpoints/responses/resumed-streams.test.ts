@@ -9,7 +9,7 @@ import { deleteResponse } from "../../../src/endpoints/responses/stored-response
 import { streamResponse } from "../../../src/endpoints/responses/write-stream.ts";
 import type { RunEvent } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { EndpointRequest } from "../../../src/http/endpoint.ts";
-import type { RunEngine } from "../../../src/runs/engine.ts";
+import type { RunEngine } from "../../../src/runs/run-engine.ts";
 import { openMemory } from "../../runs/store/sqlite/open-store.ts";
 import { wrapStore } from "../../runs/support/wrapped-store.ts";
 import { useTestServers } from "../../server/support/test-server.ts";

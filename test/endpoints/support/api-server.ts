@@ -7,8 +7,7 @@ import type { WireApi } from "../../../src/client/providers.ts";
 import type { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 import { createV1Api } from "../../../src/endpoints/v1.ts";
-import type { RunEngine } from "../../../src/runs/engine.ts";
-import { createRunEngine } from "../../../src/runs/run-engine.ts";
+import { RunEngine } from "../../../src/runs/run-engine.ts";
 import type { RunStore } from "../../../src/runs/store.ts";
 import { createRunService, createThreadService } from "../../../src/server/index.ts";
 import { type ColumnName, columns } from "../../providers/support/columns.ts";
@@ -84,7 +83,7 @@ export async function startApi(
     fieldPaths: "contract",
   });
   const store = given ?? (await openMemory());
-  const engine = createRunEngine({ client, store });
+  const engine = new RunEngine({ client, store });
   const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));
   const models = new ModelDirectory({ providers: apis, routing: client.routing, catalog: defaultCatalog });
   const endpoint = createV1Api({

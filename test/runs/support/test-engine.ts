@@ -6,8 +6,8 @@ import {
   type CreateRunRequest,
   CreateRunRequestSchema,
 } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
-import type { RunEngine, StartedRun } from "../../../src/runs/engine.ts";
-import { createRunEngine, type RunEngineOptions } from "../../../src/runs/run-engine.ts";
+import type { StartedRun } from "../../../src/runs/engine.ts";
+import { RunEngine, type RunEngineOptions } from "../../../src/runs/run-engine.ts";
 import type { RunStore } from "../../../src/runs/store.ts";
 import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";
 import { openMemory } from "../store/sqlite/open-store.ts";
@@ -27,7 +27,7 @@ export async function createTestEngine(
   const model = new ScriptedModel(turns);
   const client = new Client({ providers: { scripted: model }, fieldPaths: "contract" });
   const store = options.store ?? (await openMemory());
-  return { engine: createRunEngine({ client, ...options, store }), model, store };
+  return { engine: new RunEngine({ client, ...options, store }), model, store };
 }
 
 /** A signal that is never aborted. */

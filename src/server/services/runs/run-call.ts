@@ -1,7 +1,8 @@
 import { ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { withFieldPaths } from "../../../client/field-paths.ts";
 import { invalidField, toSdkError } from "../../../core/errors.ts";
-import type { RunEngine, RunOptions } from "../../../runs/engine.ts";
+import type { RunOptions } from "../../../runs/engine.ts";
+import type { RunEngine } from "../../../runs/run-engine.ts";
 import { ServiceCall, type ServiceParts } from "../../calls/service-call.ts";
 
 /** The parts that all calls of RunService share. Its client calls the models for runs whose callers wait for them. */
