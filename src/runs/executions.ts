@@ -184,23 +184,33 @@ export class Executions {
       return this.readInBackground(run, options);
     }
     const live = this.start(plan, { stored, onEnd, signal, onMessages });
-    const place = { owner, runId: run.id, after: run.lastSequence - 1 };
-    const reader = new RunReader(this.#parts, place, {
-      run: live,
-      onLeave: () => {
-        live.abort(new AbortError("the caller disconnected"));
-        return live.ended;
-      },
-    });
-    live.hub.setCaller(reader);
+    const onLeave = () => {
+      live.abort(new AbortError("the caller disconnected"));
+      return live.ended;
+    };
+    const open = () => {
+      const place = { owner, runId: run.id, after: run.lastSequence - 1 };
+      const opened = new RunReader(this.#parts, place, { run: live, onLeave });
+      live.hub.setCaller(opened);
+      return opened;
+    };
+    // A run whose answers come whole is seldom read.
+    let reader = plan.isStreamed ? open() : undefined;
     const result = async () => {
-      if (!reader.hasBegun) live.hub.setCaller(undefined);
+      if (reader?.hasBegun !== true) live.hub.setCaller(undefined);
       await live.ended;
       const { end } = live.hub;
       if (end?.case === "failed") throw end.error;
       return end?.case === "elsewhere" ? this.getRun(owner, run.id) : { ...live.run, steps: [...live.steps] };
     };
-    return { run, events: reader, result };
+    return {
+      run,
+      result,
+      get events() {
+        reader ??= open();
+        return reader;
+      },
+    };
   }
 
   /** A run that does not depend on its caller, who may read it. */

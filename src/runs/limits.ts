@@ -162,27 +162,19 @@ export class HistoryMemory {
    * @throws SDKError of the signal's reason if it is aborted first.
    */
   async wait(signal: AbortSignal): Promise<HistoryShare> {
-    while (this.#isReading || this.isBusy) await untilAborted(this.#change.promise, signal);
+    const { histories } = this.account;
+    // If more is used, a large conversation would probably not fit.
+    const isBusy = () => histories.usedBytes > histories.maxBytes * BUSY_SHARE;
+    while (this.#isReading || isBusy()) await untilAborted(this.#change.promise, signal);
     this.#isReading = true;
     return new HistoryShare(this, "", () => {
       this.#isReading = false;
-      this.#wake();
+      this.wake();
     });
   }
 
-  /** Whether so much is used that a large conversation would probably not fit. */
-  get isBusy(): boolean {
-    const { usedBytes, maxBytes } = this.account.histories;
-    return usedBytes > maxBytes * BUSY_SHARE;
-  }
-
-  change(bytes: number, owner: string): void {
-    this.account.histories.change(bytes, owner);
-    if (bytes < 0) this.#wake();
-  }
-
-  /** Those that wait are woken in their order. */
-  #wake(): void {
+  /** Memory was given back: those that wait look again, in their order. */
+  wake(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();
   }
@@ -257,14 +249,16 @@ export class HistoryShare {
     this.#set(0);
     this.#owner = owner;
     this.#set(measureMemory(messages));
-    this.#endRead();
+    this.#onRead?.();
+    this.#onRead = undefined;
   }
 
   /** Gives everything back. Can be called again. */
   release(): void {
     this.#set(0);
     this.#answers?.end();
-    this.#endRead();
+    this.#onRead?.();
+    this.#onRead = undefined;
   }
 
   /** Throws if a conversation never fits. @param field What names the conversation in the request. */
@@ -281,15 +275,11 @@ export class HistoryShare {
     if (!histories.fits(bytes - this.#bytes, this.#owner)) throw histories.createRefusal();
   }
 
-  #endRead(): void {
-    const onRead = this.#onRead;
-    this.#onRead = undefined;
-    onRead?.();
-  }
-
   #set(bytes: number): void {
     const more = bytes - this.#bytes;
+    if (more === 0) return;
     this.#bytes = bytes;
-    if (more !== 0) this.#memory.change(more, this.#owner);
+    this.#memory.account.histories.change(more, this.#owner);
+    if (more < 0) this.#memory.wake();
   }
 }

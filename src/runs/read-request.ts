@@ -100,6 +100,11 @@ export function hasSecrets({ authorization, headers }: McpServer): boolean {
   return authorization !== "" || Object.keys(headers).length > 0;
 }
 
+/** Whether a run can go on in another process. */
+export function isResumable({ run, request }: Pick<StoredRun, "run" | "request">): boolean {
+  return run.background && run.stored && !request.mcpServers.some(hasSecrets);
+}
+
 /** A server without its credentials: only the names of its headers are left. */
 function redacted(server: McpServer): McpServer {
   const names = [...Object.keys(server.headers), ...(server.authorization === "" ? [] : ["authorization"])];

@@ -26,7 +26,7 @@ import type { RunObserver } from "./engine.ts";
 import { isOutage, missing, RunStateError, StoreFullError } from "./errors.ts";
 import { nextTurn, PAGE_EVENTS } from "./event-hub.ts";
 import { createResultOutputs, isAbandoned, newThreadMessage } from "./messages.ts";
-import { checkSubmission, hasSecrets } from "./read-request.ts";
+import { checkSubmission, isResumable } from "./read-request.ts";
 import { createRunEvent, createStatusEvent, type RunEventValue } from "./run-log.ts";
 import { mayRepeat, toolFinishEvent } from "./server-tools.ts";
 import { type StatusChange, withStatus } from "./status.ts";
@@ -53,11 +53,6 @@ export interface Interruption {
    * under way.
    */
   readonly abandoned?: { readonly attempt: Attempt | undefined } | undefined;
-}
-
-/** Whether a run can go on in another process. */
-export function isResumable({ run, request }: Pick<HeldRun, "run" | "request">): boolean {
-  return run.background && run.stored && !request.mcpServers.some(hasSecrets);
 }
 
 /** Decides what becomes of a run in progress whose process has stopped. */

@@ -26,10 +26,10 @@ import type { EngineParts } from "./executions.ts";
 import type { HistoryShare } from "./limits.ts";
 import type { RunPlan } from "./live-run.ts";
 import { createResultOutputs, createRunId, createThreadId, newThreadMessage } from "./messages.ts";
-import { INPUT_PATH, type RunDraft } from "./read-request.ts";
-import { isResumable, readProgress } from "./recovery.ts";
+import { INPUT_PATH, isResumable, type RunDraft } from "./read-request.ts";
+import { readProgress } from "./recovery.ts";
 import { createStatusEvent } from "./run-log.ts";
-import { createThreadWait } from "./run-reader.ts";
+import { waitForTurn } from "./run-reader.ts";
 import type { Hold, RunStore, StoredMessage, StoredRun } from "./store.ts";
 
 /** Messages that are read from a store at a time. */
@@ -65,10 +65,9 @@ export async function createRun(parts: EngineParts, newRun: NewRun): Promise<Cre
   const { draft, begins, options } = newRun;
   const { signal, deadline = Infinity, owner, trace } = options;
   const end = Math.min(performance.now() + parts.limits.threadWaitMs, deadline);
-  const waitFor = createThreadWait(parts, owner, end);
   const { request, origin } = draft;
   const { previousRunId, threadId } = request;
-  for (;;) {
+  for (let waits = 0; ; waits += 1) {
     const run = toRun(draft, begins);
     if (!draft.isStored) return { run, ...checkInput(newRun, []) };
     // Set when the store calls `input`.
@@ -93,7 +92,7 @@ export async function createRun(parts: EngineParts, newRun: NewRun): Promise<Cre
       case "unfinished":
         throw new RunStateError("previous_run_id", previousRunId, result.status, "a run that has ended");
       case "busy":
-        await waitFor(result.activeRunId, signal);
+        await waitForTurn(parts, { owner, runId: result.activeRunId }, end, waits, signal);
     }
   }
 }

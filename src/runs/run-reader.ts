@@ -236,20 +236,23 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
 }
 
 /**
- * Returns a function that waits for a run that is in the way of something, and a little longer each time, since the store
- * may name it again at once. It throws a ThreadBusyError when the time is over, or an SDKError of the signal's reason.
+ * Waits for a run that is in the way of something: a little longer each time, since the store may name it again at once.
  * @param end In milliseconds of `performance.now()`.
+ * @param waits How often that was waited for already.
+ * @throws ThreadBusyError when the time is over; SDKError of the signal's reason.
  */
-export function createThreadWait(parts: ReadParts, owner: string, end: number) {
-  let waits = 0;
-  return async (runId: string, signal: AbortSignal = NEVER): Promise<void> => {
-    const ms = end - performance.now();
-    if (ms <= 0) throw new ThreadBusyError(runId);
-    await waitForRun(parts, { owner, runId }, ms, signal);
-    const pause = Math.min(POLL_MS.first * 2 ** waits, POLL_MS.last, ms);
-    if (waits > 0) await untilAborted(delay(pause), signal);
-    waits += 1;
-  };
+export async function waitForTurn(
+  parts: ReadParts,
+  place: Omit<ReadPlace, "after">,
+  end: number,
+  waits: number,
+  signal = NEVER,
+): Promise<void> {
+  const ms = end - performance.now();
+  if (ms <= 0) throw new ThreadBusyError(place.runId);
+  await waitForRun(parts, place, ms, signal);
+  const pause = Math.min(POLL_MS.first * 2 ** waits, POLL_MS.last, ms);
+  if (waits > 0) await untilAborted(delay(pause), signal);
 }
 
 /**

@@ -7,7 +7,7 @@ import { found, missing } from "./errors.ts";
 import type { RunLimits } from "./limits.ts";
 import { createThreadId, newThreadMessage } from "./messages.ts";
 import { checkMetadata } from "./read-request.ts";
-import { createThreadWait, type ReadParts } from "./run-reader.ts";
+import { type ReadParts, waitForTurn } from "./run-reader.ts";
 import type { MessageQuery, Page, StoredMessage } from "./store.ts";
 
 /** Creates, changes and reads threads. Throws as the engine does. */
@@ -59,12 +59,12 @@ export class Threads {
   ): Promise<readonly StoredMessage[]> {
     const { store, limits } = this.#parts;
     const added = messages.map((message) => newThreadMessage(message));
-    const waitFor = createThreadWait(this.#parts, owner, performance.now() + limits.threadWaitMs);
-    for (;;) {
+    const end = performance.now() + limits.threadWaitMs;
+    for (let waits = 0; ; waits += 1) {
       const result = await store.appendMessages(owner, threadId, added);
       if (result.case === "appended") return added;
       if (result.case === "missing") throw missing("thread", threadId);
-      await waitFor(result.activeRunId);
+      await waitForTurn(this.#parts, { owner, runId: result.activeRunId }, end, waits);
     }
   }
 
