@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { RunEvent } from "../gen/outrigger/v1/run_pb.ts";
+import { type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal, untilAborted } from "../generation/loop/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import { missing, ThreadBusyError } from "./errors.ts";
@@ -195,9 +195,10 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
       if (last !== undefined) {
         const result = this.#take(events);
         this.#isFound = true;
-        this.#isAtEnd = last.event.case === "run" && isTerminal(last.event.value.status);
+        const status = last.event.case === "run" ? last.event.value.status : RunStatus.IN_PROGRESS;
+        this.#isAtEnd = isTerminal(status);
         // A reader that went on by itself until a page is empty might never come to one.
-        if (events.length < PAGE_EVENTS && !this.#isAtEnd) this.#follow();
+        if (events.length < PAGE_EVENTS && isUnderWay(status)) this.#follow();
         return result;
       }
       const stored = await store.getRun(owner, runId);

@@ -1,11 +1,11 @@
 /** All readers of a run get the same events, after they were written, however fast or slow a reader is. */
-import { InternalError, NotFoundError, ServerError } from "outrigger";
+import { functionTool, InternalError, NotFoundError, ServerError, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { RunEngine } from "../../src/runs/run-engine.ts";
 import type { RunStore } from "../../src/runs/store.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
-import { getEvents, NEVER, replay, runRequest, start } from "./support/test-engine.ts";
+import { createTestEngine, getEvents, NEVER, replay, run, runRequest, start } from "./support/test-engine.ts";
 import { WordyClient } from "./support/wordy-client.ts";
 import { wrapStore } from "./support/wrapped-store.ts";
 
@@ -141,6 +141,18 @@ describe("the events of a run", () => {
     expect(writes.length).toBeLessThan(100);
     expect(writes.at(-1)?.slice(1)).toEqual([1, 1]);
     expect(writes.slice(0, -1).every(([, steps, messages]) => steps + messages === 0)).toBe(true);
+  });
+
+  it("can be read while the sidecar stops, also of a run that requires action", async () => {
+    const { engine } = await createTestEngine([[{ name: "local" }]]);
+    open.push(engine);
+    const tools = [functionTool({ name: "local" })];
+    const options = { request: { model: "m", messages: [userMessage("hi")], tools } };
+    const waiting = await run(engine, runRequest("", { options }));
+    await engine.drain();
+    const events = await replay(engine, waiting.id);
+    expect(events).toHaveLength(waiting.lastSequence + 1);
+    expect(events.at(-1)?.event.value).toMatchObject({ status: RunStatus.REQUIRES_ACTION });
   });
 
   it("hold back the model if the caller of a run in the foreground does not read", async () => {
