@@ -8,6 +8,7 @@ import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { StartedRun } from "../../src/runs/engine.ts";
 import { RunEngine } from "../../src/runs/run-engine.ts";
+import type { RunNotice } from "../../src/runs/store.ts";
 import { waitUntil } from "../kit/http/servers.ts";
 import { columns, createFixture, type Fixture } from "../providers/support/columns.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
@@ -22,7 +23,7 @@ import {
   start,
   untilAborted,
 } from "./support/test-engine.ts";
-import { wrapStore } from "./support/wrapped-store.ts";
+import { sharedStore, wrapStore } from "./support/wrapped-store.ts";
 
 let fixture: Fixture;
 let engine: RunEngine;
@@ -266,6 +267,30 @@ describe("a run without a provider's call under way", () => {
     const cancelled = await testEngine.cancelRun("", waiting.id);
     expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, requiredApprovals: [] });
     await testEngine.close();
+  });
+
+  it("is cancelled although the process that executes it hands it over at the same time", async () => {
+    const memory = await openMemory();
+    const listeners: ((notice: RunNotice) => void)[] = [];
+    const store = wrapStore(sharedStore(memory), {
+      subscribe: (runId, listener) => {
+        listeners.push(listener);
+        return memory.subscribe(runId, listener);
+      },
+    });
+    const { engine: testEngine, model } = await createTestEngine(["hello"], { store });
+    model.beforeAnswer = untilAborted;
+    const { run: queued } = await start(testEngine, runRequest("hi", { background: true }));
+    await waitUntil(() => model.requests.length === 1);
+    const drained = testEngine.drain();
+    for (const listener of listeners) listener("cancel");
+    await drained;
+    expect((await memory.getRun("", queued.id))?.run).toMatchObject({
+      status: RunStatus.CANCELLED,
+      cancelRequested: true,
+    });
+    await testEngine.close();
+    await memory.close();
   });
 
   it("is cancelled with the next sign of life if the notice of that was lost", async () => {

@@ -124,6 +124,34 @@ describe("runs of a dead process", () => {
   });
 });
 
+describe("a process that takes runs", () => {
+  it("never takes queued and abandoned ones at the same time, so that it takes none of its own", async () => {
+    const store = await openMemory();
+    const takings = { current: 0, most: 0, abandoned: 0, queued: 0 };
+    const counted = async <Result>(kind: "abandoned" | "queued", take: () => Promise<Result>) => {
+      takings[kind] += 1;
+      takings.current += 1;
+      takings.most = Math.max(takings.most, takings.current);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      const taken = await take();
+      takings.current -= 1;
+      return taken;
+    };
+    const { engine } = await processOn(
+      wrapStore(store, {
+        takeQueued: (...parameters) => counted("queued", () => store.takeQueued(...parameters)),
+        takeAbandoned: (...parameters) => counted("abandoned", () => store.takeAbandoned(...parameters)),
+      }),
+      Array.from({ length: 20 }, () => "done"),
+      // It looks for abandoned runs each millisecond.
+      { limits: { leaseMs: 3 } },
+    );
+    for (let count = 0; count < 20; count += 1) await run(engine, background());
+    expect(Math.min(takings.abandoned, takings.queued)).toBeGreaterThan(5);
+    expect(takings.most).toBe(1);
+  });
+});
+
 describe("a store that is away", () => {
   it("leaves no run under way whose end could not be written, and the failure is reported", async () => {
     const store = await openMemory();
@@ -333,6 +361,24 @@ describe("a store that is full", () => {
     ]);
   });
 
+  it("keeps that a run was to be cancelled, if its end is that of a full store", async () => {
+    const store = await openMemory();
+    const ends: RunWrite[] = [];
+    const full = failingStore(store, (write) => {
+      if (isEnd(write)) ends.push(write);
+      return isEnd(write) && ends.length === 1 ? new StoreFullError("there is no space left") : undefined;
+    });
+    const { engine, model } = await processOn(full, ["never"]);
+    model.beforeAnswer = untilAborted;
+    const started = await start(engine, background());
+    await waitUntil(() => model.requests.length === 1);
+    await engine.cancelRun("", started.run.id);
+    expect(ends.map((write) => write.run?.cancelRequested)).toEqual([true, true]);
+    const ended = await engine.getRun("", started.run.id);
+    expect(ended).toMatchObject({ status: RunStatus.FAILED, cancelRequested: true });
+    expect((await replay(engine, ended.id)).at(-1)?.event.value).toMatchObject({ cancelRequested: true });
+  });
+
   it("ends a run whose answer it cannot keep", async () => {
     const store = await openMemory();
     const full = failingStore(store, ({ steps = [] }) =>
@@ -443,7 +489,6 @@ describe("readers of a run that another process executes", () => {
   it.each([
     [1, "before"],
     [1, "after"],
-    [2, "before"],
   ])("lose no event that is written while they look at the run for the time %i (%s)", async (look, when) => {
     const store = await openMemory();
     const there = await processOn(store, ["hello"]);

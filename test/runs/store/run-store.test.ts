@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
-import { StoreFullError } from "../../../src/runs/errors.ts";
+import { StoreFullError, StoreUnreachableError } from "../../../src/runs/errors.ts";
 import type { RunStore } from "../../../src/runs/store.ts";
 import {
   createdResult,
@@ -246,6 +246,22 @@ describe("a run that this process holds", () => {
     expect(await store.readSteps(run.id)).toEqual([step("one"), step("two")]);
   });
 
+  it("is looked at again after a write whose answer was lost, which counts", async () => {
+    const run = await createdRun(store);
+    const hold = getHold(run.id);
+    const driver = getDriver(store);
+    const { batch } = driver;
+    driver.batch = async (...parameters) => {
+      await batch.apply(driver, parameters);
+      throw new Error("the answer was lost");
+    };
+    const events = [textEvent(1, "x")];
+    await expect(store.write({ hold, events, steps: [step("one")] })).rejects.toThrow("was lost");
+    driver.batch = batch.bind(driver);
+    expect(await store.write({ hold, events: [textEvent(2, "x")], steps: [step("two")] })).toBe(true);
+    expect(await store.readSteps(run.id)).toEqual([step("one"), step("two")]);
+  });
+
   it("refuses events that leave a gap or repeat one, and writes nothing of them", async () => {
     const run = await createdRun(store);
     const hold = getHold(run.id);
@@ -326,4 +342,13 @@ describe("the notices of a store", () => {
     expect(heard).toBe(4);
     again();
   });
+});
+
+it("creates a run once in a database of this process alone, whatever the failure", async () => {
+  const driver = getDriver(store);
+  const batch = vi.spyOn(driver, "batch").mockRejectedValue(new StoreUnreachableError("away"));
+  const read = vi.spyOn(driver, "read");
+  await expect(store.createRun(creation())).rejects.toThrow("away");
+  expect(batch).toHaveBeenCalledTimes(1);
+  expect(read).not.toHaveBeenCalled();
 });
