@@ -1,10 +1,12 @@
 /** The conversation that a run sends to the model: what its thread holds, and what its request adds. */
+import { create } from "@bufbuild/protobuf";
 import { withFieldPaths } from "../client/field-paths.ts";
 import type { SDKError } from "../core/errors.ts";
 import { systemMessage, toolCallsOf } from "../core/message.ts";
 import { toolMessage } from "../core/tools.ts";
 import { type Message, Role, type ToolCall, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
 import { failedResult } from "../generation/loop/failed-result.ts";
 
@@ -126,6 +128,12 @@ export function composeConversation(
     }
   }
   return { messages, added, unanswered, approved };
+}
+
+/** The warning about a call without a result. */
+export function toUnansweredWarning({ id }: ToolCall): Warning {
+  const message = `the tool call ${JSON.stringify(id)} had no result; the model is told that it was not executed`;
+  return create(WarningSchema, { code: "unanswered_tool_call", field: "options.request.messages", message });
 }
 
 /** The error result for a call that was refused. */

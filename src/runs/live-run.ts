@@ -9,9 +9,7 @@ import {
   StepFinishSchema,
   type StepResult,
 } from "../gen/outrigger/v1/generation_pb.ts";
-import type { ToolCall } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
-import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts";
 import {
   type McpServer,
   type McpTool,
@@ -31,6 +29,7 @@ import {
   type ConversationParts,
   composeConversation,
   createModelRequest,
+  toUnansweredWarning,
   withRunFields,
 } from "./conversation.ts";
 import type { RunOptions } from "./engine.ts";
@@ -40,7 +39,12 @@ import type { Gate } from "./limits.ts";
 import { isAbandoned, isRepeated } from "./messages.ts";
 import { type EarlierWork, type RecoveryParts, requeueRun } from "./recovery.ts";
 import { createStatusEvent, HoldLostError, Journal } from "./run-log.ts";
-import { type OpenedServerTools, ServerToolExecutor, type ServerTools } from "./server-tools.ts";
+import {
+  getFunctionNames,
+  type OpenedServerTools,
+  ServerToolExecutor,
+  type ServerTools,
+} from "./server-tools.ts";
 import { runAfter, runAfterFailure, sumUsage } from "./status.ts";
 import type { Hold, StoredRun } from "./store.ts";
 
@@ -220,11 +224,7 @@ export class LiveRun {
   async #generate(): Promise<Run | undefined> {
     try {
       const result = await this.#execute(this.#scope.signal);
-      const tools = this.#tools;
-      return runAfter(this.run, result, (name) => {
-        const tool = tools?.find(name);
-        return tool !== undefined && tools?.needsApproval(tool) === true;
-      });
+      return runAfter(this.run, result, (name) => this.#tools?.needsApproval(name) === true);
     } catch (thrown) {
       if (this.#interruption !== undefined && !this.#isCancelRequested) return undefined;
       return runAfterFailure(this.run, thrown);
@@ -279,11 +279,7 @@ export class LiveRun {
   async #openTools(signal: AbortSignal): Promise<ServerToolExecutor> {
     const { servers, knownTools: known, generation, trace, run } = this.#plan;
     const { serverTools, gates } = this.#parts;
-    const takenNames = new Set(
-      generation.request.tools.flatMap(({ tool }) =>
-        tool.case === "function" || tool.case === "custom" ? [tool.value.name] : [],
-      ),
-    );
+    const takenNames = getFunctionNames(generation.request.tools);
     const options = { signal, takenNames, known, trace, isBackground: run.background };
     const tools = await serverTools.open(servers, "mcp_servers", options);
     this.#tools = tools;
@@ -319,8 +315,7 @@ export class LiveRun {
     const results = new Map(earlier?.approvedResults.map((result) => [result.toolCallId, result]));
     let conversation = checked?.conversation ?? composeConversation(parts, results);
     const { approved, unanswered } = conversation;
-    if (unanswered.length > 0)
-      this.#run = { ...this.#run, warnings: unanswered.map(createUnansweredWarning) };
+    if (unanswered.length > 0) this.#run = { ...this.#run, warnings: unanswered.map(toUnansweredWarning) };
     if (checked !== undefined) return checked;
     if (approved.length > 0) {
       for (const result of (await executor?.executeApproved(approved, signal)) ?? [])
@@ -413,9 +408,4 @@ export class LiveRun {
     for (const value of toStreamEvents(step.response))
       this.#journal.add(this.steps.length, { case: "modelEvent", value });
   }
-}
-
-function createUnansweredWarning({ id }: ToolCall): Warning {
-  const message = `the tool call ${JSON.stringify(id)} had no result; the model is told that it was not executed`;
-  return create(WarningSchema, { code: "unanswered_tool_call", field: "options.request.messages", message });
 }

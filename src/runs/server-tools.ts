@@ -93,8 +93,8 @@ export interface OpenedServerTools {
   readonly tools: readonly Tool[];
   /** The tool that a call is for, by the name that the model calls. Undefined: none of these servers has it. */
   find(name: string): McpTool | undefined;
-  /** Whether a call of a tool waits for the caller's approval. */
-  needsApproval(tool: McpTool): boolean;
+  /** Whether a call under this name waits for the caller's approval. False if `find` does not know it. */
+  needsApproval(name: string): boolean;
   /**
    * Calls a tool. Never repeats a call.
    * @throws AbortError if the signal is aborted; InvalidToolCallError if `find` does not know the tool.
@@ -129,8 +129,7 @@ export class ServerToolExecutor implements ToolExecutor {
 
   isActive(toolName: string): boolean {
     const { tools } = this.#options;
-    const tool = tools.find(toolName);
-    return tool !== undefined && !tools.needsApproval(tool);
+    return tools.find(toolName) !== undefined && !tools.needsApproval(toolName);
   }
 
   async execute(calls: readonly ToolCall[], { step, signal }: StepContext): Promise<readonly ToolOutcome[]> {
@@ -180,6 +179,14 @@ export function toolFinishEvent(result: ToolResult, tool: McpTool | undefined): 
   const { serverLabel = "", toolName = "" } = tool ?? {};
   const value = create(McpToolFinishSchema, { result, serverLabel, toolName });
   return { case: "mcpToolFinish", value };
+}
+
+/** The names of the tools that the caller defines. */
+export function getFunctionNames(tools: readonly Tool[]): Set<string> {
+  const names = tools.flatMap(({ tool }) =>
+    tool.case === "function" || tool.case === "custom" ? [tool.value.name] : [],
+  );
+  return new Set(names);
 }
 
 /** For a sidecar without MCP servers: refuses all of them. */

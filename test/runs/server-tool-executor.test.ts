@@ -22,7 +22,7 @@ function createExecutor(
   );
   const opened = {
     find: (name: string) => tools.find((tool) => tool.name === name),
-    needsApproval: ({ name }: { name: string }) => name === "risky",
+    needsApproval: (name: string) => name === "risky",
     execute: async (call: ToolCall, { timeoutMs }: { timeoutMs?: number }) => {
       seen.push(["execute", call.name, timeoutMs]);
       await execute(call);

@@ -133,9 +133,10 @@ class McpRun implements OpenedServerTools {
     return this.#tools.get(name);
   }
 
-  needsApproval(tool: McpTool): boolean {
-    const open = this.#servers.get(tool.serverLabel);
-    return open === undefined || needsApproval(open.server, tool);
+  needsApproval(name: string): boolean {
+    const tool = this.#tools.get(name);
+    const open = this.#servers.get(tool?.serverLabel ?? "");
+    return tool !== undefined && (open === undefined || needsApproval(open.server, tool));
   }
 
   async execute(call: ToolCall, options: ExecuteServerToolOptions): Promise<ServerToolResult> {

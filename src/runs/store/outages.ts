@@ -10,7 +10,7 @@ import type { RunCreation, RunWrite } from "../store.ts";
 import { type Bodies, RUN_COLUMNS, type RunRow } from "./bodies.ts";
 import { type Driver, NotConnectedError } from "./driver.ts";
 import { readEvents } from "./reads.ts";
-import type { NumberedResult } from "./writes.ts";
+import { createRevision, type NumberedResult } from "./writes.ts";
 
 /** How long the store is tried, in milliseconds: less than processes live without a beat, and than callers wait. */
 const MAX_OUTAGE_MS = 10_000;
@@ -50,7 +50,6 @@ export function createThroughOutage(
   bodies: Bodies,
   attempt: () => Promise<NumberedResult>,
 ): Promise<NumberedResult> {
-  if (!driver.isShared) return attempt();
   let isUncertain = false;
   return repeatThroughOutage(async (): Promise<NumberedResult> => {
     if (isUncertain) {
@@ -73,13 +72,6 @@ export function createThroughOutage(
 }
 
 const READ_REVISION = "SELECT revision FROM :schema.runs WHERE id = $1";
-
-const REVISIONS = 2 ** 48;
-
-/** A revision marks a write. Random, so that two writes do not have the same one. */
-export function createRevision(): number {
-  return Math.floor(Math.random() * REVISIONS);
-}
 
 interface UncertainWrite {
   readonly write: RunWrite;

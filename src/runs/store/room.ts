@@ -2,8 +2,9 @@
  * Makes room in a store with a limited space. Runs under way cannot be removed, so they may use half of it; in memory,
  * the oldest runs that are over are removed when the rest is used up.
  */
+import { InternalError } from "../../core/errors.ts";
 import { StoreFullError } from "../errors.ts";
-import type { Call, Driver, Space, SpaceUse } from "./driver.ts";
+import type { Call, Space, SpaceUse } from "./driver.ts";
 
 /** The share of the space that runs under way may use. */
 const UNDER_WAY_SHARE = 1 / 2;
@@ -47,26 +48,64 @@ export class NoRoomError extends StoreFullError {
   }
 }
 
-/** Options of a Room. */
-export interface RoomOptions {
-  /** Removes the oldest runs or conversations that are over, at most so many. Returns the number. */
-  readonly evict: (limit: number) => Promise<number>;
-  /** Called when runs are removed for the first time. */
-  readonly onFirstEviction: () => void;
+/** The failure of a change for which so many bytes are missing. */
+export function createRefusal({ setting }: Space, missingBytes: number): NoRoomError {
+  return new NoRoomError(`the store of runs has no space left; raise ${setting}`, missingBytes);
+}
+
+/** About what a statement uses besides its bodies at most, in bytes: pages for its rows and their entries of indexes. */
+const STATEMENT_BYTES = 3 * 4096;
+
+/** Measures a space only near its limit: far from it, what changes may use is added up. */
+export class SpaceMeter {
+  readonly #space: Space;
+  /** Used bytes at the last measurement, and those that changes may have used since. */
+  #usedAtMost = Number.POSITIVE_INFINITY;
+
+  constructor(space: Space) {
+    this.#space = space;
+  }
+
+  /** Whether statements fit, as far as that is known without a measurement. */
+  hasSpaceFor(calls: readonly Call[], use: SpaceUse): boolean {
+    for (const { values } of calls) {
+      this.#usedAtMost += STATEMENT_BYTES;
+      for (const value of values) if (value instanceof Uint8Array) this.#usedAtMost += value.byteLength;
+    }
+    return use === "any" || this.#usedAtMost <= getSpaceLimit(this.#space, use);
+  }
+
+  /** Measures the space after a change. @throws NoRoomError if the change used too much of it. */
+  check(use: SpaceUse): void {
+    if (use === "any") return;
+    this.#usedAtMost = this.#space.usedBytes();
+    const missing = this.#usedAtMost - getSpaceLimit(this.#space, use);
+    if (missing > 0) throw createRefusal(this.#space, missing);
+  }
 }
 
 /** The room for runs. */
 export class Room {
   readonly #space: Space | undefined;
-  readonly #options: RoomOptions;
+  readonly #evict: (limit: number) => Promise<number>;
+  readonly #onProblem: (problem: unknown) => void;
   /** Bytes that were written for runs under way, by their ids. */
   readonly #underWay = new Map<string, number>();
   #underWayBytes = 0;
   #hasEvicted = false;
 
-  constructor({ space }: Pick<Driver, "space">, options: RoomOptions) {
+  /**
+   * @param evict Removes the oldest runs or conversations that are over, at most so many. Returns the number.
+   * @param onProblem Called when runs are removed for the first time.
+   */
+  constructor(
+    space: Space | undefined,
+    evict: (limit: number) => Promise<number>,
+    onProblem: (problem: unknown) => void,
+  ) {
     this.#space = space;
-    this.#options = options;
+    this.#evict = evict;
+    this.#onProblem = onProblem;
   }
 
   /** @throws StoreFullError if runs under way use their share already. */
@@ -101,12 +140,18 @@ export class Room {
       const target = space.usedBytes() - thrown.missingBytes;
       let removed = 0;
       do {
-        const count = await this.#options.evict(BATCH);
+        const count = await this.#evict(BATCH);
         removed += count;
         if (count === 0) break;
       } while (space.usedBytes() > target);
       if (removed === 0) throw thrown;
-      if (!this.#hasEvicted) this.#options.onFirstEviction();
+      if (!this.#hasEvicted)
+        this.#onProblem(
+          new InternalError(
+            "the store of runs in memory is full, so the oldest runs that are over are removed, also if nobody has " +
+              `read them: raise ${space.setting}, or set runs.store to a file or a PostgreSQL database`,
+          ),
+        );
       this.#hasEvicted = true;
       return this.make(change);
     });

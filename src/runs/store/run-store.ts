@@ -1,17 +1,7 @@
-import { create } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { InternalError } from "../../core/errors.ts";
 import { yieldTurnAfter } from "../../core/loop-turns.ts";
 import type { StepResult } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
-import {
-  type Run,
-  type RunEvent,
-  RunEventSchema,
-  RunSchema,
-  RunStatus,
-} from "../../gen/outrigger/v1/run_pb.ts";
-import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
+import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
 import { isTerminal, isUnderWay } from "../status.ts";
 import type {
@@ -45,7 +35,8 @@ import {
 } from "./bodies.ts";
 import type { BodyCodec } from "./body-codec.ts";
 import type { Driver, Reader, Value } from "./driver.ts";
-import { createRevision, createThroughOutage, repeatThroughOutage, UncertainWrites } from "./outages.ts";
+import * as holds from "./holds.ts";
+import { createThroughOutage, repeatThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";
 import * as removal from "./removal.ts";
 import { countBytes, getBodySpace, Room } from "./room.ts";
@@ -60,15 +51,6 @@ const ANY_TIME_MS = Number.MAX_SAFE_INTEGER;
 /** After how many times its timeout a dead process is forgotten. */
 const FORGET_AFTER_TIMEOUTS = 10;
 
-/** What was right of a run under a hold. */
-interface KnownHold extends writes.HeldRow {
-  readonly fence: number;
-}
-
-interface TakenRow extends StoredRunRow {
-  readonly fence: number;
-}
-
 /** Keeps runs in a database. The rules are here, once for all databases; the driver executes statements. */
 export class SqlRunStore implements RunStore {
   readonly isShared: boolean;
@@ -78,7 +60,7 @@ export class SqlRunStore implements RunStore {
   readonly #uncertainWrites: UncertainWrites;
   readonly #room: Room;
   /** The runs that this process holds, so that a write needs no look at them before. Without those being written. */
-  readonly #held = new Map<string, KnownHold>();
+  readonly #held = new Map<string, writes.HeldRow>();
 
   /** @param onProblem Called with failures in the background, and with what an operator should know. */
   constructor(driver: Driver, codec: BodyCodec, onProblem: (problem: unknown) => void) {
@@ -87,13 +69,7 @@ export class SqlRunStore implements RunStore {
     this.#bodies = new Bodies(codec);
     this.#onProblem = onProblem;
     this.#uncertainWrites = new UncertainWrites(driver, this.#bodies);
-    const warning =
-      "the store of runs in memory is full, so the oldest runs that are over are removed, also if nobody has read " +
-      `them: raise ${driver.space?.setting}, or set runs.store to a file or a PostgreSQL database`;
-    this.#room = new Room(driver, {
-      evict: (limit) => this.#removeBatch(ANY_TIME_MS, limit),
-      onFirstEviction: () => onProblem(new InternalError(warning)),
-    });
+    this.#room = new Room(driver.space, (limit) => this.#removeBatch(ANY_TIME_MS, limit), onProblem);
   }
 
   /** Loads the state that the store keeps in memory. Called once, before all other methods. */
@@ -106,7 +82,9 @@ export class SqlRunStore implements RunStore {
   async createRun(creation: RunCreation): Promise<RunCreationResult> {
     const attempt = () =>
       this.#room.make(() => writes.createRun(this.#driver, this.#room, this.#bodies, creation));
-    const result = await createThroughOutage(this.#driver, creation, this.#bodies, attempt);
+    const result = await (this.isShared
+      ? createThroughOutage(this.#driver, creation, this.#bodies, attempt)
+      : attempt());
     if (result.case !== "created") return result;
     const { number, ...created } = result;
     const { request, holder } = creation;
@@ -151,7 +129,7 @@ export class SqlRunStore implements RunStore {
   async write(write: RunWrite): Promise<boolean> {
     const isWritten = this.isShared
       ? await this.#uncertainWrites.write(write, (rest, revision) => this.#write(rest, revision))
-      : await this.#write(write, createRevision());
+      : await this.#write(write, writes.createRevision());
     if (!isWritten) return false;
     this.#announce(write.hold.runId);
     if (write.run?.status === RunStatus.QUEUED) this.#driver.notices.announceQueued();
@@ -189,10 +167,10 @@ export class SqlRunStore implements RunStore {
     return true;
   }
 
-  async #readHeld({ runId, holderId, fence }: Hold): Promise<KnownHold | undefined> {
+  async #readHeld({ runId, holderId, fence }: Hold): Promise<writes.HeldRow | undefined> {
     const values = [runId, holderId, fence];
-    const [row] = await this.#driver.read<writes.HeldRow>(writes.FIND_HELD, values, "run");
-    return row && { ...row, fence };
+    const [held] = await this.#driver.read<writes.HeldRow>(writes.FIND_HELD, values, "run");
+    return held;
   }
 
   readEvents(
@@ -232,9 +210,9 @@ export class SqlRunStore implements RunStore {
   async beat({ id, timeoutMs }: Holder): Promise<readonly string[]> {
     const results = await this.#driver.batch(
       [
-        { text: writes.BEAT, values: [id, timeoutMs] },
-        { text: writes.FORGET_PROCESSES, values: [timeoutMs * FORGET_AFTER_TIMEOUTS] },
-        { text: writes.FIND_CANCELLED, values: [id] },
+        { text: holds.BEAT, values: [id, timeoutMs] },
+        { text: holds.FORGET_PROCESSES, values: [timeoutMs * FORGET_AFTER_TIMEOUTS] },
+        { text: holds.FIND_CANCELLED, values: [id] },
       ],
       "any",
     );
@@ -249,23 +227,23 @@ export class SqlRunStore implements RunStore {
   ): Promise<readonly HeldRun[]> {
     // Here a read costs much less than an update that finds nothing, which is what most calls find after a run.
     if (!this.isShared && (await this.#driver.read(reads.FIND_QUEUED, [])).length === 0) return [];
-    return this.#take(holder, writes.TAKE_QUEUED, [holder.id, limit, exceptOwners]);
+    return this.#take(holder, holds.TAKE_QUEUED, [holder.id, limit, exceptOwners]);
   }
 
   async take(runId: string, holder: Holder): Promise<HeldRun | undefined> {
-    const [taken] = await this.#take(holder, writes.TAKE, [runId, holder.id]);
+    const [taken] = await this.#take(holder, holds.TAKE, [runId, holder.id]);
     return taken;
   }
 
   async takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]> {
-    await this.#driver.batch([{ text: writes.FREE_ABANDONED, values: [holder.id, known] }], "any");
-    return this.#take(holder, writes.TAKE_ABANDONED, [holder.id, limit, known]);
+    await this.#driver.batch([{ text: holds.FREE_ABANDONED, values: [holder.id, known] }], "any");
+    return this.#take(holder, holds.TAKE_ABANDONED, [holder.id, limit, known]);
   }
 
   /** Takes runs by a statement that returns their rows. Runs that cannot be read are failed. */
   async #take(holder: Holder, text: string, values: readonly Value[]): Promise<HeldRun[]> {
     const [answer] = await this.#driver.batch([{ text, values }], "any");
-    const rows = (answer?.rows ?? []) as TakenRow[];
+    const rows = (answer?.rows ?? []) as holds.TakenRow[];
     const taken: HeldRun[] = [];
     for (const row of [...rows].sort((left, right) => left.number - right.number)) {
       const hold = { runId: row.id, holderId: holder.id, fence: row.fence };
@@ -274,34 +252,15 @@ export class SqlRunStore implements RunStore {
         this.#room.add(row.id, getBodySpace(row.body.byteLength + row.request.byteLength));
       } catch (thrown) {
         this.#onProblem(thrown);
-        await this.#failUnreadable(row, hold).catch(this.#onProblem);
+        const end = holds.createUnreadableEnd(row, hold, this.#bodies);
+        await this.#driver.batch(end, "end").then(() => this.#forget([row.id]), this.#onProblem);
       }
     }
     return taken;
   }
 
-  /** Ends a run whose body or request cannot be read, so that its conversation can be continued. */
-  async #failUnreadable({ number, id, thread_id, last_sequence }: TakenRow, hold: Hold): Promise<void> {
-    const sequence = (last_sequence ?? -1) + 1;
-    const run = create(RunSchema, {
-      id,
-      threadId: thread_id,
-      status: RunStatus.FAILED,
-      stored: true,
-      lastSequence: sequence,
-      endedAt: timestampFromMs(Date.now()),
-      error: new InternalError("the stored run cannot be read").toProto(),
-    });
-    const event = create(RunEventSchema, { sequence, event: { case: "run", value: run } });
-    const request = this.#bodies.writeRequest(id, { request: create(CreateRunRequestSchema) });
-    const write = { hold, run, events: [event] };
-    const { calls } = writes.createWriteCalls(write, 0, { number, steps: 0 }, this.#bodies);
-    await this.#driver.batch([{ text: writes.REPLACE_REQUEST, values: [number, request] }, ...calls], "end");
-    this.#forget([id]);
-  }
-
   async leave({ id }: Holder): Promise<void> {
-    await this.#driver.batch([{ text: writes.LEAVE, values: [id] }], "any");
+    await this.#driver.batch([{ text: holds.LEAVE, values: [id] }], "any");
   }
 
   async createThread(owner: string, thread: Thread, messages: readonly StoredMessage[]): Promise<void> {
@@ -321,8 +280,8 @@ export class SqlRunStore implements RunStore {
 
   async updateThread(owner: string, thread: Thread): Promise<boolean> {
     const values = [thread.id, owner, this.#bodies.writeThread(thread)];
-    const calls = [{ text: reads.UPDATE_THREAD, values }];
-    const [answer] = await this.#room.make(() => this.#driver.batch(calls, "create"));
+    const update = { text: reads.UPDATE_THREAD, values };
+    const [answer] = await this.#room.make(() => this.#driver.batch([update], "create"));
     return answer !== undefined && answer.changes > 0;
   }
 
@@ -379,8 +338,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async readHistory(runId: string): Promise<readonly Message[]> {
-    const rows = await this.#read<MessageRow>(reads.READ_HISTORY_OF_RUN, [runId], "run");
-    return this.#bodies.readHistory(rows);
+    return this.#bodies.readHistory(await this.#read(reads.READ_HISTORY_OF_RUN, [runId], "run"));
   }
 
   async measureConversation(

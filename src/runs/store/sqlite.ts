@@ -12,7 +12,7 @@ import {
   type SpaceUse,
   type Value,
 } from "./driver.ts";
-import { getSpaceLimit, NoRoomError } from "./room.ts";
+import { createRefusal, SpaceMeter } from "./room.ts";
 import { isFull, openSqlite, type SqliteLocation, toSqlite, toStoreError } from "./sqlite-file.ts";
 
 /** How long the event loop may be held, in milliseconds: by all statements of one turn, and by those that wait for its end. */
@@ -21,9 +21,6 @@ const MAX_GROUP_MS = 10;
 
 /** The share of the space that is made free if SQLite itself finds none: by then the missing part is not known. */
 const FULL_SHARE = 1 / 16;
-
-/** About what a statement uses besides its bodies at most, in bytes: pages for its rows and their entries of indexes. */
-const STATEMENT_BYTES = 3 * 4096;
 
 const NO_ROWS: readonly unknown[] = [];
 
@@ -65,8 +62,7 @@ export class SqliteDriver implements Driver {
   readonly #release: () => void;
   readonly #statements = new Map<string, Prepared>();
   readonly #pageBytes: number;
-  /** Used bytes at the last measurement, and those that batches may have used since. */
-  #usedAtMost = Number.POSITIVE_INFINITY;
+  readonly #meter: SpaceMeter | undefined;
   readonly #isInMemory: boolean;
   #waiting: WaitingBatch[] = [];
   /** Batches of this turn of the event loop, and whether the last turn with batches had several. */
@@ -93,6 +89,7 @@ export class SqliteDriver implements Driver {
         evicts: this.#isInMemory,
         usedBytes: () => this.#usedBytes(),
       };
+      this.#meter = new SpaceMeter(this.space);
     }
   }
 
@@ -199,13 +196,13 @@ export class SqliteDriver implements Driver {
     try {
       this.#rollBack();
       const [only] = calls;
-      const hasSpace = this.#hasSpaceFor(calls, use);
+      const hasSpace = this.#meter?.hasSpaceFor(calls, use) ?? true;
       // One statement is a transaction by itself.
       if (hasSpace && calls.length === 1 && only !== undefined) return [this.#answer(only)];
       this.#prepare("BEGIN IMMEDIATE").statement.run();
       try {
         const answers = calls.map((call) => this.#answer(call));
-        if (!hasSpace) this.#checkSpace(use);
+        if (!hasSpace) this.#meter?.check(use);
         this.#prepare("COMMIT").statement.run();
         return answers;
       } catch (thrown) {
@@ -250,7 +247,7 @@ export class SqliteDriver implements Driver {
       this.#prepare("BEGIN IMMEDIATE").statement.run();
       for (const { calls, use } of this.#waiting) {
         if (answers.length > 0 && performance.now() > end) break;
-        if (!this.#hasSpaceFor(calls, use)) throw new Error("unknown space");
+        if (this.#meter?.hasSpaceFor(calls, use) === false) throw new Error("unknown space");
         answers.push(calls.map((call) => this.#answer(call)));
       }
       this.#prepare("COMMIT").statement.run();
@@ -286,7 +283,7 @@ export class SqliteDriver implements Driver {
         query: async (text, values) => this.#all(text, values),
         execute: async (calls) => calls.map((call) => this.#answer(call)),
       });
-      this.#checkSpace(use);
+      this.#meter?.check(use);
       this.#prepare("COMMIT").statement.run();
       return result;
     } catch (thrown) {
@@ -311,29 +308,7 @@ export class SqliteDriver implements Driver {
         "the disk with the store of runs is full; runs that end or are deleted make room",
       );
     }
-    return this.#noRoom(this.space.maxBytes * FULL_SHARE);
-  }
-
-  /** Whether statements fit without a measurement. Near the limit, they are measured. */
-  #hasSpaceFor(calls: readonly Call[], use: SpaceUse): boolean {
-    if (this.space === undefined) return true;
-    for (const { values } of calls) {
-      this.#usedAtMost += STATEMENT_BYTES;
-      for (const value of values) if (value instanceof Uint8Array) this.#usedAtMost += value.byteLength;
-    }
-    return use === "any" || this.#usedAtMost <= getSpaceLimit(this.space, use);
-  }
-
-  #checkSpace(use: SpaceUse): void {
-    if (this.space === undefined || use === "any") return;
-    this.#usedAtMost = this.#usedBytes();
-    const missing = this.#usedAtMost - getSpaceLimit(this.space, use);
-    if (missing > 0) throw this.#noRoom(missing);
-  }
-
-  #noRoom(missingBytes: number): NoRoomError {
-    const setting = this.space?.setting ?? "";
-    return new NoRoomError(`the store of runs has no space left; raise ${setting}`, missingBytes);
+    return createRefusal(this.space, this.space.maxBytes * FULL_SHARE);
   }
 
   #usedBytes(): number {

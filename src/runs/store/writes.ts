@@ -16,11 +16,10 @@ import {
   type MessageRow,
   RUN_COLUMNS,
   type RunRow,
-  STORED_RUN_COLUMNS,
 } from "./bodies.ts";
 import type { Answer, Call, Driver, Queries, Value } from "./driver.ts";
 import { countBytes, type Room } from "./room.ts";
-import { IS_ALIVE, IS_FREE, IS_HELD, IS_QUEUED } from "./schema.ts";
+import { IS_HELD } from "./schema.ts";
 
 export const LOCK_THREAD = `
   SELECT number, id, next_position FROM :schema.threads WHERE id = $1 AND owner = $2 :for_update`;
@@ -127,18 +126,15 @@ export async function createRun(
   let result: NumberedResult;
   if (request.previousRunId === "" && request.threadId === "") {
     const place = { threadId: run.threadId, position: 0, source: undefined, forked: false };
-    const calls = prepare(place, []);
-    const number = getNumber(calls, await driver.batch(calls, "create"));
+    const number = getNumber(await driver.batch(prepare(place, []), "create"));
     result = { case: "created", run, forked: false, number };
   } else {
-    const findPlace = request.previousRunId === "" ? placeInThread : placeAfterRun;
     result = await driver.transaction("create", async (queries): Promise<NumberedResult> => {
       const place = await findPlace(queries, creation, bodies);
       if ("case" in place) return place;
       const { threadId, forked, source, position } = place;
       const history = await queries.query<MessageRow>(READ_HISTORY, [source.number, position]);
-      const calls = prepare(place, history);
-      const number = getNumber(calls, await queries.execute(calls));
+      const number = getNumber(await queries.execute(prepare(place, history)));
       return { case: "created", run: { ...run, threadId }, forked, number };
     });
   }
@@ -146,52 +142,41 @@ export async function createRun(
   return result;
 }
 
-/** The number of a new run, from the answers to the statements of its creation. */
-function getNumber(calls: readonly Call[], answers: readonly Answer[]): number {
-  const number = answers[calls.findIndex(({ text }) => text === INSERT_RUN)]?.number;
-  if (number === undefined) throw new InternalError("the run store gave no number to a new run");
-  return number;
+/** The number of a new run, from the answers to the statements of `insertRun`. */
+function getNumber([inserted]: readonly Answer[]): number {
+  if (inserted?.number === undefined) throw new InternalError("the run store gave no number to a new run");
+  return inserted.number;
 }
 
 /** A place in an existing thread, or in its fork. */
 type FoundPlace = Place & { readonly source: ThreadRow };
 
-/** Threads are locked before runs, everywhere. */
-async function placeAfterRun(
+/** Finds the place of a run that continues another one or a thread. Threads are locked before runs, everywhere. */
+async function findPlace(
   queries: Queries,
-  creation: RunCreation,
+  { owner, request: { previousRunId, threadId }, run }: RunCreation,
   bodies: Bodies,
 ): Promise<FoundPlace | RunCreationResult> {
-  const key = [creation.request.previousRunId, creation.owner];
+  const isAfterRun = previousRunId !== "";
+  const key = [isAfterRun ? previousRunId : threadId, owner];
   const [[source], [previous]] = await Promise.all([
-    queries.query<ThreadRow>(LOCK_THREAD_OF_RUN, key),
-    queries.query<LockedRunRow>(LOCK_RUN, key),
+    queries.query<ThreadRow>(isAfterRun ? LOCK_THREAD_OF_RUN : LOCK_THREAD, key),
+    queries.query<LockedRunRow>(isAfterRun ? LOCK_RUN : LOCK_LATEST_RUN, key),
   ]);
-  if (source === undefined || previous === undefined) return { case: "missing", field: "previous_run_id" };
-  if (isActive(previous)) return { case: "unfinished", status: previous.status };
-  const [latest] = await queries.query<{ number: number }>(FIND_LATEST_NUMBER, [source.id, creation.owner]);
-  await conclude(queries, previous, bodies);
+  if (source === undefined || (isAfterRun && previous === undefined))
+    return { case: "missing", field: isAfterRun ? "previous_run_id" : "thread_id" };
+  if (previous !== undefined && isActive(previous))
+    return isAfterRun
+      ? { case: "unfinished", status: previous.status }
+      : { case: "busy", activeRunId: previous.id };
+  if (previous !== undefined) await conclude(queries, previous, bodies);
+  const end = source.next_position;
+  if (!isAfterRun || previous === undefined)
+    return { threadId: source.id, position: end, source, forked: false };
   const position = previous.end_position;
-  const forked = latest?.number !== previous.number || source.next_position !== position;
-  return { threadId: forked ? creation.run.threadId : source.id, position, source, forked };
-}
-
-async function placeInThread(
-  queries: Queries,
-  creation: RunCreation,
-  bodies: Bodies,
-): Promise<FoundPlace | RunCreationResult> {
-  const key = [creation.request.threadId, creation.owner];
-  const [[source], [latest]] = await Promise.all([
-    queries.query<ThreadRow>(LOCK_THREAD, key),
-    queries.query<LockedRunRow>(LOCK_LATEST_RUN, key),
-  ]);
-  if (source === undefined) return { case: "missing", field: "thread_id" };
-  if (latest !== undefined) {
-    if (isActive(latest)) return { case: "busy", activeRunId: latest.id };
-    await conclude(queries, latest, bodies);
-  }
-  return { threadId: source.id, position: source.next_position, source, forked: false };
+  const [latest] = await queries.query<{ number: number }>(FIND_LATEST_NUMBER, [source.id, owner]);
+  const forked = latest?.number !== previous.number || end !== position;
+  return { threadId: forked ? run.threadId : source.id, position, source, forked };
 }
 
 /** Whether a run is under way, or held by a live process. */
@@ -211,6 +196,7 @@ async function conclude(queries: Queries, previous: LockedRunRow, bodies: Bodies
   ]);
 }
 
+/** The statement that inserts a run is the first one. */
 function insertRun(
   { owner, request, origin, trace, events, holder, run: created }: RunCreation,
   { threadId, position, source, forked }: Place,
@@ -231,8 +217,6 @@ function insertRun(
     return { ...event, event: { case: "run", value: { ...event.event.value, threadId } } };
   });
   return [
-    ...(isNew ? [insertThread(owner, thread, end, createdAt, bodies)] : []),
-    ...(forked && source ? [{ text: COPY_MESSAGES, values: [threadId, source.number, position] }] : []),
     {
       text: INSERT_RUN,
       values: [...row, holder?.id ?? null, holder === undefined ? 0 : 1, bodies.writeRun(run)],
@@ -241,6 +225,8 @@ function insertRun(
     ...bodies
       .writeEvents(run.id, firstEvents)
       .map(({ last_sequence, body }) => ({ text: INSERT_FIRST_EVENTS, values: [last_sequence, body] })),
+    ...(isNew ? [insertThread(owner, thread, end, createdAt, bodies)] : []),
+    ...(forked && source ? [{ text: COPY_MESSAGES, values: [threadId, source.number, position] }] : []),
     ...insertMessages(owner, threadId, position, input, bodies),
     ...(isNew ? [] : [{ text: USE_THREAD, values: [threadId, end, createdAt] }]),
   ];
@@ -339,43 +325,43 @@ const USE_HELD_THREAD = `
   SET next_position = next_position + $3, used_ms = CASE WHEN used_ms < $4 THEN $4 ELSE used_ms END
   WHERE id = (SELECT runs.thread_id FROM :schema.runs WHERE ${MARKED})`;
 
-/** Replaces the request of a run. */
-export const REPLACE_REQUEST = `
-  UPDATE :schema.requests SET body = $2 WHERE run = $1`;
-
 /** What the store keeps in memory of a run that this process holds. Only the holder adds steps and events. */
 export interface HeldRow {
   readonly number: number;
+  readonly fence: number;
   readonly last_sequence: number;
   readonly steps: number;
 }
 
-const HELD_COLUMNS = `runs.number, (SELECT count(*) FROM :schema.steps WHERE run = runs.number) AS steps,
-  (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number) AS last_sequence`;
-
 /** Reads a HeldRow, if the hold is the run's latest one. */
 export const FIND_HELD = `
-  SELECT ${HELD_COLUMNS} FROM :schema.runs WHERE runs.id = $1 AND runs.holder = $2 AND runs.fence = $3`;
+  SELECT runs.number, runs.fence, (SELECT count(*) FROM :schema.steps WHERE run = runs.number) AS steps,
+    (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number) AS last_sequence
+  FROM :schema.runs WHERE runs.id = $1 AND runs.holder = $2 AND runs.fence = $3`;
 
 /** Whether a write ends the hold: no process works on the run in its new status. */
 export function endsHold({ run }: Pick<RunWrite, "run">): boolean {
   return run !== undefined && run.status !== RunStatus.IN_PROGRESS;
 }
 
-/** The statements of a write. */
-export interface WriteCalls {
-  readonly calls: readonly Call[];
-  /** Index of the statement that changes a row if the hold is the run's latest one, and the others too. */
-  readonly checking: number;
+const REVISIONS = 2 ** 48;
+
+/** A revision marks a write. Random, so that two writes do not have the same one. */
+export function createRevision(): number {
+  return Math.floor(Math.random() * REVISIONS);
 }
 
-/** The statements of a write. @param revision Marks the run, unless the write has only events. */
+/**
+ * The statements of a write, and the index of the one that changes a row if the hold is the run's latest one: then the
+ * others do too.
+ * @param revision Marks the run, unless the write has only events.
+ */
 export function createWriteCalls(
   write: RunWrite,
   revision: number,
   { number, steps: known }: Pick<HeldRow, "number" | "steps">,
   bodies: Bodies,
-): WriteCalls {
+): { readonly calls: readonly Call[]; readonly checking: number } {
   const { hold, run, events = [], steps = [], latestStep, messages = [] } = write;
   const { runId } = hold;
   const rows = bodies.writeEvents(runId, events);
@@ -411,50 +397,3 @@ export function createWriteCalls(
   if (messages.length > 0) calls.push(marked(USE_HELD_THREAD, messages.length, getLatestTime(messages)));
   return { calls, checking: locks.length };
 }
-
-export const BEAT = `
-  INSERT INTO :schema.processes (id, alive_until) VALUES ($1, :now + $2)
-  ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until`;
-
-export const FIND_CANCELLED = `SELECT id FROM :schema.runs WHERE holder = $1 AND cancel_requested = 1`;
-
-/** Processes that died long ago. Their runs are free already. */
-export const FORGET_PROCESSES = `DELETE FROM :schema.processes WHERE alive_until < :now - $1`;
-
-export const LEAVE = `DELETE FROM :schema.processes WHERE id = $1`;
-
-/**
- * Takes the first runs that meet a condition, for the holder $1, at most $2. Runs that another process is taking are
- * skipped.
- */
-const takeFirst = (condition: string) => `
-  WITH taken AS MATERIALIZED (
-    SELECT runs.number FROM :schema.runs WHERE ${condition} ORDER BY runs.number LIMIT $2 :skip_locked
-  )
-  UPDATE :schema.runs SET holder = $1, fence = fence + 1 FROM taken WHERE runs.number = taken.number
-  RETURNING runs.fence, ${STORED_RUN_COLUMNS}`;
-
-/** $3: the owners to leave out. */
-export const TAKE_QUEUED = takeFirst(`${IS_QUEUED} AND ${IS_FREE} AND NOT runs.owner = :any_text($3)`);
-
-export const TAKE = `
-  UPDATE :schema.runs SET holder = $2, fence = fence + 1
-  WHERE id = $1 AND status IN (${RunStatus.QUEUED}, ${RunStatus.REQUIRES_ACTION}) AND ${IS_FREE}
-  RETURNING runs.fence, ${STORED_RUN_COLUMNS}`;
-
-/**
- * $3: the ids of the holder's runs that it knows. A process whose sign of life is late never takes the runs that it executes
- * from itself.
- */
-export const TAKE_ABANDONED = takeFirst(`
-  runs.status = ${RunStatus.IN_PROGRESS} AND ((COALESCE(runs.holder, '') <> $1 AND ${IS_FREE})
-    OR (runs.holder = $1 AND NOT runs.id = :any_text($3)))`);
-
-/**
- * Frees abandoned runs that are not in progress: they are delivered again, or wait for their results. $1: the process that
- * frees them, $2: the ids of its runs that it knows.
- */
-export const FREE_ABANDONED = `
-  UPDATE :schema.runs SET holder = NULL, fence = fence + 1
-  WHERE runs.holder IS NOT NULL AND runs.status <> ${RunStatus.IN_PROGRESS}
-    AND ((runs.holder <> $1 AND NOT ${IS_ALIVE}) OR (runs.holder = $1 AND NOT runs.id = :any_text($2)))`;

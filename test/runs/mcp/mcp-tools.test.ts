@@ -226,7 +226,7 @@ describe("the tools of a run", () => {
     const server = await serveOfficial(registerDesk);
     const approvals = async (fields: Parameters<typeof openTools>[1]) => {
       const opened = await openTools(server, fields);
-      return (opened.lists[0]?.tools ?? []).map((tool) => opened.needsApproval(tool));
+      return (opened.lists[0]?.tools ?? []).map((tool) => opened.needsApproval(tool.name));
     };
     expect(await approvals({})).toEqual([true, true, true]);
     expect(await approvals({ approval: ApprovalPolicy.NEVER })).toEqual([false, false, false]);

@@ -9,11 +9,11 @@ import { Bodies } from "../../../src/runs/store/bodies.ts";
 import { BodyCodec } from "../../../src/runs/store/body-codec.ts";
 import { type Driver, NotConnectedError } from "../../../src/runs/store/driver.ts";
 import {
-  createRevision,
   createThroughOutage,
   repeatThroughOutage,
   UncertainWrites,
 } from "../../../src/runs/store/outages.ts";
+import { createRevision } from "../../../src/runs/store/writes.ts";
 import type { RunWrite } from "../../../src/runs/store.ts";
 import { creation, finished, getHold, message, runEvent, step, textEvent } from "../contract/data.ts";
 
@@ -158,12 +158,6 @@ describe("a run whose creation may have succeeded", () => {
     const { work, seen } = createOver({}, (tries) => failures[tries - 1]);
     expect(await work).toEqual(result);
     expect(seen).toEqual({ tries: 3, reads: 2 });
-  });
-
-  it("is tried once in a database of this process alone", async () => {
-    const { work, seen } = createOver({ isShared: false }, () => away());
-    expect(await work).toBeInstanceOf(StoreUnreachableError);
-    expect(seen).toEqual({ tries: 1, reads: 0 });
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InternalError } from "../../../src/core/errors.ts";
 import { StoreFullError } from "../../../src/runs/errors.ts";
-import type { Driver, Space } from "../../../src/runs/store/driver.ts";
+import type { Space } from "../../../src/runs/store/driver.ts";
 import { getSpaceLimit, NoRoomError, Room } from "../../../src/runs/store/room.ts";
 
 const MAX = 6400;
@@ -16,16 +16,17 @@ interface Setup {
 function createRoom({ evicts = true, removable = [] }: Setup = {}) {
   const state = { used: 0, evictions: [] as number[], warnings: 0 };
   const space: Space = { maxBytes: MAX, setting: "the.setting", evicts, usedBytes: () => state.used };
-  const room = new Room({ space } as Driver, {
-    evict: async (limit) => {
-      state.evictions.push(limit);
-      const removed = removable.splice(0, limit);
-      for (const bytes of removed) state.used -= bytes;
-      return removed.length;
-    },
-    onFirstEviction: () => {
-      state.warnings += 1;
-    },
+  const evict = async (limit: number) => {
+    state.evictions.push(limit);
+    const removed = removable.splice(0, limit);
+    for (const bytes of removed) state.used -= bytes;
+    return removed.length;
+  };
+  const room = new Room(space, evict, (problem) => {
+    expect(problem).toMatchObject({
+      message: expect.stringContaining("raise the.setting, or set runs.store"),
+    });
+    state.warnings += 1;
   });
   /** Takes bytes, if they are free. */
   const take = async (bytes: number) => {
@@ -61,10 +62,8 @@ describe("the space that changes may use", () => {
   });
 
   it("has no limit if the database has none", async () => {
-    const room = new Room({ space: undefined } as Driver, {
-      evict: () => expect.fail("nothing is removed"),
-      onFirstEviction: () => expect.fail("nothing is removed"),
-    });
+    const fail = () => expect.fail("nothing is removed");
+    const room = new Room(undefined, fail, fail);
     room.add("a", Number.MAX_SAFE_INTEGER);
     expect(() => room.checkCreation(1)).not.toThrow();
     await expect(room.make(() => Promise.reject(new NoRoomError("full", 1)))).rejects.toThrow("full");

@@ -48,7 +48,7 @@ export class FakeServerTools {
         lists: [create(McpToolListSchema, { serverLabel: "tools", tools })],
         tools: this.#names.map((name) => functionTool({ name })),
         find: (name) => tools.find((tool) => tool.name === name),
-        needsApproval: ({ name }) => name.startsWith("risky"),
+        needsApproval: (name) => name.startsWith("risky"),
         execute: async (call, { signal }) => {
           this.executed.push(call.name);
           const text = await this.#execute(call, signal);
