@@ -157,7 +157,7 @@ export async function createRun(
 }
 
 /** Converts the failure of a run to the error of its request. */
-export function failureOfRequest(failure: SDKError, read: ReadRequest): SDKError {
+function failureOfRequest(failure: SDKError, read: ReadRequest): SDKError {
   if (failure.violations.length > 0) return withFieldPaths(failure, (field) => read.toBodyPath(field));
   const [, field, description] = /^(options\.[\w.[\]]+): (.*)$/s.exec(failure.message) ?? [];
   const isOurs =
