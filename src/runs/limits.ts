@@ -8,7 +8,7 @@ import { toAbortError } from "../kit/http/abort.ts";
 import { RunLimitError } from "./errors.ts";
 import type { ConversationSize, StoredRun } from "./store.ts";
 
-/** The default limits. Each kind of work has its own limit, so that none can starve another. */
+/** The default limits. Each kind of work has a limit, so that none can starve another. */
 export const DEFAULT_RUN_LIMITS = {
   /** Runs in the foreground at once: as many streams as the sidecar is measured with; each has a caller who waits. */
   maxForegroundRuns: 1000,

@@ -29,7 +29,7 @@ export interface ConversationSize {
  * `owner` is the name of the access key that created something; what another owner created is not found.
  *
  * A run is under way while it is QUEUED or IN_PROGRESS, and while a process holds it. Only the latest run of a thread
- * can be under way or REQUIRES_ACTION. Runs have an order, the store's own sequence of their creation; no rule depends
+ * can be under way or REQUIRES_ACTION. Runs have an order, the sequence of their creation in the store; no rule depends
  * on a clock except retention and the liveness of processes.
  *
  * @throws ServerError if the store cannot be reached; StoreFullError if it has no space; InvalidRequestError if a body
@@ -132,7 +132,7 @@ export interface RunStore {
   findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined>;
   /** Removes a message from a thread. Its forks keep it. */
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean>;
-  /** All messages that a run reads: those of its thread before its own input, in order. */
+  /** All messages that a run reads: those of its thread before its input, in order. */
   readHistory(runId: string): Promise<readonly Message[]>;
   /** The stored sizes of a conversation, without reading it. 0 if it does not exist. */
   measureConversation(owner: string, continued: ContinuedConversation): Promise<ConversationSize>;

@@ -49,7 +49,7 @@ const ELEMENT = /^(messages|input|tools|mcp_servers)\[(\d+)\](?:\.content\[(\d+)
 export function toBodyPath(field: string, paths: RequestPaths): string {
   const inner = field
     .replace(/^(options\.)?(request\.)?/, "")
-    // Settings without a field in the contract are passed to the provider under their own names.
+    // Settings without a field in the contract are passed to the provider under their names.
     .replace(/^provider_options_json\["[^"]*"\]\.?/, "");
   const [, list, index, part] = ELEMENT.exec(inner) ?? [];
   const element = list === undefined ? undefined : elementPath(list, Number(index), part, paths);

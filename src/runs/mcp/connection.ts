@@ -58,7 +58,7 @@ export class McpConnection {
   constructor(endpoint: McpEndpoint, limits: McpLimits, { environment, localOnly }: McpSettings) {
     this.#endpoint = endpoint;
     this.#limits = limits;
-    // The calls keep their own time.
+    // Each call keeps its time.
     const timeouts = { requestMs: 0, betweenBytesMs: 0 };
     this.#http = createHttpTransport({
       baseUrl: endpoint.url.origin,
@@ -73,7 +73,7 @@ export class McpConnection {
     });
   }
 
-  /** The server's tools, with their own names alone. Throws SDKError. */
+  /** The tools of the server, with its names alone. Throws SDKError. */
   list(signal: AbortSignal): Promise<McpTool[]> {
     const limit = { ms: this.#limits.listMs, what: "listing its tools" };
     return this.#run(signal, limit, async ({ signal: within }) => {

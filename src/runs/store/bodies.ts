@@ -70,7 +70,7 @@ export class Bodies {
     this.#codec = codec;
   }
 
-  /** Without the steps, which have bodies of their own. */
+  /** Without the steps, which have other bodies. */
   writeRun(run: Run): Uint8Array {
     const plain = run.steps.length === 0 ? run : { ...run, steps: [] };
     return this.#codec.write(RunSchema, plain, `run ${run.id}`);

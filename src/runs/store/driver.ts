@@ -8,7 +8,7 @@ export type Value = string | number | null | Uint8Array | readonly string[] | re
 
 /**
  * A statement with its parameters. The text is what PostgreSQL and SQLite have in common, with parameters `$1`, `$2` and
- * these placeholders, which each driver replaces by its own words:
+ * these placeholders, which each driver replaces by words of its database:
  *
  * - `:schema.` before the name of a table,
  * - `:inserted_number`: the number of the row that this transaction inserted last,
