@@ -54,6 +54,12 @@ describe("openStream()", () => {
     expect([thrown.state.ended, named.state.ended]).toEqual([1, 1]);
   });
 
+  it("throws the error itself that follows its event, which has more detail", async () => {
+    const error = new ServerError("overloaded", { retryAfter: 7 });
+    const { stream } = toSource([START, { case: "error", value: error.toProto() }, Promise.reject(error)]);
+    await expect(openStream(stream)).rejects.toBe(error);
+  });
+
   it("closes the source of a stream that failed", async () => {
     const error: StreamEvent[] = getEvents([
       START,

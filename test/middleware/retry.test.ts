@@ -181,6 +181,14 @@ describe("createRetry() around a stream", () => {
     await client.close();
   });
 
+  it("closes the stream of a repeated call when its reader leaves", async () => {
+    const failures = [new ServerError("busy", { provider: "one" })];
+    const adapter = new ScriptedAdapter("one", { failures });
+    const client = new Client({ providers: { one: adapter }, middleware: [createRetry(quick)] });
+    for await (const { event } of client.stream(requestFor("m"))) if (event.case === "textDelta") break;
+    expect([adapter.requests.length, adapter.started, adapter.ended]).toEqual([2, 1, 1]);
+  });
+
   it("never repeats a stream after output", async () => {
     const client = getClient(simulator(), [createRetry(quick)]);
     const { names, error } = await getEvents(client.stream(requestFor("sim-text:cut_events=8")));

@@ -127,6 +127,13 @@ it("skips a target for as long as its circuit breaker is open", () => {
   expect([choose(), choose()]).toContain("one/m");
 });
 
+it("sends failed calls to targets that are left out for a while only after the others", () => {
+  const { choice, begin, options } = createChoice(["one/m", "two/m", "three/m"]);
+  begin("two").end(refusal(new ServerError("open", { retryAfter: 5 })));
+  const next = choice.listNext({ ...request, provider: "one", model: "m" }, options);
+  expect(next.map(({ provider }) => provider)).toEqual(["three", "two"]);
+});
+
 it("continues a conversation with the model that wrote its latest state, or another one of its provider", () => {
   const { choose } = createChoice(["one/m", "two/small", "two/large"]);
   const part = (provider: string, model: string): Partial<ContentPart> => ({

@@ -12,6 +12,7 @@ import type { ColumnName } from "../../providers/support/columns.ts";
 import { readers } from "../../providers/support/recorded-answers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";
+import { callEvents, textEvents } from "../responses/support/model-events.ts";
 import { createDirectory } from "../support/directory.ts";
 
 const names: readonly ColumnName[] = ["openai", "anthropic", "gemini", "compatible"];
@@ -105,6 +106,13 @@ describe("A recorded stream of a provider as events of the Gemini API", () => {
     const { request } = readRequest(body, { models, model: `${name}/asked-model`, isStreamed: false });
     const content = request.messages.length === 2 ? (request.messages[0]?.content ?? []) : [];
     expect(getFacts(content)).toEqual(getFacts(response.message?.content ?? []));
+  });
+
+  it("has nothing of a batch that ends with the provider's failure but the failure", () => {
+    const writer = new GenerationWriter("", "events");
+    const batch = callEvents(textEvents(0, "Half"), FinishReason_Reason.ERROR);
+    expect(() => writer.write(batch)).toThrow(ServerError);
+    expect(writer.fail(new ServerError("it failed"))).not.toContain("Half");
   });
 
   it("ends with an error that names the failure, and never as a complete answer", () => {

@@ -1,7 +1,9 @@
-import { Client } from "outrigger";
-import { afterEach, describe, expect, it } from "vitest";
+import { create } from "@bufbuild/protobuf";
+import { Client, type ModelClient, textOf } from "outrigger";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { toResponseId } from "../../../src/endpoints/openai/ids.ts";
 import { inputRoutes } from "../../../src/endpoints/responses/routes.ts";
+import { CountTokensResponseSchema } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";
 import { createTestEngine, run, runRequest } from "../../runs/support/test-engine.ts";
@@ -51,6 +53,40 @@ describe("POST /v1/responses/input_tokens", () => {
     const body = { model: "m", input: "hi", previous_response_id: toResponseId(id) };
     const { body: answer } = await call(routes, "POST /v1/responses/input_tokens", { body });
     expect(answer.input_tokens).toBeGreaterThan(500);
+  });
+
+  it("counts the instructions, the conversation and the input in their order, by the client", async () => {
+    const { routes, engine } = await open();
+    const { id } = await run(engine, runRequest("before"));
+    const seen: string[][] = [];
+    const counting: ModelClient = {
+      complete: () => expect.fail("was called"),
+      stream: () => expect.fail("was called"),
+      async countTokens({ messages }) {
+        seen.push(messages.map((message) => textOf(message)));
+        return create(CountTokensResponseSchema, { inputTokens: 7 });
+      },
+    };
+    const body = { model: "m", input: "hi", instructions: "Count.", previous_response_id: toResponseId(id) };
+    const answer = await call(routes, "POST /v1/responses/input_tokens", { body, client: counting });
+    expect(answer.body.input_tokens).toBe(7);
+    expect(answer.headers["outrigger-estimate"]).toBeUndefined();
+    expect(seen).toEqual([["Count.", "before", "the answer of the run", "hi"]]);
+  });
+
+  it.each(["input_tokens", "compact"])("gives the memory of the conversation back after %s", async (path) => {
+    const { routes, engine, client } = await open("A summary.");
+    const { id } = await run(engine, runRequest("before"));
+    const opened = engine.openConversation.bind(engine);
+    const releases: { readonly mock: { readonly calls: readonly unknown[] } }[] = [];
+    vi.spyOn(engine, "openConversation").mockImplementation(async (...args) => {
+      const conversation = await opened(...args);
+      releases.push(vi.spyOn(conversation.share, "release"));
+      return conversation;
+    });
+    const body = { model: "m", input: "hi", previous_response_id: toResponseId(id) };
+    expect(await call(routes, `POST /v1/responses/${path}`, { body, client })).toMatchObject({ status: 200 });
+    expect(releases.map(({ mock }) => mock.calls.length)).toEqual([1]);
   });
 });
 

@@ -2,8 +2,14 @@
 import { describe, expect, it } from "vitest";
 import { NetworkError } from "../../../src/core/errors.ts";
 import { getSettings } from "../../../src/endpoints/responses/settings.ts";
-import { streamResponse } from "../../../src/endpoints/responses/write-stream.ts";
-import type { RunEvent } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import {
+  acceptedStreamResponse,
+  type StreamSource,
+  streamResponse,
+} from "../../../src/endpoints/responses/write-stream.ts";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { type RunEvent, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import type { EndpointResponse } from "../../../src/http/endpoint.ts";
 import { expectValidEvent, expectValidOpenResponses } from "../schemas/validate.ts";
 import { eventsIn } from "../support/events-in.ts";
 import { callEvents, textEvents } from "./support/model-events.ts";
@@ -95,5 +101,73 @@ describe("A stream of a run that its request started", () => {
     const chunks = await getChunks(-1, { startedRun: true });
     expect(chunks.at(-1)).toMatch(/^event: response\.completed\n.*\n\ndata: \[DONE\]\n\n$/);
     expect(chunks.join("")).toBe(await getBody(-1));
+  });
+});
+
+describe("The reading of a run's events", () => {
+  const failure = { kind: ErrorKind.SERVER, message: "down" };
+  const failed = createRunEvents({
+    created: run,
+    calls: [],
+    end: { status: RunStatus.FAILED, error: failure },
+  });
+
+  /** A source of batches that is noted when it is closed. */
+  function createSource(batches: readonly (readonly RunEvent[])[], changes: Partial<StreamSource> = {}) {
+    const seen: string[] = [];
+    async function* read(): AsyncGenerator<readonly RunEvent[], undefined> {
+      try {
+        yield* batches;
+        throw new NetworkError("the database is unavailable");
+      } finally {
+        seen.push("closed");
+      }
+    }
+    const source: StreamSource = {
+      run,
+      events: read(),
+      settings: getSettings(run),
+      marks: undefined,
+      keepAliveMs: 60_000,
+      signal: new AbortController().signal,
+      startedRun: true,
+      onFailure: ({ kindName }) => void seen.push(kindName),
+      pads: false,
+      startingAfter: -1,
+      ...changes,
+    };
+    return { seen, source };
+  }
+
+  const getReader = ({ body }: EndpointResponse) =>
+    (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+
+  it("ends when the caller leaves", async () => {
+    const { seen, source } = createSource(events.map((event) => [event]));
+    const reader = getReader(streamResponse(source));
+    await reader.next();
+    await reader.return?.();
+    expect(seen).toEqual(["closed"]);
+  });
+
+  it("ends when the run fails before the provider has accepted it", async () => {
+    const { seen, source } = createSource([...failed.events.map((event) => [event]), []]);
+    await expect(acceptedStreamResponse(source)).rejects.toThrow("down");
+    expect(seen).toEqual(["closed"]);
+  });
+
+  it("fails the request by a failure of the run only if the request started it", async () => {
+    for (const startedRun of [true, false]) {
+      const { seen, source } = createSource([failed.events], { startedRun });
+      const reader = getReader(streamResponse(source));
+      while ((await reader.next()).done !== true);
+      expect(seen).toEqual(startedRun ? ["closed", "SERVER"] : ["closed"]);
+    }
+  });
+
+  it("is not a failure if the caller has left", async () => {
+    const { seen, source } = createSource([], { signal: AbortSignal.abort() });
+    await expect(getReader(streamResponse(source)).next()).rejects.toThrow("the database is unavailable");
+    expect(seen).toEqual(["closed"]);
   });
 });

@@ -177,6 +177,11 @@ describe("The marks of a run", () => {
       deltas.flatMap((_, number) => marks.open(run, settings).find(number)?.sequence ?? []),
     );
     expect(found.size).toBeLessThanOrEqual(32);
+    const last = marks.open(run, settings).find(40_000);
+    // A replay from a mark has the event of its number.
+    const number = last?.writer.nextNumber ?? 0;
+    expect(marks.open(run, settings).find(number - 1)).toBe(last);
+    expect(marks.open(run, settings).find(number - 2)?.sequence).toBeLessThan(last?.sequence ?? 0);
     expect(Math.max(...found)).toBeGreaterThan(events.length - 1100);
     expect(marks.bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
   });

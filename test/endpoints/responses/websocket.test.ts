@@ -252,6 +252,17 @@ describe("The lanes of a WebSocket", () => {
     ]);
   });
 
+  it("forget a response that the provider failed to continue", async () => {
+    const connection = new Connection(await startApi(servers));
+    const first = createResponse(await connection.create({ model, input: "one", store: false }));
+    const next = { model, input: "two", store: false, previous_response_id: first.id } satisfies Request;
+    const failed = await connection.create({ ...next, model: "openai/sim-text:status=400" });
+    expect(failed.at(-1)).toMatchObject({ type: "response.failed" });
+    expect(await connection.create(next)).toMatchObject([
+      { type: "error", error: { code: "previous_response_not_found" } },
+    ]);
+  });
+
   it.each([true, false])("prepare a request without calling the model, with store: %s", async (store) => {
     const api = await startApi(servers);
     const connection = new Connection(api);

@@ -112,6 +112,19 @@ describe("a kept connection", () => {
     expect(silent.seen.slice(0, 3)).toEqual(["connect 1", "away: no answer within 5000 ms", "close 1"]);
   });
 
+  it("stays up if a command of the connection before it fails", async () => {
+    const { kept, seen, breaks, toFailure } = open({ timeoutMs: 60_000 });
+    await kept.ready();
+    const answer = Promise.withResolvers<never>();
+    const failing = toFailure(() => answer.promise);
+    breaks.get("1")?.(new Error("reset"));
+    await pass(5000);
+    answer.reject(new Error("the socket was closed"));
+    expect(await failing).toMatchObject({ reason: "connection" });
+    expect(kept.problem).toBeUndefined();
+    expect(seen.filter((state) => state.startsWith("away"))).toEqual(["away: Error: reset"]);
+  });
+
   it("is closed if it is made after the time for it", async () => {
     const connecting = Promise.withResolvers<string>();
     const { kept, seen } = open({ connect: () => connecting.promise });
