@@ -8,6 +8,7 @@ import {
   createAliasRouting,
   createCatalog,
   createCircuitBreaker,
+  createFallback,
   functionTool,
   generate,
   type Middleware,
@@ -59,6 +60,15 @@ describe.each(calls)("an alias with several targets, called by %s", (_kind, call
     expect(countAsked()).toEqual({ one: 190, two: 10 });
     for (let start = 0; start < 200; start += 20)
       expect(asked.slice(start, start + 20).filter((provider) => provider === "two")).toHaveLength(1);
+    await client.close();
+  });
+
+  it("leaves the call of a fallback around it at the target of that fallback", async () => {
+    const modelAliases = createFast([1, 0], { models: ["sim-text:status=503"] });
+    const around = createFallback({ targets: [{ provider: "two", model: "sim-text" }] });
+    const client = getClient(simulator(), [around, createAliasRouting(modelAliases)], { modelAliases });
+    expect(await call(client, requestFor("fast"))).toMatchObject({ provider: "two", model: "sim-text" });
+    expect(countAsked()).toEqual({ one: 1, two: 1 });
     await client.close();
   });
 
@@ -176,6 +186,27 @@ describe("what keeps a call at its target", () => {
     ]);
     await client.close();
   });
+});
+
+it("counts a stream that its reader left neither as a failure nor as a success", async () => {
+  const failures = [new ServerError("down", { provider: "one" })];
+  const providers = { one: new ScriptedAdapter("one", { failures }), two: new ScriptedAdapter("two") };
+  const ejected: string[] = [];
+  const observer = { ejected: (_alias: string, { provider }: CallTarget) => void ejected.push(provider) };
+  const outlierEjection = { consecutiveFailures: 2, maxEjected: 1 };
+  const modelAliases = createFast([1, 0], { outlierEjection });
+  const client = new Client({
+    providers,
+    modelAliases,
+    middleware: [createAliasRouting(modelAliases, { observer })],
+  });
+  const fail = () => toFailure(client.stream(requestFor("fast")).final());
+  await fail();
+  for await (const { event } of client.stream(requestFor("fast"))) if (event.case === "textDelta") break;
+  expect(ejected).toEqual([]);
+  failures.push(new ServerError("down", { provider: "one" }));
+  await fail();
+  expect(ejected).toEqual(["one"]);
 });
 
 it("chooses again for the retry of a generation whose target has failed", async () => {

@@ -1,4 +1,5 @@
 import { getEventListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import {
   AbortError,
@@ -10,7 +11,7 @@ import {
   type SDKError,
   ServerError,
 } from "../../src/core/errors.ts";
-import { type RetryOptions, type RetryPolicy, retry } from "../../src/middleware/retry-policy.ts";
+import { type RetryOptions, type RetryPolicy, retry, waitFor } from "../../src/middleware/retry-policy.ts";
 
 /** An attempt that fails with these errors in turn and then succeeds. */
 function failing(...errors: unknown[]) {
@@ -182,4 +183,15 @@ describe("retry()", () => {
       }
     },
   );
+});
+
+it("A wait that no timer can hold is not over at once, and ends with its signal", async () => {
+  const controller = new AbortController();
+  const outcome = waitFor(2 ** 31, controller.signal).then(
+    () => "over",
+    () => "left",
+  );
+  await sleep(10);
+  controller.abort();
+  expect(await outcome).toBe("left");
 });

@@ -1,6 +1,6 @@
 /** The stored conversation that a request continues, or whose items it refers to. */
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { NotFoundError } from "../../../src/core/errors.ts";
 import { textOf, userMessage } from "../../../src/core/message.ts";
 import { KeptMessages } from "../../../src/endpoints/answers/kept-messages.ts";
@@ -92,6 +92,19 @@ describe("readEnd()", () => {
   it("looks through 1,000 messages at most", async () => {
     const { ids, queries } = await find(2000, "", ["msg_0"], 0);
     expect([ids.length, queries.length]).toEqual([1000, 10]);
+  });
+
+  it("reads no further page after 32 MiB", async () => {
+    const text = "x".repeat(2 ** 20);
+    const elements = Array.from({ length: 33 }, (_, index) => ({
+      id: `msg_${index}`,
+      message: userMessage(text),
+      runId: "",
+    }));
+    const listMessages = vi.fn(async () => ({ elements, hasMore: true }) as never);
+    const range = { ids: new Set(["msg_none"]), before: 0 };
+    const end = await readEnd({ listMessages }, "key", { threadId: "thread_1", lastRunId: "" }, range);
+    expect([end.length, listMessages.mock.calls.length]).toEqual([33, 1]);
   });
 
   it("finds nothing in a conversation that does not exist", async () => {

@@ -252,12 +252,14 @@ describe("The lanes of a WebSocket", () => {
     ]);
   });
 
-  it("forget a response that the provider failed to continue", async () => {
+  it("forget a response that the provider failed to continue, whichever lane asked for that", async () => {
     const connection = new Connection(await startApi(servers));
-    const first = createResponse(await connection.create({ model, input: "one", store: false }));
+    const first = createResponse(
+      await connection.create({ model, input: "one", store: false, stream_id: "a" }),
+    );
     const next = { model, input: "two", store: false, previous_response_id: first.id } satisfies Request;
-    const failed = await connection.create({ ...next, model: "openai/sim-text:status=400" });
-    expect(failed.at(-1)).toMatchObject({ type: "response.failed" });
+    const failing = { ...next, model: "openai/sim-text:status=400", stream_id: "b" };
+    expect((await connection.create(failing)).at(-1)).toMatchObject({ type: "response.failed" });
     expect(await connection.create(next)).toMatchObject([
       { type: "error", error: { code: "previous_response_not_found" } },
     ]);
