@@ -182,16 +182,6 @@ export function createCatalog({ models = [] }: CatalogOptions = {}): Catalog {
 /** The catalog that the project ships, which the functions below use. */
 export const defaultCatalog: Catalog = createCatalog();
 
-/** As {@link Catalog.getModelInfo}. */
-export function getModelInfo(model: string, provider?: string): ModelInfo | undefined {
-  return defaultCatalog.getModelInfo(model, provider);
-}
-
-/** As {@link Catalog.traitsOf}. */
-export function traitsOf(provider: string, model: string): ModelTraits {
-  return defaultCatalog.traitsOf(provider, model);
-}
-
 /** As {@link Catalog.sameModel}. */
 export function sameModel(left: string, right: string, provider: string): boolean {
   return defaultCatalog.sameModel(left, right, provider);

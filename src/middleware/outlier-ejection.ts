@@ -1,5 +1,5 @@
+import { compact } from "../core/compact.ts";
 import { ConfigurationError } from "../core/errors.ts";
-import type { EjectionRule } from "./target-state.ts";
 
 /**
  * When a target of an alias is left out because it is worse than the others, after Envoy's outlier detection. Failures
@@ -27,35 +27,34 @@ export interface OutlierEjection {
   readonly maxEjected?: number | undefined;
 }
 
+/** An ejection with a value for each field. */
+export type EjectionRule = {
+  readonly [Name in keyof OutlierEjection]-?: NonNullable<OutlierEjection[Name]>;
+};
+
+const DEFAULTS: EjectionRule = {
+  consecutiveFailures: 5,
+  failureRatio: 0.5,
+  latencyFactor: Infinity,
+  minCalls: 10,
+  interval: 10,
+  baseTime: 30,
+  maxTime: 300,
+  maxEjected: 0.5,
+};
+
 /** Creates the rule of an ejection. @throws ConfigurationError if an option is out of range. */
-export function createEjectionRule({
-  consecutiveFailures = 5,
-  failureRatio = 0.5,
-  latencyFactor,
-  minCalls = 10,
-  interval = 10,
-  baseTime = 30,
-  maxTime = 300,
-  maxEjected = 0.5,
-}: OutlierEjection): EjectionRule {
-  check("consecutiveFailures", consecutiveFailures, 1, Infinity);
-  check("failureRatio", failureRatio, 0.01, 1);
-  check("latencyFactor", latencyFactor ?? 2, 1.1, Infinity);
-  check("minCalls", minCalls, 1, 256);
-  check("interval", interval, 0.001, Infinity);
-  check("baseTime", baseTime, 0.001, Infinity);
-  check("maxTime", maxTime, baseTime, Infinity);
-  check("maxEjected", maxEjected, 0, 1);
-  return {
-    consecutiveFailures,
-    failureRatio,
-    latencyFactor: latencyFactor ?? Infinity,
-    minCalls,
-    intervalMs: interval * 1000,
-    baseTimeMs: baseTime * 1000,
-    maxTimeMs: maxTime * 1000,
-    maxEjected,
-  };
+export function createEjectionRule(options: OutlierEjection): EjectionRule {
+  const rule = { ...DEFAULTS, ...compact(options) };
+  check("consecutiveFailures", rule.consecutiveFailures, 1, Infinity);
+  check("failureRatio", rule.failureRatio, 0.01, 1);
+  check("latencyFactor", rule.latencyFactor, 1.1, Infinity);
+  check("minCalls", rule.minCalls, 1, 256);
+  check("interval", rule.interval, 0.001, Infinity);
+  check("baseTime", rule.baseTime, 0.001, Infinity);
+  check("maxTime", rule.maxTime, rule.baseTime, Infinity);
+  check("maxEjected", rule.maxEjected, 0, 1);
+  return rule;
 }
 
 function check(name: string, value: number, min: number, max: number): void {

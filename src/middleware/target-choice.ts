@@ -13,10 +13,11 @@ import type { CallResult } from "./breaker.ts";
 import { toCallResult } from "./circuit-breaker.ts";
 import { isLost } from "./hedged-call.ts";
 import type { EjectionReason, MiddlewareObserver } from "./observer.ts";
+import type { EjectionRule } from "./outlier-ejection.ts";
 import { getPrice, type Prices } from "./price.ts";
 import { isRefusal } from "./refusals.ts";
 import { readStickyKey, type StickyField } from "./sticky-key.ts";
-import { type EjectionRule, type MeasuredKind, TargetState } from "./target-state.ts";
+import { type MeasuredKind, TargetState } from "./target-state.ts";
 
 /** One of several targets of an alias. */
 export interface AliasTarget extends NamedModel {
@@ -245,7 +246,7 @@ export class TargetChoice {
     const failures = state.isEjected(now) ? 0 : state.count(result);
     if (rule === undefined) return;
     if (failures >= rule.consecutiveFailures) this.#eject(target, "consecutive_failures", rule, options);
-    if (now >= this.#intervalStart + rule.intervalMs) this.#endInterval(rule, options);
+    if (now >= this.#intervalStart + rule.interval * 1000) this.#endInterval(rule, options);
   }
 
   #endInterval(rule: EjectionRule, options: CallOptions): void {

@@ -1,5 +1,6 @@
 import type { CallResult } from "./breaker.ts";
 import type { EjectionReason } from "./observer.ts";
+import type { EjectionRule } from "./outlier-ejection.ts";
 
 /** The kinds of calls, whose times differ: to the first output of a stream, and to a whole answer. */
 export type MeasuredKind = "complete" | "stream";
@@ -9,24 +10,6 @@ const EWMA_WEIGHT = 0.3;
 
 /** A failed call counts as this time at least, in milliseconds: a target that fails at once is not fast. */
 const FAILURE_MS = 10_000;
-
-/** Limits of the outliers among the targets of an alias, after Envoy's outlier detection. */
-export interface EjectionRule {
-  /** Failures in a row that eject a target. */
-  readonly consecutiveFailures: number;
-  /** Share of the calls of an interval that must fail. */
-  readonly failureRatio: number;
-  /** How many times slower than the median of the others a target must be in an interval. Infinity: it may be. */
-  readonly latencyFactor: number;
-  /** Calls in an interval below which its failures and times do not count. */
-  readonly minCalls: number;
-  readonly intervalMs: number;
-  /** The first ejection lasts this long, the second one twice as long, and so on. */
-  readonly baseTimeMs: number;
-  readonly maxTimeMs: number;
-  /** Share of the targets that may be ejected at the same time, rounded down. */
-  readonly maxEjected: number;
-}
 
 /** How a target of an alias has answered lately. */
 export class TargetState {
@@ -88,10 +71,10 @@ export class TargetState {
   }
 
   /** Ejects the target. Returns how long, in milliseconds. */
-  eject({ baseTimeMs, maxTimeMs }: EjectionRule, now: number): number {
+  eject({ baseTime, maxTime }: EjectionRule, now: number): number {
     this.#ejections += 1;
     this.#failuresInRow = 0;
-    const time = Math.min(baseTimeMs * this.#ejections, maxTimeMs);
+    const time = Math.min(baseTime * this.#ejections, maxTime) * 1000;
     this.#ejectedUntil = now + time;
     return time;
   }

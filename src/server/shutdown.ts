@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { LONGEST_TIMER_MS } from "../kit/http/timeouts.ts";
 import { describeFault } from "./telemetry/logging.ts";
 
 /** A part of a program that ends with it. */
@@ -25,9 +26,6 @@ export interface ShutdownOptions {
 
 /** Longest wait for a part to close. */
 const CLOSE_TIMEOUT_MS = 5000;
-
-/** The longest timer of Node, 24.8 days. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Ends the parts of a program: waits for their work, then closes them. Both happen once and never reject. */
 export class Shutdown {
@@ -56,7 +54,7 @@ export class Shutdown {
     const { parts, timeoutMs, logger } = this.#options;
     logger.info({ timeout_ms: timeoutMs }, "draining");
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), Math.min(timeoutMs, MAX_TIMER_MS));
+    const timer = setTimeout(() => deadline.abort(), Math.min(timeoutMs, LONGEST_TIMER_MS));
     await Promise.all(parts.map((part) => this.#drainPart(part, deadline.signal)));
     clearTimeout(timer);
     logger.info("drained");

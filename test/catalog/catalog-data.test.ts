@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import catalogFile from "../../src/catalog/catalog.json" with { type: "json" };
-import { traitsOf } from "../../src/catalog/catalog.ts";
+import { defaultCatalog } from "../../src/catalog/catalog.ts";
 import type { CatalogData, CatalogEntry, PriceTier } from "../../src/catalog/catalog-data.ts";
 import { fitsPattern } from "../../src/catalog/model-names.ts";
 import { defaultTraits } from "../../src/catalog/model-traits.ts";
@@ -50,7 +50,7 @@ describe("catalog.json", () => {
   });
 
   it.each(answering.map((model) => [model.id, model] as const))("has sound traits of %s", (_, model) => {
-    const traits = traitsOf(model.provider, model.id);
+    const traits = defaultCatalog.traitsOf(model.provider, model.id);
     expect(traits.reasoningControl).not.toBe("unknown");
     const known = traits.reasoningEfforts ?? [];
     expect(known).toEqual(efforts.filter((effort) => known.includes(effort)));

@@ -1,12 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import {
-  createCatalog,
-  defaultCatalog,
-  getModelInfo,
-  sameModel,
-  traitsOf,
-} from "../../src/catalog/catalog.ts";
+import { createCatalog, defaultCatalog, sameModel } from "../../src/catalog/catalog.ts";
 import { defaultTraits } from "../../src/catalog/model-traits.ts";
 import { Capability } from "../../src/gen/outrigger/v1/catalog_service_pb.ts";
 import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
@@ -24,9 +18,9 @@ describe("getModelInfo()", () => {
       ["gemini-3-flash-preview", "gemini", 1_048_576],
     ] as const;
     for (const [id, provider, contextWindow] of listed) {
-      expect(getModelInfo(id)).toMatchObject({ id, provider, contextWindow });
+      expect(defaultCatalog.getModelInfo(id)).toMatchObject({ id, provider, contextWindow });
     }
-    expect(getModelInfo("gpt-5.2-mini")).toBeUndefined();
+    expect(defaultCatalog.getModelInfo("gpt-5.2-mini")).toBeUndefined();
   });
 
   it("returns all known facts of a model", () => {
@@ -68,9 +62,14 @@ describe("getModelInfo()", () => {
   });
 
   it("leaves unknown facts unset", () => {
-    expect(getModelInfo("codestral-2508")).toMatchObject({ releaseDate: "", endOfLifeDate: "" });
-    expect(getModelInfo("codestral-2508")?.maxOutputTokens).toBeUndefined();
-    expect(getModelInfo("gemini-4-carbon")?.prices[0]?.cacheReadMicroUsdPerMillionTokens).toBeUndefined();
+    expect(defaultCatalog.getModelInfo("codestral-2508")).toMatchObject({
+      releaseDate: "",
+      endOfLifeDate: "",
+    });
+    expect(defaultCatalog.getModelInfo("codestral-2508")?.maxOutputTokens).toBeUndefined();
+    expect(
+      defaultCatalog.getModelInfo("gemini-4-carbon")?.prices[0]?.cacheReadMicroUsdPerMillionTokens,
+    ).toBeUndefined();
   });
 
   it("resolves aliases, snapshots and prefixed ids", () => {
@@ -84,18 +83,19 @@ describe("getModelInfo()", () => {
       "models/gemini-2.5-flash-001": "gemini-2.5-flash",
       "magistral-medium-2507": "magistral-medium",
     };
-    for (const [name, id] of Object.entries(names)) expect(getModelInfo(name)?.id, name).toBe(id);
+    for (const [name, id] of Object.entries(names))
+      expect(defaultCatalog.getModelInfo(name)?.id, name).toBe(id);
   });
 
   it("treats a snapshot with separate prices as a separate model", () => {
-    expect(getModelInfo("gpt-4o-2024-08-06")?.id).toBe("gpt-4o");
-    expect(getModelInfo("gpt-4o-2024-05-13")?.id).toBe("gpt-4o-2024-05-13");
+    expect(defaultCatalog.getModelInfo("gpt-4o-2024-08-06")?.id).toBe("gpt-4o");
+    expect(defaultCatalog.getModelInfo("gpt-4o-2024-05-13")?.id).toBe("gpt-4o-2024-05-13");
   });
 
   it("looks only at the provider that is named", () => {
-    expect(getModelInfo("gpt-5.2", "anthropic")).toBeUndefined();
-    expect(getModelInfo("gpt-5.2", "nobody")).toBeUndefined();
-    expect(getModelInfo("")).toBeUndefined();
+    expect(defaultCatalog.getModelInfo("gpt-5.2", "anthropic")).toBeUndefined();
+    expect(defaultCatalog.getModelInfo("gpt-5.2", "nobody")).toBeUndefined();
+    expect(defaultCatalog.getModelInfo("")).toBeUndefined();
   });
 
   it("has the prices of the day", () => {
@@ -107,9 +107,9 @@ describe("getModelInfo()", () => {
   });
 
   it("gives every caller a separate message", () => {
-    const info = getModelInfo("gpt-5.2");
+    const info = defaultCatalog.getModelInfo("gpt-5.2");
     info?.aliases.push("mine");
-    expect(getModelInfo("gpt-5.2")?.aliases).not.toContain("mine");
+    expect(defaultCatalog.getModelInfo("gpt-5.2")?.aliases).not.toContain("mine");
   });
 });
 
@@ -227,40 +227,44 @@ describe("getLatestModel()", () => {
 
 describe("traitsOf()", () => {
   it("takes the traits of the family, and overrides them by the traits of the model", () => {
-    expect(traitsOf("openai", "gpt-6-sol")).toMatchObject({
+    expect(defaultCatalog.traitsOf("openai", "gpt-6-sol")).toMatchObject({
       reasoningControl: "effort",
       defaultEffort: undefined,
     });
-    expect(traitsOf("openai", "gpt-6.1-terra")).toMatchObject({
+    expect(defaultCatalog.traitsOf("openai", "gpt-6.1-terra")).toMatchObject({
       reasoningControl: "effort",
       defaultEffort: "medium",
     });
   });
 
   it("is the same for an alias, a snapshot and the model itself", () => {
-    const traits = traitsOf("anthropic", "claude-opus-4-0");
-    expect(traitsOf("anthropic", "claude-opus-4-20250514")).toEqual(traits);
-    expect(traitsOf("anthropic", "sonnet")).toEqual(traitsOf("anthropic", "claude-sonnet-5-5"));
+    const traits = defaultCatalog.traitsOf("anthropic", "claude-opus-4-0");
+    expect(defaultCatalog.traitsOf("anthropic", "claude-opus-4-20250514")).toEqual(traits);
+    expect(defaultCatalog.traitsOf("anthropic", "sonnet")).toEqual(
+      defaultCatalog.traitsOf("anthropic", "claude-sonnet-5-5"),
+    );
   });
 
   it("knows the family of ids that the catalog does not know", () => {
-    expect(traitsOf("openai", "o9-mini-2027-01-01").sampling).toBe("never");
-    expect(traitsOf("openai", "gpt-7-nova")).toMatchObject({
+    expect(defaultCatalog.traitsOf("openai", "o9-mini-2027-01-01").sampling).toBe("never");
+    expect(defaultCatalog.traitsOf("openai", "gpt-7-nova")).toMatchObject({
       reasoningControl: "effort",
       reasoningEfforts: undefined,
     });
-    expect(traitsOf("anthropic", "claude-next-9")).toMatchObject({
+    expect(defaultCatalog.traitsOf("anthropic", "claude-next-9")).toMatchObject({
       reasoningControl: "adaptive",
       sampling: "never",
       prefill: false,
     });
-    expect(traitsOf("gemini", "models/gemini-9-pro")).toMatchObject({ reasoningControl: "level" });
+    expect(defaultCatalog.traitsOf("gemini", "models/gemini-9-pro")).toMatchObject({
+      reasoningControl: "level",
+    });
   });
 
   it("assumes nothing of ids that look like none", () => {
-    expect(traitsOf("openai", "my-deployment")).toEqual(defaultTraits);
-    expect(traitsOf("compatible", "gpt-5.2")).toEqual(defaultTraits);
-    expect(traitsOf("openai", `gpt-5.2${"x".repeat(1_000_000)}`)).toEqual(defaultTraits);
+    expect(defaultCatalog.traitsOf("openai", "my-deployment")).toEqual(defaultTraits);
+    expect(defaultCatalog.traitsOf("compatible", "gpt-5.2")).toEqual(defaultTraits);
+    expect(defaultCatalog.traitsOf("openai", `gpt-5.2${"x".repeat(1_000_000)}`)).toEqual(defaultTraits);
   });
 
   it("answers alike after more ids than it remembers", () => {
@@ -326,7 +330,7 @@ describe("createCatalog()", () => {
     expect(catalog.traitsOf("openai", "house-style").reasoningControl).toBe("none");
     expect(catalog.traitsOf("rack", "llama-9")).toMatchObject({ forcedToolChoice: "never", prefill: true });
     expect(catalog.costOf(usage, "llama-9", "rack")).toBe(100_000_000n);
-    expect(getModelInfo("house-style")).toBeUndefined();
+    expect(defaultCatalog.getModelInfo("house-style")).toBeUndefined();
   });
 
   it("lays an entry over the one with its id", () => {
@@ -359,7 +363,7 @@ describe("the aliases of families", () => {
       .listModels("anthropic")
       .filter(({ id }) => id.startsWith(`claude-${family}-`))
       .at(0);
-    expect(getModelInfo(family)?.id).toBe(newest?.id);
-    expect(getModelInfo(`claude-${family}`)?.id).toBe(newest?.id);
+    expect(defaultCatalog.getModelInfo(family)?.id).toBe(newest?.id);
+    expect(defaultCatalog.getModelInfo(`claude-${family}`)?.id).toBe(newest?.id);
   });
 });

@@ -4,7 +4,7 @@ import { calcPrice } from "@pydantic/genai-prices";
 import { describe, expect, it } from "vitest";
 import type { Overlay } from "../../scripts/catalog-builder.ts";
 import overlayFile from "../../scripts/catalog-overlay.json" with { type: "json" };
-import { costOf, getModelInfo } from "../../src/catalog/catalog.ts";
+import { costOf, defaultCatalog } from "../../src/catalog/catalog.ts";
 import type { PriceTier } from "../../src/catalog/catalog-data.ts";
 import { costWith } from "../../src/catalog/model-cost.ts";
 import { type Usage, UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
@@ -185,7 +185,7 @@ describe("costOf()", () => {
     let compared = 0;
     for (const { provider, source_id: providerId, models } of (overlayFile as Overlay).providers) {
       for (const { id, source_model } of models.filter(({ prices }) => prices === undefined)) {
-        const { contextWindow = 0 } = getModelInfo(id, provider) ?? {};
+        const { contextWindow = 0 } = defaultCatalog.getModelInfo(id, provider) ?? {};
         for (const inputTokens of [1000, 250_000, 300_000].filter((tokens) => tokens < contextWindow)) {
           const native = { input_tokens: inputTokens, output_tokens: 777 };
           const want = calcPrice(native, source_model ?? id, { providerId, timestamp: at });

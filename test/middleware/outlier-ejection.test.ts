@@ -9,9 +9,9 @@ describe("createEjectionRule()", () => {
       failureRatio: 0.5,
       latencyFactor: Infinity,
       minCalls: 10,
-      intervalMs: 10_000,
-      baseTimeMs: 30_000,
-      maxTimeMs: 300_000,
+      interval: 10,
+      baseTime: 30,
+      maxTime: 300,
       maxEjected: 0.5,
     });
   });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { toAbortError } from "../../kit/http/abort.ts";
+import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import type {
   Amounts,
   GiveBack,
@@ -37,9 +38,6 @@ redis.call('HSET', key, 'at', string.format('%.3f', math.max(at, now)))
 redis.call('PEXPIRE', key, math.ceil(full) + 1000)
 return {1, bucket, math.ceil(wait)}
 `);
-
-/** The longest delay of a timer, in milliseconds. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** A bucket, as a TokenBucket. */
 export interface SharedBucket {
@@ -123,7 +121,7 @@ export class SharedRateStore implements RateStore {
     if (waitMs === 0) return;
     this.#waiting += 1;
     try {
-      await delay(Math.min(waitMs, MAX_DELAY_MS), undefined, { signal });
+      await delay(Math.min(waitMs, LONGEST_TIMER_MS), undefined, { signal });
     } catch {
       this.#giveBack(amounts);
       if (signal !== undefined) throw toAbortError(signal);

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import type { Limits } from "../base/limits.ts";
 import { readOnInNextTurn } from "../internals/node-http.ts";
 
@@ -21,9 +22,6 @@ const MAX_READ_PER_TURN = 100;
 
 /** Streams of a connection that are served in one turn. The beginning of a call takes about a millisecond. */
 const MAX_SERVED_PER_TURN = 20;
-
-// The longest timer, 24.8 days. Longer limits count as none.
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Time for a peer to act on the first GOAWAY, before new streams are refused. Peers are on the same machine or near it.
@@ -144,14 +142,14 @@ export class Http2Connection {
 
   #startTimers(): void {
     const { maxConnectionIdleMs: idleMs, maxConnectionAgeMs: ageMs, maxConnectionAgeGraceMs } = this.#limits;
-    if (idleMs <= MAX_TIMER_MS)
+    if (idleMs <= LONGEST_TIMER_MS)
       this.#idleTimer = setTimeout(() => {
         if (this.#openStreams === 0) this.closeGracefully();
       }, idleMs);
-    if (ageMs <= MAX_TIMER_MS)
+    if (ageMs <= LONGEST_TIMER_MS)
       this.#ageTimer = setTimeout(() => {
         this.closeGracefully();
-        if (maxConnectionAgeGraceMs <= MAX_TIMER_MS)
+        if (maxConnectionAgeGraceMs <= LONGEST_TIMER_MS)
           this.#ageTimer = setTimeout(() => this.destroy(), maxConnectionAgeGraceMs);
       }, spread(ageMs));
     this.#session.once("close", () => {

@@ -1,4 +1,5 @@
 import type { MemoryAccount } from "../../core/memory-account.ts";
+import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import type { Limits } from "../base/limits.ts";
 import { closeCodes, type SocketChannel } from "./socket-channel.ts";
 
@@ -33,7 +34,7 @@ export class WebSockets {
     this.#open.set(channel, owner);
     const { keepaliveIntervalMs, maxConnectionAgeMs } = this.#limits;
     this.#timer ??= setInterval(() => this.#checkAll(), keepaliveIntervalMs);
-    if (maxConnectionAgeMs <= MAX_TIMER_MS) this.#limitAge(channel, maxConnectionAgeMs);
+    if (maxConnectionAgeMs <= LONGEST_TIMER_MS) this.#limitAge(channel, maxConnectionAgeMs);
     if (this.#isDraining) channel.finish(closeCodes.goingAway, STOPPING);
   }
 
@@ -70,6 +71,3 @@ export class WebSockets {
 }
 
 const STOPPING = "the sidecar is stopping";
-
-/** The longest timer of Node, 24.8 days. Longer limits are ignored. */
-const MAX_TIMER_MS = 2 ** 31 - 1;

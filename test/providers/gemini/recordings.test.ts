@@ -1,6 +1,6 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { traitsOf } from "../../../src/catalog/catalog.ts";
+import { defaultCatalog } from "../../../src/catalog/catalog.ts";
 import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ServerError, StreamError } from "../../../src/core/errors.ts";
@@ -303,7 +303,7 @@ async function getParts(response: Response): Promise<unknown> {
     provider: PROVIDER,
     request,
     loss: new LossReport(),
-    traits: { ...traitsOf(PROVIDER, response.model), prefill: true },
+    traits: { ...defaultCatalog.traitsOf(PROVIDER, response.model), prefill: true },
     models: shippedModels("gemini"),
     media: async (media) => ({
       kind: "data",

@@ -1,6 +1,6 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { traitsOf } from "../../../src/catalog/catalog.ts";
+import { defaultCatalog } from "../../../src/catalog/catalog.ts";
 import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ProviderError, SDKError, StreamError } from "../../../src/core/errors.ts";
@@ -251,7 +251,7 @@ async function toInput(response: Response): Promise<unknown> {
   const { input } = await toConversation({
     provider: PROVIDER,
     request,
-    traits: traitsOf(PROVIDER, request.model),
+    traits: defaultCatalog.traitsOf(PROVIDER, request.model),
     models: shippedModels("openai"),
     loss,
     store: true,
