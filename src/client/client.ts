@@ -125,7 +125,9 @@ export class Client {
     this.#fieldPaths = fieldPaths;
     const catalog = this.catalog === defaultCatalog ? {} : { catalog: this.catalog };
     this.#additions = { ...catalog, adviseOnModel: this.#adviseOnModel };
-    this.#complete = wrapComplete(middleware, this.#sendComplete);
+    this.#complete = this.#hasMiddleware
+      ? wrapComplete(middleware, async (request, changed) => this.#sendComplete(request, changed))
+      : this.#sendComplete;
     this.#stream = wrapStream(middleware, (request, changed) => this.#sendStream(request, changed));
   }
 
@@ -342,11 +344,14 @@ export class Client {
     return this.#fieldPaths === "contract" ? error : withTypeScriptPaths(error);
   }
 
-  readonly #sendComplete = async (request: Request, options: CallOptions): Promise<Response> => {
+  /** Throws at once, or by the promise. */
+  readonly #sendComplete = (request: Request, options: CallOptions): Promise<Response> => {
     const { adapter, ready } = this.#route(request, options);
-    if (ready !== undefined) await ready;
-    const changed = this.#toAdapterOptions(adapter, request, options);
-    return options.operation?.send(adapter, request, changed) ?? adapter.complete(request, changed);
+    const send = () => {
+      const changed = this.#toAdapterOptions(adapter, request, options);
+      return options.operation?.send(adapter, request, changed) ?? adapter.complete(request, changed);
+    };
+    return ready === undefined ? send() : ready.then(send);
   };
 
   /** Makes a call that asks for no answer, through the same middleware. @param send Returns what middleware learns. */

@@ -89,7 +89,7 @@ function watchPeer(stream: ServerHttp2Stream, context: CallContext, response: Re
   return promise;
 }
 
-async function run(
+function run(
   { method: { spec, codec }, stream, headers, intake }: ExchangeOptions,
   share: CallMemory,
   context: CallContext,
@@ -104,16 +104,34 @@ async function run(
   const { maxMessageBytes } = intake.limits;
   const frames = new FrameReader({ maxMessageBytes, strictFlags: true, share });
   const reading = { frames, compression, codec, intake, share };
+  return spec.kind === "unary" || spec.kind === "server_streaming"
+    ? answerOne(new SingleRequest(stream, reading), spec, context, response)
+    : answerSeveral(new RequestMessages(stream, reading), spec, context, response);
+}
+
+type SpecOf<Kind> = Extract<MethodImplSpec, { readonly kind: Kind }>;
+
+async function answerOne(
+  request: SingleRequest,
+  spec: SpecOf<"unary" | "server_streaming">,
+  context: CallContext,
+  response: ResponseWriter,
+): Promise<void> {
+  context.onAbort = (reason) => request.fail(reason);
+  const message = await request.message;
   const { output } = spec.method;
-  if (spec.kind === "unary" || spec.kind === "server_streaming") {
-    const request = new SingleRequest(stream, reading);
-    context.onAbort = (reason) => request.fail(reason);
-    const message = await request.read();
-    if (spec.kind === "server_streaming") return response.sendAll(spec.impl(message, context), output);
-    return response.sendLast(create(output, await spec.impl(message, context)));
-  }
-  const requests = new RequestMessages(stream, reading);
+  if (spec.kind === "server_streaming") return response.sendAll(spec.impl(message, context), output);
+  return response.sendLast(create(output, await spec.impl(message, context)));
+}
+
+async function answerSeveral(
+  requests: RequestMessages,
+  spec: SpecOf<"client_streaming" | "bidi_streaming">,
+  context: CallContext,
+  response: ResponseWriter,
+): Promise<void> {
   context.onAbort = (reason) => requests.fail(reason);
+  const { output } = spec.method;
   try {
     if (spec.kind === "bidi_streaming") return await response.sendAll(spec.impl(requests, context), output);
     return await response.sendLast(create(output, await spec.impl(requests, context)));

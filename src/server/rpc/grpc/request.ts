@@ -65,7 +65,7 @@ function decodeMessage(plain: Uint8Array, { codec, intake, share }: RequestOptio
  */
 export class SingleRequest implements Arrival {
   readonly #options: RequestOptions;
-  readonly #arrival = Promise.withResolvers<Frame>();
+  readonly #arrival = Promise.withResolvers<Message>();
   #frame: Frame | undefined;
   /** Memory taken for bytes that are not decoded yet. */
   #bufferedBytes = 0;
@@ -80,15 +80,13 @@ export class SingleRequest implements Arrival {
   }
 
   /**
-   * Returns the message. Must be called once, before anything arrives.
+   * The message. Must be awaited before anything arrives.
    * @throws ConnectError UNIMPLEMENTED if there is no message or more than one, since the client then has another
    *   signature of the method; other codes for a message that is too large, truncated, not decompressible or does not
    *   parse. Also throws the reason of `fail`.
    */
-  async read(): Promise<Message> {
-    const frame = await this.#arrival.promise;
-    if (frame.flags !== COMPRESSED) return decodeMessage(frame.bytes, this.#options).message;
-    return (await decompressFrame(frame, this.#options)).message;
+  get message(): Promise<Message> {
+    return this.#arrival.promise;
   }
 
   /** Ends the reading with an error, unless the request has arrived. What the client still sends is discarded. */
@@ -128,7 +126,11 @@ export class SingleRequest implements Arrival {
       const frame = this.#frame ?? last;
       if (frame === undefined) throw createWrongCount("none");
       if (frame !== last && last !== undefined) throw createWrongCount("more");
-      this.#arrival.resolve(frame);
+      const message =
+        frame.flags === COMPRESSED
+          ? decompressFrame(frame, this.#options).then((decoded) => decoded.message)
+          : decodeMessage(frame.bytes, this.#options).message;
+      this.#arrival.resolve(message);
     } catch (error) {
       return this.fail(error);
     }

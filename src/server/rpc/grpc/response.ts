@@ -128,7 +128,7 @@ export class ResponseWriter extends FlushedResponse {
     this.ended = true;
     const { serviceTrailer, recorder } = this.#context;
     this.#trailers = Object.assign(toTrailers(serviceTrailer, error), recorder.getTimingHeader());
-    this.#stream.once("wantTrailers", () => {
+    this.#stream.on("wantTrailers", () => {
       if (this.#gone) return;
       this.#stream.sendTrailers(this.#trailers);
       if (!this.#stream.readableEnded) this.#resetUnread();

@@ -74,7 +74,7 @@ async function run(
   if (spec.kind === "server_streaming") {
     const single = new SingleRequest(request, reading);
     context.onAbort = (reason) => single.fail(reason);
-    return sendAll(spec.impl(await single.read(), context), spec, writer);
+    return sendAll(spec.impl(await single.message, context), spec, writer);
   }
   const requests = new RequestMessages(request, reading);
   context.onAbort = (reason) => requests.fail(reason);
