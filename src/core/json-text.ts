@@ -58,26 +58,29 @@ interface PlainText {
   readonly names: ReadonlyMap<string, string>;
 }
 
-/** Replaces the names with escapes. @throws SyntaxError for an invalid escape. */
+/**
+ * Replaces all names if some have escapes: of a name that comes with and without them, the last value counts.
+ * @throws SyntaxError for an invalid name.
+ */
 function withPlainNames(text: string): PlainText {
   const names = new Map<string, string>();
+  let hasEscapes = false;
   let plain = "";
   let copied = 0;
-  let backslash = text.indexOf("\\");
   for (let start = text.indexOf('"'); start !== -1; ) {
     const end = findEnd(text, start);
     if (end === -1) break;
-    if (backslash !== -1 && backslash < start) backslash = text.indexOf("\\", start);
-    if (backslash === -1) break;
-    if (backslash < end && isName(text, end)) {
+    if (isName(text, end)) {
+      const source = text.slice(start, end + 1);
       const name = `${PREFIX}${names.size}`;
-      names.set(name, JSON.parse(text.slice(start, end + 1)));
+      names.set(name, JSON.parse(source));
+      hasEscapes ||= source.includes("\\");
       plain += `${text.slice(copied, start)}"${name}"`;
       copied = end + 1;
     }
     start = text.indexOf('"', end + 1);
   }
-  return { text: plain + text.slice(copied), names };
+  return hasEscapes ? { text: plain + text.slice(copied), names } : { text, names: new Map() };
 }
 
 /** Returns the index of the quote that ends a string; -1 if there is none. */

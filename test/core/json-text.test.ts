@@ -51,6 +51,11 @@ describe("parseJsonText()", () => {
     },
   );
 
+  it("keeps the last value of a name that comes with and without escapes", () => {
+    expect(parseJsonText('{"a":[],"\\u0061":false,"a":true}')).toEqual({ a: true });
+    expect(parseJsonText('{"a":1,"\\u0061":2}')).toEqual({ a: 2 });
+  });
+
   it("gives the text back for values of every kind", () => {
     fc.assert(
       fc.property(jsonText, (text) => {
