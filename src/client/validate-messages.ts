@@ -26,30 +26,21 @@ const RESULT_LIMITS: PartLimits = {
   place: "a tool result",
 };
 
-/**
- * Checks the conversation, in one pass.
- * @param open Whether the provider keeps an earlier part of the conversation, whose tool calls
- * the results here may answer.
- */
-export function checkMessages(messages: readonly Message[], open: boolean, violations: Violations): void {
-  if (messages.length === 0) violations.add("messages", "is empty, expected at least one message");
-  checkEach(messages, open, violations)?.end();
+/** What the checks of messages need to know about their conversation. */
+export interface ConversationState {
+  /** Whether the provider keeps an earlier part of it, whose tool calls the results here may answer. */
+  readonly open: boolean;
+  /** Whether calls may be answered later. Default false. */
+  readonly goesOn?: boolean;
 }
 
-/**
- * Checks messages that are a part of a conversation: the results here may answer calls before them, and the calls may be
- * answered later.
- */
-export function checkPartOfConversation(messages: readonly Message[], violations: Violations): void {
-  checkEach(messages, true, violations);
-}
-
-/** Returns the tool calls of the messages, which most conversations have not. */
-function checkEach(
+/** Checks messages, in one pass. */
+export function checkMessages(
   messages: readonly Message[],
-  open: boolean,
+  { open, goesOn = false }: ConversationState,
   violations: Violations,
-): ToolCalls | undefined {
+): void {
+  // Most conversations have no tool calls.
   let calls: ToolCalls | undefined;
   for (const [index, message] of messages.entries()) {
     const field = `messages[${index}]`;
@@ -78,7 +69,7 @@ function checkEach(
       }
     }
   }
-  return calls;
+  if (!goesOn) calls?.end();
 }
 
 function checkEnvelope({ role, content, toolCallId }: Message, field: string, violations: Violations): void {

@@ -28,7 +28,8 @@ export function validateRequest(request: Request, { mayNameNoModel = false } = {
   if (needsModel && request.model.trim() === "")
     violations.add("model", "is empty, expected the provider's id of a model");
   const options = checkProviderOptions(request.providerOptionsJson, violations);
-  checkMessages(request.messages, options.bringConversation, violations);
+  if (request.messages.length === 0) violations.add("messages", "is empty, expected at least one message");
+  checkMessages(request.messages, { open: options.bringConversation }, violations);
   const names = request.tools.length === 0 ? NO_NAMES : checkTools(request.tools, violations);
   if (request.toolChoice !== undefined) {
     checkToolChoice(request.toolChoice, { names, open: options.bringTools }, violations);

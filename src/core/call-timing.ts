@@ -53,12 +53,9 @@ export class CallTiming {
   read(): CallTimes {
     const now = performance.now();
     const total = now - this.#startedAt;
-    const provider = getMs(this.#waits.provider, now);
-    const queue = getMs(this.#waits.queue, now);
+    const { provider: upstream, queue: line } = this.#waits;
+    const provider = upstream.ms + (upstream.open > 0 ? now - upstream.since : 0);
+    const queue = line.ms + (line.open > 0 ? now - line.since : 0);
     return { total, ours: Math.max(0, total - provider - queue), provider, queue };
   }
-}
-
-function getMs({ open, since, ms }: Wait, now: number): number {
-  return open > 0 ? ms + now - since : ms;
 }

@@ -100,17 +100,13 @@ export function asJson(value: Untrusted<object>): JsonObject {
 export function without(object: object, ...keys: readonly string[]): JsonObject {
   const copy: Record<string, JsonValue | undefined> = {};
   // `delete` would turn the copy into a hash table, which costs more than all of its fields.
-  for (const key in object) if (!keys.includes(key)) setOwn(copy, key, (object as JsonObject)[key]);
+  for (const key in object) {
+    const value = (object as JsonObject)[key];
+    if (keys.includes(key)) continue;
+    if (key !== "__proto__") copy[key] = value;
+    else Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
+  }
   return copy;
-}
-
-function setOwn(
-  object: Record<string, JsonValue | undefined>,
-  key: string,
-  value: JsonValue | undefined,
-): void {
-  if (key !== "__proto__") object[key] = value;
-  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** Whether an object has no keys. */

@@ -56,11 +56,12 @@ export type StreamedAnswer = Omit<Answer, "content">;
 export class StreamWriter {
   /** Returns the usage that the provider has reported so far. Called if an error needs it. */
   readUsage: () => Usage | undefined = () => undefined;
+  /** Whether `finish` was written. */
+  ended = false;
   readonly #facts: CallFacts;
   readonly #toolCallIds: ToolCallIdAllocator;
   readonly #log: EventLog;
   #model = "";
-  #ended = false;
   #citations = 0;
   #citationChars = 0;
 
@@ -82,11 +83,6 @@ export class StreamWriter {
   /** Whether `stream_start` was written. */
   get started(): boolean {
     return this.#log.sequence > 0;
-  }
-
-  /** Whether `finish` was written. */
-  get ended(): boolean {
-    return this.#ended;
   }
 
   /** Whether any part has begun. */
@@ -203,7 +199,7 @@ export class StreamWriter {
     const { finishReason, usage } = response;
     const facts = { ...(finishReason && { finishReason }), ...(usage && { usage }) };
     this.#log.emit({ case: "finish", value: { $typeName: "outrigger.v1.Finish", ...facts, response } });
-    this.#ended = true;
+    this.ended = true;
     return response;
   }
 }

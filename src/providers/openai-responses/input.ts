@@ -44,7 +44,7 @@ export function toConversation(context: RequestContext): Promise<Conversation> |
   for (const [index, message] of messages.entries()) {
     const item = index < instructing ? undefined : toTextItem(message);
     if (index >= instructing && item === undefined) return addMessages(conversation, index, context);
-    checkName(message, index, context);
+    if (message.name !== "") checkName(message, index, context);
     if (item === undefined) continue;
     conversation.input.push(item);
     conversation.fields.push(`messages[${index}]`);
@@ -62,7 +62,7 @@ async function addMessages(
   const { input, fields } = conversation;
   for (const [index, message] of messages.entries()) {
     if (index < start) continue;
-    checkName(message, index, context);
+    if (message.name !== "") checkName(message, index, context);
     const field = `messages[${index}]`;
     const isLast = messages[index + 1]?.role !== Role.ASSISTANT;
     const items = await getItems(message, field, isLast, context);
@@ -75,9 +75,8 @@ async function addMessages(
   return conversation;
 }
 
-function checkName({ name, role }: Message, index: number, { loss }: RequestContext): void {
-  if (name !== "" && role !== Role.TOOL)
-    loss.lose(`messages[${index}].name`, "unsupported_setting", NO_NAMES);
+function checkName({ role }: Message, index: number, { loss }: RequestContext): void {
+  if (role !== Role.TOOL) loss.lose(`messages[${index}].name`, "unsupported_setting", NO_NAMES);
 }
 
 const NO_NAMES = "the Responses API takes no names of speakers; it was left out";

@@ -200,7 +200,8 @@ function startCall(item: Untrusted<OutputItem>, writer: StreamWriter, partIndex?
  * even if the server omits the index.
  */
 export class ItemTable {
-  readonly #open = new Map<number, OpenItem>();
+  /** The items that have begun and are not done. */
+  readonly open = new Map<number, OpenItem>();
   readonly #done = new Map<number, Untrusted<OutputItem>>();
   /** Finished items whose index the server used again. */
   readonly #replaced: Untrusted<OutputItem>[] = [];
@@ -209,11 +210,6 @@ export class ItemTable {
   /** All items that are done. */
   get done(): Untrusted<OutputItem>[] {
     return [...this.#replaced, ...this.#done.values()];
-  }
-
-  /** The items that have begun and are not done. */
-  get open(): ReadonlyMap<number, OpenItem> {
-    return this.#open;
   }
 
   /** Whether the item at an index is done. */
@@ -226,7 +222,7 @@ export class ItemTable {
     const index = asInt32(event.output_index) ?? this.#next;
     const done = this.#done.get(index);
     const isRepeated = done?.id === item.id && done?.type === item.type;
-    if (this.#open.has(index) || (done !== undefined && isRepeated)) return undefined;
+    if (this.open.has(index) || (done !== undefined && isRepeated)) return undefined;
     // Some servers give several items one index.
     if (done !== undefined) this.#replaced.push(done);
     this.#done.delete(index);
@@ -235,13 +231,13 @@ export class ItemTable {
 
   /** Records the item that begins at an index. */
   begin(index: number, open: OpenItem): void {
-    this.#open.set(index, open);
+    this.open.set(index, open);
     this.#next = Math.max(this.#next, index + 1);
   }
 
   /** Records the item at an index as done. */
   end(index: number, item: Untrusted<OutputItem>): void {
-    this.#open.delete(index);
+    this.open.delete(index);
     this.#done.set(index, item);
     this.#next = Math.max(this.#next, index + 1);
   }
@@ -260,12 +256,12 @@ export class ItemTable {
   }
 
   #indexOfId(id: unknown): number | undefined {
-    for (const [index, { item }] of this.#open) if (item.id === id) return index;
+    for (const [index, { item }] of this.open) if (item.id === id) return index;
     for (const [index, item] of this.#done) if (item.id === id) return index;
     return undefined;
   }
 
   #lastOfType(type: unknown): number | undefined {
-    return [...this.#open].findLast(([, { item }]) => item.type === type)?.[0];
+    return [...this.open].findLast(([, { item }]) => item.type === type)?.[0];
   }
 }

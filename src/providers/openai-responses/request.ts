@@ -52,8 +52,9 @@ export function toRequestBody(
   const context = { ...settings, request, traits, loss, store, getToolCallIds };
   const format = request.responseFormat && responseFormatSettings(request.responseFormat, context);
   const conversation = toConversation(context);
-  const toBody = (translated: Conversation) => createBody(translated, format, options, streaming, context);
-  return conversation instanceof Promise ? conversation.then(toBody) : toBody(conversation);
+  if (!(conversation instanceof Promise))
+    return createBody(conversation, format, options, streaming, context);
+  return conversation.then((translated) => createBody(translated, format, options, streaming, context));
 }
 
 function createBody(

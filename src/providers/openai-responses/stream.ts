@@ -150,8 +150,10 @@ export class ResponsesDecoder implements StreamDecoder {
         return this.#completeCall(event, "function_call", textIn(event.arguments));
       case "response.custom_tool_call_input.done":
         return this.#completeCall(event, "custom_tool_call", textIn(event.input));
-      case "response.output_item.done":
-        return this.#doneItem(event, objectIn<OutputItem>(event.item));
+      case "response.output_item.done": {
+        const item = objectIn<OutputItem>(event.item);
+        return this.#endItem(this.#items.indexOf(event, item.type), item);
+      }
       case "response.completed":
       case "response.incomplete":
         return this.#finish(objectIn<ResponseObject>(event.response));
@@ -260,10 +262,6 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   /** Ends an item. Its content completes the content from its events. */
-  #doneItem(event: Untrusted<StreamEvent>, item: Untrusted<OutputItem>): void {
-    this.#endItem(this.#items.indexOf(event, item.type), item);
-  }
-
   #endItem(index: number, item: Untrusted<OutputItem>): void {
     if (this.#items.isDone(index)) return;
     this.#start({});

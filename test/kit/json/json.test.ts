@@ -16,6 +16,7 @@ import {
   parseObjectField,
   tryParseJson,
   tryReadJson,
+  without,
 } from "../../../src/kit/json/json.ts";
 import { sourceObject, stringifyJson } from "../../../src/kit/json/json-source.ts";
 
@@ -334,3 +335,11 @@ function mergePatch(target: JsonValue, patch: JsonValue): JsonValue {
   }
   return Object.fromEntries(merged);
 }
+
+describe("without()", () => {
+  it("copies all other keys in their order, also one that is named like the prototype", () => {
+    const object = parseJson('{"b":1,"a":2,"__proto__":{"c":3},"d":4}') as JsonObject;
+    expect(JSON.stringify(without(object, "a"))).toBe('{"b":1,"__proto__":{"c":3},"d":4}');
+    expect(Object.getPrototypeOf(without(object))).toBe(Object.prototype);
+  });
+});

@@ -83,7 +83,7 @@ function watchPeer(stream: ServerHttp2Stream, context: CallContext, response: Re
     if (stream.closed) resolve();
   };
   // All streams of a connection close in one turn.
-  const leaveInTurn = () => runInTurn(leave);
+  const leaveInTurn = runInTurn.bind(undefined, leave);
   stream.on("aborted", leaveInTurn);
   stream.on("close", leaveInTurn);
   return promise;

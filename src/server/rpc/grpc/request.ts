@@ -64,6 +64,12 @@ function decodeMessage(plain: Uint8Array, { codec, intake, share }: RequestOptio
  * no reason to delay the end.
  */
 export class SingleRequest implements Arrival {
+  /**
+   * The message, which must be awaited before anything arrives. Rejects with ConnectError UNIMPLEMENTED if there is none
+   * or more than one, since the client then has another signature of the method; with other codes for a message that is
+   * too large, truncated, not decompressible or does not parse; and with the reason of `fail`.
+   */
+  readonly message: Promise<Message>;
   readonly #options: RequestOptions;
   readonly #arrival = Promise.withResolvers<Message>();
   #frame: Frame | undefined;
@@ -73,20 +79,11 @@ export class SingleRequest implements Arrival {
   #isOver = false;
 
   constructor(stream: Readable, options: RequestOptions) {
+    this.message = this.#arrival.promise;
     this.#options = options;
     stream.on("data", this.#take);
     stream.on("end", this.#end);
     options.intake.arrivals.begin(this);
-  }
-
-  /**
-   * The message. Must be awaited before anything arrives.
-   * @throws ConnectError UNIMPLEMENTED if there is no message or more than one, since the client then has another
-   *   signature of the method; other codes for a message that is too large, truncated, not decompressible or does not
-   *   parse. Also throws the reason of `fail`.
-   */
-  get message(): Promise<Message> {
-    return this.#arrival.promise;
   }
 
   /** Ends the reading with an error, unless the request has arrived. What the client still sends is discarded. */

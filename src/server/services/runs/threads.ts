@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { checkPartOfConversation } from "../../../client/validate-messages.ts";
+import { checkMessages } from "../../../client/validate-messages.ts";
 import { Violations } from "../../../client/violations.ts";
 import { invalidField } from "../../../core/errors.ts";
 import type { Message } from "../../../gen/outrigger/v1/message_pb.ts";
@@ -73,7 +73,7 @@ function readMessages(messages: readonly Message[]): readonly NewMessage[] {
   if (messages.length > MAX_MESSAGES)
     throw invalidField("messages", `expected at most ${MAX_MESSAGES}, found ${messages.length}`);
   const violations = new Violations();
-  checkPartOfConversation(messages, violations);
+  checkMessages(messages, { open: true, goesOn: true }, violations);
   violations.throwIfAny();
   return messages.map((message) => ({ message, originJson: "" }));
 }
