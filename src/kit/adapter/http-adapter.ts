@@ -254,7 +254,8 @@ export class HttpAdapter implements ProviderAdapter {
     try {
       const turn = yieldTurn();
       if (turn !== undefined) await turn;
-      const wire = await this.#translate(request, false, options);
+      const translated = this.#translate(request, false, options);
+      const wire = translated instanceof Promise ? await translated : translated;
       const answer = await this.#send(request, wire, this.#wholeHeaders, options);
       const body = await answer.text(this.#limits.maxBytes, memory);
       this.#checkValues(body);
@@ -331,7 +332,8 @@ export class HttpAdapter implements ProviderAdapter {
   async #open(request: Request, options: AdapterCallOptions): Promise<AsyncIterable<readonly StreamEvent[]>> {
     const turn = yieldTurn();
     if (turn !== undefined) await turn;
-    const wire = await this.#translate(request, true, options);
+    const translated = this.#translate(request, true, options);
+    const wire = translated instanceof Promise ? await translated : translated;
     const answer = await this.#send(request, wire, this.#streamHeaders, options);
     const facts = this.#getFacts(request, wire, answer, options);
     const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, request.messages);
@@ -365,6 +367,7 @@ export class HttpAdapter implements ProviderAdapter {
     relay?.add(this.#mask.applyToBytes(Buffer.from(body)));
   }
 
+  /** Returns a promise only if the translation waits for something. */
   #translate(
     request: Request,
     streaming: boolean,

@@ -38,8 +38,7 @@ export interface Conversation {
 export function toConversation(context: RequestContext): Promise<Conversation> | Conversation {
   const { messages } = context.request;
   const instructing = countInstructions(messages);
-  const texts = messages.slice(0, instructing).map(textOf);
-  const instructions = texts.filter((text) => text !== "").join("\n\n") || undefined;
+  const instructions = instructing === 0 ? undefined : joinTexts(messages.slice(0, instructing));
   const conversation: Conversation = { instructions, input: [], fields: [] };
   for (const [index, message] of messages.entries()) {
     const item = index < instructing ? undefined : toTextItem(message);
@@ -50,6 +49,11 @@ export function toConversation(context: RequestContext): Promise<Conversation> |
     conversation.fields.push(`messages[${index}]`);
   }
   return conversation;
+}
+
+function joinTexts(messages: readonly Message[]): string | undefined {
+  const texts = messages.map(textOf);
+  return texts.filter((text) => text !== "").join("\n\n") || undefined;
 }
 
 /** Adds the messages from an index on. Returns the conversation. */

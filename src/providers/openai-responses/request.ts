@@ -75,13 +75,13 @@ function createBody(
     model: request.model,
     instructions,
     input,
-    ...(tools.length > 0 || toolChoice !== undefined ? toolSettings(context, options) : {}),
+    ...(tools.length > 0 || toolChoice !== undefined ? toolSettings(context, options) : undefined),
     ...format?.settings,
     ...samplingSettings(context),
-    ...(reasoningEffort === "" ? {} : reasoningSettings(context)),
-    ...(isEmpty(metadata) ? {} : metadataSettings(context)),
+    ...(reasoningEffort === "" ? undefined : reasoningSettings(context)),
+    ...(isEmpty(metadata) ? undefined : metadataSettings(context)),
     ...storageSettings(store, traits),
-    ...(streaming ? STREAMING : {}),
+    ...(streaming ? STREAMING : undefined),
   };
   if (stopSequences.length > 0) loss.lose("stop_sequences", "unsupported_setting", NO_STOP_SEQUENCES);
   loss.enforce(request.lossPolicy);
