@@ -86,7 +86,13 @@ class TerminatedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
 
   readonly #onResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
     if (this.#isOver) return DONE;
-    if (result.done === true) return this.#end();
+    if (result.done === true) {
+      if (this.#last === undefined || !isTerminal(this.#last))
+        return this.#fail(new StreamError("the stream ended without finish or error"));
+      this.#isOver = true;
+      this.#tellListeners();
+      return DONE;
+    }
     if (this.#last === undefined) this.#startedAt = this.#now();
     this.#last = result.value.at(-1) ?? this.#last;
     return result;
@@ -100,14 +106,6 @@ class TerminatedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     const isPlain = error.kind === ErrorKind.INTERNAL && !(thrown instanceof SDKError);
     return this.#fail(error, isPlain && throwsOriginals ? thrown : error);
   };
-
-  #end(): IteratorResult<Batch> {
-    if (this.#last === undefined || !isTerminal(this.#last))
-      return this.#fail(new StreamError("the stream ended without finish or error"));
-    this.#isOver = true;
-    this.#tellListeners();
-    return DONE;
-  }
 
   #tellListeners(): void {
     for (const listener of this.listeners) listener();

@@ -157,7 +157,9 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
         if (this.#isOver) break;
         if (done) this.#end();
         else {
-          const waiting = this.#memory?.grow(this.#heldSize + chunk.byteLength);
+          // Approximately what is kept of the bytes that were read.
+          const kept = this.#writer.keptChars + this.#parser.pendingChars + (this.#relay?.heldBytes ?? 0);
+          const waiting = this.#memory?.grow(kept + chunk.byteLength);
           if (waiting !== undefined) await waiting;
           // Node may read a busy socket dozens of times in one turn, and there may be hundreds of sockets.
           const turn = yieldTurn();
@@ -192,11 +194,6 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     this.#error = undefined;
     await this.#close();
     return DONE;
-  }
-
-  /** Approximate number of bytes that are kept of what was read. */
-  get #heldSize(): number {
-    return this.#writer.keptChars + this.#parser.pendingChars + (this.#relay?.heldBytes ?? 0);
   }
 
   /** Takes deltas in a row. Returns the index after them. */
