@@ -221,9 +221,9 @@ export class InferenceRecord {
     this.#model = boundedText(model, MAX_NAME_BYTES);
     this.#recorder.responseIds[INFERENCE_ID_HEADER] = inferenceId;
     const call: ProviderCall = {
+      ...this.#beginAttempt(inferenceId, kind, request),
       inferenceId,
       kind,
-      ...this.#beginAttempt(inferenceId, kind, request),
       isSent: false,
       usage: undefined,
       response: undefined,
@@ -237,10 +237,10 @@ export class InferenceRecord {
   #toOptions(call: ProviderCall, options: CallOptions): CallOptions {
     return {
       ...options,
-      ...(this.memory && { memory: this.memory }),
+      memory: this.memory ?? options.memory,
       caller: this.#recorder.call.caller,
       timing: this.#recorder.timing,
-      ...(call.trace && { getSentTrace: () => call.trace }),
+      getSentTrace: call.trace === undefined ? options.getSentTrace : () => call.trace,
       inferenceId: call.inferenceId,
       onTarget: (target) => {
         this.#noteTarget(target);
