@@ -60,22 +60,21 @@ func (o *outages) client() *outrigger.Client {
 func TestEventsOfARunAreFollowedAfterLongSilenceAndALongOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var returned time.Time
-		sidecar := &outages{t: t, runs: &fakeRuns{}}
-		stop := sidecar.start()
-		sidecar.runs.stream = func(request *pb.StreamRunRequest, stream runStream) error {
+		sidecar := &outages{t: t, runs: &fakeRuns{stream: func(request *pb.StreamRunRequest, stream runStream) error {
 			if request.AfterSequence == nil {
 				_ = sendAll(stream, change(0, pb.RunStatus_RUN_STATUS_IN_PROGRESS))
 				<-stream.Context().Done()
 				return lost
 			}
 			return sendAll(stream, change(1, pb.RunStatus_RUN_STATUS_COMPLETED))
-		}
+		}}}
+		stop := sidecar.start()
 		go func() {
 			time.Sleep(2 * time.Hour)
 			stop()
-			time.Sleep(10 * time.Minute)
-			sidecar.start()
+			time.Sleep(2 * time.Minute)
 			returned = time.Now()
+			sidecar.start()
 		}()
 		var seen []int32
 		for event, err := range sidecar.client().Runs().Events(t.Context(), "run_1", -1) {
