@@ -10,13 +10,16 @@ export function writeSourceBody(
   { model }: Request,
   changes: Readonly<Record<string, string>> = {},
 ): string {
-  const changed = new Map([...members, ["model", JSON.stringify(model)], ...Object.entries(changes)]);
+  const changed = new Map(members).set("model", JSON.stringify(model));
+  for (const name in changes) changed.set(name, changes[name] ?? "");
   return writeMembers(changed);
 }
 
 /** Writes an object. @param members Names, and values as JSON text. */
 export function writeMembers(members: Iterable<readonly [name: string, value: string]>): string {
-  return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
+  let text = "";
+  for (const [name, value] of members) text += `${text === "" ? "{" : ","}${JSON.stringify(name)}:${value}`;
+  return text === "" ? "{}" : `${text}}`;
 }
 
 /** Whether the source form asks for a stream. A call that differs from it has to be translated. */

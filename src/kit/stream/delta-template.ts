@@ -97,13 +97,19 @@ export class DeltaTemplate {
   readRun(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {
     const constants = this.#encode();
     const last = constants.length - 1;
-    let [events, end, length] = [0, start, 0];
+    let events = 0;
+    let end = start;
+    let length = 0;
     while (last > 0) {
-      let [at, textStart, textEnd] = [end, 0, 0];
+      let at = end;
+      let textStart = 0;
+      let textEnd = 0;
       for (let index = 0; index < last && at >= 0; index += 1) {
         const valueStart = endOfConstant(bytes, at, constants[index]);
         at = endOfValue(bytes, valueStart);
-        if (index === this.#textAt) [textStart, textEnd] = [valueStart, at];
+        if (index !== this.#textAt) continue;
+        textStart = valueStart;
+        textEnd = at;
       }
       at = endOfConstant(bytes, at, constants[last]);
       const textLength = textEnd - textStart;
