@@ -18,7 +18,7 @@ import { createRetry } from "../middleware/retry.ts";
 import type { SharedStores } from "../middleware/shared/shared-stores.ts";
 import { createAttemptLog } from "./attempt-log.ts";
 import type { ClientConfig, FallbackRule, MiddlewareConfig } from "./config.ts";
-import { type KeptClientParts, KeptParts } from "./kept-parts.ts";
+import { KeptClientParts, type KeptParts } from "./kept-parts.ts";
 import type { CallRules } from "./middleware-schema.ts";
 import { RuleLevels } from "./rule-levels.ts";
 
@@ -47,11 +47,18 @@ export interface MiddlewareParts {
  */
 export function buildMiddleware(
   { middleware, models, hasCallers, providers }: ClientConfig,
-  { catalog, log, observer, kept: earlier, prices = catalog, shared }: MiddlewareParts,
+  {
+    catalog,
+    log,
+    observer,
+    kept: earlier = new KeptClientParts(),
+    prices = catalog,
+    shared,
+  }: MiddlewareParts,
   cacheContext?: unknown,
 ): MiddlewareMethods[] {
   const { modelAliases, fallbacks } = middleware;
-  const { middleware: kept, sums } = earlier ?? { middleware: new KeptParts(), sums: new KeptParts() };
+  const { middleware: kept, sums } = earlier;
   const levels = new RuleLevels(middleware, models, catalog, kept);
   const excludedProviders = listProvidersWithEffects(providers);
   const createBudgets = () => buildCallerBudgets({ catalog: prices, observer }, shared, log);

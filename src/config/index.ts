@@ -1,6 +1,7 @@
 /** The configuration of a sidecar, and the Client that is built from it. */
 export { AccessKeysFile } from "./access-keys.ts";
-export { buildClient, type ClientParts, createCatalogWith, openKeyFiles } from "./build-client.ts";
+export { buildClient, createCatalogWith } from "./build-client.ts";
+export type { MiddlewareParts } from "./build-middleware.ts";
 export type { ClientConfig, Config, ListenersConfig } from "./config.ts";
 export { findChanges } from "./config-changes.ts";
 export type { TokenIssuer } from "./jwt.ts";

@@ -2,14 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import type { BudgetStore } from "../middleware/budget-window.ts";
-
-/** Parts of a Client that may be used by the next one. */
-export interface KeptClientParts {
-  readonly adapters: KeptParts<ProviderAdapter>;
-  readonly middleware: KeptParts<MiddlewareMethods>;
-  /** The sums of budgets. */
-  readonly sums: KeptParts<BudgetStore>;
-}
+import type { KeyFile } from "./key-files.ts";
 
 /** A part, and the settings that it was made from. */
 interface Kept<Part> {
@@ -50,5 +43,28 @@ export class KeptParts<Part> {
   /** The parts in use. */
   get parts(): readonly Part[] {
     return [...this.#parts.values()].map(({ part }) => part);
+  }
+}
+
+/** Parts of a Client that may be used by the next one. */
+export class KeptClientParts {
+  readonly adapters: KeptParts<ProviderAdapter>;
+  /** By providers. */
+  readonly keyFiles: KeptParts<KeyFile>;
+  readonly middleware: KeptParts<MiddlewareMethods>;
+  /** The sums of budgets. */
+  readonly sums: KeptParts<BudgetStore>;
+
+  /** @param earlier The parts of the configuration before. They are not changed. */
+  constructor(earlier?: KeptClientParts) {
+    this.adapters = new KeptParts(earlier?.adapters);
+    this.keyFiles = new KeptParts(earlier?.keyFiles);
+    this.middleware = new KeptParts(earlier?.middleware);
+    this.sums = new KeptParts(earlier?.sums);
+  }
+
+  /** Forgets the earlier parts that are not in use any more. */
+  forgetEarlier(): void {
+    for (const parts of [this.adapters, this.keyFiles, this.middleware, this.sums]) parts.forgetEarlier();
   }
 }

@@ -7,46 +7,14 @@ import { type Parsed, WatchedFile } from "./watched-file.ts";
 /** Largest file with a key, in bytes. Tokens of cloud providers have a few thousand bytes. */
 const MAX_KEY_BYTES = 64 * 1024;
 
-/** The key files of all providers that have one. */
-export class KeyFiles {
-  readonly #files: ReadonlyMap<string, KeyFile>;
-
-  /**
-   * @param paths Absolute paths by the names of providers.
-   * @param keys The keys that were read with the configuration, by the same names.
-   * @param earlier The key files of the configuration before, which go on if they have the same path.
-   */
-  constructor(
-    paths: ReadonlyMap<string, string>,
-    keys: ReadonlyMap<string, string>,
-    log: Log,
-    earlier?: KeyFiles,
-  ) {
-    const open = (name: string, path: string) => {
-      const before = earlier?.of(name);
-      return before?.path === path ? before : new KeyFile(name, path, keys.get(name) ?? "", log);
-    };
-    this.#files = new Map([...paths].map(([name, path]) => [name, open(name, path)]));
-  }
-
-  /** Returns the file of a provider; undefined if it has none. */
-  of(provider: string): KeyFile | undefined {
-    return this.#files.get(provider);
-  }
-
-  /** Reads all files again. Returns the names of their providers. */
-  reload(): string[] {
-    for (const file of this.#files.values()) file.reload();
-    return [...this.#files.keys()];
-  }
-}
-
 /** The key in a file. If the file is missing, empty or unreadable for a moment, the previous key stays in use. */
 export class KeyFile extends WatchedFile<string> {
-  /** Absolute. */
-  readonly path: string;
+  readonly provider: string;
 
-  /** @param key The key that was read at the start. */
+  /**
+   * @param path Absolute.
+   * @param key The key that was read at the start.
+   */
   constructor(provider: string, path: string, key: string, log: Log) {
     super({
       path,
@@ -58,7 +26,7 @@ export class KeyFile extends WatchedFile<string> {
       onProblem: (problem) =>
         log.warn({ provider, problem }, "cannot use the key file, keeping the last key"),
     });
-    this.path = path;
+    this.provider = provider;
   }
 }
 

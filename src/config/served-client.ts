@@ -10,12 +10,11 @@ import type { CountTokensResponse } from "../gen/outrigger/v1/inference_service_
 import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
-import { buildClient, createCatalogWith, openKeyFiles } from "./build-client.ts";
+import { buildClient, createCatalogWith } from "./build-client.ts";
 import type { MiddlewareParts } from "./build-middleware.ts";
 import type { ClientConfig } from "./config.ts";
 import { FormerAdapters } from "./former-adapters.ts";
-import { type KeptClientParts, KeptParts } from "./kept-parts.ts";
-import type { KeyFiles } from "./key-files.ts";
+import { KeptClientParts } from "./kept-parts.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
 
 /** The parts that every Client of a ServedClient uses. The log takes the changes of key files as well. */
@@ -24,7 +23,6 @@ export type ServedClientParts = Pick<MiddlewareParts, "log" | "observer" | "shar
 /** A Client, and the parts that it was built with. */
 interface Version {
   readonly client: Client;
-  readonly keyFiles: KeyFiles;
   readonly kept: KeptClientParts;
   /** Wire APIs of the providers, by their names. */
   readonly providers: ReadonlyMap<string, ProviderApi>;
@@ -52,30 +50,21 @@ export class ServedClient implements ModelClient {
   use(config: ClientConfig): void {
     const before = this.#current;
     this.#current = this.#build(config, before);
-    const { adapters, middleware, sums } = this.#current.kept;
-    const inUse = new Set(adapters.parts);
+    const { kept } = this.#current;
+    const inUse = new Set(kept.adapters.parts);
     this.#former.add(...before.kept.adapters.parts.filter((adapter) => !inUse.has(adapter)));
-    adapters.forgetEarlier();
-    middleware.forgetEarlier();
-    sums.forgetEarlier();
+    kept.forgetEarlier();
   }
 
   #build(config: ClientConfig, before?: Version): Version {
-    const { log, observer, shared } = this.#parts;
-    const keyFiles = openKeyFiles(config, log, before?.keyFiles);
-    const kept = {
-      adapters: new KeptParts(before?.kept.adapters),
-      middleware: new KeptParts(before?.kept.middleware),
-      sums: new KeptParts(before?.kept.sums),
-    };
+    const kept = new KeptClientParts(before?.kept);
     const catalog = createCatalogWith(config);
-    const parts = { keyFiles, catalog, log, observer, kept, prices: this.#prices, shared };
-    const client = buildClient(config, parts);
+    const client = buildClient(config, { ...this.#parts, catalog, kept, prices: this.#prices });
     const providers = new Map([...config.providers].map(([name, { api }]) => [name, api]));
     const namedModels = new Set(
       middlewareTargets(config.middleware).flatMap(({ model }) => (model === undefined ? [] : [model])),
     );
-    return { client, keyFiles, kept, providers, namedModels };
+    return { client, kept, providers, namedModels };
   }
 
   /** Prices by the catalog of the moment, for budgets that outlive it. */
@@ -134,7 +123,9 @@ export class ServedClient implements ModelClient {
 
   /** Reads all key files again. Returns the names of their providers. */
   reloadKeys(): string[] {
-    return this.#current.keyFiles.reload();
+    const files = this.#current.kept.keyFiles.parts;
+    for (const file of files) file.reload();
+    return files.map(({ provider }) => provider);
   }
 
   /** Closes the connections of all adapters, also those from former configurations. */

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { buildClient, loadConfig } from "../../src/config/index.ts";
-import { KeyFile, KeyFiles } from "../../src/config/key-files.ts";
+import { buildClient, loadConfig, ServedClient } from "../../src/config/index.ts";
+import { KeyFile } from "../../src/config/key-files.ts";
 import { accumulate } from "../../src/core/accumulator.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { getParts } from "./support/client-parts.ts";
@@ -81,20 +81,22 @@ describe("KeyFile", () => {
   });
 });
 
-describe("KeyFiles", () => {
+describe("ServedClient.reloadKeys()", () => {
   it("reads all files on demand, and names their providers", async () => {
     for (const name of ["a", "b"]) await writeFile(join(folder, name), `sk-${name}`);
-    const paths = new Map([
-      ["first", join(folder, "a")],
-      ["second", join(folder, "b")],
-    ]);
-    const files = new KeyFiles(paths, new Map(), log);
-    expect(files.reload()).toEqual(["first", "second"]);
-    expect([files.of("first")?.current(), files.of("second")?.current(), files.of("none")]).toEqual([
-      "sk-a",
-      "sk-b",
-      undefined,
-    ]);
+    const config = join(folder, "outrigger.yaml");
+    const providers = [
+      "first: { api: openai-responses, api_key_file: a }",
+      "second: { api: gemini, api_key_file: b }",
+    ];
+    await writeFile(config, `providers: { ${providers.join(", ")}, third: { api: gemini, api_key: k } }`);
+    const loaded = await loadConfig({ environment: {}, flags: { config } });
+    const client = new ServedClient(loaded.client, { log });
+    await writeFile(join(folder, "b"), "sk-c");
+    expect(client.reloadKeys()).toEqual(["first", "second"]);
+    const fields = { provider: "second", path: join(folder, "b") };
+    expect(lines).toEqual([["info", fields, "using the new key of the key file"]]);
+    await client.close();
   });
 });
 
