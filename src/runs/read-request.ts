@@ -131,10 +131,12 @@ function checkRequest(
   checkMetadata(metadata, violations);
   if (mcpServers.length > MAX_SERVERS)
     violations.add("mcp_servers", `expected at most ${MAX_SERVERS}, found ${mcpServers.length}`);
-  const required = previous?.requiredApprovals.map(({ id }) => id) ?? [];
-  // A caller that keeps the conversation itself sends the calls along with the answers to them.
-  const sent = approvals.length === 0 ? [] : openCallIds(input.flatMap(({ message }) => message ?? []));
-  checkApprovals(approvals, [...required, ...sent], violations);
+  if (approvals.length > 0) {
+    const required = previous?.requiredApprovals.map(({ id }) => id) ?? [];
+    // A caller that keeps the conversation itself sends the calls along with the answers to them.
+    const sent = openCallIds(input.flatMap(({ message }) => message ?? []));
+    checkApprovals(approvals, [...required, ...sent], violations);
+  }
   violations.throwIfAny();
 }
 

@@ -132,12 +132,14 @@ function toInputMessages(
   { conversation, checked }: CheckedInput,
 ): StoredMessage[] {
   const { added } = checked.conversation;
+  const input = draft.input.map((message) => newThreadMessage(message, { runId }));
+  if (added.length === 0) return input;
   const sent = new Set(openCallIds(conversation.input));
   const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);
   const earlier = added.filter((result) => !isSent(result));
   return [
     ...createResultOutputs(runId, earlier),
-    ...draft.input.map((message) => newThreadMessage(message, { runId })),
+    ...input,
     ...createResultOutputs(runId, added.filter(isSent)),
   ];
 }

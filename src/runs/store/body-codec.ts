@@ -29,12 +29,6 @@ const sink = new ByteSink();
 
 const encodeEvent = toDelimitedEncoder(RunEventSchema);
 
-/** Begins a body that is not compressed. */
-function startBody(): void {
-  sink.start();
-  writeRaw(PLAIN, sink);
-}
-
 const IS_COMPRESSED = 1;
 const IS_ENCRYPTED = 2;
 const FLAGS_BYTES = 1;
@@ -73,7 +67,8 @@ export class BodyCodec {
     message: MessageShape<Schema>,
     place: string,
   ): Uint8Array {
-    startBody();
+    sink.start();
+    writeRaw(PLAIN, sink);
     toMessageEncoder(schema)(message, sink);
     return this.#pack(sink.take(), place);
   }
@@ -85,7 +80,8 @@ export class BodyCodec {
 
   /** The body of several events: each after its length, as a varint. */
   writeEvents(events: readonly RunEvent[], place: string): Uint8Array {
-    startBody();
+    sink.start();
+    writeRaw(PLAIN, sink);
     for (const event of events) encodeEvent(event, sink);
     return this.#pack(sink.take(), place);
   }

@@ -113,6 +113,29 @@ export interface Space {
   usedBytes(): number;
 }
 
+/** The size of a page of SQLite, and about what a row takes besides its body, with its entries of indexes. */
+const PAGE_BYTES = 4096;
+const ROW_BYTES = 200;
+
+/** The space that the bodies of statements take, in bytes: a large one has pages of its own. */
+export function countBytes(calls: readonly Call[]): number {
+  let sum = 0;
+  for (const { values } of calls) {
+    for (const value of values) if (value instanceof Uint8Array) sum += getBodySpace(value.byteLength);
+  }
+  return sum;
+}
+
+/** The space that a body of this size takes, in bytes. */
+export function getBodySpace(bytes: number): number {
+  return bytes < PAGE_BYTES / 4 ? bytes + ROW_BYTES : Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES + ROW_BYTES;
+}
+
+/** Replaces the placeholders of a statement, or of a definition, by the words of a database. */
+export function replaceWords(text: string, words: Readonly<Record<string, string>>): string {
+  return text.replace(/:schema\.|:[a-z_]+\b/g, (word) => words[word] ?? word);
+}
+
 /** There is no connection to the database, so nothing was executed. */
 export class NotConnectedError extends StoreUnreachableError {}
 

@@ -1,22 +1,23 @@
 import { hash } from "node:crypto";
 import { Client, type ClientBase, type PoolClient } from "pg";
 import { ConfigurationError } from "../../core/errors.ts";
-import type {
-  Answer,
-  Call,
-  Driver,
-  FirstRows,
-  PageText,
-  Queries,
-  Reader,
-  SpaceUse,
-  Value,
+import {
+  type Answer,
+  type Call,
+  type Driver,
+  type FirstRows,
+  type PageText,
+  type Queries,
+  type Reader,
+  replaceWords,
+  type SpaceUse,
+  type Value,
 } from "./driver.ts";
 import { openStore, type StoreOptions } from "./open-store.ts";
 import { Connections, createConnectionSettings, isRepeatable, toStoreError } from "./postgres-connections.ts";
 import { PostgresNotices } from "./postgres-notices.ts";
 import type { SqlRunStore } from "./run-store.ts";
-import { migrations, TYPE_NAMES } from "./schema.ts";
+import { migrations } from "./schema.ts";
 
 /** Options of a store in PostgreSQL. */
 export interface PostgresStoreOptions extends StoreOptions {
@@ -197,16 +198,11 @@ const WORDS: Readonly<Record<string, string>> = {
   ":skip_locked": "FOR UPDATE SKIP LOCKED",
 };
 
-/** The words of PostgreSQL for the placeholders of a statement. */
+/** A statement in the words of PostgreSQL. */
 function toPostgres(text: string, schema: string): string {
-  return text
-    .replaceAll(":schema.", `${schema}.`)
+  return replaceWords(text, { ...WORDS, ":schema.": `${schema}.` })
     .replace(/:any_text\((\$\d+)\)/g, "ANY ($1::text[])")
-    .replace(/:any_number\((\$\d+)\)/g, "ANY ($1::bigint[])")
-    .replace(
-      /:inserted_number\b|:returning_number\b|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g,
-      (word) => WORDS[word] ?? word,
-    );
+    .replace(/:any_number\((\$\d+)\)/g, "ANY ($1::bigint[])");
 }
 
 /** A text of PostgreSQL cannot hold NUL. No stored id has one, so another character in its place finds nothing either. */
@@ -265,8 +261,7 @@ async function migratePostgres(client: ClientBase, schema: string): Promise<void
     }
     for (const [index, migration] of migrations.entries()) {
       if (index < version) continue;
-      const text = migration.replaceAll(":schema.", `${schema}.`);
-      await client.query(text.replace(TYPE_NAMES, (word) => TYPES[word] ?? word));
+      await client.query(replaceWords(migration, { ...TYPES, ":schema.": `${schema}.` }));
       await client.query(`INSERT INTO ${schema}.migrations VALUES ($1, now())`, [index + 1]);
     }
     await client.query("COMMIT");

@@ -6,15 +6,15 @@
 import type { Queries } from "./driver.ts";
 import { IS_FREE, IS_UNDER_WAY } from "./schema.ts";
 
-export const FIND_RUN = `SELECT number, id, thread_id FROM :schema.runs WHERE id = $1 AND owner = $2`;
+const FIND_RUN = `SELECT number, id, thread_id FROM :schema.runs WHERE id = $1 AND owner = $2`;
 
 /** Runs that are over since before $1 and that no process holds, the oldest first. */
-export const FIND_OLD_RUNS = `
+const FIND_OLD_RUNS = `
   SELECT number, id, thread_id FROM :schema.runs
   WHERE over_ms < $1 AND ${IS_FREE} ORDER BY over_ms LIMIT $2`;
 
 /** Conversations without additions since before $1. */
-export const FIND_OLD_CONVERSATIONS = `
+const FIND_OLD_CONVERSATIONS = `
   SELECT number FROM :schema.threads
   WHERE is_conversation = 1 AND used_ms < $1
     AND NOT EXISTS (
@@ -75,7 +75,7 @@ const FIND_EMPTY = `
       SELECT 1 FROM :schema.runs WHERE runs.thread_id = threads.id AND runs.owner = threads.owner)`;
 
 /** A run to remove. */
-export interface RemovedRun {
+interface RemovedRun {
   readonly number: number;
   readonly id: string;
   readonly thread_id: string;
@@ -93,11 +93,7 @@ interface NumberedRow {
  * Removes runs, and their threads with the last run, inside a transaction. Returns the ids of the runs that it removed.
  * @param before Set if only runs that are over since before this time may be removed, in milliseconds.
  */
-export async function removeRuns(
-  queries: Queries,
-  runs: readonly RemovedRun[],
-  before?: number,
-): Promise<string[]> {
+async function removeRuns(queries: Queries, runs: readonly RemovedRun[], before?: number): Promise<string[]> {
   if (runs.length === 0) return [];
   const threadIds = [...new Set(runs.map(({ thread_id }) => thread_id))];
   const numbers = toNumbers(runs);
@@ -111,6 +107,28 @@ export async function removeRuns(
   await Promise.all(DELETE_PARTS.map((text) => queries.query(text, removedNumbers)));
   if (threads.length > 0 && removed.length > 0) await trimThreads(queries, toNumbers(threads));
   return removed.map(({ id }) => id);
+}
+
+/** Removes a run of an owner, inside a transaction. Returns its id, or nothing if there is none. */
+export async function removeRun(queries: Queries, owner: string, runId: string): Promise<string[]> {
+  return removeRuns(queries, await queries.query<RemovedRun>(FIND_RUN, [runId, owner]));
+}
+
+/**
+ * Removes the oldest runs that are over since before a time in milliseconds and then conversations without additions
+ * since then, at most so many, inside a transaction. Returns the ids of the runs and the number of conversations.
+ */
+export async function removeOldest(
+  queries: Queries,
+  before: number,
+  limit: number,
+): Promise<{ readonly runIds: readonly string[]; readonly threads: number }> {
+  const runs = await queries.query<RemovedRun>(FIND_OLD_RUNS, [before, limit]);
+  const runIds = await removeRuns(queries, runs, before);
+  if (runs.length === limit) return { runIds, threads: 0 };
+  const old = await queries.query<NumberedRow>(FIND_OLD_CONVERSATIONS, [before, limit - runs.length]);
+  await removeThreads(queries, old);
+  return { runIds, threads: old.length };
 }
 
 async function trimThreads(queries: Queries, threads: readonly number[]): Promise<void> {
@@ -128,7 +146,7 @@ async function trimThreads(queries: Queries, threads: readonly number[]): Promis
 }
 
 /** Removes threads with their messages, inside a transaction. */
-export async function removeThreads(queries: Queries, threads: readonly NumberedRow[]): Promise<void> {
+async function removeThreads(queries: Queries, threads: readonly NumberedRow[]): Promise<void> {
   if (threads.length === 0) return;
   const numbers = [toNumbers(threads)];
   const links = await queries.query<LinkRow>(DELETE_LINKS, numbers);

@@ -15,24 +15,6 @@ const SHARES: Readonly<Record<SpaceUse, number>> = { create: 7 / 8, append: 15 /
 /** Runs that are removed at a time. */
 const BATCH = 8;
 
-/** The size of a page of SQLite, and about what a row takes besides its body, with its entries of indexes. */
-const PAGE_BYTES = 4096;
-const ROW_BYTES = 200;
-
-/** The space that the bodies of statements take, in bytes: a large one has pages of its own. */
-export function countBytes(calls: readonly Call[]): number {
-  let sum = 0;
-  for (const { values } of calls) {
-    for (const value of values) if (value instanceof Uint8Array) sum += getBodySpace(value.byteLength);
-  }
-  return sum;
-}
-
-/** The space that a body of this size takes, in bytes. */
-export function getBodySpace(bytes: number): number {
-  return bytes < PAGE_BYTES / 4 ? bytes + ROW_BYTES : Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES + ROW_BYTES;
-}
-
 /** The number of bytes that a change may leave used. */
 export function getSpaceLimit(space: Space, use: SpaceUse): number {
   return Math.floor(space.maxBytes * SHARES[use]);
@@ -84,9 +66,9 @@ export class SpaceMeter {
   }
 }
 
-/** The room for runs. */
+/** The room for runs in a limited space. */
 export class Room {
-  readonly #space: Space | undefined;
+  readonly #space: Space;
   readonly #evict: (limit: number) => Promise<number>;
   readonly #onProblem: (problem: unknown) => void;
   /** Bytes that were written for runs under way, by their ids. */
@@ -99,7 +81,7 @@ export class Room {
    * @param onProblem Called when runs are removed for the first time.
    */
   constructor(
-    space: Space | undefined,
+    space: Space,
     evict: (limit: number) => Promise<number>,
     onProblem: (problem: unknown) => void,
   ) {
@@ -110,9 +92,7 @@ export class Room {
 
   /** @throws StoreFullError if runs under way use their share already. */
   checkCreation(bytes: number): void {
-    if (this.#space === undefined || this.#underWayBytes + bytes <= this.#space.maxBytes * UNDER_WAY_SHARE) {
-      return;
-    }
+    if (this.#underWayBytes + bytes <= this.#space.maxBytes * UNDER_WAY_SHARE) return;
     throw new StoreFullError(
       `the queued runs and those in progress take more than half of the space for runs; raise ${this.#space.setting}`,
     );
@@ -120,7 +100,6 @@ export class Room {
 
   /** Records bytes that were written for a run under way. */
   add(runId: string, bytes: number): void {
-    if (this.#space === undefined) return;
     this.#underWay.set(runId, (this.#underWay.get(runId) ?? 0) + bytes);
     this.#underWayBytes += bytes;
   }
@@ -134,7 +113,7 @@ export class Room {
   /** Executes a change, again after removing old runs if it finds no room. */
   make<Result>(change: () => Promise<Result>): Promise<Result> {
     const space = this.#space;
-    if (space?.evicts !== true) return change();
+    if (!space.evicts) return change();
     return change().catch(async (thrown: unknown) => {
       if (!(thrown instanceof NoRoomError)) throw thrown;
       const target = space.usedBytes() - thrown.missingBytes;

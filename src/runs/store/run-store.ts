@@ -34,12 +34,12 @@ import {
   type StoredRunRow,
 } from "./bodies.ts";
 import type { BodyCodec } from "./body-codec.ts";
-import type { Driver, Reader, Value } from "./driver.ts";
+import { countBytes, type Driver, getBodySpace, type Reader, type Value } from "./driver.ts";
 import * as holds from "./holds.ts";
 import { createThroughOutage, repeatThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";
 import * as removal from "./removal.ts";
-import { countBytes, getBodySpace, Room } from "./room.ts";
+import { Room } from "./room.ts";
 import * as writes from "./writes.ts";
 
 /** Runs that are removed in one transaction: a few milliseconds of SQLite. */
@@ -58,7 +58,8 @@ export class SqlRunStore implements RunStore {
   readonly #bodies: Bodies;
   readonly #onProblem: (problem: unknown) => void;
   readonly #uncertainWrites: UncertainWrites;
-  readonly #room: Room;
+  /** Undefined if the space is not limited. */
+  readonly #room: Room | undefined;
   /** The runs that this process holds, so that a write needs no look at them before. Without those being written. */
   readonly #held = new Map<string, writes.HeldRow>();
 
@@ -69,19 +70,20 @@ export class SqlRunStore implements RunStore {
     this.#bodies = new Bodies(codec);
     this.#onProblem = onProblem;
     this.#uncertainWrites = new UncertainWrites(driver, this.#bodies);
-    this.#room = new Room(driver.space, (limit) => this.#removeBatch(ANY_TIME_MS, limit), onProblem);
+    const evict = (limit: number) => this.#removeBatch(ANY_TIME_MS, limit);
+    this.#room = driver.space && new Room(driver.space, evict, onProblem);
   }
 
   /** Loads the state that the store keeps in memory. Called once, before all other methods. */
   async open(): Promise<void> {
-    if (this.#driver.space === undefined) return;
+    if (this.#room === undefined) return;
     const rows = await this.#driver.read<{ id: string; bytes: number }>(reads.FIND_UNDER_WAY, []);
-    for (const { id, bytes } of rows) this.#room.add(id, bytes);
+    for (const { id, bytes } of rows) this.#room?.add(id, bytes);
   }
 
   async createRun(creation: RunCreation): Promise<RunCreationResult> {
-    const attempt = () =>
-      this.#room.make(() => writes.createRun(this.#driver, this.#room, this.#bodies, creation));
+    const create = () => writes.createRun(this.#driver, this.#room, this.#bodies, creation);
+    const attempt = () => this.#inRoom(create);
     const result = await (this.isShared
       ? createThroughOutage(this.#driver, creation, this.#bodies, attempt)
       : attempt());
@@ -90,7 +92,7 @@ export class SqlRunStore implements RunStore {
     const { request, holder } = creation;
     if (holder === undefined) this.#driver.notices.announceQueued();
     // It may have been concluded.
-    if (request.previousRunId !== "") this.#announce(request.previousRunId);
+    if (request.previousRunId !== "") this.#driver.notices.announce(request.previousRunId, "change");
     if (holder === undefined || created.hold !== undefined) return created;
     const hold = { runId: created.run.id, holderId: holder.id, fence: 1 };
     if (number !== undefined) {
@@ -118,10 +120,9 @@ export class SqlRunStore implements RunStore {
   }
 
   async deleteRun(owner: string, runId: string): Promise<boolean> {
-    const removed = await this.#driver.transaction("any", async (queries) => {
-      const runs = await queries.query<removal.RemovedRun>(removal.FIND_RUN, [runId, owner]);
-      return removal.removeRuns(queries, runs);
-    });
+    const removed = await this.#driver.transaction("any", (queries) =>
+      removal.removeRun(queries, owner, runId),
+    );
     this.#forget(removed);
     return removed.length > 0;
   }
@@ -131,7 +132,7 @@ export class SqlRunStore implements RunStore {
       ? await this.#uncertainWrites.write(write, (rest, revision) => this.#write(rest, revision))
       : await this.#write(write, writes.createRevision());
     if (!isWritten) return false;
-    this.#announce(write.hold.runId);
+    this.#driver.notices.announce(write.hold.runId, "change");
     if (write.run?.status === RunStatus.QUEUED) this.#driver.notices.announceQueued();
     return true;
   }
@@ -156,14 +157,14 @@ export class SqlRunStore implements RunStore {
     // Executing the statements takes as long as encoding them.
     const turn = yieldTurnAfter(bytes);
     if (turn !== undefined) await turn;
-    const answers = await this.#room.make(() => this.#driver.batch(calls, use));
+    const answers = await this.#inRoom(() => this.#driver.batch(calls, use));
     if (answers[checking]?.changes === 0) return false;
     if (!writes.endsHold(write)) {
       const last_sequence = events.at(-1)?.sequence ?? held.last_sequence;
       this.#held.set(runId, { number: held.number, last_sequence, steps: held.steps + steps.length, fence });
     }
-    if (run !== undefined && !isUnderWay(run.status)) this.#room.remove(runId);
-    else this.#room.add(runId, bytes);
+    if (run !== undefined && !isUnderWay(run.status)) this.#room?.remove(runId);
+    else this.#room?.add(runId, bytes);
     return true;
   }
 
@@ -249,7 +250,7 @@ export class SqlRunStore implements RunStore {
       const hold = { runId: row.id, holderId: holder.id, fence: row.fence };
       try {
         taken.push({ ...this.#bodies.readStoredRun(row), hold });
-        this.#room.add(row.id, getBodySpace(row.body.byteLength + row.request.byteLength));
+        this.#room?.add(row.id, getBodySpace(row.body.byteLength + row.request.byteLength));
       } catch (thrown) {
         this.#onProblem(thrown);
         const end = holds.createUnreadableEnd(row, hold, this.#bodies);
@@ -270,7 +271,7 @@ export class SqlRunStore implements RunStore {
       ...writes.insertMessages(owner, thread.id, 0, messages, this.#bodies),
     ];
     // Not `await`, which would hold the messages beside their bodies.
-    return this.#room.make(() => this.#driver.batch(calls, "create")).then(() => undefined);
+    return this.#inRoom(() => this.#driver.batch(calls, "create")).then(() => undefined);
   }
 
   async getThread(owner: string, threadId: string): Promise<Thread | undefined> {
@@ -281,7 +282,7 @@ export class SqlRunStore implements RunStore {
   async updateThread(owner: string, thread: Thread): Promise<boolean> {
     const values = [thread.id, owner, this.#bodies.writeThread(thread)];
     const update = { text: reads.UPDATE_THREAD, values };
-    const [answer] = await this.#room.make(() => this.#driver.batch([update], "create"));
+    const [answer] = await this.#inRoom(() => this.#driver.batch([update], "create"));
     return answer !== undefined && answer.changes > 0;
   }
 
@@ -298,7 +299,7 @@ export class SqlRunStore implements RunStore {
     threadId: string,
     messages: readonly StoredMessage[],
   ): Promise<AppendResult> {
-    return this.#room.make(() =>
+    return this.#inRoom(() =>
       this.#driver.transaction("create", async (queries): Promise<AppendResult> => {
         const [[thread], [latest]] = await Promise.all([
           queries.query<writes.ThreadRow>(writes.LOCK_THREAD, [threadId, owner]),
@@ -365,15 +366,9 @@ export class SqlRunStore implements RunStore {
   }
 
   async #removeBatch(before: number, limit: number): Promise<number> {
-    const { runIds, threads } = await this.#driver.transaction("any", async (queries) => {
-      const runs = await queries.query<removal.RemovedRun>(removal.FIND_OLD_RUNS, [before, limit]);
-      const runIds = await removal.removeRuns(queries, runs, before);
-      if (runs.length === limit) return { runIds, threads: 0 };
-      const values = [before, limit - runs.length];
-      const old = await queries.query<{ number: number }>(removal.FIND_OLD_CONVERSATIONS, values);
-      await removal.removeThreads(queries, old);
-      return { runIds, threads: old.length };
-    });
+    const { runIds, threads } = await this.#driver.transaction("any", (queries) =>
+      removal.removeOldest(queries, before, limit),
+    );
     this.#forget(runIds);
     return runIds.length + threads;
   }
@@ -382,18 +377,19 @@ export class SqlRunStore implements RunStore {
     return this.#driver.close();
   }
 
+  /** Executes a change, for which room is made if the space is limited. */
+  #inRoom<Result>(change: () => Promise<Result>): Promise<Result> {
+    return this.#room?.make(change) ?? change();
+  }
+
   /** Forgets removed runs, and tells their readers. */
   #forget(runIds: readonly string[]): void {
     for (const runId of runIds) {
       this.#held.delete(runId);
-      this.#room.remove(runId);
-      this.#announce(runId);
+      this.#room?.remove(runId);
+      this.#driver.notices.announce(runId, "change");
     }
     if (runIds.length > 0) this.#driver.shrink();
-  }
-
-  #announce(runId: string): void {
-    this.#driver.notices.announce(runId, "change");
   }
 
   #read<Row>(text: string, values: readonly Value[], reader?: Reader): Promise<Row[]> {

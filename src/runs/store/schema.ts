@@ -25,9 +25,6 @@ export const IS_HELD = `CASE WHEN ${IS_ALIVE} THEN 1 ELSE 0 END`;
 /** The condition for a run that no live process holds. */
 export const IS_FREE = `(runs.holder IS NULL OR NOT ${IS_ALIVE})`;
 
-/** The placeholders of types and options. */
-export const TYPE_NAMES = /:(?:identity|id|bytes|long|updated_table|keyed_table|table)\b/g;
-
 export const migrations: readonly string[] = [
   `
   -- Ids of the keys that encrypt bodies, each with a body that only this key decrypts.

@@ -14,7 +14,8 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { ConfigurationError, InternalError, SDKError, ServerError } from "../../core/errors.ts";
 import { RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
-import { migrations, TYPE_NAMES } from "./schema.ts";
+import { replaceWords } from "./driver.ts";
+import { migrations } from "./schema.ts";
 
 /** Where a database is, and the bytes that it may use at most. */
 export type SqliteLocation =
@@ -216,7 +217,7 @@ function migrate(connection: DatabaseSync, name: string): void {
   for (const [index, migration] of migrations.slice(applied).entries()) {
     connection.exec("BEGIN IMMEDIATE");
     try {
-      connection.exec(toSqlite(migration.replace(TYPE_NAMES, (word) => TYPES[word] ?? word)));
+      connection.exec(toSqlite(replaceWords(migration, TYPES)));
       connection.prepare("INSERT INTO migrations VALUES (?, ?)").run(applied + index + 1, Date.now());
       connection.exec("COMMIT");
     } catch (thrown) {
@@ -236,14 +237,10 @@ const WORDS: Readonly<Record<string, string>> = {
   ":skip_locked": "",
 };
 
-/** The words of SQLite for the placeholders of a statement. */
+/** A statement in the words of SQLite. */
 export function toSqlite(text: string): string {
-  return text
+  return replaceWords(text, WORDS)
     .replace(/= :any_(?:text|number)\((\$\d+)\)/g, "IN (SELECT value FROM json_each($1))")
-    .replace(
-      /:schema\.|:inserted_number\b|:returning_number\b|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g,
-      (word) => WORDS[word] ?? word,
-    )
     .replace(/\$(\d+)/g, "?$1");
 }
 

@@ -17,8 +17,8 @@ import {
   RUN_COLUMNS,
   type RunRow,
 } from "./bodies.ts";
-import type { Answer, Call, Driver, Queries, Value } from "./driver.ts";
-import { countBytes, type Room } from "./room.ts";
+import { type Answer, type Call, countBytes, type Driver, type Queries, type Value } from "./driver.ts";
+import type { Room } from "./room.ts";
 import { IS_HELD } from "./schema.ts";
 
 export const LOCK_THREAD = `
@@ -107,11 +107,11 @@ export type NumberedResult = RunCreationResult & { readonly number?: number };
 
 /**
  * Creates a run: in a new thread, for which nothing has to be read before, in an existing one, or in its fork.
- * @param room Refuses runs if there is no space for them.
+ * @param room Refuses runs if there is no space for them. Undefined: the space is not limited.
  */
 export async function createRun(
   driver: Driver,
-  room: Room,
+  room: Room | undefined,
   bodies: Bodies,
   creation: RunCreation,
 ): Promise<NumberedResult> {
@@ -120,7 +120,7 @@ export async function createRun(
   const prepare = (place: Place, history: readonly MessageRow[]) => {
     const calls = insertRun(creation, place, creation.input(bodies.readHistory(history)), bodies);
     bytes = countBytes(calls);
-    room.checkCreation(bytes);
+    room?.checkCreation(bytes);
     return calls;
   };
   let result: NumberedResult;
@@ -138,7 +138,7 @@ export async function createRun(
       return { case: "created", run: { ...run, threadId }, forked, number };
     });
   }
-  if (result.case === "created") room.add(run.id, bytes);
+  if (result.case === "created") room?.add(run.id, bytes);
   return result;
 }
 

@@ -60,14 +60,6 @@ describe("the space that changes may use", () => {
     expect(() => room.checkCreation(2200)).not.toThrow();
     expect(() => room.checkCreation(2201)).toThrow(StoreFullError);
   });
-
-  it("has no limit if the database has none", async () => {
-    const fail = () => expect.fail("nothing is removed");
-    const room = new Room(undefined, fail, fail);
-    room.add("a", Number.MAX_SAFE_INTEGER);
-    expect(() => room.checkCreation(1)).not.toThrow();
-    await expect(room.make(() => Promise.reject(new NoRoomError("full", 1)))).rejects.toThrow("full");
-  });
 });
 
 describe("a change that finds no room", () => {
