@@ -126,17 +126,14 @@ class Variables {
 
   /** The base URL in the first of several variables that is set. */
   url(api: WireApi, ...names: readonly string[]): { baseUrl?: string } {
-    const variable = names.find((name) => this.get(name) !== undefined);
-    const value = variable === undefined ? undefined : this.get(variable);
-    if (variable === undefined || value === undefined) return {};
-    try {
-      const problem = describeBaseUrlMistake(api, parseBaseUrl(value).href);
+    for (const variable of names) {
+      const baseUrl = this.get(variable);
+      if (baseUrl === undefined) continue;
+      const problem = findProblem(api, baseUrl);
       if (problem !== undefined) this.problems.push(`${variable}: ${problem}`);
-    } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error;
-      this.problems.push(`${variable}: ${error.message}`);
+      return { baseUrl };
     }
-    return { baseUrl: value };
+    return {};
   }
 
   noticeUnused(name: string, keys: readonly string[], others: readonly string[]): void {
@@ -146,5 +143,14 @@ class Variables {
     this.notices.push(
       `${set.join(", ")} ${set.length === 1 ? "is" : "are"} set, but ${key} is not: the provider ${name} is not registered.`,
     );
+  }
+}
+
+function findProblem(api: WireApi, baseUrl: string): string | undefined {
+  try {
+    return describeBaseUrlMistake(api, parseBaseUrl(baseUrl).href);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return error.message;
   }
 }

@@ -1,5 +1,6 @@
 /** The functions of a program as tools: their arguments, their results, repairs, and what goes wrong in them. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
 import {
   type ActiveTool,
   AuthenticationError,
@@ -18,7 +19,8 @@ import {
 } from "outrigger";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import type { ContentPart } from "../../src/gen/outrigger/v1/message_pb.ts";
+import { type ContentPart, ToolCallSchema } from "../../src/gen/outrigger/v1/message_pb.ts";
+import { LocalExecutor } from "../../src/generation/local-executor.ts";
 import { type ScriptedCall, ScriptedModel } from "./support/scripted-model.ts";
 
 /** Runs a generation in which the model makes some calls and then answers. */
@@ -195,6 +197,15 @@ describe("The result of a tool", () => {
     expect(texts[0]).toBe("the tool exceeded its time limit of 20 ms");
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
+});
+
+it("An executor answers a call of a tool that it does not have with an error result", async () => {
+  const executor = new LocalExecutor([echo()], { perToolMs: 0, repairToolCall: undefined });
+  const call = create(ToolCallSchema, { id: "c1", name: "other" });
+  const context = { step: 1, messages: [], signal: new AbortController().signal };
+  const [outcome] = await executor.execute([call], context);
+  expect(outcome?.result).toMatchObject({ toolCallId: "c1", failed: true });
+  expect(outcome?.result.content.map(textIn)).toEqual(['there is no tool "other"']);
 });
 
 it("passes the events of a stream on also if each step is told", async () => {

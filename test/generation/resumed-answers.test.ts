@@ -2,6 +2,7 @@
 import {
   Client,
   FinishReason_Reason,
+  functionTool,
   generate,
   generateObject,
   OpenAIChatAdapter,
@@ -43,6 +44,28 @@ describe("A provider that pauses its turn", () => {
     expect(model.requests.map(({ messages }) => messages.length)).toEqual([1, 2, 3]);
     expect(result.messages).toHaveLength(3);
     expect(result.warnings).toEqual([]);
+  });
+
+  it.each([0, 1])("is asked to go on whatever is left of %i rounds of tools", async (maxToolRounds) => {
+    const calls = Array.from({ length: maxToolRounds }, () => [{ name: "a" }]);
+    const model = new ScriptedModel([...calls, "one ", "two"]);
+    const client = new Client({
+      providers: { scripted: model },
+      middleware: [
+        async (request, next) => {
+          const response = await next(request);
+          if (model.requests.length !== calls.length + 1 || response.finishReason === undefined)
+            return response;
+          return {
+            ...response,
+            finishReason: { ...response.finishReason, reason: PAUSED, raw: "pause_turn" },
+          };
+        },
+      ],
+    });
+    const tools = [functionTool({ name: "a", execute: () => "fine" })];
+    const result = await generate({ client, model: "m", prompt: "hi", tools, maxToolRounds });
+    expect(result).toMatchObject({ text: "one two", stopReason: "COMPLETED" });
   });
 
   it("leaves the rounds of tools as they are", async () => {

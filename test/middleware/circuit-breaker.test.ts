@@ -174,6 +174,20 @@ describe("createCircuitBreaker() around a stream", () => {
     await client.close();
   });
 
+  it("takes a stream that its reader leaves for no success between failures", async () => {
+    const down = () => new ServerError("down", { provider: "one" });
+    const failures = [down()];
+    const providers = { one: new ScriptedAdapter("one", { failures }) };
+    const breaker = createCircuitBreaker({ minCalls: 2, failureRatio: 1 });
+    const client = new Client({ providers, middleware: [breaker] });
+    await toFailure(client.stream(requestFor("m")).final());
+    for await (const _event of client.stream(requestFor("m"))) break;
+    failures.push(down());
+    await toFailure(client.stream(requestFor("m")).final());
+    const refused = await toFailure(client.stream(requestFor("m")).final());
+    expect(refused.message).toContain("the circuit breaker of one, m is open");
+  });
+
   it("does not count a stream that its reader leaves", async () => {
     const one = new ScriptedAdapter("one");
     const breaker = createCircuitBreaker({ minCalls: 1 });

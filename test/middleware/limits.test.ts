@@ -218,6 +218,16 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
     await toFailure(call(client, request(3)));
   });
 
+  it("keeps the estimate of a call whose usage has no price", async () => {
+    const estimates = {
+      costOf: ({ outputTokens }: { outputTokens: number }) => (outputTokens === 10 ? 20_000n : undefined),
+      getModelInfo: () => undefined,
+    };
+    const { client } = scripted([createBudget({ window: "month", usd: 0.00003, catalog: estimates })]);
+    await call(client, request(10));
+    expect(await toFailure(call(client, request(10)))).toBeInstanceOf(QuotaExceededError);
+  });
+
   it("takes the prices of the model's owner if the provider has none", async () => {
     const owned = createCatalog({
       models: [{ id: "m", provider: "maker", prices: { input: 1, output: 2 } }],

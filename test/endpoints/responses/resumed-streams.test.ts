@@ -1,5 +1,5 @@
 /** Streams of stored responses that are read again, from any event on. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { anyCaller } from "../../../src/core/caller.ts";
 import { toResponseId } from "../../../src/endpoints/openai/ids.ts";
 import type { ResponsesParts } from "../../../src/endpoints/responses/parts.ts";
@@ -141,6 +141,20 @@ describe("A stream of a long response that is resumed", () => {
     clearInterval(counter);
     expect(turns).toBeGreaterThanOrEqual(events.length - 1);
   });
+});
+
+it("A stream shows a sign of life after 15 s of silence by default, when it is created and when it is read again", async () => {
+  const { fetch } = await startApi(servers);
+  const timers = vi.spyOn(globalThis, "setInterval");
+  onTestFinished(() => timers.mockRestore());
+  const body = JSON.stringify({ model: "openai/sim-text", input: "a", stream: true });
+  const headers = { "content-type": "application/json" };
+  const text = await (await fetch("/v1/responses", { method: "POST", headers, body })).text();
+  const silences = () => timers.mock.calls.filter(([, milliseconds]) => milliseconds === 15_000).length;
+  expect(silences()).toBe(1);
+  const [first] = eventsIn(text) as unknown as { response: { id: string } }[];
+  await (await fetch(`/v1/responses/${first?.response.id}?stream=true`)).text();
+  expect(silences()).toBe(2);
 });
 
 describe("The marks of a run", () => {

@@ -177,6 +177,15 @@ describe("a stop condition", () => {
     expect(await evaluate("steps.all(s, s.response.id.size() == 0)", many)).toBe(true);
   });
 
+  it.each(["matches", "contains"])("counts each turn of a loop and each call of %s as work", async (name) => {
+    const condition = `steps.exists(a, steps.exists(b, ''.${name}('x')))`;
+    // Three units a turn: the turn, the operator of the loop, and the call.
+    const largest = Array.from({ length: 178 }, () => createStep(1, "x"));
+    expect(await evaluate(condition, largest)).toBe(false);
+    const larger = Array.from({ length: 186 }, () => createStep(1, "x"));
+    await expect(evaluate(condition, larger)).rejects.toThrow("the evaluation takes too long");
+  });
+
   it("sees the steps of each evaluation", async () => {
     const condition = await compileStopCondition("steps.size() == 2", "stop_when");
     expect([condition?.(STEPS.slice(0, 1)), condition?.(STEPS)]).toEqual([false, true]);
