@@ -15,6 +15,7 @@ import {
   createRetry,
   ErrorKind,
   EventStream,
+  functionTool,
   type HedgeOptions,
   type HedgeResult,
   hostedTool,
@@ -183,14 +184,6 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
     await client.close();
   });
 
-  it("is sent again by the outermost hedge only", async () => {
-    const hedge = { after: 0.001, budget: 1 };
-    const client = getClient(simulator(), [createHedge(hedge), createHedge(hedge)]);
-    await call(client, requestFor("sim-text:delay_ms=40"));
-    expect(listAsked(simulator())).toHaveLength(2);
-    await client.close();
-  });
-
   it("sends at most the share of its budget", async () => {
     const client = getClient(simulator(), [createHedge({ after: 0.001, budget: 0.2 })]);
     const request = requestFor("sim-text:delay_ms=30");
@@ -321,12 +314,15 @@ describe.each(calls)("whether a call is sent again, by %s,", (_kind, call) => {
   afterEach(() => void vi.useRealTimers());
 
   const hosted = hostedTool({ provider: "one", config: { type: "web_search" } });
+  const func = functionTool({ name: "f" });
   it.each<[string, Partial<RequestInput>, string[]]>([
     ["nothing", {}, ["one/m", "two/m"]],
     ["settings that only change the answer", toSettings({ store: false, user: "u" }), ["one/m", "two/m"]],
     ["hosted tools", { tools: [hosted] }, ["one/m"]],
     ["tools that only the provider knows", toSettings({ tools: [{ type: "x" }] }), ["one/m"]],
     ["MCP servers of the provider", toSettings({ mcp_servers: [{}] }), ["one/m"]],
+    ["MCP servers beside functions", { tools: [func], ...toSettings({ mcp_servers: [{}] }) }, ["one/m"]],
+    ["functions, also as settings", { tools: [func], ...toSettings({ tools: [{}] }) }, ["one/m", "two/m"]],
     ["an answer that the provider keeps", toSettings({ store: true }), ["one/m"]],
     ["an answer in the background", toSettings({ background: true }), ["one/m"]],
     ["a container", toSettings({ container: "c" }), ["one/m"]],
@@ -358,7 +354,8 @@ describe.each(calls)("whether a call is sent again, by %s,", (_kind, call) => {
       const response = await next(request);
       throw new ServerError(response.model, { provider: "one" });
     };
-    const virtual = createVirtual({ after: 0.03, budget: 1 }, createHedge({ after: 0.01 }), inner, failing);
+    const hedge = createHedge({ after: 0.01, budget: 1 });
+    const virtual = createVirtual({ after: 0.03, budget: 1 }, hedge, inner, failing);
     expect((await pass(toFailure(call(virtual.client, requestFor("m"))))).kindName).toBe("SERVER");
     expect(virtual.started).toEqual(["one/m", "two/m"]);
   });

@@ -117,7 +117,7 @@ describe("a kept connection", () => {
     await kept.ready();
     const answer = Promise.withResolvers<never>();
     const failing = toFailure(() => answer.promise);
-    breaks.get("1")?.(new Error("reset"));
+    for (const problem of ["reset", "closed"]) breaks.get("1")?.(new Error(problem));
     await pass(5000);
     answer.reject(new Error("the socket was closed"));
     expect(await failing).toMatchObject({ reason: "connection" });
@@ -171,7 +171,7 @@ describe("a kept connection", () => {
   });
 
   it("is closed after the commands under way, or a second, and not made again", async () => {
-    const { kept, seen } = open({ timeoutMs: 60_000 });
+    const { kept, seen, breaks } = open({ timeoutMs: 60_000 });
     await kept.ready();
     const answer = Promise.withResolvers<string>();
     const command = kept.use(() => answer.promise);
@@ -184,6 +184,8 @@ describe("a kept connection", () => {
     await closing;
     await pass(60_000);
     expect(seen).toEqual(["connect 1", "up", "close 1"]);
+    breaks.get("1")?.(new Error("reset"));
+    expect(seen).toHaveLength(3);
     const hanging = open({ timeoutMs: 60_000 });
     await hanging.kept.ready();
     void hanging.toFailure(never);
