@@ -76,8 +76,8 @@ const recipes: readonly Recipe[] = [
       },
       {
         file: "src/config/runs.ts",
-        after: 'if (place.kind === "memory") return { ...place, maxBytes: settings.maxBytes };\n',
-        insert: '  if (place.kind === "plain") return place;\n',
+        after: "  switch (place.kind) {\n",
+        insert: '    case "plain":\n      return place;\n',
       },
       {
         file: "src/config/open-run-store.ts",
