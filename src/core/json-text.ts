@@ -51,6 +51,15 @@ export function parseJsonText(text: string, revive?: Reviver): unknown {
   }
 }
 
+/** Says where text stops being JSON: "line 1, column 15". @param error The SyntaxError of its parse, which quotes it. */
+export function describeJsonPlace(error: unknown): string {
+  const [, line, column] = (error instanceof SyntaxError && PLACE.exec(error.message)) || [];
+  return line === undefined ? "its end" : `line ${line}, column ${column}`;
+}
+
+/** V8's messages about a text that ends too soon name no place. */
+const PLACE = / in JSON at position \d+ \(line (\d+) column (\d+)\)$/;
+
 /** Text whose names have no escapes. */
 interface PlainText {
   readonly text: string;

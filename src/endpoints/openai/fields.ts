@@ -1,5 +1,6 @@
 /** Reads the fields of a request body. Errors name the field, what was expected and what was found. */
 import { InvalidRequestError } from "../../core/errors.ts";
+import { describeJsonPlace } from "../../core/json-text.ts";
 import {
   asObject,
   isDeeper,
@@ -75,9 +76,9 @@ function decode(body: Uint8Array): string {
 function parse(text: string): unknown {
   try {
     return parseJson(text);
-  } catch {
+  } catch (thrown) {
     // The cause quotes the body, so it is left out.
-    const found = text === "" ? "nothing" : "text that is not JSON";
+    const found = text === "" ? "nothing" : `text that is not JSON at ${describeJsonPlace(thrown)}`;
     throw mistake("", "invalid_value", `expected a JSON object as the body, found ${found}`);
   }
 }

@@ -13,7 +13,7 @@ import {
 import { WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { invalidFields } from "../../core/errors.ts";
-import { hasEscapedNames, parseJsonText } from "../../core/json-text.ts";
+import { describeJsonPlace, hasEscapedNames, parseJsonText } from "../../core/json-text.ts";
 import { findJsonViolations } from "../status/json-violations.ts";
 import { OUR_TYPE, toConnectError } from "../status/status.ts";
 import { countJsonElements } from "./json-element-counter.ts";
@@ -72,8 +72,9 @@ function createJsonFault(desc: DescMessage, text: string, registry: Registry | u
   let json: unknown;
   try {
     json = parseJsonText(text);
-  } catch {
-    return new ConnectError("the request is not valid JSON", Code.InvalidArgument);
+  } catch (thrown) {
+    const place = describeJsonPlace(thrown);
+    return new ConnectError(`the request is not valid JSON at ${place}`, Code.InvalidArgument);
   }
   const isSearched = OUR_TYPE.test(desc.typeName) && text.length <= MAX_SEARCHED;
   const violations = isSearched ? findJsonViolations(desc, json, registry) : [];

@@ -22,7 +22,11 @@ function getFailure(read: () => unknown): string {
 describe("parseBody()", () => {
   it.each([
     ["", "invalid_value expected a JSON object as the body, found nothing"],
-    ["{", "invalid_value expected a JSON object as the body, found text that is not JSON"],
+    [
+      '{"a":1,}',
+      "invalid_value expected a JSON object as the body, found text that is not JSON at line 1, column 8",
+    ],
+    ['{"a":', "invalid_value expected a JSON object as the body, found text that is not JSON at its end"],
     ["[]", "invalid_type expected a JSON object as the body, found a list"],
     ["null", "invalid_type expected a JSON object as the body, found null"],
     ['"a"', "invalid_type expected a JSON object as the body, found a text"],

@@ -188,7 +188,10 @@ describe("a codec of JSON", () => {
       "messages[0].content: expected an array, found a string of length 5",
     );
     expect(toProblem('{"messages":[{"role":"user"}]}')).toMatch(/expected one of .*ROLE_USER.*found "user"/);
-    expect(toProblem('{"model":"m", x}')).toBe("the request is not valid JSON");
+    expect(toProblem('{"model":"m", x}')).toBe("the request is not valid JSON at line 1, column 15");
+    expect(toProblem('{"model":\n"m", x}')).toBe("the request is not valid JSON at line 2, column 6");
+    expect(toProblem('{"model":"m"')).toBe("the request is not valid JSON at line 1, column 13");
+    expect(toProblem('{"model":')).toBe("the request is not valid JSON at its end");
   });
 });
 
