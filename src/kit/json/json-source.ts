@@ -73,9 +73,16 @@ export function splitElements(text: string): readonly string[] {
 
 const SPACE = /[ \t\r\n]*/y;
 const PRIMITIVE = /[^\s,\]}]*/y;
-const BRACKETS = /["{}[\]]/g;
+const LAST_SPACE = 0x20;
+const QUOTE = 0x22;
+const LEFT_BRACKET = 0x5b;
+const RIGHT_BRACKET = 0x5d;
+const LEFT_BRACE = 0x7b;
+const RIGHT_BRACE = 0x7d;
 
 function skipSpace(text: string, at: number): number {
+  // Most JSON is written without spaces.
+  if (text.charCodeAt(at) > LAST_SPACE) return at;
   SPACE.lastIndex = at;
   SPACE.test(text);
   return SPACE.lastIndex;
@@ -111,11 +118,12 @@ function isEscaped(text: string, at: number): boolean {
 
 function endOfNested(text: string, start: number): number {
   let depth = 0;
-  BRACKETS.lastIndex = start;
-  for (let match = BRACKETS.exec(text); match !== null; match = BRACKETS.exec(text)) {
-    if (match[0] === '"') BRACKETS.lastIndex = endOfString(text, match.index);
-    else depth += match[0] === "{" || match[0] === "[" ? 1 : -1;
-    if (depth === 0) return BRACKETS.lastIndex;
+  for (let at = start; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at) - 1;
+    else if (code === LEFT_BRACE || code === LEFT_BRACKET) depth += 1;
+    else if (code === RIGHT_BRACE || code === RIGHT_BRACKET) depth -= 1;
+    if (depth === 0) return at + 1;
   }
   return text.length;
 }

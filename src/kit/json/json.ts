@@ -161,13 +161,10 @@ export const MAX_JSON_LEVELS = 256;
 
 /** Whether a list or object nests more levels than these, itself included. */
 export function isDeeper(value: object, maxLevels: number): boolean {
-  let level: object[] = [value];
-  for (let depth = 1; depth <= maxLevels && level.length > 0; depth += 1) {
-    level = level.flatMap((parent) =>
-      Object.values(parent).filter((child) => typeof child === "object" && child),
-    );
-  }
-  return level.length > 0;
+  if (maxLevels === 0) return true;
+  for (const child of Array.isArray(value) ? value : Object.values(value))
+    if (typeof child === "object" && child !== null && isDeeper(child, maxLevels - 1)) return true;
+  return false;
 }
 
 function kindOfJson(value: unknown): string {
