@@ -76,6 +76,14 @@ describe("TargetState", () => {
     expect(state.eject(rule, 50_000)).toBe(10_000);
   });
 
+  it("is ejected as if for the first time after an interval with one call", () => {
+    const state = new TargetState();
+    state.eject(rule, 0);
+    state.count("success");
+    state.beginInterval(5000);
+    expect(state.eject(rule, 6000)).toBe(5000);
+  });
+
   it("is an outlier by its failures or its times, if it and the others have enough calls", () => {
     const [state, other, third] = [new TargetState(), new TargetState(), new TargetState()];
     const measure = (target: TargetState, times: readonly number[]) => {

@@ -7,6 +7,7 @@ import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts"
 import { DEFAULT_KEEP_MS, RecentAnswers } from "../../../src/endpoints/answers/recent-answers.ts";
 import { type Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ListRunsRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
+import { ThreadMessageSchema } from "../../../src/gen/outrigger/v1/thread_pb.ts";
 import type { RunEngine } from "../../../src/runs/run-engine.ts";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { type ApiServer, startApi } from "../support/api-server.ts";
@@ -167,6 +168,16 @@ describe("The recent answers", () => {
     now -= 1;
     await expect(source.getMessage("msg_1")).rejects.toMatchObject({ kindName: "NOT_FOUND" });
     answers.close();
+  });
+
+  it("are those among the messages of a run, unless nothing is kept", async () => {
+    const { answers, find } = open();
+    answers.createListener("a")?.([
+      create(ThreadMessageSchema, { id: "msg_0" }),
+      create(ThreadMessageSchema, { id: "msg_1", message: answer("call") }),
+    ]);
+    expect(await find("call", "a")).toBe("msg_1");
+    expect(open({ keepMs: 0 }).answers.createListener("a")).toBeUndefined();
   });
 
   it("are found by the id of their message and of their first call, by the same access key", async () => {

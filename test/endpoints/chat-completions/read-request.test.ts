@@ -227,6 +227,10 @@ describe("readRequest", () => {
     ["functions", { functions: [] }],
     ["tools[0].type", { tools: [{ type: "web_search" }] }],
     ["tools[0].function", { tools: [{ type: "function" }] }],
+    [
+      "tool_choice.allowed_tools.tools",
+      { tools: whole.tools, tool_choice: { type: "allowed_tools", allowed_tools: { mode: "auto" } } },
+    ],
     ["temperature", { temperature: 3 }],
     ["response_format.json_schema", { response_format: { type: "json_schema" } }],
     ["stop[0]", { stop: [1] }],

@@ -234,6 +234,15 @@ describe("readRequest", () => {
     expect(warnings).toEqual([]);
   });
 
+  it("takes the type of a file without one from its name", () => {
+    const parts = [
+      { fileData: { fileUri: "https://a/b.png" } },
+      { fileData: { fileUri: "https://a/b.wav" } },
+    ];
+    const { request } = read({ contents: [{ role: "user", parts }] }, "openai/m");
+    expect(getKinds(request.messages[0]?.content)).toEqual(["image", "audio"]);
+  });
+
   it("keeps signatures of Gemini with their parts and the ids of calls", () => {
     const { request } = read(whole, "gemini/m");
     const state = request.messages[2]?.content[2]?.providerState;
