@@ -30,7 +30,7 @@ describe("An item that is wrong", () => {
     [{ type: "message" }, 'input[0].role: is missing, expected "user", "system", "developer" or "assistant"'],
     [{ role: "user", content: [] }, "input[0].content: is empty, expected a part"],
     [{ role: "user" }, "input[0].content: is missing, expected a text or a list of parts"],
-    [{ role: "user", content: 7 }, "input[0].content: expected a list, found a number"],
+    [{ role: "user", content: 7 }, "input[0].content: expected a text or a list of parts, found a number"],
     [{ type: "function_call", name: "f", arguments: "" }, "input[0].call_id: is missing, expected a text"],
     [
       { type: "function_call", call_id: "", name: "f" },
