@@ -127,7 +127,8 @@ export interface RunStore {
   appendMessages(owner: string, threadId: string, messages: readonly StoredMessage[]): Promise<AppendResult>;
   /** Messages in pages. A page with large messages may end before its limit, with `hasMore`. */
   listMessages(owner: string, query: MessageQuery): Promise<Page<StoredMessage>>;
-  getMessage(owner: string, messageId: string): Promise<StoredMessage | undefined>;
+  /** @param threadId If there is one, only a message of this thread. */
+  getMessage(owner: string, messageId: string, threadId?: string): Promise<StoredMessage | undefined>;
   /** The latest message of an owner whose first tool call has this id. */
   findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined>;
   /** Removes a message from a thread. Its forks keep it. */

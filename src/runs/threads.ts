@@ -76,8 +76,9 @@ export class Threads {
     return this.#parts.store.listMessages(owner, query);
   }
 
-  async getMessage(owner: string, messageId: string): Promise<StoredMessage> {
-    return found(await this.#parts.store.getMessage(owner, messageId), "message", messageId);
+  /** @param threadId If there is one, only a message of this thread. */
+  async getMessage(owner: string, messageId: string, threadId?: string): Promise<StoredMessage> {
+    return found(await this.#parts.store.getMessage(owner, messageId, threadId), "message", messageId);
   }
 
   /** The latest message whose first tool call has this id. Undefined if no message of the owner has. */

@@ -97,8 +97,8 @@ class ConversationRoutes {
     id: string,
     itemId: string,
   ): Promise<EndpointResponse> {
-    await this.#threads.getThread(caller.name, findThread(id));
-    const items = await readStored(() => this.#getItems(caller.name, itemId, createWriter(query)));
+    const read = () => this.#getItems(caller.name, findThread(id), itemId, createWriter(query));
+    const items = await readStored(read);
     const item = items.find((each) => each.id === itemId);
     return item === undefined ? missingItem(itemId) : jsonResponse(item);
   }
@@ -110,7 +110,7 @@ class ConversationRoutes {
     itemId: string,
   ): Promise<EndpointResponse> {
     const threadId = findThread(id);
-    const items = await this.#getItems(caller.name, itemId, createWriter(query));
+    const items = await this.#getItems(caller.name, threadId, itemId, createWriter(query));
     if (!items.some((each) => each.id === itemId)) missingItem(itemId);
     if (items.length > 1)
       throw mistake(
@@ -122,8 +122,11 @@ class ConversationRoutes {
     return this.retrieve({ caller }, id);
   }
 
-  async #getItems(owner: string, itemId: string, writer: ItemWriter) {
-    return itemsOfMessage(await this.#threads.getMessage(owner, toPlace(itemId).messageId), writer);
+  /** Returns the items of the message to which an item of the conversation belongs. */
+  async #getItems(owner: string, threadId: string, itemId: string, writer: ItemWriter) {
+    await this.#threads.getThread(owner, threadId);
+    const { messageId } = toPlace(itemId);
+    return itemsOfMessage(await this.#threads.getMessage(owner, messageId, threadId), writer);
   }
 
   // A suspended function holds all its variables: those with the body and its fields end before anything is stored.

@@ -62,7 +62,12 @@ export const GET_THREAD = `SELECT body FROM :schema.threads WHERE id = $1 AND ow
 
 export const UPDATE_THREAD = `UPDATE :schema.threads SET body = $3 WHERE id = $1 AND owner = $2`;
 
-export const GET_MESSAGE = `SELECT id, body FROM :schema.messages WHERE id = $1 AND owner = $2`;
+/** If $3 is not empty, only if the message is in that thread. */
+export const GET_MESSAGE = `
+  SELECT id, body FROM :schema.messages
+  WHERE id = $1 AND owner = $2 AND ($3 = '' OR EXISTS (
+    SELECT 1 FROM :schema.thread_messages JOIN :schema.threads ON threads.number = thread_messages.thread
+    WHERE thread_messages.message = messages.number AND threads.id = $3))`;
 
 /** The latest message whose first tool call has this id. */
 export const FIND_CALL = `

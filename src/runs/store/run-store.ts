@@ -321,8 +321,8 @@ export class SqlRunStore implements RunStore {
     return reads.listMessages(this.#driver, owner, query, this.#bodies);
   }
 
-  async getMessage(owner: string, messageId: string): Promise<StoredMessage | undefined> {
-    const [row] = await this.#read<MessageRow>(reads.GET_MESSAGE, [messageId, owner]);
+  async getMessage(owner: string, messageId: string, threadId = ""): Promise<StoredMessage | undefined> {
+    const [row] = await this.#read<MessageRow>(reads.GET_MESSAGE, [messageId, owner, threadId]);
     return row && this.#bodies.readMessage(row);
   }
 

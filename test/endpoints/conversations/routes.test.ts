@@ -220,6 +220,20 @@ describe("the items of a conversation", () => {
     expect((await call(routes, `GET ${path}/${data[0]?.id}`)).status).toBe(404);
   });
 
+  it("are found in their conversation only", async () => {
+    const routes = await open();
+    const [mine, other] = [
+      await createWith(routes, items.slice(0, 1)),
+      await createWith(routes, items.slice(1, 2)),
+    ];
+    const [item] = (await listed(routes, mine)).data;
+    for (const method of ["GET", "DELETE"]) {
+      const { status, body } = await call(routes, `${method} /v1/conversations/${other}/items/${item?.id}`);
+      expect([status, body.error]).toEqual([404, expect.objectContaining({ param: null })]);
+    }
+    expect((await listed(routes, mine)).data).toEqual([item]);
+  });
+
   it("of one turn of the model cannot be deleted alone", async () => {
     const routes = await open();
     const id = await createWith(routes, [

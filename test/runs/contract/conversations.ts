@@ -25,6 +25,16 @@ export function conversationTests(context: StoreContext): void {
     expect(await threadTexts(store, conversation.id)).toEqual(["one", "two"]);
   });
 
+  it("finds a message in the thread that is named", async () => {
+    const { store } = context;
+    const [one, two, hello] = [thread(), thread(), message("hello")];
+    await store.createThread("owner", one, [hello]);
+    await store.createThread("owner", two, [message("x")]);
+    expect(await store.getMessage("owner", hello.id, one.id)).toEqual(hello);
+    expect(await store.getMessage("owner", hello.id, two.id)).toBeUndefined();
+    expect(await store.getMessage("someone", hello.id, one.id)).toBeUndefined();
+  });
+
   it("does not show a conversation to another owner", async () => {
     const { store } = context;
     const conversation = thread();

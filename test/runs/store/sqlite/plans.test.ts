@@ -65,7 +65,7 @@ async function callEverything(store: RunStore): Promise<void> {
   await store.appendMessages("owner", conversation.id, [message("y")]);
   await store.updateThread("owner", conversation);
   await store.deleteMessage("owner", conversation.id, first.id);
-  await store.getMessage("owner", first.id);
+  await store.getMessage("owner", first.id, conversation.id);
   await store.findCall("owner", "call_1");
   const queued = await createdRun(store, { threadId: conversation.id, queued: true });
   await store.countQueued("owner");
