@@ -214,6 +214,18 @@ describe("readRequest", () => {
     ]);
   });
 
+  it.each<[string, string | undefined]>([
+    ["default", "standard_only"],
+    ["priority", "auto"],
+    ["fast", "auto"],
+    ["flex", undefined],
+  ])("gives Anthropic the counterpart of the service tier %s: %s", (tier, counterpart) => {
+    const { request, warnings } = readWith({ service_tier: tier }, "anthropic/m");
+    const options = JSON.parse(request.providerOptionsJson.anthropic ?? "{}");
+    expect(options.service_tier).toBe(counterpart);
+    expect(warnings.map(({ param }) => param)).toEqual(counterpart === undefined ? ["service_tier"] : []);
+  });
+
   it.each<[string, object]>([
     ["messages", { messages: [] }],
     ["messages[0].role", { messages: [{ role: "robot", content: "a" }] }],

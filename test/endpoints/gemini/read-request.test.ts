@@ -210,6 +210,19 @@ describe("readRequest", () => {
     expect(request.messages).toHaveLength(1);
   });
 
+  it.each([
+    ["AUTO", ToolChoice_Mode.AUTO],
+    ["NONE", ToolChoice_Mode.NONE],
+    ["ANY", ToolChoice_Mode.REQUIRED],
+    ["VALIDATED", undefined],
+  ])("reads the mode %s of function calls, which is no setting without functions", (mode, choice) => {
+    const contents = [{ parts: [{ text: "Hi" }] }];
+    const toolConfig = { functionCallingConfig: { mode } };
+    const tools = [{ functionDeclarations: [{ name: "f" }, { name: "g" }] }];
+    expect(read({ contents, tools, toolConfig }).request.toolChoice?.mode).toBe(choice);
+    if (mode !== "ANY") expect(read({ contents, toolConfig }).request.toolChoice).toBeUndefined();
+  });
+
   it("passes settings, tools and parts of Gemini to Gemini", () => {
     const { request, warnings } = read(
       {
