@@ -65,6 +65,24 @@ describe("EventHub", () => {
     expect(hub.eventsAfter(9)).toHaveLength(291);
   });
 
+  it("keeps what its caller has read for other readers, unless there can be none", () => {
+    for (const [hasOneReader, kept] of [
+      [false, [0, 1, 2]],
+      [true, undefined],
+    ] as const) {
+      const hub = new EventHub(0, hasOneReader);
+      const { reader } = createReader();
+      hub.setCaller(reader);
+      hub.publish(eventsFrom(0, 3));
+      expect(sequencesAfter(hub, -1)).toEqual([0, 1, 2]);
+      reader.cursor = 2;
+      hub.noteRead(reader);
+      expect(sequencesAfter(hub, -1)).toEqual(kept);
+      hub.publish(eventsFrom(3, 1));
+      expect(sequencesAfter(hub, 2)).toEqual([3]);
+    }
+  });
+
   it("wakes waiting readers once, when there are events or the hub is closed", () => {
     const hub = new EventHub(0);
     const [first, second, gone] = [createReader(), createReader(), createReader()];

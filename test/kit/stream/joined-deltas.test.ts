@@ -2,7 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { AnswerRelay } from "../../../src/core/answer-relay.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/call/answer-limits.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
+import { decodeStream } from "../../../src/kit/stream/decode-stream.ts";
 import { EventRelay } from "../../../src/kit/stream/event-relay.ts";
+import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { readers } from "../../providers/support/recorded-answers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";
@@ -57,4 +61,33 @@ describe.each(Object.entries(readers))("A recorded stream of %s", (name, { folde
       }
     },
   );
+});
+
+describe("the limit of a relayed stream", () => {
+  const toEvent = (delta: object, finish: string | null = null) =>
+    `data: ${JSON.stringify({ id: "c", model: "m", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  const chunk = Buffer.from(
+    `${Array.from({ length: 50 }, (_, index) => toEvent({ content: `${index} ` })).join("")}${toEvent({}, "stop")}data: [DONE]\n\n`,
+  );
+
+  /** Reads a stream of 52 events, 49 of which are read as deltas in a row. */
+  async function read(maxEvents: number): Promise<number> {
+    const facts = factsFor("local", { model: "m" });
+    const writer = new StreamWriter(facts, new ToolCallIdAllocator("inf_test", []), () => 0);
+    writer.joinsDeltas = true;
+    const relay = new EventRelay(new AnswerRelay(), { reportsFailure: () => false }, (each) => each);
+    const limits = { ...DEFAULT_ANSWER_LIMITS, maxEvents };
+    async function* body() {
+      yield chunk;
+    }
+    let events = 0;
+    const stream = decodeStream(body(), readers.compatible.decoder(facts, writer), writer, { relay, limits });
+    for await (const batch of stream) events += batch.length;
+    return events;
+  }
+
+  it("counts each event of deltas in a row", async () => {
+    expect(await read(52)).toBeLessThan(20);
+    await expect(read(50)).rejects.toThrow("more than 50 events");
+  });
 });
