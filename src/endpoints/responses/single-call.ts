@@ -41,8 +41,8 @@ export function answerSingleCall(
 /** Returns the call of a request. Undefined if the request needs a run. */
 export function findSingleCall(read: ReadRequest): SingleCall | undefined {
   const { request, conversation } = read.input;
-  const { store, mcpServers, approvals, inheritTools, options } = request;
-  const isAlone = store === false && conversation === undefined && !inheritTools;
+  const { store, mcpServers, approvals, options } = request;
+  const isAlone = store === false && conversation === undefined;
   const executesNothing = mcpServers.length === 0 && approvals.length === 0;
   // A provider that executes tools may pause its turn, which another call continues.
   const isOnce = isAlone && executesNothing && (options?.request?.tools ?? []).every(isOfCaller);
