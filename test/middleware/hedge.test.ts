@@ -1,5 +1,6 @@
 /** Hedged requests, over providers behind real sockets. */
 import { getEventListeners } from "node:events";
+import { create } from "@bufbuild/protobuf";
 import {
   AbortError,
   accumulate,
@@ -29,6 +30,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { lazyBatches } from "../../src/core/batches.ts";
 import { RepeatLimit } from "../../src/core/repeat-limit.ts";
+import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import { LatencyWindow } from "../../src/middleware/latency-window.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
@@ -254,6 +256,15 @@ describe("a hedged stream", () => {
     expect(textOf(await accumulate(client.stream(requestFor("m"))))).toBe("two m");
     gate.resolve();
     await expect.poll(() => [one.started, one.ended]).toEqual([1, 1]);
+  });
+
+  it("leaves no listener behind at a signal that outlives the call", async () => {
+    const { stream } = createHedge({ after: 600 });
+    const one = new ScriptedAdapter("one");
+    const { signal } = new AbortController();
+    const request = create(RequestSchema, { provider: "one", model: "m" });
+    await accumulate(stream(request, (sent, options) => one.stream(sent, options), { signal }));
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("closes the connection of the winner when its reader leaves", async () => {

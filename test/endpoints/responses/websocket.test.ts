@@ -265,6 +265,28 @@ describe("The lanes of a WebSocket", () => {
     ]);
   });
 
+  it("keep at most 16 MiB together: the lanes that were used longest ago forget their responses", async () => {
+    const api = await startApi(servers);
+    const connection = new Connection(api);
+    const input = "x".repeat(6 * 1024 * 1024);
+    const keep = async (stream_id: string) =>
+      createResponse(await connection.create({ model, input, store: false, generate: false, stream_id })).id;
+    const oldest = await keep("a");
+    await keep("b");
+    const newest = await keep("c");
+    const next = (previous: string) =>
+      connection.create({
+        model: "openai/sim-text",
+        input: "Go on.",
+        store: false,
+        previous_response_id: previous,
+      });
+    expect(await next(oldest)).toMatchObject([
+      { type: "error", error: { code: "previous_response_not_found" } },
+    ]);
+    createResponse(await next(newest));
+  });
+
   it.each([true, false])("prepare a request without calling the model, with store: %s", async (store) => {
     const api = await startApi(servers);
     const connection = new Connection(api);

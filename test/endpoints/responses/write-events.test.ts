@@ -399,7 +399,13 @@ describe("The events of tools of MCP servers", () => {
     ]);
     expectWholeStream(events);
     expect(toOutput(events)).toMatchObject([
-      { type: "mcp_list_tools", server_label: "docs", tools: [{ name: "search", description: "Searches" }] },
+      {
+        type: "mcp_list_tools",
+        // Number 1 of the items without a message, which an id names as parts of message 0.
+        id: `mcpl_${DIGITS}0000001`,
+        server_label: "docs",
+        tools: [{ name: "search", description: "Searches" }],
+      },
       {
         type: "mcp_call",
         name: "search",

@@ -8,6 +8,7 @@ import {
   ServerError,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
+import type { AdmittedCall, BlockedCall } from "../../../src/middleware/breaker.ts";
 import { type BudgetPeriod, getBegin } from "../../../src/middleware/budget-window.ts";
 import type { WhenAway } from "../../../src/middleware/shared/kept-connection.ts";
 import { WINDOW } from "../../../src/middleware/shared/scripts.ts";
@@ -341,6 +342,31 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
         expect(states.find((state) => state.startsWith(`${index}`))).toBe(`${index} open`);
     });
 
+    const target = { provider: "one", model: "m" };
+
+    /** Counts the calls that the server knows of the only breaker. */
+    async function countCalls(prefix: string): Promise<number> {
+      const [key = ""] = (await valkey().command("KEYS", `${prefix}:*breaker*`)) as string[];
+      const slots = Array.from({ length: 10 }, (_, slot) => `calls${slot}`);
+      const counts = (await valkey().command("HMGET", key, ...slots)) as (string | null)[];
+      return counts.reduce((sum, count) => sum + Number(count), 0);
+    }
+
+    function toAdmitted(entry: AdmittedCall | BlockedCall | undefined): AdmittedCall {
+      if (entry === undefined || !("end" in entry)) throw new Error("the breaker is open");
+      return entry;
+    }
+
+    it("send no successes before the first failure", async () => {
+      const { sidecars, prefix } = await openTwo();
+      const store = sidecars[0].stores.breakers({ minCalls: 9, shared: true }, () => {});
+      const calls = await Promise.all(Array.from({ length: 4 }, () => store?.enter(target)));
+      const [first, second, third, last] = calls.map(toAdmitted);
+      for (const call of [first, second, third]) call?.end("success");
+      last?.end("failure");
+      await expect.poll(() => countCalls(prefix)).toBe(1);
+    });
+
     it("count successes after the first failure, so that a share of the calls may fail", async () => {
       const {
         sidecars: [one, other],
@@ -348,19 +374,11 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
       } = await openTwo();
       const rule = { minCalls: 3, failureRatio: 0.7, shared: true };
       const stores = [one, other].map(({ stores: shared }) => shared.breakers(rule, () => {}));
-      const countCalls = async () => {
-        const [key = ""] = (await valkey().command("KEYS", `${prefix}:*breaker*`)) as string[];
-        const slots = Array.from({ length: 10 }, (_, slot) => `calls${slot}`);
-        const counts = (await valkey().command("HMGET", key, ...slots)) as (string | null)[];
-        return counts.reduce((sum, count) => sum + Number(count), 0);
-      };
       let ended = 0;
       for (const result of ["failure", "success", "success", "failure", "failure"] as const) {
-        const admitted = await stores[ended % 2]?.enter({ provider: "one", model: "m" });
-        if (admitted === undefined || !("end" in admitted)) throw new Error("the breaker is open");
-        admitted.end(result);
+        toAdmitted(await stores[ended % 2]?.enter(target)).end(result);
         ended += 1;
-        await expect.poll(countCalls).toBe(ended);
+        await expect.poll(() => countCalls(prefix)).toBe(ended);
         // The other sidecar learns from its next look that calls are counted.
         await new Promise((resolve) => setTimeout(resolve, ended === 1 ? 1100 : 0));
       }

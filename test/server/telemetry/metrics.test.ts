@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { anyCaller } from "../../../src/core/caller.ts";
 import { NotFoundError, ServerError } from "../../../src/core/errors.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
@@ -33,6 +33,24 @@ describe("createMetrics()", () => {
     expect(text).toContain(`${bucket("600")} 3\n`);
     expect(text).toContain(`${bucket("+Inf")} 4\n`);
     expect(text).toContain('outrigger_requests_total{rpc="acme.Service/Do",code="UNAVAILABLE"} 4\n');
+  });
+
+  it("says whether the configuration that was read last is in use, and when the one in use was read", () => {
+    vi.useFakeTimers({ now: 1_700_000_000_500 });
+    onTestFinished(() => void vi.useRealTimers());
+    const metrics = createMetrics({ version: "1" });
+    const read = () => {
+      const text = metrics.render();
+      const get = (name: string) =>
+        new RegExp(`^outrigger_config_last_reload_${name} (.*)$`, "m").exec(text)?.[1];
+      return [get("successful"), get("success_timestamp_seconds"), metrics.isConfigCurrent];
+    };
+    expect(read()).toEqual(["1", "1700000000.5", true]);
+    vi.advanceTimersByTime(60_000);
+    metrics.configReloaded(false);
+    expect(read()).toEqual(["0", "1700000000.5", false]);
+    metrics.configReloaded(true);
+    expect(read()).toEqual(["1", "1700000060.5", true]);
   });
 
   it("keeps the number of models finite", () => {
