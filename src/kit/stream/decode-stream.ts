@@ -110,6 +110,8 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   #bytes = 0;
   /** Number of bytes at the beginning of the latest chunk that are deltas. */
   #deltaBytes = 0;
+  /** Number of events of the latest chunk that were decoded. */
+  #decodedEvents = 0;
   #events = 0;
   #jsonValues = 0;
   #isOver = false;
@@ -136,6 +138,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
       if (keepsBlank || event.data.trim() !== "") decoder.push(event);
       // Some servers keep a connection busy with events without data.
       else if (event.type === "error") decoder.push(UNEXPLAINED_FAILURE);
+      this.#decodedEvents += 1;
     };
     const takeDeltas = relay && ((bytes: Buffer, start: number) => this.#takeDeltas(bytes, start));
     this.#parser =
@@ -170,12 +173,13 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
           if (this.#bytes > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
           decoding = chunk;
           this.#deltaBytes = 0;
+          this.#decodedEvents = 0;
           this.#parser.push(chunk);
           this.#relay?.push(chunk, this.#deltaBytes);
         }
       } catch (thrown) {
         if (this.#isOver) return DONE;
-        this.#relay?.fail(decoding);
+        this.#relay?.fail(decoding, this.#decodedEvents);
         return this.#fail(brokenStream(thrown));
       }
       if (this.#writer.ended) {
@@ -203,6 +207,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     const run = this.#decoder.pushDeltas?.(bytes, start, this.#limits.maxEventChars);
     if (run === undefined) return start;
     this.#countEvents(run.events);
+    this.#decodedEvents += run.events;
     if (start === this.#deltaBytes) this.#deltaBytes = run.end;
     return run.end;
   }

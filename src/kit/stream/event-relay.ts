@@ -70,21 +70,29 @@ export class EventRelay {
   }
 
   /**
-   * The stream has failed. Relays the events up to the one by which the provider says why, and nothing if there is none.
+   * The stream has failed. Relays the events up to the one by which the provider says why. If there is none, relays those
+   * that were decoded.
    * @param chunk The bytes whose decoding failed.
+   * @param decodedEvents Number of events that were decoded before that. Default 0.
    */
-  fail(chunk: Uint8Array): void {
+  fail(chunk: Uint8Array, decodedEvents = 0): void {
     const bytes = this.#join(chunk);
     const reader = new EventReader();
+    let decodedEnd = 0;
+    let events = 0;
     for (let start = 0; start < bytes.byteLength; ) {
       const end = endOfFirstEvent(bytes, start);
       const event = reader.read(bytes.subarray(start, end));
       if (event !== undefined && this.#rules.reportsFailure(event)) {
-        this.#target.add(this.#mask(bytes.subarray(0, end)));
+        this.#relay(bytes.subarray(0, end), 0);
         return this.#rules.isThrown?.(event) === false ? undefined : this.#target.fail();
       }
+      if (event !== undefined) events += 1;
+      // The error that follows would become a part of an event without a blank line.
+      if (events <= decodedEvents && endsBlankLine(bytes, end - 1, NO_SEAM)) decodedEnd = end;
       start = end;
     }
+    this.#relay(bytes.subarray(0, decodedEnd), 0);
   }
 
   #relay(events: Uint8Array, shownBytes: number): void {

@@ -361,6 +361,17 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     expect(sidecar.server.log.at(-1)).toMatchObject({ error_kind: "SERVER" });
   });
 
+  it("passes the events that came together with one that cannot be read, and ends with an error event", async () => {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider);
+    const whole = stream.slice(0, 4).join("");
+    provider.answers = [toStream([`${whole}data: {unreadable\n\n`])];
+    const { text } = await post(sidecar, path, { ...body, ...streamed, stream: true });
+    expect(text.startsWith(whole)).toBe(true);
+    expect(text.slice(whole.length)).toContain(errorEvent);
+    expect(text.slice(whole.length).split("\n\n")).toHaveLength(2);
+  });
+
   it("passes the answer of another account, and nothing of the one that failed", async () => {
     const provider = await startWireServer(servers);
     const [target = "", model] = other.split("/");

@@ -86,11 +86,18 @@ describe("EventRelay", () => {
     expect(target.isFailed).toBe(true);
   });
 
-  it("relays nothing of what failed without a report", () => {
+  it.each([
+    [0, "data: a\n\n"],
+    [1, "data: a\n\ndata: b\n\n: comment\n\n"],
+    [3, "data: a\n\ndata: b\n\n: comment\n\ndata: c\n\n"],
+  ])("relays the %i events that were decoded before a failure without a report", (decoded, shown) => {
     const { relay, target } = create();
     relay.push(Buffer.from("data: a\n\nda"));
-    relay.fail(Buffer.from("ta: b\n\ndata: more\n\n"));
-    expect(Buffer.from(target.take()).toString()).toBe("data: a\n\n");
+    relay.fail(
+      Buffer.from('ta: b\n\n: comment\n\ndata: {"usage":"hidden"}\n\ndata: c\n\ndata: more'),
+      decoded,
+    );
+    expect(Buffer.from(target.take()).toString()).toBe(shown);
     expect(target.isFailed).toBe(false);
   });
 });
