@@ -61,11 +61,9 @@ export function createDetail(data: string, index: number): JsonObject {
 export function writeCallExtras(state: ProviderState | undefined): JsonObject {
   const { part, call } = dataOfState(state);
   const signature = asString(asObject(part)?.thoughtSignature);
-  if (signature === undefined)
-    return asObject(call)?.extra_content === undefined
-      ? {}
-      : { extra_content: asObject(call)?.extra_content ?? null };
-  return signature === undefined ? {} : writeExtras(signature);
+  if (signature !== undefined) return writeExtras(signature);
+  const extras = asObject(call)?.extra_content;
+  return extras === undefined ? {} : { extra_content: extras };
 }
 
 /** Returns the state of a call that its client returned in `extra_content`; undefined if there is none. */

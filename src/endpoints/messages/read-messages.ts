@@ -136,7 +136,11 @@ function readNative(
     const found = `expected ${joinWords(expected)} for this model, found ${quote(type)}`;
     throw mistake(block.at("type"), "invalid_value", found);
   }
-  const value = { provider: context.served.provider, kind: type, dataJson: block.text() };
+  return createNativePart(block, type, context);
+}
+
+function createNativePart(block: Fields, type: string, { served }: ReadingContext): ContentPart {
+  const value = { provider: served.provider, kind: type, dataJson: block.text() };
   return createPart({ part: { case: "native", value } });
 }
 
@@ -221,8 +225,6 @@ function readAnswer(fields: Fields, context: ReadingContext): ReadPart[] {
   return [...parts, ...hidden.map((part) => ({ part, path: fields.path }))];
 }
 
-const OUTPUT_TYPES = ["text", "thinking", "redacted_thinking", "tool_use"] as const;
-
 function readOutput(block: Fields, carried: CarriedState[], context: ReadingContext): ReadPart | undefined {
   const { path } = block;
   const type = block.requireString("type", { min: 1 });
@@ -244,7 +246,7 @@ function readOutput(block: Fields, carried: CarriedState[], context: ReadingCont
 
 /** Blocks of Anthropic's hosted tools are left out for other models, which did not make them. */
 function readForeignOutput(block: Fields, type: string, context: ReadingContext): ReadPart | undefined {
-  if (isAnthropic(context)) return { part: readNative(block, type, OUTPUT_TYPES, context), path: block.path };
+  if (isAnthropic(context)) return { part: createNativePart(block, type, context), path: block.path };
   const message = `a block of the type ${quote(type)} has no form for this model; it was left out`;
   context.notes.warn(block.path, "unsupported_content", message);
   return undefined;

@@ -130,6 +130,46 @@ describe("readRequest", () => {
     ]);
   });
 
+  it("gives Anthropic its thinking back, and only with the signature or the data that it needs", () => {
+    const blocks = [
+      { type: "thinking", thinking: "a", signature: "s" },
+      { type: "thinking", thinking: "b" },
+      { type: "redacted_thinking", data: "sealed" },
+    ];
+    const readParts = (model: string) => {
+      const messages = [{ role: "assistant", content: "x", thinking_blocks: blocks }];
+      return read({ model, messages }).request.messages[0]?.content.slice(0, -1) ?? [];
+    };
+    const parts = readParts("anthropic/m");
+    expect(parts.map(({ part }) => part)).toMatchObject([
+      { case: "reasoning", value: { text: "a", redacted: false } },
+      { case: "reasoning", value: { text: "b", redacted: false } },
+      { case: "reasoning", value: { text: "", redacted: true } },
+    ]);
+    expect(parts.map(({ providerState }) => providerState && JSON.parse(providerState.dataJson))).toEqual([
+      { block: blocks[0] },
+      undefined,
+      { block: blocks[2] },
+    ]);
+    expect(readParts("gemini/m").map(({ providerState }) => providerState)).toEqual(Array(3).fill(undefined));
+  });
+
+  it.each([
+    ["gemini/m", { part: { thoughtSignature: "s" } }],
+    ["local/m", { call: { extra_content: { google: { thought_signature: "s" } } } }],
+    ["anthropic/m", undefined],
+  ])("gives %s the signature of a call back as %j", (model, state) => {
+    const extra_content = { google: { thought_signature: "s" } };
+    const call = { id: "a", type: "function", function: { name: "f", arguments: "{}" }, extra_content };
+    const messages = [
+      { role: "user", content: "Hi" },
+      { role: "assistant", tool_calls: [call] },
+      { role: "tool", tool_call_id: "a", content: "b" },
+    ];
+    const { providerState } = read({ model, messages }).request.messages[1]?.content[0] ?? {};
+    expect(providerState && JSON.parse(providerState.dataJson)).toEqual(state);
+  });
+
   it("reads settings under both names of the limit", () => {
     expect(readWith({ max_tokens: 5 }).request.maxTokens).toBe(5);
     expect(readWith({ max_tokens: 5, max_completion_tokens: 6 }).request.maxTokens).toBe(6);

@@ -58,6 +58,23 @@ describe("A chat completion", () => {
   });
 
   it.each([
+    ["the signature that Gemini gave it", { part: { thoughtSignature: "s" } }, "s"],
+    [
+      "the fields of a server that speaks Chat Completions itself",
+      { call: { extra_content: { google: { thought_signature: "t" } } } },
+      "t",
+    ],
+    ["nothing if its provider gave it nothing", { call: { index: 0 } }, undefined],
+  ])("has in extra_content of a call %s", (_what, data, signature) => {
+    const providerState = { provider: "p", model: "m", dataJson: JSON.stringify(data) };
+    const value = { id: "c1", name: "f", input: { case: "argumentsJson", value: "{}" } } as const;
+    const [call] = write([{ part: { case: "toolCall", value }, providerState }]).choices[0].message
+      .tool_calls;
+    const extras = signature === undefined ? undefined : { google: { thought_signature: signature } };
+    expect(call.extra_content).toEqual(extras);
+  });
+
+  it.each([
     [Reason.STOP, "stop", "stop"],
     [Reason.LENGTH, "max_tokens", "length"],
     [Reason.TOOL_CALLS, "tool_use", "tool_calls"],
