@@ -25,4 +25,17 @@ describe("toJsonSchema", () => {
     });
     expect(Object.keys(converted.properties as object)).toEqual(["b", "a", "c"]);
   });
+
+  it("converts schemas that others refer to, by either name, and those of further values", () => {
+    const node = { type: "STRING" };
+    for (const name of ["defs", "$defs"])
+      expect(toJsonSchema({ $ref: "#/$defs/node", [name]: { node } })).toEqual({
+        $ref: "#/$defs/node",
+        $defs: { node: { type: "string" } },
+      });
+    expect(toJsonSchema({ type: "OBJECT", additionalProperties: node })).toEqual({
+      type: "object",
+      additionalProperties: { type: "string" },
+    });
+  });
 });

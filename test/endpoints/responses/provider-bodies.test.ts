@@ -278,3 +278,22 @@ describe("A tool call that is forced", () => {
     expect((response as { warnings?: unknown }).warnings).toBeUndefined();
   });
 });
+
+describe("OpenAI", () => {
+  it("gets a refusal as it wrote it", async () => {
+    const api = await startApi(servers);
+    const refusal = {
+      type: "message",
+      role: "assistant",
+      status: "completed",
+      content: [{ type: "refusal", refusal: "No." }],
+    } as const;
+    const input = [
+      { role: "user", content: "Do it." },
+      refusal as unknown as ResponseInputItem,
+      { role: "user", content: "Why?" },
+    ] satisfies ResponseInputItem[];
+    await api.openai.responses.create({ model: "openai/sim-text", input });
+    expect(api.simulator.requests.at(-1)?.body).toHaveProperty("input.1", refusal);
+  });
+});

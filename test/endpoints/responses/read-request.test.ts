@@ -3,6 +3,7 @@ import type { ResponseCreateParams, Tool } from "openai/resources/responses/resp
 import { describe, expect, it } from "vitest";
 import { toFields } from "../../../src/endpoints/openai/fields.ts";
 import { encodeOtherParts } from "../../../src/endpoints/responses/provider-state.ts";
+import { parseRequest } from "../../../src/endpoints/responses/read-request.ts";
 import { defaultSettings, getOrigin, getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
@@ -688,4 +689,11 @@ describe("A body that was parsed before", () => {
     const input = JSON.parse("[".repeat(256) + "]".repeat(256));
     expect(() => toFields({ input }, () => "")).toThrow("expected at most 256 levels of JSON in the body");
   });
+});
+
+it("A large body is read in a turn of the event loop after the one that parsed it", async () => {
+  let turns = 0;
+  setImmediate(() => (turns += 1));
+  const fields = await parseRequest(Buffer.from(JSON.stringify({ input: "x".repeat(2 * 1024 * 1024) })));
+  expect([turns, fields.has("input")]).toEqual([1, true]);
 });
