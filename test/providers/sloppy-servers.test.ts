@@ -145,6 +145,73 @@ describe.each(wireFormats)("a server of $name", (format) => {
   });
 });
 
+describe.each(wireFormats)("a server of $name that fails", (format) => {
+  const [first = {}] = format.events({ part: hello, finish: format.words.stop });
+
+  it.each([
+    ["the error of another API", { error: { message: "boom", type: "api_error" } }],
+    ["an error that is text", { error: "boom" }],
+    ["a detail of FastAPI", { detail: "boom" }],
+    ["an error at the top", { object: "error", message: "boom", type: "BadGatewayError", code: 502 }],
+  ])("has its message read from %s, within a stream and in place of an answer", async (_, failure) => {
+    const event = `data: ${JSON.stringify(failure)}\n\n`;
+    for (const events of [[first, event], [event]]) {
+      const { error, response } = await readStream(format, events);
+      expect(response).toBeUndefined();
+      expect(messageOf(error)).toContain("boom");
+    }
+    expect(messageOf(readWhole(format, failure).error)).toContain("boom");
+  });
+
+  it("has its message read from the text of an error event", async () => {
+    const { error } = await readStream(format, [first, "event: error\ndata: upstream went away\n\n"]);
+    expect(messageOf(error)).toContain("upstream went away");
+  });
+});
+
+it.each(wireFormats)("the end marker of Chat Completions ends no other stream: $name", async (format) => {
+  const events = format.events({ part: hello, finish: format.words.stop });
+  const marker = "data: [DONE]\n\n";
+  const plain = jsonOf(await readStream(format, events));
+  expect(jsonOf(await readStream(format, [...events, marker]))).toEqual(plain);
+  if (format.end === marker) return;
+  expect(jsonOf(await readStream(format, [...events.slice(0, -1), marker, ...events.slice(-1)]))).toEqual(
+    plain,
+  );
+  expect((await readStream(format, [...events.slice(0, -1), marker])).error).toBeDefined();
+});
+
+/** The message of the error with which a stream ends, or that is thrown. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : "";
+}
+
+describe("a server of Responses", () => {
+  const format = wireFormats.find(({ name }) => name === "Responses") as WireFormat;
+  const answer = (item: object, finish = "completed"): [Wire, Wire[]] => {
+    const body = { ...format.whole({ part: hello, finish }), output: [item] };
+    const [created = {}] = format.events({ part: hello, finish });
+    const done = { type: "response.output_item.done", output_index: 0, item };
+    return [body, [created, done, { type: "response.completed", response: body }]];
+  };
+  const read = async ([body, events]: [Wire, Wire[]]) => {
+    const whole = readWhole(format, body);
+    expect(jsonOf(await readStream(format, events))).toEqual(jsonOf(whole));
+    return whole.response;
+  };
+
+  it("may send the arguments of a call as an object", async () => {
+    const item = { type: "function_call", id: "f", call_id: "c", name: "look", arguments: { at: ["sea"] } };
+    const response = await read(answer(item));
+    expect(response && toolCallsOf(response)).toMatchObject([{ input: { value: '{"at":["sea"]}' } }]);
+  });
+
+  it("may send the text of a message without a part", async () => {
+    const response = await read(answer({ type: "message", id: "m", role: "assistant", content: "Hello" }));
+    expect(response?.message?.content).toMatchObject([{ part: { case: "text", value: "Hello" } }]);
+  });
+});
+
 describe("an answer that holds nothing", () => {
   const [responses, messages, gemini, chat] = wireFormats as [WireFormat, WireFormat, WireFormat, WireFormat];
   const usage = { usage: { input_tokens: 1, output_tokens: 1 } };

@@ -15,6 +15,33 @@ export function readFailureBody<T>(body: string): FailureBody<T> {
   return object === undefined ? { object, text: textOf(body.trim()) } : { object, text: "" };
 }
 
+/**
+ * Whether an object that is no answer and no event of the API reports a failure. Proxies and compatible servers write it
+ * in the forms of other APIs: `{error: {…}}`, `{error: "text"}`, `{detail}` (FastAPI), `{object: "error", message}`.
+ */
+export function isFailureReport({ error, detail, object }: FailureFields): boolean {
+  return isGiven(error) || isGiven(detail) || object === "error";
+}
+
+/**
+ * Whether an event reports a failure in the form of another API.
+ * @param type The type by which the API names its events; empty if the event has none.
+ */
+export function isUnnamedFailure(type: string, event: FailureFields): boolean {
+  // Servers with this form put the kind of the failure under `type` (vLLM).
+  return event.object === "error" || (type === "" && isFailureReport(event));
+}
+
+interface FailureFields {
+  readonly error?: unknown;
+  readonly detail?: unknown;
+  readonly object?: unknown;
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
 function textOf(body: string): string {
   if (!/^<(?:!doctype|html|\?xml|head|body)/i.test(body)) return body;
   const title = /<title[^>]{0,200}>([^<]{1,200})</i.exec(body)?.[1]?.trim() ?? "";

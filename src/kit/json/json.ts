@@ -91,6 +91,12 @@ export function textIn(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** Returns the string, any other value as JSON text, and an empty text if there is no value. */
+export function toText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : JSON.stringify(value);
+}
+
 /** Returns an untrusted object as plain JSON, for values that pass through without being read. */
 export function asJson(value: Untrusted<object>): JsonObject {
   return value as JsonObject;

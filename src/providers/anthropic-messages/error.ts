@@ -3,7 +3,7 @@
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import { kindOfStatus } from "../../kit/adapter/classify.ts";
-import { readFailureBody } from "../../kit/adapter/failure-body.ts";
+import { isFailureReport, readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
 import type { FieldNames } from "../../kit/adapter/refused-field.ts";
@@ -53,7 +53,7 @@ export function toError({ provider, status, headers, body, request }: WireFailur
 
 /** Whether a body or an event reports a failure instead of an answer. */
 export function isFailure(body: Untrusted<FailureBody> | undefined): boolean {
-  return body?.type === "error" || asObject(body?.error) !== undefined;
+  return body !== undefined && (body.type === "error" || isFailureReport(body));
 }
 
 /** Returns the failure in an `error` event, or in a body that came with success. */

@@ -5,6 +5,7 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
+import { isUnnamedFailure } from "../../kit/adapter/failure-body.ts";
 import { isStopped } from "../../kit/adapter/finish-reason.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
@@ -31,6 +32,9 @@ import { StateWriter } from "./state.ts";
 import { mergeUsage, toUsage, withoutNulls } from "./usage.ts";
 
 type Event = Untrusted<StreamEvent>;
+
+/** The end marker of OpenAI's Chat Completions, which proxies also add to streams of this API. It ends nothing here. */
+const OPENAI_END = "[DONE]";
 
 const NOT_OPEN = "the provider sent a delta for a block that is not open";
 
@@ -63,11 +67,14 @@ export class MessagesDecoder implements StreamDecoder {
     const text = this.#template.read(source);
     if (text !== undefined) return this.#addText(text);
     const { data, type } = source;
+    if (data.trim() === OPENAI_END) return;
     const event = asObject<StreamEvent>(tryParseJson(data));
     // Compatible servers give the event another type in its data (llama.cpp), or send text.
     if (type === "error") throw reportedError(event ?? { detail: data }, this.#facts);
     if (event === undefined) throw new StreamError("an event of the provider's stream is not a JSON object");
-    this.#dispatch(asString(event.type) ?? type, event, source);
+    const kind = asString(event.type) ?? type;
+    if (isUnnamedFailure(kind, event)) throw reportedError(event, this.#facts);
+    this.#dispatch(kind, event, source);
   }
 
   pushDeltas(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {

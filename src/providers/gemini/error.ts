@@ -9,7 +9,7 @@ import { createProviderError, type ReportedFailure } from "../../kit/adapter/pro
 import type { FieldNames } from "../../kit/adapter/refused-field.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { getRetryAfter, parseRetryDelay } from "../../kit/http/retry-after.ts";
-import { asInt32, asString, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
+import { asInt32, asObject, asString, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   BadRequest,
   ErrorBody,
@@ -67,7 +67,7 @@ export function reportedError(
 
 /** Returns the status in a body. @param text The body if it is no object. */
 function statusIn(holder: Untrusted<ErrorBody>, text = ""): StatusDetails {
-  const error = objectIn<RpcStatus>(holder.error);
+  const error: Untrusted<RpcStatus> = asObject<RpcStatus>(holder.error) ?? holder;
   const details = objectsIn<ErrorDetail>(error.details);
   const info: Untrusted<ErrorInfo> = detailIn(details, "ErrorInfo");
   const quota: Untrusted<QuotaFailure> = detailIn(details, "QuotaFailure");
@@ -76,7 +76,7 @@ function statusIn(holder: Untrusted<ErrorBody>, text = ""): StatusDetails {
   return {
     code: asInt32(error.code),
     status: textIn(error.status),
-    message: asString(error.message) ?? asString(holder.error) ?? text,
+    message: asString(error.message) ?? asString(holder.error) ?? asString(holder.detail) ?? text,
     reason: textIn(info.reason),
     limit: textIn(objectIn<ErrorMetadata>(info.metadata).quota_limit_value),
     quotaIds: objectsIn<QuotaViolation>(quota.violations).map(({ quotaId }) => textIn(quotaId)),

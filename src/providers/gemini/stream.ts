@@ -6,6 +6,7 @@
 
 import { type SDKError, StreamError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import { isFailureReport } from "../../kit/adapter/failure-body.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { asObject, isObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
@@ -22,6 +23,9 @@ import { PartSources } from "./part-source.ts";
 import { answerDataPart, getKind, isAnswerText, isBlank } from "./parts.ts";
 import { ResponseMetadata } from "./response-metadata.ts";
 import { StateWriter } from "./state.ts";
+
+/** The end marker of OpenAI's Chat Completions, which proxies also add to streams of this API. It ends nothing here. */
+const OPENAI_END = "[DONE]";
 
 /** Decodes one answer of generateContent or streamGenerateContent. */
 export class GeminiDecoder implements StreamDecoder {
@@ -42,8 +46,9 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   push({ data, type }: SseEvent): void {
+    if (data.trim() === OPENAI_END) return;
     const chunk = tryParseJson(data);
-    if (type === "error") throw this.#failure(objectIn<ErrorBody>(chunk));
+    if (type === "error") throw this.#failure(asObject<ErrorBody>(chunk) ?? { error: data });
     if (isObject(chunk)) return this.#pushJson(chunk, data);
     const lines = data.split("\n");
     if (lines.length === 1) throw new StreamError("an event of the provider's stream is no JSON object");
@@ -60,7 +65,7 @@ export class GeminiDecoder implements StreamDecoder {
 
   /** Takes one GenerateContentResponse. Throws the failure that it reports. @param json Its text. */
   pushChunk(chunk: Untrusted<StreamChunk>, json: string): void {
-    if (asObject(chunk.error) !== undefined) throw this.#failure(chunk);
+    if (isFailureReport(chunk)) throw this.#failure(chunk);
     this.#start(chunk);
     const share = this.#metadata.read(chunk);
     if (share !== undefined) this.#addCandidate(share.candidate, new PartSources(share.position, json));
@@ -73,7 +78,7 @@ export class GeminiDecoder implements StreamDecoder {
   end(stray: string): void {
     const written = tryParseJson(stray);
     const holder = objectIn<ErrorBody>(Array.isArray(written) ? written[0] : written);
-    if (asObject(holder.error) !== undefined) throw this.#failure(holder);
+    if (isFailureReport(holder)) throw this.#failure(holder);
     if (this.#metadata.isComplete) this.#finish(this.#raw.length === 0 ? "" : `[${this.#raw.join(",\n")}]`);
   }
 

@@ -12,6 +12,7 @@ import {
   type JsonObject,
   objectIn,
   textIn,
+  toText,
   without,
 } from "../../kit/json/json.ts";
 import type { StreamWriter, ToolCallBlock, ToolInputKind } from "../../kit/stream/stream-writer.ts";
@@ -158,13 +159,19 @@ function getPiece(entry: Untrusted<ToolCallDelta>): Piece {
   const kind = getKind(entry);
   const body = objectIn<CallBody>(entry[kind]);
   return {
-    index: asInt32(entry.index),
-    id: textIn(entry.id),
+    // Some servers write the index as a text, and the id as a number.
+    index: asInt32(entry.index) ?? (isDigits(entry.index) ? Number(entry.index) : undefined),
+    id: toText(entry.id),
     name: textIn(body.name),
-    input: toInput(kind === "custom" ? body.input : body.arguments),
+    // Some servers send the object itself.
+    input: toText(kind === "custom" ? body.input : body.arguments),
     inputKind: kind === "custom" ? "text" : "argumentsJson",
     rest: getRest(entry, body, kind),
   };
+}
+
+function isDigits(value: unknown): boolean {
+  return typeof value === "string" && /^\d{1,9}$/.test(value);
 }
 
 /** Returns the kind whose fields have content: some servers send the fields of both kinds, one of them empty. */
@@ -192,12 +199,6 @@ function getRest(
   if (!hasMore && hasOnly(entry, ...ENTRY_KEYS)) return undefined;
   const rest = without(entry, ...ENTRY_KEYS);
   return hasMore ? { ...rest, [kind]: without(body, ...BODY_KEYS) } : rest;
-}
-
-/** Returns arguments as JSON text; some servers send the object itself. */
-function toInput(value: unknown): string {
-  if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
 /**

@@ -77,6 +77,7 @@ export class ChatDecoder implements StreamDecoder {
     const text = data.trim();
     if (text === END_OF_STREAM) return this.#endOfStream();
     const chunk = asObject<AnyCompletion>(tryParseJson(text));
+    if (chunk === undefined && type === "error") throw reportedError({ detail: text }, this.#facts);
     if (chunk === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
     if (type === "error") throw reportedError(chunk, this.#facts);
     this.#readChunk(chunk, getDelta);

@@ -1,5 +1,5 @@
 /** The open items of a stream, each with the content from its events so far. */
-import { asInt32, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
+import { asInt32, objectIn, textIn } from "../../kit/json/json.ts";
 import type {
   ReasoningBlock,
   StreamWriter,
@@ -10,7 +10,7 @@ import type { OutputText, Refusal } from "../../wire/openai-responses/items.ts";
 import type { Annotation, OutputContent, OutputItem } from "../../wire/openai-responses/response.ts";
 import type { StreamEvent } from "../../wire/openai-responses/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { callHead, callInput, messageText } from "./response.ts";
+import { callHead, callInput, contentIn, messageText } from "./response.ts";
 
 /** An item that has begun. */
 export type OpenItem = OpenMessage | OpenReasoning | OpenCall | OpenNamelessCall | OpenSinglePart;
@@ -131,7 +131,7 @@ export interface DonePart {
  * has.
  */
 export function getContent({ texts }: OpenMessage, item: Untrusted<OutputItem>): DonePart[] {
-  const parts = objectsIn<OutputContent>(item.content);
+  const parts = contentIn(item);
   const begun = getParts(texts, parts);
   const used = new Set(begun.values());
   return [

@@ -6,11 +6,12 @@ import {
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { isFailureReport } from "../../kit/adapter/failure-body.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
-import { asObject, asString, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { asObject, asString, objectsIn, textIn, toText, tryParseJson } from "../../kit/json/json.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import { type ToolInputKind, toToolCall } from "../../kit/stream/stream-writer.ts";
 import type {
@@ -35,7 +36,8 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const object = asObject<ResponseObject>(tryParseJson(body));
   if (object === undefined) throw answerMissing(facts, "a body that is not a JSON object");
   if (isFailure(object)) throw reportedError(object, facts);
-  if (!Array.isArray(object.output)) throw answerMissing(facts);
+  if (!Array.isArray(object.output))
+    throw isFailureReport(object) ? reportedError(object, facts) : answerMissing(facts);
   facts.warnings.push(...transformationsIn(object), ...negativeCountsIn(object.usage));
   const items = objectsIn<OutputItem>(object.output);
   const model = textIn(object.model);
@@ -65,7 +67,7 @@ function getParts(
 ): ContentPart[] {
   switch (item.type) {
     case "message": {
-      const parts = objectsIn<OutputContent>(item.content);
+      const parts = contentIn(item);
       if (parts.length > 0) return parts.map((part) => messagePart(item, part, states));
       const part = { case: "text", value: "" } as const;
       return [create(ContentPartSchema, { part, providerState: states.ofEmptyMessage(item) })];
@@ -78,6 +80,12 @@ function getParts(
     default:
       return [singlePart(item, states)];
   }
+}
+
+/** Returns the content parts of a message. Some servers send its text alone. */
+export function contentIn({ content }: Untrusted<OutputItem>): readonly Untrusted<OutputContent>[] {
+  const text = textIn(content);
+  return text === "" ? objectsIn<OutputContent>(content) : [{ type: "output_text", text }];
 }
 
 /** One content part of an output message. */
@@ -153,8 +161,8 @@ export function callHead(item: Untrusted<OutputItem>): { name: string; inputKind
  * @param streamed The input from the call's events, used if the item has none.
  */
 export function callInput(item: Untrusted<OutputItem>, streamed: string): string {
-  if (item.type === "custom_tool_call") return textIn(item.input) || streamed;
-  return textIn(item.arguments) || streamed;
+  // Some servers send the object itself.
+  return toText(item.type === "custom_tool_call" ? item.input : item.arguments) || streamed;
 }
 
 /** Whether the response was stopped in an item. */

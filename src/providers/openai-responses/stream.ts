@@ -5,6 +5,7 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
+import { isFailureReport, isUnnamedFailure } from "../../kit/adapter/failure-body.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import {
@@ -14,6 +15,7 @@ import {
   objectIn,
   objectsIn,
   textIn,
+  toText,
   tryParseJson,
   tryReadJson,
 } from "../../kit/json/json.ts";
@@ -85,10 +87,11 @@ export class ResponsesDecoder implements StreamDecoder {
     if (delta !== undefined) return latest?.append(delta);
     if (data === "[DONE]") return;
     const event = asObject<StreamEvent>(TEXT_DELTAS.has(type) ? tryReadJson(data) : tryParseJson(data));
+    if (event === undefined && type === "error") throw reportedError({ detail: data }, this.#facts);
     if (event === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
     const kind = asString(event.type) ?? type;
     // Some servers name the failure only in the SSE field `event`, or do not name the event at all.
-    const isFailure = type === "error" || (kind === "" && asObject(event.error) !== undefined);
+    const isFailure = type === "error" || isUnnamedFailure(kind, event);
     this.#latest = undefined;
     this.#dispatch(isFailure ? "error" : kind, event);
     if (kind === "response.output_text.delta") this.#learn({ data, type }, event);
@@ -114,7 +117,7 @@ export class ResponsesDecoder implements StreamDecoder {
    */
   end(rest: string): void {
     const body = objectIn<ErrorBody>(tryParseJson(rest));
-    if (isFailure(body)) throw reportedError(body, this.#facts);
+    if (isFailure(body) || isFailureReport(body)) throw reportedError(body, this.#facts);
   }
 
   #dispatch(type: string, event: Untrusted<StreamEvent>): void {
@@ -147,9 +150,9 @@ export class ResponsesDecoder implements StreamDecoder {
       case "response.custom_tool_call_input.delta":
         return this.#appendCall(event, "custom_tool_call");
       case "response.function_call_arguments.done":
-        return this.#completeCall(event, "function_call", textIn(event.arguments));
+        return this.#completeCall(event, "function_call", toText(event.arguments));
       case "response.custom_tool_call_input.done":
-        return this.#completeCall(event, "custom_tool_call", textIn(event.input));
+        return this.#completeCall(event, "custom_tool_call", toText(event.input));
       case "response.output_item.done": {
         const item = objectIn<OutputItem>(event.item);
         return this.#endItem(this.#items.indexOf(event, item.type), item);

@@ -4,8 +4,11 @@
  */
 
 /** The body of a failed answer (provider documentation: "Troubleshooting guide", "Error codes"). */
-export interface ErrorBody {
-  readonly error: RpcStatus;
+export interface ErrorBody extends Partial<RpcStatus> {
+  /** The failure. Some proxies give its message alone, others its fields at the top. */
+  readonly error?: RpcStatus | string;
+  /** The message of servers that are built on FastAPI. */
+  readonly detail?: string;
 }
 
 /** A failure (google/rpc/status.proto, in the form of Google's HTTP APIs). */

@@ -37,6 +37,16 @@ describe("tool calls in a stream", () => {
       ['a f {"x":1,"y":{"z":null}}'],
     ],
     ["no arguments", [piece({ index: 0, id: "a", function: fn("f", "") })], ["a f {}"]],
+    [
+      "indices that are texts, and ids that are numbers",
+      [
+        piece({ index: "0", id: 7, function: fn("f", '{"x":') }),
+        piece({ index: "1", id: 8, function: fn("g", '{"y":') }),
+        piece({ index: "0", function: { arguments: "1}" } }),
+        piece({ index: "1", function: { arguments: "2}" } }),
+      ],
+      ['7 f {"x":1}', '8 g {"y":2}'],
+    ],
     ["null arguments", [piece({ index: 0, id: "a", function: fn("f", null) })], ["a f {}"]],
     [
       "calls that interleave",
