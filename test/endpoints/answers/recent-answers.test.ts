@@ -254,6 +254,15 @@ describe("The recent answers", () => {
     expect(await find("large")).toBeUndefined();
   });
 
+  it("keep the latest of two answers with the same id, and take the memory of one", async () => {
+    const { answers, find, pool } = open();
+    answers.add("", "msg_1", answer("call_0"));
+    const used = pool.usedBytes;
+    answers.add("", "msg_1", answer("call_1"));
+    expect(pool.usedBytes).toBe(used);
+    expect([await find("call_0"), await find("call_1")]).toEqual([undefined, "msg_1"]);
+  });
+
   it("keep the latest of two answers whose calls have the same id", async () => {
     const { answers, find } = open();
     answers.add("", "msg_1", answer("call_0"));

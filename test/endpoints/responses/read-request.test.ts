@@ -692,6 +692,8 @@ describe("A body that was parsed before", () => {
 });
 
 it("A large body is read in a turn of the event loop after the one that parsed it", async () => {
+  // Work that earlier tests have left would begin the next turn.
+  for (let left = 3; left > 0; left -= 1) await new Promise((resolve) => setImmediate(resolve));
   let turns = 0;
   setImmediate(() => (turns += 1));
   const fields = await parseRequest(Buffer.from(JSON.stringify({ input: "x".repeat(2 * 1024 * 1024) })));

@@ -109,6 +109,32 @@ describe("AccessControl", () => {
     expect(control.admit(bearer("a-new")).caller.name).toBe("a");
   });
 
+  it("has several callers if there is more than one key, or anyone with a certificate or a token may call", () => {
+    const isShared = (names: readonly string[], options?: AccessOptions) =>
+      new AccessControl({ current: () => names.map((name) => accessKey(name, [name])) }, options)
+        .hasSeveralCallers;
+    const tokens = {} as NonNullable<AccessOptions["tokens"]>;
+    expect([isShared([]), isShared(["a"]), isShared(["a", "b"])]).toEqual([false, false, true]);
+    expect([isShared(["a"], { admitsCertificates: true }), isShared(["a"], { tokens })]).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  it.each([
+    ["nothing", {}, /^expected an access key in/, /^expected a token \(JWT\) or an access key in/],
+    ["another scheme", { authorization: "Basic abc" }, /no valid access key$/, /neither a token/],
+    ["an unknown key", bearer("nobody's"), /no valid access key$/, /neither a token/],
+  ])(
+    "says what it expected if a request has %s, with and without tokens",
+    (_what, headers, ofKeys, ofAll) => {
+      const source = { current: () => [accessKey("a", ["a-key"])] };
+      const tokens = {} as NonNullable<AccessOptions["tokens"]>;
+      expect(createAccess(source).admit(headers).refusal?.message).toMatch(ofKeys);
+      expect(createAccess(source, { tokens }).admit(headers).refusal?.message).toMatch(ofAll);
+    },
+  );
+
   it("knows callers by their names for work without a request", () => {
     const only = (_provider: string, model: string) => model === "m";
     const { control, source } = createControl(accessKey("a", ["a-old"], { allowsModel: only }));

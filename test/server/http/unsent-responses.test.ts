@@ -1,6 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
-import { UnsentResponses } from "../../../src/server/http/flushed-response.ts";
+import {
+  FlushedResponse,
+  PeerClosedError,
+  UnsentResponses,
+} from "../../../src/server/http/flushed-response.ts";
 
 const LIMIT = 1_000_000;
 
@@ -52,5 +56,58 @@ describe("responses that wait for their readers", () => {
     nowMs = 3000;
     await account.answers.open("").reserve(1_000_000);
     expect(holder.bytes).toBe(0);
+  });
+});
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A response whose peer takes a write when the test says so. */
+class SlowResponse extends FlushedResponse {
+  readonly written: number[] = [];
+  #take: (() => void) | undefined;
+
+  cutOff(): void {
+    this.disconnect();
+  }
+
+  /** Writes a body. Returns the size of its last slice, which is not written. */
+  async write(bytes: number): Promise<number> {
+    const last = await this.writeSlices(new Uint8Array(bytes), (slice, onFlush) => {
+      this.written.push(slice.byteLength);
+      this.#take = onFlush;
+    });
+    return last.byteLength;
+  }
+
+  async take(): Promise<void> {
+    await turn();
+    this.#take?.();
+    await turn();
+  }
+}
+
+describe("a large response", () => {
+  const KIB = 1024;
+
+  it("is written in slices of 64 KiB, each when the peer has taken the one before", async () => {
+    const response = new SlowResponse(unsent);
+    const last = response.write(150 * KIB);
+    await response.take();
+    expect(response.written).toEqual([64 * KIB, 64 * KIB]);
+    expect(unsent.bytes).toBe((150 - 64) * KIB);
+    await response.take();
+    expect([await last, unsent.bytes]).toEqual([22 * KIB, 0]);
+  });
+
+  it("ends when its peer is cut off, and leaves nothing behind", async () => {
+    const response = new SlowResponse(unsent);
+    const failure = response.write(150 * KIB).catch((thrown: unknown) => thrown);
+    await response.take();
+    response.cutOff();
+    expect(await failure).toBeInstanceOf(PeerClosedError);
+    expect([response.written.length, unsent.bytes]).toEqual([2, 0]);
+    await expect(response.write(1)).rejects.toBeInstanceOf(PeerClosedError);
   });
 });
