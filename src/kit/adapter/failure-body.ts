@@ -1,5 +1,5 @@
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { asObject, objectsIn, tryParseJson } from "../json/json.ts";
+import { asObject, isJson, objectsIn, tryParseJson } from "../json/json.ts";
 
 /** The body of a failed answer. */
 export type FailureBody<T> =
@@ -13,6 +13,14 @@ export function readFailureBody<T>(body: string): FailureBody<T> {
   const parsed = tryParseJson(body);
   const object = asObject<T>(parsed) ?? objectsIn<T>(parsed)[0];
   return object === undefined ? { object, text: textOf(body.trim()) } : { object, text: "" };
+}
+
+/** Describes the body of an answer that reports success and is none, for an error. */
+export function describeBody(body: string): string {
+  const text = body.trim();
+  if (text === "") return "an empty body";
+  if (isHtml(text)) return textOf(text);
+  return isJson(text) ? "JSON that is no answer" : "a body that is not JSON";
 }
 
 /**
@@ -43,7 +51,11 @@ function isGiven(value: unknown): boolean {
 }
 
 function textOf(body: string): string {
-  if (!/^<(?:!doctype|html|\?xml|head|body)/i.test(body)) return body;
+  if (!isHtml(body)) return body;
   const title = /<title[^>]{0,200}>([^<]{1,200})</i.exec(body)?.[1]?.trim() ?? "";
   return title === "" ? "an HTML page" : `an HTML page: ${title}`;
+}
+
+function isHtml(body: string): boolean {
+  return /^<(?:!doctype|html|\?xml|head|body)/i.test(body);
 }

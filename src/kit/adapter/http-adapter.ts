@@ -42,7 +42,7 @@ import {
   answerTooLarge,
   DEFAULT_ANSWER_LIMITS,
 } from "../call/answer-limits.ts";
-import { boundedId, type CallFacts } from "../call/call-facts.ts";
+import { answerMissing, boundedId, type CallFacts } from "../call/call-facts.ts";
 import { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
 import { toTimeouts } from "../http/timeouts.ts";
 import type {
@@ -58,6 +58,7 @@ import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { EventRelay, type RelayRules } from "../stream/event-relay.ts";
 import { replayResponse } from "../stream/replay-response.ts";
 import { StreamWriter } from "../stream/stream-writer.ts";
+import { describeBody } from "./failure-body.ts";
 import { KeyMask } from "./key-mask.ts";
 import { redirectError } from "./redirect.ts";
 
@@ -340,12 +341,15 @@ export class HttpAdapter implements ProviderAdapter {
     const writer = new StreamWriter(facts, toolCallIds);
     const memory = new AnswerMemory(options);
     // Any content type that is not JSON counts as a stream of events.
-    if (answer.headers.get("content-type")?.includes("json"))
-      return this.#replay(answer, facts, writer, memory);
+    const type = answer.headers.get("content-type");
+    if (type?.includes("json")) return this.#replay(answer, facts, writer, memory);
+    if (type?.includes("html"))
+      throw answerMissing(facts, describeBody(await readFailure(answer, options.signal)));
     const relay = wire.relay && this.#relayEvents(wire.relay, answer, options);
     if (relay !== undefined) writer.joinsDeltas = true;
     const decoder = this.#protocol.createDecoder(facts, writer);
     return decodeStream(answer.body, decoder, writer, {
+      readWhole: (body) => this.#writeWhole(body, facts, writer),
       release: () => answer.release(),
       limits: this.#limits,
       memory,
@@ -419,7 +423,7 @@ export class HttpAdapter implements ProviderAdapter {
       throw answerTooLarge("maxJsonValues", maxJsonValues);
   }
 
-  /** Some servers answer a request for a stream with a whole answer. */
+  /** Some servers answer a request for a stream with a whole answer; others send a stream with its content type. */
   async *#replay(
     answer: HttpAnswer,
     facts: CallFacts,
@@ -428,14 +432,22 @@ export class HttpAdapter implements ProviderAdapter {
   ): AsyncGenerator<readonly StreamEvent[]> {
     try {
       const body = await answer.text(this.#limits.maxBytes, memory);
+      if (EVENT_STREAM.test(body)) {
+        const decoder = this.#protocol.createDecoder(facts, writer);
+        return yield* decodeStream(toChunks(body), decoder, writer, { limits: this.#limits });
+      }
       this.#checkValues(body);
-      const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, facts.request.messages);
-      replayResponse(this.#protocol.toResponse(body, facts, toolCallIds), writer);
+      this.#writeWhole(body, facts, writer);
     } catch (thrown) {
       memory.release();
       throw thrown;
     }
     yield writer.take();
+  }
+
+  #writeWhole(body: string, facts: CallFacts, writer: StreamWriter): void {
+    const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, facts.request.messages);
+    replayResponse(this.#protocol.toResponse(body, facts, toolCallIds), writer);
   }
 
   /** Sends the request. Throws if the status is not 2xx. */
@@ -511,6 +523,13 @@ export class HttpAdapter implements ProviderAdapter {
       limits: this.#limits,
     };
   }
+}
+
+/** Matches a body that begins with a line of an event, or with a comment. */
+const EVENT_STREAM = /^\ufeff?\s*(?:data|event|id|retry)?:/;
+
+async function* toChunks(body: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(body);
 }
 
 /** The error for a provider without embeddings. */

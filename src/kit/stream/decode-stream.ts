@@ -9,6 +9,7 @@ import {
   DEFAULT_ANSWER_LIMITS,
 } from "../call/answer-limits.ts";
 import { countJsonValues } from "../json/count-values.ts";
+import { isJson } from "../json/json.ts";
 import type { DeltaRun } from "./delta-template.ts";
 import type { EventRelay } from "./event-relay.ts";
 import { SseDecoder, type SseEvent } from "./sse.ts";
@@ -59,6 +60,11 @@ export type CreateParser = (onEvent: (event: SseEvent) => void, maxEventChars: n
 export interface DecodeOptions {
   /** Default: server-sent events, without those that have no data. */
   readonly createParser?: CreateParser | undefined;
+  /**
+   * Writes a whole answer, which some servers send with the content type of a stream. Throws if the text, which is JSON,
+   * is none. Default: such a body is a stream that was cut.
+   */
+  readonly readWhole?: ((json: string) => void) | undefined;
   /** Called when the end marker has come: the rest of the body is not needed. */
   readonly release?: () => void;
   /** Default `DEFAULT_ANSWER_LIMITS`. */
@@ -102,6 +108,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   readonly #body: AsyncIterator<Uint8Array>;
   readonly #decoder: StreamDecoder;
   readonly #writer: StreamWriter;
+  readonly #readWhole: DecodeOptions["readWhole"];
   readonly #release: () => void;
   readonly #limits: AnswerLimits;
   readonly #memory: AnswerMemory | undefined;
@@ -122,8 +129,16 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     body: AsyncIterator<Uint8Array>,
     decoder: StreamDecoder,
     writer: StreamWriter,
-    { createParser, release = () => {}, limits = DEFAULT_ANSWER_LIMITS, memory, relay }: DecodeOptions,
+    {
+      createParser,
+      readWhole,
+      release = () => {},
+      limits = DEFAULT_ANSWER_LIMITS,
+      memory,
+      relay,
+    }: DecodeOptions,
   ) {
+    this.#readWhole = readWhole;
     this.#body = body;
     this.#decoder = decoder;
     this.#writer = writer;
@@ -229,8 +244,15 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   /** Ends the stream after its last byte. Throws if the provider's end marker never came. */
   #end(): void {
     this.#parser.end();
-    if (!this.#writer.ended) this.#decoder.end(this.#parser.stray);
-    if (!this.#writer.ended) throw new StreamError("the provider's stream ended before its end marker");
+    const { stray } = this.#parser;
+    if (!this.#writer.ended) this.#decoder.end(stray);
+    if (this.#writer.ended) return;
+    if (this.#readWhole === undefined || this.#writer.started || !isJson(stray))
+      throw new StreamError(
+        `the provider's stream ${this.#bytes === 0 ? "is empty" : "ended before its end marker"}`,
+      );
+    this.#relay?.drop();
+    this.#readWhole(stray);
   }
 
   /** Passes on the events that were written before the failure; the next read throws the failure. */

@@ -64,6 +64,12 @@ export class EventRelay {
     if (end < chunk.byteLength) this.#hold(chunk.subarray(end));
   }
 
+  /** The bytes are no events. The caller gets the answer in its translated form. */
+  drop(): void {
+    this.#join(NOTHING);
+    this.#target.restart();
+  }
+
   /** The stream is complete: relays also what has no blank line at its end. */
   end(): void {
     this.#relay(this.#join(NOTHING), 0);

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { describeBody } from "../../kit/adapter/failure-body.ts";
 import { isStopped } from "../../kit/adapter/finish-reason.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
@@ -34,7 +35,7 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const message = asObject<Message | FailureBody>(tryParseJson(body));
   if (message !== undefined && isFailure(message)) throw reportedError(message, facts);
   if (!Array.isArray(message?.content)) {
-    throw answerMissing(facts, "a body that is not a message");
+    throw answerMissing(facts, describeBody(body));
   }
   facts.warnings.push(...warningsIn(message), ...negativeCountsIn(message.usage));
   const model = textIn(message.model);

@@ -104,8 +104,6 @@ export class ChatDecoder implements StreamDecoder {
     const body = asObject<AnyCompletion>(tryParseJson(stray));
     if (body !== undefined && reportsFailure(body)) throw reportedError(body, this.#facts);
     if (this.#answer.hasFinish && !this.#profile.requireDone) this.#finish("");
-    // A whole answer that was sent with the content type of a stream.
-    else if (body !== undefined && !this.#writer.started) this.readWhole(body, "");
   }
 
   /**

@@ -372,6 +372,16 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     expect(text.slice(whole.length).split("\n\n")).toHaveLength(2);
   });
 
+  it("gets a stream if the provider sends a whole answer as one", async () => {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider);
+    provider.answers = [{ headers: EVENT_TYPE, body: [whole] }];
+    const { text } = await post(sidecar, path, { ...body, ...streamed, stream: true });
+    expect(text).toMatch(/^(?:event|data): /);
+    expect(text).toContain("Grüße");
+    expect(text).not.toContain(errorEvent);
+  });
+
   it("passes the answer of another account, and nothing of the one that failed", async () => {
     const provider = await startWireServer(servers);
     const [target = "", model] = other.split("/");

@@ -89,7 +89,7 @@ describe("toResponse()", () => {
   it("throws the failure that the body reports", () => {
     const failure = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
     expect(() => respond(failure)).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
-    expect(() => respond("<html>")).toThrow("a body that is not a message");
+    expect(() => respond("<html>")).toThrow("an HTML page");
     expect(() => respond({ id: "m" })).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
   });
 });

@@ -116,17 +116,6 @@ describe("the adapter for OpenAI-compatible servers", () => {
     expect(requests[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
   });
 
-  it("accepts a whole answer to a request for a stream, whatever its content type", async () => {
-    for (const type of ["application/json", "text/plain"]) {
-      const { adapter } = await setUp((response) => {
-        response.setHeader("content-type", type);
-        response.end(JSON.stringify(ANSWER));
-      });
-      const last = (await getEvents(adapter)).at(-1)?.event;
-      expect(last?.case === "finish" && textOf(last.value.response)).toBe("Hello.");
-    }
-  });
-
   it("sends no authorization header without a key", async () => {
     const { adapter, requests } = await setUp(whole);
     await adapter.complete(request());

@@ -576,12 +576,6 @@ describe("the framing of a stream", () => {
     );
     expect(passed.map((data) => JSON.parse(data))).toEqual(chunks);
   });
-
-  it("may be a whole answer without any framing", async () => {
-    const body = { id: "1", model: "m", choices: [{ message: { content: "hi" }, finish_reason: "stop" }] };
-    const response = getFinal(await decodeBytes([Buffer.from(JSON.stringify(body))]));
-    expect({ id: response.id, text: textOf(response) }).toEqual({ id: "1", text: "hi" });
-  });
 });
 
 describe("a failure in a stream", () => {

@@ -488,9 +488,10 @@ describe("usage", () => {
 
 describe("a successful status without an answer", () => {
   it.each<[string, string, ErrorKind, string]>([
-    ["no JSON", "<html>ok</html>", ErrorKind.SERVER, "a body that is not a JSON object"],
-    ["nothing", "", ErrorKind.SERVER, "a body that is not a JSON object"],
-    ["a list", "[]", ErrorKind.SERVER, "a body that is not a JSON object"],
+    ["a page", "<html>ok</html>", ErrorKind.SERVER, "an HTML page"],
+    ["no JSON", "OK", ErrorKind.SERVER, "a body that is not JSON"],
+    ["nothing", " ", ErrorKind.SERVER, "an empty body"],
+    ["a list", "[]", ErrorKind.SERVER, "JSON that is no answer"],
     ["another object", '{"choices":[]}', ErrorKind.SERVER, "without an answer"],
     [
       "an error",

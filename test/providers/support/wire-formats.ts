@@ -70,7 +70,8 @@ export async function readStream(
   return { response: last?.case === "finish" ? last.value.response : undefined, error };
 }
 
-function eventText(event: Wire): string {
+/** Writes an event as it is sent. */
+export function eventText(event: Wire): string {
   const name = typeof event.type === "string" ? `event: ${event.type}\n` : "";
   return `${name}data: ${JSON.stringify(event)}\n\n`;
 }
