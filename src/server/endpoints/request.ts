@@ -53,6 +53,7 @@ async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<
   const { limits, arrivals } = intake;
   const { headers } = request;
   const compression = findCompression(headers["content-encoding"]);
+  if (hasNoBody(request)) return NOTHING;
   try {
     const bytes = await readWholeBody({
       chunks: readBody(request, { signal, arrivals, isIncomplete: () => true }),
@@ -66,6 +67,15 @@ async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<
   } catch (thrown) {
     throw toRefusalError(thrown);
   }
+}
+
+const NOTHING = new Uint8Array();
+
+/** Whether the head of a request says that there is no body, so that nothing has to wait for its end. */
+function hasNoBody(request: HttpRequest): boolean {
+  if ("stream" in request) return request.stream.endAfterHeaders;
+  const { headers } = request;
+  return headers["content-length"] === undefined && headers["transfer-encoding"] === undefined;
 }
 
 /** Returns the compression of a body. Throws InvalidRequestError if it is not supported. */

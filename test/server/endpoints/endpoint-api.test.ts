@@ -1,6 +1,7 @@
 import { request as http1, type IncomingMessage } from "node:http";
 import { connect } from "node:http2";
 import { connect as connectTcp } from "node:net";
+import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
@@ -98,14 +99,32 @@ describe("an HTTP API on the data listener", () => {
       return text;
     })();
     const head = `POST /v1/echo HTTP/1.1\r\nhost: ${hostname}:${port}\r\n`;
-    const pieces = [`${head}content-length: 4\r\n\r\n[1`, `,2`, `${head}content-length: 0\r\n\r\n`];
+    const pieces = [
+      `${head}content-length: 4\r\n\r\n[1`,
+      `,2`,
+      `${head}content-length: 0\r\n\r\n`,
+      `${head}\r\n`,
+    ];
     const last = `${head}transfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n`;
     for (const piece of ["", ...pieces, last]) {
       socket.write(piece);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     const bodies = [...(await answers).matchAll(/"body":"([^"]*)"/g)].map(([, body]) => body);
-    expect(bodies).toEqual(["[1,2", "", "{}"]);
+    expect(bodies).toEqual(["[1,2", "", "", "{}"]);
+  });
+
+  it("gets bodies of no announced length over HTTP/2, and none", async () => {
+    const server = await servers.start({}, { apis: [createHttpApi({ "/v1/echo": echo })] });
+    const session = connect(server.url);
+    servers.onEnd(() => session.close());
+    const read = async (body: string | undefined) => {
+      const head = { ":method": "POST", ":path": "/v1/echo" };
+      const stream = session.request(head, { endStream: body === undefined });
+      if (body !== undefined) stream.end(body);
+      return JSON.parse(await text(stream)).body;
+    };
+    expect(await Promise.all([read("[1]"), read(undefined), read("")])).toEqual(["[1]", "", ""]);
   });
 
   it("takes the names of compressions in any case, and refuses others with the names that it takes", async () => {
