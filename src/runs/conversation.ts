@@ -32,8 +32,8 @@ export interface Conversation {
   readonly messages: readonly PlacedMessage[];
   /** Error results that were generated for calls that were refused or have no result. */
   readonly added: readonly ToolResult[];
-  /** Calls without a result or a decision: the ones in `added` that were not refused. */
-  readonly unanswered: readonly ToolCall[];
+  /** About the calls without a result or a decision: the ones in `added` that were not refused. */
+  readonly warnings: readonly Warning[];
   /** Calls that were approved, to be executed before the model is called. */
   readonly approved: readonly ToolCall[];
 }
@@ -103,7 +103,7 @@ export function composeConversation(
 
   const answers = new Map(approvals.map((approval) => [approval.toolCallId, approval]));
   const messages: PlacedMessage[] = [];
-  const [added, unanswered, approved]: [ToolResult[], ToolCall[], ToolCall[]] = [[], [], []];
+  const [added, warnings, approved]: [ToolResult[], Warning[], ToolCall[]] = [[], [], []];
   const add = (result: ToolResult) => {
     messages.push({ message: toolMessage(result), inputIndex: undefined });
     added.push(result);
@@ -122,16 +122,15 @@ export function composeConversation(
       else if (answer?.approve === true) approved.push(call);
       else if (answer !== undefined) add(refusedResult(answer));
       else {
-        unanswered.push(call);
+        warnings.push(createUnansweredWarning(call));
         add(failedResult(call, UNANSWERED));
       }
     }
   }
-  return { messages, added, unanswered, approved };
+  return { messages, added, warnings, approved };
 }
 
-/** The warning about a call without a result. */
-export function toUnansweredWarning({ id }: ToolCall): Warning {
+function createUnansweredWarning({ id }: ToolCall): Warning {
   const message = `the tool call ${JSON.stringify(id)} had no result; the model is told that it was not executed`;
   return create(WarningSchema, { code: "unanswered_tool_call", field: "options.request.messages", message });
 }

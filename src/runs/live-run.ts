@@ -29,7 +29,6 @@ import {
   type ConversationParts,
   composeConversation,
   createModelRequest,
-  toUnansweredWarning,
   withRunFields,
 } from "./conversation.ts";
 import type { RunOptions } from "./engine.ts";
@@ -136,15 +135,10 @@ export class LiveRun {
       if (isResumable && isOutage(error)) this.#interrupt(Reason.LOST, error.message);
       else this.abort(toSdkError(error));
     };
-    this.#journal = new Journal({
-      run,
-      steps: plan.earlier?.steps ?? [],
-      getRun: () => this.run,
-      stored: stored && { store: parts.store, hold: stored.hold },
-      onMessages,
-      hub,
-      onFailure,
-    });
+    const steps = plan.earlier?.steps ?? [];
+    const target = stored && { store: parts.store, hold: stored.hold };
+    const getRun = () => this.run;
+    this.#journal = new Journal({ run, steps, getRun, stored: target, onMessages, hub, onFailure });
     // A run that waits for its reader must continue to notice that it was aborted.
     this.#scope.signal.addEventListener("abort", () => hub.setCaller(undefined), { once: true });
     this.ended = this.#drive();
@@ -158,8 +152,7 @@ export class LiveRun {
   get run(): Run {
     if (this.#endedRun !== undefined) return this.#endedRun;
     const usage = sumUsage(this.steps);
-    const attempts = [...this.#attempts.attempts];
-    return { ...this.#run, attempts, ...(usage === undefined ? {} : { usage }) };
+    return { ...this.#run, attempts: [...this.#attempts.attempts], ...(usage && { usage }) };
   }
 
   /** Ends the run. @param reason An AbortError cancels it, other errors make it fail. */
@@ -235,10 +228,8 @@ export class LiveRun {
   async #end(ended: Run): Promise<void> {
     this.isEnding = true;
     const cancelRequested = this.#isCancelRequested;
-    this.#endedRun = await this.#journal.end({ ...ended, cancelRequested }, (error) => ({
-      ...runAfterFailure(this.run, error),
-      cancelRequested,
-    }));
+    const fail = (error: Error) => ({ ...runAfterFailure(this.run, error), cancelRequested });
+    this.#endedRun = await this.#journal.end({ ...ended, cancelRequested }, fail);
     this.hub.close({ case: "over" });
   }
 
@@ -247,11 +238,10 @@ export class LiveRun {
     const { stored } = this.#options;
     if (stored === undefined) return;
     const { run } = this;
-    const lastSequence = await this.#journal.finish(run);
+    this.#endedRun = { ...run, lastSequence: await this.#journal.finish(run) };
     const made = run.attempts.filter((attempt) => !this.#plan.run.attempts.includes(attempt));
     const attempt = made.findLast((one) => isAbandoned(one, this.steps.length + 1));
     const reason = this.#interruption ?? Reason.LOST;
-    this.#endedRun = { ...run, lastSequence };
     await requeueRun(this.#parts, { ...stored, run: this.#endedRun }, { reason, abandoned: { attempt } });
     this.hub.close({ case: "elsewhere" });
   }
@@ -281,7 +271,7 @@ export class LiveRun {
     const { serverTools, gates } = this.#parts;
     const takenNames = getFunctionNames(generation.request.tools);
     const options = { signal, takenNames, known, trace, isBackground: run.background };
-    const tools = await serverTools.open(servers, "mcp_servers", options);
+    const tools = await serverTools.open(servers, options);
     this.#tools = tools;
     for (const value of tools.lists) this.#journal.add(0, { case: "mcpToolList", value });
     this.#run = { ...this.#run, mcpTools: tools.lists.flatMap((list) => list.tools) };
@@ -314,8 +304,8 @@ export class LiveRun {
     const { conversation: parts, checked, generation, system, earlier } = this.#plan;
     const results = new Map(earlier?.approvedResults.map((result) => [result.toolCallId, result]));
     let conversation = checked?.conversation ?? composeConversation(parts, results);
-    const { approved, unanswered } = conversation;
-    if (unanswered.length > 0) this.#run = { ...this.#run, warnings: unanswered.map(toUnansweredWarning) };
+    const { approved, warnings } = conversation;
+    if (warnings.length > 0) this.#run = { ...this.#run, warnings: [...warnings] };
     if (checked !== undefined) return checked;
     if (approved.length > 0) {
       for (const result of (await executor?.executeApproved(approved, signal)) ?? [])
@@ -333,16 +323,11 @@ export class LiveRun {
     const { generation, client, deadline, isStreamed, earlier } = this.#plan;
     // After an interruption the loop decides once more how the latest step goes on.
     const answeredStep = earlier?.isSubmitted ? undefined : this.steps.at(-1);
+    const previousSteps = answeredStep === undefined ? [...this.steps] : this.steps.slice(0, -1);
+    const options = { request, client, executor, isStreamed, signal, deadline, previousSteps, answeredStep };
     const loop = runToolLoop({
       ...generation,
-      request,
-      client,
-      executor,
-      isStreamed,
-      signal,
-      deadline,
-      previousSteps: answeredStep === undefined ? [...this.steps] : this.steps.slice(0, -1),
-      answeredStep,
+      ...options,
       log: this.#attempts,
       // Before its tools are executed, so that the answer outlives this process.
       onAnswer: async (step, result) => {
@@ -395,8 +380,7 @@ export class LiveRun {
     if (this.#isLeaving) this.handOver();
     const { earlier } = this.#plan;
     if (!this.#isRead || (earlier?.isFinished && step === earlier.steps.length)) return;
-    const finished =
-      response === undefined ? result : { ...result, response: responseWithoutContent(response) };
+    const finished = response ? { ...result, response: responseWithoutContent(response) } : result;
     this.#journal.add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
     // If the run ends with this step, that is known in a moment, so that one write covers both.
     setImmediate(() => this.#journal.flush());

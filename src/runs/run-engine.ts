@@ -133,7 +133,7 @@ export class RunEngine {
     const { draft, options, share, begins } = newRun;
     const { owner } = options;
     const { servers, request } = draft;
-    if (servers.length > 0) this.#parts.serverTools.check(servers, "mcp_servers");
+    if (servers.length > 0) this.#parts.serverTools.check(servers);
     if (!begins) {
       await this.#checkQueue(owner);
       const { run } = await this.#create(newRun);

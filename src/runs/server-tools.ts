@@ -3,12 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { AbortError, invalidField } from "../core/errors.ts";
 import type { TraceContext } from "../core/trace-context.ts";
-import {
-  type ContentPart,
-  type ToolCall,
-  type ToolResult,
-  ToolResultSchema,
-} from "../gen/outrigger/v1/message_pb.ts";
+import type { ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import {
   type McpServer,
   type McpTool,
@@ -25,14 +20,6 @@ import { asObject, tryParseJson } from "../kit/json/json.ts";
 import type { Gate } from "./limits.ts";
 import type { RunEventValue } from "./run-log.ts";
 
-/** The result of a call. A tool that failed also has a result, so that the model can continue. */
-export interface ServerToolResult {
-  /** The result for the model. */
-  readonly content: ContentPart[];
-  /** Whether the call failed: the server refused it, the tool reports a failure, or nothing usable came back. */
-  readonly isError: boolean;
-}
-
 /** Options of `ServerTools.open`. */
 export interface OpenServerToolsOptions {
   /** Closes everything that was opened: every connection closes at once. */
@@ -45,14 +32,6 @@ export interface OpenServerToolsOptions {
   readonly trace?: TraceContext | undefined;
   /** Whether the run is in the background. Default false. */
   readonly isBackground?: boolean | undefined;
-}
-
-/** Options of one call. */
-export interface ExecuteServerToolOptions {
-  /** Cancels the call: its connection closes at once. */
-  readonly signal: AbortSignal;
-  /** Time limit in milliseconds. Default that of the configuration. Running out is a result with `isError`. */
-  readonly timeoutMs?: number | undefined;
 }
 
 /**
@@ -68,21 +47,16 @@ export function mayRepeat({ annotationsJson }: McpTool): boolean {
 export interface ServerTools {
   /**
    * Checks servers before a run with them is created. Nothing is sent.
-   * @param field Path of the servers in the request, for errors: `mcp_servers`.
    * @throws InvalidRequestError naming each server that is described wrongly or that the configuration does not allow.
    */
-  check(servers: readonly McpServer[], field: string): void;
+  check(servers: readonly McpServer[]): void;
 
   /**
    * Checks the servers, lists the tools of all of them concurrently, and names the tools for the model. A server that
    * cannot be reached or breaks the protocol has a list with an error; the caller decides what that means for the run.
    * @throws InvalidRequestError as `check`; AbortError if the signal is aborted.
    */
-  open(
-    servers: readonly McpServer[],
-    field: string,
-    options: OpenServerToolsOptions,
-  ): Promise<OpenedServerTools>;
+  open(servers: readonly McpServer[], options: OpenServerToolsOptions): Promise<OpenedServerTools>;
 }
 
 /** The tools of the servers of one run. To be closed once. */
@@ -96,10 +70,13 @@ export interface OpenedServerTools {
   /** Whether a call under this name waits for the caller's approval. False if `find` does not know it. */
   needsApproval(name: string): boolean;
   /**
-   * Calls a tool. Never repeats a call.
-   * @throws AbortError if the signal is aborted; InvalidToolCallError if `find` does not know the tool.
+   * Calls a tool. Never repeats a call. A tool that reports a failure has a failed result.
+   * @param signal Cancels the call: its connection closes at once.
+   * @param timeoutMs Time limit in milliseconds. Default that of the configuration.
+   * @throws SDKError if the call has no result: AbortError if the signal is aborted; InvalidToolCallError if `find` does
+   *   not know the tool.
    */
-  execute(call: ToolCall, options: ExecuteServerToolOptions): Promise<ServerToolResult>;
+  execute(call: ToolCall, signal: AbortSignal, timeoutMs?: number): Promise<ToolResult>;
   /** Ends the calls under way and the sessions, and closes the connections. Never throws. */
   close(): Promise<void>;
 }
@@ -164,8 +141,7 @@ export class ServerToolExecutor implements ToolExecutor {
     if (signal.aborted) throw toAbortError(signal);
     if (call.argumentsInvalid) return failedResult(call, "the arguments of the call are not valid JSON");
     try {
-      const { content, isError } = await untilAborted(tools.execute(call, { signal, timeoutMs }), signal);
-      return create(ToolResultSchema, { toolCallId: call.id, content, failed: isError });
+      return await untilAborted(tools.execute(call, signal, timeoutMs), signal);
     } catch (thrown) {
       if (signal.aborted) throw toAbortError(signal);
       const message = thrown instanceof Error && !(thrown instanceof AbortError) ? thrown.message : "";
@@ -191,8 +167,12 @@ export function getFunctionNames(tools: readonly Tool[]): Set<string> {
 
 /** For a sidecar without MCP servers: refuses all of them. */
 export const NO_SERVER_TOOLS: ServerTools = {
-  check: ([server], field) => {
-    if (server !== undefined) throw invalidField(field, "this sidecar allows no MCP servers");
+  check: ([server]) => {
+    if (server !== undefined) throw createRefusal();
   },
-  open: (_servers, field) => Promise.reject(invalidField(field, "this sidecar allows no MCP servers")),
+  open: () => Promise.reject(createRefusal()),
 };
+
+function createRefusal(): Error {
+  return invalidField("mcp_servers", "this sidecar allows no MCP servers");
+}

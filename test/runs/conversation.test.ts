@@ -47,14 +47,14 @@ describe("composeConversation()", () => {
 
   it("gives unanswered calls of the history an error result", () => {
     const history = [userMessage("hi"), calling("a", "b"), toolResult("a", 1)];
-    const { messages, added, unanswered } = composeConversation({
+    const { messages, added, warnings } = composeConversation({
       ...nothing,
       history,
       input: [userMessage("x")],
     });
     expect(outline(messages)).toEqual(["USER", "ASSISTANT", "result a", "result b", "USER"]);
     expect(added).toMatchObject([{ toolCallId: "b", failed: true }]);
-    expect(unanswered).toMatchObject([{ id: "b" }]);
+    expect(warnings).toMatchObject([{ message: expect.stringContaining(`"b"`) }]);
   });
 
   it("leaves calls of the input without a result to the check of the request", () => {
@@ -69,10 +69,10 @@ describe("composeConversation()", () => {
       create(ToolApprovalSchema, { toolCallId: "b", reason: "too dangerous" }),
     ];
     const parts = { ...nothing, history: [calling("a", "b")], approvals };
-    const { added, approved, unanswered, messages } = composeConversation(parts);
+    const { added, approved, warnings, messages } = composeConversation(parts);
     expect(added).toMatchObject([{ toolCallId: "b", content: [{ part: { value: "too dangerous" } }] }]);
     expect(approved).toMatchObject([{ id: "a" }]);
-    expect(unanswered).toEqual([]);
+    expect(warnings).toEqual([]);
     expect(outline(messages)).toEqual(["ASSISTANT", "result b"]);
     const result = toolResult("a", 1).content[0]?.part.value;
     if (typeof result !== "object" || !("toolCallId" in result)) throw new Error("expected a result");

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { AbortError, textPart } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { MemoryAccount } from "../../src/core/memory-account.ts";
-import { type ToolCall, ToolCallSchema } from "../../src/gen/outrigger/v1/message_pb.ts";
+import { type ToolCall, ToolCallSchema, ToolResultSchema } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { McpServerSchema, McpToolSchema } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { Gate } from "../../src/runs/limits.ts";
 import type { OpenedServerTools } from "../../src/runs/server-tools.ts";
@@ -23,10 +23,11 @@ function createExecutor(
   const opened = {
     find: (name: string) => tools.find((tool) => tool.name === name),
     needsApproval: (name: string) => name === "risky",
-    execute: async (call: ToolCall, { timeoutMs }: { timeoutMs?: number }) => {
+    execute: async (call: ToolCall, _signal: AbortSignal, timeoutMs?: number) => {
       seen.push(["execute", call.name, timeoutMs]);
       await execute(call);
-      return { content: [textPart("done")], isError: call.name === "risky" };
+      const failed = call.name === "risky";
+      return create(ToolResultSchema, { toolCallId: call.id, content: [textPart("done")], failed });
     },
   };
   const gate = new Gate("max_tool_executions", places, "tool executions", new MemoryAccount());
@@ -134,8 +135,8 @@ describe("the executor of server tools", () => {
 describe("a sidecar without MCP servers", () => {
   it("accepts no server, and opens none", async () => {
     const refused = "mcp_servers: this sidecar allows no MCP servers";
-    expect(() => NO_SERVER_TOOLS.check([], "mcp_servers")).not.toThrow();
-    expect(() => NO_SERVER_TOOLS.check([create(McpServerSchema)], "mcp_servers")).toThrow(refused);
-    await expect(NO_SERVER_TOOLS.open([], "mcp_servers", { signal: never })).rejects.toThrow(refused);
+    expect(() => NO_SERVER_TOOLS.check([])).not.toThrow();
+    expect(() => NO_SERVER_TOOLS.check([create(McpServerSchema)])).toThrow(refused);
+    await expect(NO_SERVER_TOOLS.open([], { signal: never })).rejects.toThrow(refused);
   });
 });

@@ -58,19 +58,12 @@ export class McpConnection {
   constructor(endpoint: McpEndpoint, limits: McpLimits, { environment, localOnly }: McpSettings) {
     this.#endpoint = endpoint;
     this.#limits = limits;
+    const { url, tls } = endpoint;
     // Each call keeps its time.
     const timeouts = { requestMs: 0, betweenBytesMs: 0 };
-    this.#http = createHttpTransport({
-      baseUrl: endpoint.url.origin,
-      timeouts,
-      environment,
-      localOnly,
-      tls: endpoint.tls,
-    });
-    this.#transport = new StreamableHTTPClientTransport(endpoint.url, {
-      fetch: createMcpFetch(this.#http, endpoint, limits),
-      onInsufficientScope: "throw",
-    });
+    this.#http = createHttpTransport({ baseUrl: url.origin, timeouts, environment, localOnly, tls });
+    const fetch = createMcpFetch(this.#http, endpoint, limits);
+    this.#transport = new StreamableHTTPClientTransport(url, { fetch, onInsufficientScope: "throw" });
   }
 
   /** The tools of the server, with its names alone. Throws SDKError. */
@@ -96,16 +89,10 @@ export class McpConnection {
       const onresumptiontoken = () => {
         call.isResumable = true;
       };
+      // Tells which arguments go into headers as well. An earlier turn's list has no definitions.
       const toolDefinition = this.#definitions.get(name);
-      return this.#client.callTool(
-        { name, arguments: { ...args } },
-        {
-          ...toOptions(signal),
-          onresumptiontoken,
-          // Tells which arguments go into headers as well. An earlier turn's list has no definitions.
-          ...(toolDefinition === undefined ? {} : { toolDefinition }),
-        },
-      );
+      const known = { onresumptiontoken, ...(toolDefinition && { toolDefinition }) };
+      return this.#client.callTool({ name, arguments: { ...args } }, { ...toOptions(signal), ...known });
     });
   }
 

@@ -1,5 +1,5 @@
 /** Where a run's MCP server is, and with which headers it is called: what the configuration and the caller say together. */
-import { type FieldViolation, invalidFields } from "../../core/errors.ts";
+import { Violations } from "../../client/violations.ts";
 import type { McpServer } from "../../gen/outrigger/v1/run_pb.ts";
 import { allowsAddress, type ConfiguredMcpServer, type McpSettings } from "./settings.ts";
 
@@ -31,16 +31,11 @@ const OWN_HEADER =
 
 /**
  * Finds out where the servers of a run are. Pure: nothing is sent.
- * @param field Path of the servers in the request.
  * @throws InvalidRequestError naming every server that is described wrongly or that the configuration does not allow.
  */
-export function readEndpoints(
-  servers: readonly McpServer[],
-  field: string,
-  settings: McpSettings,
-): McpEndpoint[] {
+export function readEndpoints(servers: readonly McpServer[], settings: McpSettings): McpEndpoint[] {
   const labels = new Set<string>();
-  const problems: FieldViolation[] = [];
+  const violations = new Violations();
   const endpoints = servers.flatMap((server, index) => {
     try {
       if (labels.has(server.serverLabel))
@@ -49,11 +44,11 @@ export function readEndpoints(
       return [readEndpoint(server, settings)];
     } catch (thrown) {
       if (!(thrown instanceof Problem)) throw thrown;
-      problems.push({ field: `${field}[${index}].${thrown.field}`, description: thrown.message });
+      violations.add(`mcp_servers[${index}].${thrown.field}`, thrown.message);
       return [];
     }
   });
-  if (problems.length > 0) throw invalidFields(problems);
+  violations.throwIfAny();
   return endpoints;
 }
 

@@ -1,14 +1,8 @@
 /** The tools of remote MCP servers in runs. */
 import { clone, create } from "@bufbuild/protobuf";
-import {
-  AbortError,
-  createError,
-  InvalidRequestError,
-  InvalidToolCallError,
-  toSdkError,
-} from "../../core/errors.ts";
+import { createError, InvalidRequestError, InvalidToolCallError, toSdkError } from "../../core/errors.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
-import type { ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import {
   ApprovalPolicy,
   type McpServer,
@@ -19,18 +13,13 @@ import {
   McpToolSchema,
 } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
+import { failedResult } from "../../generation/loop/failed-result.ts";
 import { toAbortError } from "../../kit/http/abort.ts";
 import { asObject, isObject, tryParseJson } from "../../kit/json/json.ts";
-import type {
-  ExecuteServerToolOptions,
-  OpenedServerTools,
-  OpenServerToolsOptions,
-  ServerToolResult,
-  ServerTools,
-} from "../server-tools.ts";
+import type { OpenedServerTools, OpenServerToolsOptions, ServerTools } from "../server-tools.ts";
 import type { McpConnection } from "./connection.ts";
 import { type McpEndpoint, readEndpoints } from "./endpoint.ts";
-import { failedResult, freeToolName, readResult } from "./result.ts";
+import { freeToolName, readResult } from "./result.ts";
 import { DEFAULT_MCP_LIMITS, type McpLimits, type McpSettings } from "./settings.ts";
 
 /** Is told of each call of a tool. @param server Label of a configured server; empty for servers of callers. */
@@ -63,15 +52,15 @@ export function createMcpTools(
   onCall: McpCallObserver = () => {},
   traceCall?: McpCallTracer,
 ): ServerTools {
-  const read = (servers: readonly McpServer[], field: string) => {
+  const read = (servers: readonly McpServer[]) => {
     const settings = getSettings();
     const limits = { ...DEFAULT_MCP_LIMITS, ...settings.limits };
-    return { settings, limits, endpoints: readEndpoints(servers, field, settings) };
+    return { settings, limits, endpoints: readEndpoints(servers, settings) };
   };
   return {
-    check: (servers, field) => void read(servers, field),
-    async open(servers, field, options) {
-      const { settings, limits, endpoints } = read(servers, field);
+    check: (servers) => void read(servers),
+    async open(servers, options) {
+      const { settings, limits, endpoints } = read(servers);
       if (options.signal.aborted) throw toAbortError(options.signal);
       const observe: McpCallObserver = (label, ...result) =>
         onCall(settings.servers.has(label) ? label : "", ...result);
@@ -114,14 +103,8 @@ class McpRun implements OpenedServerTools {
     const { McpConnection } = await import("./connection.ts");
     const { signal } = this.#options;
     signal.addEventListener("abort", this.#abandon, { once: true });
-    const lists = await Promise.all(
-      endpoints.map((endpoint) =>
-        this.#list(
-          endpoint,
-          (headers) => new McpConnection({ ...endpoint, headers }, this.#limits, settings),
-        ),
-      ),
-    );
+    const connect = (endpoint: McpEndpoint) => new McpConnection(endpoint, this.#limits, settings);
+    const lists = await Promise.all(endpoints.map((endpoint) => this.#list(endpoint, connect)));
     if (signal.aborted) {
       await this.close();
       throw toAbortError(signal);
@@ -139,15 +122,14 @@ class McpRun implements OpenedServerTools {
     return tool !== undefined && (open === undefined || needsApproval(open.server, tool));
   }
 
-  async execute(call: ToolCall, options: ExecuteServerToolOptions): Promise<ServerToolResult> {
+  async execute(call: ToolCall, signal: AbortSignal, timeoutMs = this.#limits.callMs): Promise<ToolResult> {
     const tool = this.#tools.get(call.name);
     const open = this.#servers.get(tool?.serverLabel ?? "");
     if (tool === undefined || open === undefined)
       throw new InvalidToolCallError("the call is for a tool that no MCP server of the run has");
     const { input } = call;
     const args = input.case === "argumentsJson" && input.value !== "" ? tryParseJson(input.value) : {};
-    if (!isObject(args)) return failedResult("the arguments are not a JSON object");
-    const { signal, timeoutMs = this.#limits.callMs } = options;
+    if (!isObject(args)) return failedResult(call, "the arguments are not a JSON object");
     const startedAt = performance.now();
     let hasFailed = true;
     const { trace, isBackground = false } = this.#options;
@@ -155,13 +137,9 @@ class McpRun implements OpenedServerTools {
     const span = this.#traceCall?.({ server, tool: toolName, trace, isBackground });
     try {
       const called = { signal, timeoutMs, trace: span?.sent };
-      const result = readResult(await open.connection.call(toolName, args, called));
-      hasFailed = result.isError;
+      const result = readResult(call, await open.connection.call(toolName, args, called));
+      hasFailed = result.failed;
       return result;
-    } catch (thrown) {
-      const failure = toSdkError(thrown);
-      if (failure instanceof AbortError || signal.aborted) throw failure;
-      return failedResult(failure.message);
     } finally {
       this.#onCall(server, hasFailed, performance.now() - startedAt);
       span?.end(hasFailed);
@@ -179,14 +157,15 @@ class McpRun implements OpenedServerTools {
 
   /** Opens one server. Its tools, not named yet, or why it does not list them. */
   async #list(
-    { server, headers, token }: McpEndpoint,
-    connect: (headers: McpEndpoint["headers"]) => McpConnection,
+    endpoint: McpEndpoint,
+    connect: (endpoint: McpEndpoint) => McpConnection,
   ): Promise<McpToolList> {
+    const { server, headers, token } = endpoint;
     const { serverLabel } = server;
     const { known = [], signal } = this.#options;
     try {
       const credentials = token === undefined ? {} : { authorization: `Bearer ${await token()}` };
-      const connection = connect({ ...headers, ...credentials });
+      const connection = connect({ ...endpoint, headers: { ...headers, ...credentials } });
       this.#servers.set(serverLabel, { server, connection });
       const earlier = known.filter((tool) => tool.serverLabel === serverLabel);
       const copies = earlier.map((tool) => clone(McpToolSchema, tool));

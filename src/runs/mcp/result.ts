@@ -2,24 +2,24 @@
 
 import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import {
+  type ContentPart,
+  ContentPartSchema,
+  type ToolCall,
+  type ToolResult,
+  ToolResultSchema,
+} from "../../gen/outrigger/v1/message_pb.ts";
 import { asString, type JsonObject, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
-import type { ServerToolResult } from "../server-tools.ts";
 
 /** Reads the result of `tools/call`. A block that cannot be read is passed on as its JSON text. */
-export function readResult(found: unknown): ServerToolResult {
+export function readResult({ id }: Pick<ToolCall, "id">, found: unknown): ToolResult {
   const result = objectIn(found);
   const content = objectsIn(result.content).map(toPart);
   // Tools with an output schema repeat it as text by convention, but need not.
   if (content.length === 0 && result.structuredContent !== undefined)
     content.push(toTextPart(JSON.stringify(result.structuredContent)));
-  return { content, isError: result.isError === true };
-}
-
-/** The result of a call that failed without one. */
-export function failedResult(text: string): ServerToolResult {
-  return { content: [toTextPart(text)], isError: true };
+  return create(ToolResultSchema, { toolCallId: id, content, failed: result.isError === true });
 }
 
 function toPart(block: JsonObject): ContentPart {

@@ -19,7 +19,7 @@ type Fields = MessageInitShape<typeof McpServerSchema>;
 
 function endpoints(...servers: Fields[]): McpEndpoint[] {
   const messages = servers.map((fields) => create(McpServerSchema, { serverLabel: "a", ...fields }));
-  return readEndpoints(messages, "mcp_servers", settings);
+  return readEndpoints(messages, settings);
 }
 
 function problem(...servers: Fields[]): string {

@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import { create } from "@bufbuild/protobuf";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { AbortError, InvalidToolCallError } from "../../../src/core/errors.ts";
-import { type ToolCall, ToolCallSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { AbortError, InvalidToolCallError, SDKError } from "../../../src/core/errors.ts";
+import { type ToolCall, ToolCallSchema, type ToolResult } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ApprovalPolicy } from "../../../src/gen/outrigger/v1/run_pb.ts";
-import type { OpenedServerTools, ServerToolResult } from "../../../src/runs/server-tools.ts";
+import type { OpenedServerTools } from "../../../src/runs/server-tools.ts";
 import { pause, waitUntil } from "../../kit/http/servers.ts";
 import {
   answerByHand,
@@ -31,9 +31,9 @@ async function execute(
   name: string,
   args: unknown = {},
   timeoutMs?: number,
-): Promise<ServerToolResult & { readonly text: string }> {
+): Promise<ToolResult & { readonly text: string }> {
   const { signal } = new AbortController();
-  const result = await opened.execute(createCall(name, args), { signal, timeoutMs });
+  const result = await opened.execute(createCall(name, args), signal, timeoutMs);
   const texts = result.content.flatMap(({ part }) => (part.case === "text" ? [part.value] : []));
   return { ...result, text: texts.join("\n") };
 }
@@ -96,7 +96,7 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
     const opened = await openTools(await serveOfficial(registerDesk, era));
     const args = '{"id":12345678901234567890,"list":[1,"ü"]}';
     const result = await execute(opened, "desk__echo", args);
-    expect(result).toMatchObject({ isError: false, content: [{ part: { case: "text" } }] });
+    expect(result).toMatchObject({ failed: false, content: [{ part: { case: "text" } }] });
     expect(result.text).toContain('"list":[1,"ü"]');
   });
 
@@ -116,7 +116,7 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
 
   it("report their failures to the model", async () => {
     const opened = await openTools(await serveOfficial(registerDesk, era));
-    expect(await execute(opened, "desk__fail")).toMatchObject({ isError: true, text: "no such row" });
+    expect(await execute(opened, "desk__fail")).toMatchObject({ failed: true, text: "no such row" });
   });
 
   it("get the caller's credentials with every request, and no credentials of the sidecar", async () => {
@@ -145,7 +145,7 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
     const opened = await openTools(server);
     const controller = new AbortController();
     const other = execute(opened, "desk__wait").catch((error: unknown) => error);
-    const waiting = opened.execute(createCall("desk__wait"), { signal: controller.signal });
+    const waiting = opened.execute(createCall("desk__wait"), controller.signal);
     await waitUntil(() => calls === 2);
     const before = openSockets(server);
     controller.abort();
@@ -194,7 +194,7 @@ describe("tools of a server with the transport of the first revision", () => {
     const { server } = await serveOlder({ "tools/call": () => result });
     const opened = await openTools(server, { authorization: "token-1" });
     expect(opened.lists[0]).toMatchObject({ tools: [{ name: "desk__work" }] });
-    expect(await execute(opened, "desk__work")).toMatchObject({ isError: false, text: "done" });
+    expect(await execute(opened, "desk__work")).toMatchObject({ failed: false, text: "done" });
     for (const { headers } of server.seen) expect(headers.authorization).toBe("Bearer token-1");
     await opened.close();
     await waitUntil(() => openSockets(server) === 0);
@@ -203,11 +203,11 @@ describe("tools of a server with the transport of the first revision", () => {
   it("may take their time, and fail when the stream of events breaks", async () => {
     const { server, cut } = await serveOlder({ "tools/call": () => undefined });
     const opened = await openTools(server);
-    const waiting = execute(opened, "desk__work");
+    const waiting = execute(opened, "desk__work").catch((error: unknown) => error);
     await waitUntil(() => server.seen.some(({ rpc }) => rpc === "tools/call"));
     expect(await Promise.race([waiting, pause(1500)])).toBeUndefined();
     cut();
-    expect(await waiting).toMatchObject({ isError: true });
+    expect(await waiting).toBeInstanceOf(SDKError);
   });
 });
 
@@ -343,9 +343,9 @@ describe("a server that misbehaves", () => {
   ): Promise<string> {
     const server = await serveByHand({ "tools/call": answer });
     const opened = await openTools(server, {}, settings);
-    const result = await execute(opened, "desk__work", {}, timeoutMs);
-    expect(result).toMatchObject({ isError: true, content: [{ part: { case: "text" } }] });
-    return result.text;
+    const failure = await execute(opened, "desk__work", {}, timeoutMs).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(SDKError);
+    return String((failure as SDKError).message);
   }
 
   it("costs one call and not the run", async () => {
@@ -413,7 +413,7 @@ describe("a server that misbehaves", () => {
       response.end(`id: e${rpc.id}\nretry: 10\ndata:\n\n`);
     });
     const opened = await openTools(server);
-    expect(await execute(opened, "desk__work")).toMatchObject({ isError: false, text: "late" });
+    expect(await execute(opened, "desk__work")).toMatchObject({ failed: false, text: "late" });
     expect(resumed).toMatch(/^e\d+$/);
   });
 
@@ -429,7 +429,7 @@ describe("a server that misbehaves", () => {
       },
     });
     const opened = await openTools(server);
-    expect(await execute(opened, "desk__work")).toMatchObject({ isError: false, text: "done" });
+    expect(await execute(opened, "desk__work")).toMatchObject({ failed: false, text: "done" });
     await waitUntil(() => server.seen.some(({ rpc }) => rpc === "response"));
   });
 
@@ -438,7 +438,7 @@ describe("a server that misbehaves", () => {
     const opened = await openTools(server);
     for (const args of ["[1]", "{", "7"])
       expect(await execute(opened, "desk__work", args)).toMatchObject({
-        isError: true,
+        failed: true,
         text: "the arguments are not a JSON object",
       });
     expect(server.seen.filter(({ rpc }) => rpc === "tools/call")).toEqual([]);

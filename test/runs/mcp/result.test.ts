@@ -1,20 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { failedResult, readResult } from "../../../src/runs/mcp/result.ts";
+import { readResult } from "../../../src/runs/mcp/result.ts";
 
+const call = { id: "call_1" };
 const bytes = Buffer.from("data");
 const base64 = bytes.toString("base64");
 
 /** The parts of a result with one block, without the names of their messages. */
 function readBlock(block: object) {
-  const { content } = readResult({ content: [block] });
+  const { content } = readResult(call, { content: [block] });
   return { part: content.map(({ part }) => part)[0], count: content.length };
 }
 
-const readTexts = (result: object) => readResult(result).content.map(({ part }) => part.value);
+const readTexts = (result: object) => readResult(call, result).content.map(({ part }) => part.value);
 
 describe("the result of an MCP tool", () => {
   it("has its texts as parts", () => {
-    const result = readResult({
+    const result = readResult(call, {
       content: [
         { type: "text", text: "one" },
         { type: "text", text: "two" },
@@ -24,13 +25,13 @@ describe("the result of an MCP tool", () => {
       { case: "text", value: "one" },
       { case: "text", value: "two" },
     ]);
-    expect(result.isError).toBe(false);
+    expect(result).toMatchObject({ toolCallId: "call_1", failed: false });
   });
 
   it("has failed only if the server says so", () => {
-    expect(readResult({ content: [], isError: true }).isError).toBe(true);
-    expect(readResult({ content: [], isError: "yes" }).isError).toBe(false);
-    expect(readResult(undefined)).toEqual({ content: [], isError: false });
+    expect(readResult(call, { content: [], isError: true }).failed).toBe(true);
+    expect(readResult(call, { content: [], isError: "yes" }).failed).toBe(false);
+    expect(readResult(call, undefined)).toMatchObject({ content: [], failed: false });
   });
 
   it("is the structured content if there is no other", () => {
@@ -96,10 +97,4 @@ describe("the result of an MCP tool", () => {
     const media = readBlock({ type: "image", data: base64, mimeType: "image/\ud800" });
     expect(media.part).toMatchObject({ value: { mediaType: "image/\ufffd" } });
   });
-});
-
-it("turns a failure without a result into an error for the model", () => {
-  const { content, isError } = failedResult("it broke");
-  expect(isError).toBe(true);
-  expect(content.map(({ part }) => part)).toEqual([{ case: "text", value: "it broke" }]);
 });

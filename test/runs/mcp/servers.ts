@@ -160,7 +160,7 @@ export async function openTools(
 ): Promise<OpenedServerTools> {
   const tools = createMcpTools(() => allowing(server, settings));
   const signal = new AbortController().signal;
-  const opened = await tools.open([describeServer(server, fields)], "mcp_servers", { signal, ...options });
+  const opened = await tools.open([describeServer(server, fields)], { signal, ...options });
   onTestFinished(() => opened.close());
   return opened;
 }

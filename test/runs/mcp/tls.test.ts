@@ -25,7 +25,7 @@ it.skipIf(!hasTlsTools)("reaches a server that asks for the certificate of the s
     const servers = new Map([["desk", { url: server.url, headers: {}, tls }]]);
     const tools = createMcpTools(() => ({ servers, allowedUrls: [], environment: {} }));
     const desk = create(McpServerSchema, { serverLabel: "desk" });
-    const opened = await tools.open([desk], "mcp_servers", { signal: new AbortController().signal });
+    const opened = await tools.open([desk], { signal: new AbortController().signal });
     await opened.close();
     return opened.lists[0];
   };

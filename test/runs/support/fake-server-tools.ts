@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { functionTool, textPart } from "outrigger";
-import type { ToolCall } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { type ToolCall, ToolResultSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { McpServerSchema, McpToolListSchema, McpToolSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { ServerTools } from "../../../src/runs/server-tools.ts";
 
@@ -31,7 +31,7 @@ export class FakeServerTools {
 
   readonly serverTools: ServerTools = {
     check: () => {},
-    open: async (servers, _field, { takenNames = new Set() }) => {
+    open: async (servers, { takenNames = new Set() }) => {
       this.open += 1;
       this.takenNames.push([...takenNames]);
       this.asked.push(servers.map(({ authorization }) => authorization));
@@ -49,10 +49,10 @@ export class FakeServerTools {
         tools: this.#names.map((name) => functionTool({ name })),
         find: (name) => tools.find((tool) => tool.name === name),
         needsApproval: (name) => name.startsWith("risky"),
-        execute: async (call, { signal }) => {
+        execute: async (call, signal) => {
           this.executed.push(call.name);
           const text = await this.#execute(call, signal);
-          return { content: [textPart(text)], isError: false };
+          return create(ToolResultSchema, { toolCallId: call.id, content: [textPart(text)] });
         },
         close: async () => {
           this.open -= 1;
