@@ -1,27 +1,16 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { responseWithoutContent } from "../client/final-response.ts";
 import type { ContentPart } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import {
-  FinishSchema,
   ToolCallStart_InputKind as InputKind,
-  PartAddedSchema,
-  ReasoningDeltaSchema,
-  ReasoningEndSchema,
-  ReasoningStartSchema,
   type StreamEvent,
   StreamEventSchema,
-  StreamStartSchema,
-  TextDeltaSchema,
-  TextEndSchema,
-  TextStartSchema,
-  ToolCallDeltaSchema,
-  ToolCallEndSchema,
-  ToolCallStartSchema,
 } from "../gen/outrigger/v1/stream_event_pb.ts";
 
-type EventContent = StreamEvent["event"];
+/** The content of an event, of which `create` makes messages. */
+type EventContent = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 
 /**
  * Returns the events of an answer that was not streamed: each text is one delta. They obey the laws of a stream, and
@@ -34,25 +23,15 @@ export function toStreamEvents(response: Response): StreamEvent[] {
 }
 
 function toStart({ inferenceId, provider, model, createdAt, warnings }: Response): EventContent {
-  const value = create(StreamStartSchema, {
-    inferenceId,
-    provider,
-    model,
-    warnings,
-    finalResponse: FinalResponse.WITHOUT_CONTENT,
-    ...(createdAt === undefined ? {} : { startedAt: createdAt }),
-  });
-  return { case: "streamStart", value };
+  const startedAt = createdAt === undefined ? {} : { startedAt: createdAt };
+  const fields = { inferenceId, provider, model, warnings, finalResponse: FinalResponse.WITHOUT_CONTENT };
+  return { case: "streamStart", value: { ...fields, ...startedAt } };
 }
 
 function toFinish(response: Response): EventContent {
   const { finishReason, usage } = response;
-  const value = create(FinishSchema, {
-    response: responseWithoutContent(response),
-    ...(finishReason === undefined ? {} : { finishReason }),
-    ...(usage === undefined ? {} : { usage }),
-  });
-  return { case: "finish", value };
+  const known = { ...(finishReason && { finishReason }), ...(usage && { usage }) };
+  return { case: "finish", value: { response: responseWithoutContent(response), ...known } };
 }
 
 function toPartEvents(whole: ContentPart, partIndex: number): EventContent[] {
@@ -60,40 +39,32 @@ function toPartEvents(whole: ContentPart, partIndex: number): EventContent[] {
   const state = providerState === undefined ? {} : { providerState };
   switch (part.case) {
     case "text":
-      return withDelta(
-        { case: "textStart", value: create(TextStartSchema, { partIndex, refusal }) },
-        { case: "textDelta", value: create(TextDeltaSchema, { partIndex, delta: part.value }) },
-        { case: "textEnd", value: create(TextEndSchema, { partIndex, citations, ...state }) },
-      );
+      return [
+        { case: "textStart", value: { partIndex, refusal } },
+        ...(part.value === ""
+          ? []
+          : [{ case: "textDelta", value: { partIndex, delta: part.value } } as const]),
+        { case: "textEnd", value: { partIndex, citations, ...state } },
+      ];
     case "reasoning": {
-      const { text, redacted } = part.value;
-      return withDelta(
-        { case: "reasoningStart", value: create(ReasoningStartSchema, { partIndex }) },
-        { case: "reasoningDelta", value: create(ReasoningDeltaSchema, { partIndex, delta: text }) },
-        { case: "reasoningEnd", value: create(ReasoningEndSchema, { partIndex, redacted, ...state }) },
-      );
+      const { text: delta, redacted } = part.value;
+      return [
+        { case: "reasoningStart", value: { partIndex } },
+        ...(delta === "" ? [] : [{ case: "reasoningDelta", value: { partIndex, delta } } as const]),
+        { case: "reasoningEnd", value: { partIndex, redacted, ...state } },
+      ];
     }
     case "toolCall": {
       const { id, name, input } = part.value;
       const inputKind = input.case === "text" ? InputKind.TEXT : InputKind.ARGUMENTS_JSON;
-      const toolCall = part.value;
-      return withDelta(
-        { case: "toolCallStart", value: create(ToolCallStartSchema, { partIndex, id, name, inputKind }) },
-        {
-          case: "toolCallDelta",
-          value: create(ToolCallDeltaSchema, { partIndex, delta: input.value ?? "" }),
-        },
-        { case: "toolCallEnd", value: create(ToolCallEndSchema, { partIndex, toolCall, ...state }) },
-      );
+      const delta = input.value ?? "";
+      return [
+        { case: "toolCallStart", value: { partIndex, id, name, inputKind } },
+        ...(delta === "" ? [] : [{ case: "toolCallDelta", value: { partIndex, delta } } as const]),
+        { case: "toolCallEnd", value: { partIndex, toolCall: part.value, ...state } },
+      ];
     }
     default:
-      return [{ case: "partAdded", value: create(PartAddedSchema, { partIndex, part: whole }) }];
+      return [{ case: "partAdded", value: { partIndex, part: whole } }];
   }
-}
-
-type DeltaContent = Extract<EventContent, { case: "textDelta" | "reasoningDelta" | "toolCallDelta" }>;
-
-/** The events of a part. A delta is never empty. */
-function withDelta(start: EventContent, delta: DeltaContent, end: EventContent): EventContent[] {
-  return delta.value.delta === "" ? [start, end] : [start, delta, end];
 }

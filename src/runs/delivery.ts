@@ -1,4 +1,4 @@
-import { nextTurn } from "./event-hub.ts";
+import { nextTurn, WakeUp } from "./event-hub.ts";
 import type { EngineParts } from "./executions.ts";
 import type { HistoryShare } from "./limits.ts";
 import { recoverRun, releaseRun } from "./recovery.ts";
@@ -37,8 +37,7 @@ export class Delivery {
   /** When this process gave its latest sign of life and recovered runs, in milliseconds of `performance.now()`. */
   #beatAt = -Infinity;
   #recoveredAt = -Infinity;
-  #isWoken = false;
-  #wake: (() => void) | undefined;
+  readonly #queue = new WakeUp();
 
   /**
    * Begins at once.
@@ -65,8 +64,7 @@ export class Delivery {
   }
 
   wake(): void {
-    this.#isWoken = true;
-    this.#wake?.();
+    this.#queue.wake();
   }
 
   /** Stops taking runs. Resolves when the runs already taken have ended here. */
@@ -125,26 +123,14 @@ export class Delivery {
 
   async #run(): Promise<void> {
     while (!this.#stopped.signal.aborted) {
-      this.#isWoken = false;
+      this.#queue.reset();
       if (performance.now() - this.#recoveredAt >= this.#signMs) {
         await this.#report("recover runs whose process has stopped", () => this.#recoverAll());
         this.#recoveredAt = performance.now();
       }
       await this.#report("take queued runs", () => this.#takeQueued());
-      await this.#nextWake();
+      await this.#queue.wait(Math.min(QUEUE_POLL_MS, this.#signMs));
     }
-  }
-
-  #nextWake(): Promise<void> {
-    if (this.#isWoken || this.#stopped.signal.aborted) return nextTurn();
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#wake?.(), Math.min(QUEUE_POLL_MS, this.#signMs)).unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        this.#wake = undefined;
-        resolve();
-      };
-    });
   }
 
   /** Recovers all runs whose process has stopped, and those that this process has given up. */

@@ -14,12 +14,8 @@ import { statusName } from "./status.ts";
 /** Another run of the thread was in progress until the wait timed out. Over the HTTP API: 409. */
 export class ThreadBusyError extends RateLimitError {
   constructor(activeRunId: string) {
-    super(
-      `the run ${activeRunId} of the same thread is still in progress; the runs of a thread are executed one at a time`,
-      {
-        retryAfter: 1,
-      },
-    );
+    const rule = "the runs of a thread are executed one at a time";
+    super(`the run ${activeRunId} of the same thread is still in progress; ${rule}`, { retryAfter: 1 });
   }
 }
 

@@ -184,28 +184,27 @@ export class RunFeed {
   readers = 0;
   readonly #store: RunStore;
   readonly #unsubscribe: () => void;
-  #hasNotice = false;
+  readonly #notices = new WakeUp();
   #isStopped = false;
-  #wake: (() => void) | undefined;
 
   /** Begins at once. */
   constructor(store: RunStore, run: FeedRun, after: number) {
     this.#store = store;
     this.run = run;
     this.hub = new EventHub(after + 1);
-    this.#unsubscribe = store.subscribe(run.runId, () => this.#notice());
+    this.#unsubscribe = store.subscribe(run.runId, () => this.#notices.wake());
     void this.#run();
   }
 
   stop(): void {
     this.#isStopped = true;
     this.#unsubscribe();
-    this.#notice();
+    this.#notices.wake();
   }
 
   async #run(): Promise<void> {
     try {
-      while (!this.#isStopped && !(await this.#readNew())) await this.#nextNotice();
+      while (!this.#isStopped && !(await this.#readNew())) await this.#notices.wait(POLL_MS);
       this.hub.close({ case: "over" });
     } catch (thrown) {
       this.hub.close({ case: "failed", error: toSdkError(thrown) });
@@ -219,7 +218,7 @@ export class RunFeed {
     const store = this.#store;
     const { owner, runId } = this.run;
     // A notice from here on may be of events that this read does not see.
-    this.#hasNotice = false;
+    this.#notices.reset();
     const stored = await store.getRun(owner, runId);
     const { lastSequence = -1, status } = stored?.run ?? {};
     while (this.hub.last < lastSequence && !this.#isStopped) {
@@ -230,23 +229,33 @@ export class RunFeed {
     }
     return status === undefined || !isUnderWay(status);
   }
+}
 
-  /** Resolves at the next notice, at once if one came since the last read, or after POLL_MS. */
-  #nextNotice(): Promise<void> {
-    if (this.#hasNotice || this.#isStopped) return Promise.resolve();
+/** Wakes a loop that looks for new work from time to time, and at once if it is told of some. */
+export class WakeUp {
+  #isWoken = false;
+  #resolve: (() => void) | undefined;
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#resolve?.();
+  }
+
+  /** Called before the loop looks: work that it is told of from then on may be missed by this look. */
+  reset(): void {
+    this.#isWoken = false;
+  }
+
+  /** Resolves at the next `wake`, in the next turn if there was one since `reset`, or after some milliseconds. */
+  wait(ms: number): Promise<void> {
+    if (this.#isWoken) return nextTurn();
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#notice(), POLL_MS);
-      this.#wake = () => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#resolve = () => {
         clearTimeout(timer);
         resolve();
       };
     });
-  }
-
-  #notice(): void {
-    this.#hasNotice = true;
-    this.#wake?.();
-    this.#wake = undefined;
   }
 }
 

@@ -123,7 +123,7 @@ export class Executions {
     const { live, feeds } = this.#parts;
     feeds.close(new ServerError("the sidecar is shutting down; resume the stream at another one"));
     for (const run of live.values()) run.handOver();
-    for (let ends = this.#ends; ends.length > 0; ends = this.#ends) await Promise.all(ends);
+    while (live.size > 0) await Promise.all([...live.values()].map(({ ended }) => ended));
   }
 
   /** Ends all runs, those that can go on elsewhere included only if they are not handed over. */
@@ -134,10 +134,6 @@ export class Executions {
       live.handOver();
       live.abort(closingError());
     }
-  }
-
-  get #ends(): Promise<void>[] {
-    return [...this.#parts.live.values()].map(({ ended }) => ended);
   }
 
   /** The servers of a run with their credentials, if this process has them. */

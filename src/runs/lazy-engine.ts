@@ -3,7 +3,7 @@ import { lazyBatches } from "../core/batches.ts";
 import { ServerError, toSdkError } from "../core/errors.ts";
 import { isOutage, StoreFullError, StoreUnreachableError } from "./errors.ts";
 import type { RunEngine } from "./run-engine.ts";
-import type { Holder, RunNotice, RunStore } from "./store.ts";
+import type { RunStore } from "./store.ts";
 import type { Threads } from "./threads.ts";
 
 /** Pauses between attempts to open a store, in milliseconds: doubled from the first to the last. */
@@ -70,14 +70,14 @@ function createLazyStore(opener: Opener<RunStore>): RunStore {
       detach?.();
     };
   };
-  return withMethods(() => opener.open(), {
+  const members: Partial<RunStore> = {
     isShared: true,
-    subscribe: (runId: string, listener: (notice: RunNotice) => void) =>
-      subscribe((store) => store.subscribe(runId, listener)),
-    subscribeToQueue: (listener: () => void) => subscribe((store) => store.subscribeToQueue(listener)),
-    leave: async (holder: Holder) => (await opener.end())?.leave(holder),
+    subscribe: (runId, listener) => subscribe((store) => store.subscribe(runId, listener)),
+    subscribeToQueue: (listener) => subscribe((store) => store.subscribeToQueue(listener)),
+    leave: async (holder) => (await opener.end())?.leave(holder),
     close: async () => (await opener.end())?.close(),
-  });
+  };
+  return withMethods(() => opener.open(), members);
 }
 
 /** Returns `members`, with all other methods of a target that is opened when one of them is called. */
@@ -102,13 +102,16 @@ function withMethods<Target extends object, Members extends object>(
 class Opener<Opened> {
   readonly #open: () => Promise<Opened>;
   readonly #first = Promise.withResolvers<Opened>();
-  /** Resolves when an attempt has succeeded. */
-  readonly opened = this.#first.promise;
   #opening: Promise<Opened> | undefined;
   #hasEnded = false;
 
   constructor(open: () => Promise<Opened>) {
     this.#open = open;
+  }
+
+  /** Resolves when an attempt has succeeded. */
+  get opened(): Promise<Opened> {
+    return this.#first.promise;
   }
 
   open(): Promise<Opened> {
@@ -151,12 +154,7 @@ class Opener<Opened> {
 export type StoreState = "ok" | "full" | "away";
 
 /** Methods that write new content, so that their success means that there is space. */
-const WRITES: ReadonlySet<string | symbol> = new Set<keyof RunStore>([
-  "createRun",
-  "createThread",
-  "appendMessages",
-  "write",
-]);
+const WRITES: readonly (string | symbol)[] = ["createRun", "createThread", "appendMessages", "write"];
 
 /**
  * Returns a store that tells how it is, as far as its use shows.
@@ -173,7 +171,7 @@ export function watchStore(
     onChange(next, problem);
   };
   const succeed = (method: string | symbol) => {
-    if (state !== "ok" && (state === "away" || WRITES.has(method))) change("ok");
+    if (state !== "ok" && (state === "away" || WRITES.includes(method))) change("ok");
   };
   const fail = (thrown: unknown) => {
     if (thrown instanceof StoreFullError) change("full", thrown.message);

@@ -61,16 +61,11 @@ export async function recoverRun(parts: RecoveryParts, held: HeldRun): Promise<v
   if (run.cancelRequested) return cancelHeldRun(parts, held);
   if (!run.background) return failHeldRun(parts, held, stopped("the sidecar that executed the run stopped"));
   // Only its process could have continued it.
-  if (!isResumable(held))
-    return failHeldRun(
-      parts,
-      held,
-      new ServerError(
-        "the sidecar that executed the run stopped, and no other one has the credentials of the run's MCP servers, " +
-          "which are not stored",
-        { retryable: true },
-      ),
-    );
+  if (!isResumable(held)) {
+    const credentials = "the credentials of the run's MCP servers, which are not stored";
+    const problem = `the sidecar that executed the run stopped, and no other one has ${credentials}`;
+    return failHeldRun(parts, held, new ServerError(problem, { retryable: true }));
+  }
   try {
     await requeueRun(parts, held, { reason: Reason.LOST });
   } catch (thrown) {
@@ -93,7 +88,7 @@ export function cancelHeldRun(parts: RecoveryParts, held: HeldRun): Promise<void
 /** Fails a run. */
 export function failHeldRun(parts: RecoveryParts, held: HeldRun, thrown: unknown): Promise<void> {
   const { usage } = held.run;
-  const error = { ...toSdkError(thrown).toProto(), ...(usage === undefined ? {} : { usage }) };
+  const error = { ...toSdkError(thrown).toProto(), ...(usage && { usage }) };
   return endHeldRun(parts, held, RunStatus.FAILED, { error });
 }
 

@@ -14,24 +14,13 @@ import { IncompleteReason, type Run, RunStatus, RunStatusSchema } from "../gen/o
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import { getOpenCalls } from "../generation/loop/open-calls.ts";
 
+const { QUEUED, IN_PROGRESS, REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED } = RunStatus;
+
 /** Which status may follow which, as the comment on `RunStatus` in the contract says. */
-const TRANSITIONS: ReadonlyMap<RunStatus, ReadonlySet<RunStatus>> = new Map<RunStatus, Set<RunStatus>>([
-  [RunStatus.QUEUED, new Set([RunStatus.IN_PROGRESS, RunStatus.FAILED, RunStatus.CANCELLED])],
-  [
-    RunStatus.IN_PROGRESS,
-    new Set([
-      RunStatus.QUEUED,
-      RunStatus.REQUIRES_ACTION,
-      RunStatus.COMPLETED,
-      RunStatus.INCOMPLETE,
-      RunStatus.FAILED,
-      RunStatus.CANCELLED,
-    ]),
-  ],
-  [
-    RunStatus.REQUIRES_ACTION,
-    new Set([RunStatus.IN_PROGRESS, RunStatus.QUEUED, RunStatus.COMPLETED, RunStatus.CANCELLED]),
-  ],
+const TRANSITIONS: ReadonlyMap<RunStatus, readonly RunStatus[]> = new Map([
+  [QUEUED, [IN_PROGRESS, FAILED, CANCELLED]],
+  [IN_PROGRESS, [QUEUED, REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED]],
+  [REQUIRES_ACTION, [IN_PROGRESS, QUEUED, COMPLETED, CANCELLED]],
 ]);
 
 /** Whether a run with this status never changes again. */
@@ -44,23 +33,20 @@ export function isTerminal(status: RunStatus): boolean {
  * it is as its last event says.
  */
 export function heedsCancel(status: RunStatus): boolean {
-  return !isTerminal(status) || status === RunStatus.CANCELLED;
+  return !isTerminal(status) || status === CANCELLED;
 }
 
 /** Whether a run with this status is queued or in progress. */
 export function isUnderWay(status: RunStatus): boolean {
-  return status === RunStatus.QUEUED || status === RunStatus.IN_PROGRESS;
+  return status === QUEUED || status === IN_PROGRESS;
 }
 
 /** What a change of status sets besides. */
 export type StatusChange = Partial<Omit<Run, "$typeName" | "$unknown" | "id" | "status">>;
 
-/**
- * The run with its next status.
- * @throws InternalError if that status may not follow.
- */
+/** The run with its next status. @throws InternalError if that status may not follow. */
 export function withStatus(run: Run, status: RunStatus, change: StatusChange = {}): Run {
-  if (TRANSITIONS.get(run.status)?.has(status) !== true)
+  if (TRANSITIONS.get(run.status)?.includes(status) !== true)
     throw new InternalError(`a run that is ${statusName(run.status)} cannot become ${statusName(status)}`);
   return { ...run, ...change, status };
 }
@@ -70,46 +56,40 @@ export function statusName(status: RunStatus): string {
   return RunStatusSchema.value[status]?.localName ?? String(status);
 }
 
-/** Whether a call of this tool waits for the caller's approval. */
-export type NeedsApproval = (toolName: string) => boolean;
-
-/** The run after a generation that did not fail. */
-export function runAfter(run: Run, result: GenerateResult, needsApproval: NeedsApproval): Run {
+/**
+ * The run after a generation that did not fail.
+ * @param needsApproval Whether a call of the tool with this name waits for the caller's approval.
+ */
+export function runAfter(
+  run: Run,
+  result: GenerateResult,
+  needsApproval: (toolName: string) => boolean,
+): Run {
   const { stopReason, attempts, totalUsage } = result;
   const last = result.steps.at(-1);
-  const change: StatusChange = {
-    stopReason,
-    attempts,
-    ...(totalUsage === undefined ? {} : { usage: totalUsage }),
-  };
+  const usage = totalUsage && { usage: totalUsage };
+  const change: StatusChange = { stopReason, attempts, ...usage, endedAt: timestampNow() };
   const failure = failureIn(last);
-  if (failure !== undefined)
-    return withStatus(run, RunStatus.FAILED, {
-      ...change,
-      error: failure.toProto(),
-      endedAt: timestampNow(),
-    });
+  if (failure !== undefined) return withStatus(run, FAILED, { ...change, error: failure.toProto() });
   if (stopReason === StopReason.TOOL_CALLS && last !== undefined) {
     const calls = getOpenCalls(last);
     const requiredApprovals = calls.filter(({ name }) => needsApproval(name));
     const requiredResults = calls.filter(({ name }) => !needsApproval(name));
-    const waiting = { ...change, requiredResults, requiredApprovals, endedAt: timestampNow() };
-    return withStatus(run, RunStatus.REQUIRES_ACTION, waiting);
+    return withStatus(run, REQUIRES_ACTION, { ...change, requiredResults, requiredApprovals });
   }
   const incompleteReason = whyIncomplete(stopReason, last);
-  const status =
-    incompleteReason === IncompleteReason.UNSPECIFIED ? RunStatus.COMPLETED : RunStatus.INCOMPLETE;
-  return withStatus(run, status, { ...change, incompleteReason, endedAt: timestampNow() });
+  const status = incompleteReason === IncompleteReason.UNSPECIFIED ? COMPLETED : INCOMPLETE;
+  return withStatus(run, status, { ...change, incompleteReason });
 }
 
 /** The run after a failure. One that was cancelled is no failure. What its complete steps cost stays. */
 export function runAfterFailure(run: Run, thrown: unknown): Run {
   const error = toSdkError(thrown);
   const { usage } = error;
-  const change = { endedAt: timestampNow(), ...(usage === undefined ? {} : { usage }) };
+  const change = { endedAt: timestampNow(), ...(usage && { usage }) };
   return error.kind === ErrorKind.ABORT
-    ? withStatus(run, RunStatus.CANCELLED, change)
-    : withStatus(run, RunStatus.FAILED, { ...change, error: error.toProto() });
+    ? withStatus(run, CANCELLED, change)
+    : withStatus(run, FAILED, { ...change, error: error.toProto() });
 }
 
 /** The usage of all steps. Undefined if no provider reported any. */
@@ -120,11 +100,8 @@ export function sumUsage(steps: readonly StepResult[]): Usage | undefined {
 
 /** The state of a run that required action after another run has continued its thread. */
 export function runAfterContinuation(run: Run): Run {
-  return withStatus(run, RunStatus.COMPLETED, {
-    requiredResults: [],
-    requiredApprovals: [],
-    endedAt: run.endedAt ?? timestampNow(),
-  });
+  const endedAt = run.endedAt ?? timestampNow();
+  return withStatus(run, COMPLETED, { requiredResults: [], requiredApprovals: [], endedAt });
 }
 
 /** The failure of an answer that the provider ended with an error as the reason. */

@@ -15,6 +15,7 @@ import { type Thread, ThreadMessageSchema, ThreadSchema } from "../../gen/outrig
 import { heedsCancel, isUnderWay } from "../status.ts";
 import type { StoredMessage, StoredRun } from "../store.ts";
 import type { BodyCodec } from "./body-codec.ts";
+import type { BodyRow } from "./driver.ts";
 
 /** Events in one row, at most: a reader takes whole rows. */
 const MAX_EVENTS_PER_ROW = 64;
@@ -32,7 +33,7 @@ export const STORED_RUN_COLUMNS = `${RUN_COLUMNS},
   (SELECT requests.body FROM :schema.requests WHERE requests.run = runs.number) AS request`;
 
 /** A row with RUN_COLUMNS. */
-export interface RunRow {
+export interface RunRow extends BodyRow {
   readonly number: number;
   readonly id: string;
   readonly owner: string;
@@ -41,7 +42,6 @@ export interface RunRow {
   readonly cancel_requested: number;
   readonly start_position: number;
   readonly end_position: number;
-  readonly body: Uint8Array;
   readonly last_sequence: number | null;
 }
 
@@ -51,15 +51,13 @@ export interface StoredRunRow extends RunRow {
 }
 
 /** A row with a message. */
-export interface MessageRow {
+export interface MessageRow extends BodyRow {
   readonly id: string;
-  readonly body: Uint8Array;
 }
 
 /** Events in one row. */
-export interface EventRow {
+export interface EventRow extends BodyRow {
   readonly last_sequence: number;
-  readonly body: Uint8Array;
 }
 
 /** Writes and reads bodies. */
@@ -96,10 +94,7 @@ export class Bodies {
     };
   }
 
-  writeRequest(
-    runId: string,
-    { request, origin, trace }: Pick<StoredRun, "request" | "origin" | "trace">,
-  ): Uint8Array {
+  writeRequest(runId: string, { request, origin, trace }: Omit<StoredRun, "run" | "owner">): Uint8Array {
     const body = create(RequestBodySchema, { request, ...(origin && { origin }), ...(trace && { trace }) });
     return this.#codec.write(RequestBodySchema, body, `request ${runId}`);
   }

@@ -38,6 +38,11 @@ export interface Answer {
   readonly number?: number | undefined;
 }
 
+/** A row with a body. */
+export interface BodyRow {
+  readonly body: Uint8Array;
+}
+
 /** A SELECT of rows with bodies. Only the first rows are read. */
 export interface PageText {
   /** With its ORDER BY. */
@@ -88,7 +93,7 @@ export interface Driver {
   /** Reads rows, outside of a transaction. By default for a caller. */
   read<Row>(text: string, values: readonly Value[], reader?: Reader): Promise<Row[]>;
   /** Reads the first rows whose bodies have at most `maxBytes` together, for a caller. The first row is always read. */
-  readPage<Row extends { readonly body: Uint8Array }>(
+  readPage<Row extends BodyRow>(
     page: PageText,
     values: readonly Value[],
     maxBytes: number,

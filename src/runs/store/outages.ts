@@ -22,10 +22,7 @@ const LAST_PAUSE_MS = 1_000;
 const FIND_RUN = `
   SELECT runs.holder, runs.fence, ${RUN_COLUMNS} FROM :schema.runs WHERE runs.id = $1`;
 
-interface CreatedRow extends RunRow {
-  readonly holder: string | null;
-  readonly fence: number;
-}
+type CreatedRow = RunRow & { readonly holder: string | null; readonly fence: number };
 
 /** Repeats work that does not change anything if it fails, while the database is unavailable. */
 export async function repeatThroughOutage<Result>(work: () => Promise<Result>): Promise<Result> {

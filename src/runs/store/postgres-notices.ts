@@ -145,7 +145,6 @@ export class PostgresNotices extends LocalNotices {
   readonly #listener: Listener;
   #unsent = new Set<string>();
   #sending: Promise<void> | undefined;
-  #isSending = false;
   /** The state of each run at the last poll, by its id. */
   #states = new Map<string, RunState>();
   #pollTimer: NodeJS.Timeout | undefined;
@@ -205,11 +204,10 @@ export class PostgresNotices extends LocalNotices {
 
   #send(part: string): void {
     this.#unsent.add(part);
-    if (!this.#isSending) this.#sending = this.#sendAll();
+    this.#sending ??= this.#sendAll();
   }
 
   async #sendAll(): Promise<void> {
-    this.#isSending = true;
     while (this.#unsent.size > 0) {
       const parts = [...this.#unsent];
       this.#unsent = new Set();
@@ -219,7 +217,7 @@ export class PostgresNotices extends LocalNotices {
         await this.#database.read(NOTIFY, [this.#channel, payload], "run").catch(ignore);
       }
     }
-    this.#isSending = false;
+    this.#sending = undefined;
   }
 
   /** Reads the state of the runs with subscribers, and announces those that have changed since the last poll. */

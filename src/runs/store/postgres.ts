@@ -3,6 +3,7 @@ import { Client, type ClientBase, type PoolClient } from "pg";
 import { ConfigurationError } from "../../core/errors.ts";
 import {
   type Answer,
+  type BodyRow,
   type Call,
   type Driver,
   type FirstRows,
@@ -83,11 +84,7 @@ class PostgresDriver implements Driver {
     }
     const driver = new PostgresDriver(options);
     try {
-      await driver.#connections
-        .use((client) => migratePostgres(client, schema))
-        .catch((thrown: unknown) => {
-          throw toStoreError(thrown);
-        });
+      await driver.#connections.use((client) => migratePostgres(client, schema));
       await driver.notices.open();
       return driver;
     } catch (thrown) {
@@ -102,7 +99,7 @@ class PostgresDriver implements Driver {
   }
 
   /** The server measures the bodies, so that those beyond the limit are not sent. */
-  async readPage<Row extends { readonly body: Uint8Array }>(
+  async readPage<Row extends BodyRow>(
     { text, order }: PageText,
     values: readonly Value[],
     maxBytes: number,
@@ -189,7 +186,7 @@ class PostgresDriver implements Driver {
   }
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const WORDS = {
   ":inserted_number": "lastval()",
   ":returning_number": "RETURNING number",
   ":now": "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
@@ -228,7 +225,7 @@ function badUrl(reason: string): ConfigurationError {
 
 function ignore(): void {}
 
-const TYPES: Readonly<Record<string, string>> = {
+const TYPES = {
   ":identity": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
   ":id": 'TEXT COLLATE "C"',
   // The codec compresses bodies already.
@@ -266,7 +263,7 @@ async function migratePostgres(client: ClientBase, schema: string): Promise<void
     }
     await client.query("COMMIT");
   } catch (thrown) {
-    await client.query("ROLLBACK").catch(() => {});
+    await client.query("ROLLBACK").catch(ignore);
     throw thrown;
   }
 }

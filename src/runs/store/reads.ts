@@ -100,19 +100,17 @@ export const MEASURE_CONVERSATION = `
       ON thread_messages.thread = continued.number AND thread_messages.position < continued.end_position
     JOIN :schema.messages ON messages.number = thread_messages.message`;
 
-const defineEvents = (condition: string) =>
-  definePage(
-    "last_sequence",
-    "body",
-    `FROM :schema.events
-  WHERE run = (SELECT number FROM :schema.runs WHERE id = $1 ${condition}) AND last_sequence > $2
-  ORDER BY last_sequence LIMIT $3`,
-    "last_sequence",
-  );
+function defineEventPage(condition: string) {
+  const rest = `
+    FROM :schema.events
+    WHERE run = (SELECT number FROM :schema.runs WHERE id = $1 ${condition}) AND last_sequence > $2
+    ORDER BY last_sequence LIMIT $3`;
+  return definePage("last_sequence", "body", rest, "last_sequence");
+}
 
-const READ_EVENTS = defineEvents("");
+const READ_EVENTS = defineEventPage("");
 
-const READ_EVENTS_OF_OWNER = defineEvents("AND owner = $4");
+const READ_EVENTS_OF_OWNER = defineEventPage("AND owner = $4");
 
 /** Some events of a run. */
 export interface EventRange {
@@ -130,10 +128,9 @@ export async function readEvents(
   bodies: Bodies,
 ): Promise<RunEvent[]> {
   const values = [runId, afterSequence, Math.min(maxEvents, MAX_EVENT_ROWS)];
-  const { rows } =
-    owner === undefined
-      ? await driver.readPage<EventRow>(READ_EVENTS, values, MAX_EVENT_BYTES)
-      : await driver.readPage<EventRow>(READ_EVENTS_OF_OWNER, [...values, owner], MAX_EVENT_BYTES);
+  const page = owner === undefined ? READ_EVENTS : READ_EVENTS_OF_OWNER;
+  const all = owner === undefined ? values : [...values, owner];
+  const { rows } = await driver.readPage<EventRow>(page, all, MAX_EVENT_BYTES);
   const events = rows.flatMap((row) => bodies.readEvents(runId, row));
   // The first row may begin before the requested event.
   return events.filter(({ sequence }) => sequence > afterSequence).slice(0, maxEvents);
@@ -198,19 +195,15 @@ const FIND_RUN_PLACE = `
   SELECT thread_id, start_position, end_position FROM :schema.runs WHERE id = $1 AND owner = $2`;
 
 function defineMessagePage(bounds: string, direction: string) {
-  const rest = `${OF_THREAD} AND ${bounds} ORDER BY thread_messages.position ${direction} LIMIT $6`;
-  return definePage("thread_messages.position, messages.id", "messages.body", rest, `position ${direction}`);
+  const rest = `${OF_THREAD} AND ${bounds} ORDER BY ${POSITION} ${direction} LIMIT $6`;
+  return definePage(`${POSITION}, messages.id`, "messages.body", rest, `position ${direction}`);
 }
 
-const LIST_OLDEST_FIRST = defineMessagePage(
-  "thread_messages.position > $4 AND thread_messages.position < $5",
-  "ASC",
-);
+const POSITION = "thread_messages.position";
 
-const LIST_LATEST_FIRST = defineMessagePage(
-  "thread_messages.position < $4 AND thread_messages.position >= $5",
-  "DESC",
-);
+const LIST_OLDEST_FIRST = defineMessagePage(`${POSITION} > $4 AND ${POSITION} < $5`, "ASC");
+
+const LIST_LATEST_FIRST = defineMessagePage(`${POSITION} < $4 AND ${POSITION} >= $5`, "DESC");
 
 /** Reads a page of the messages of a thread, or of the input of a run. */
 export async function listMessages(
@@ -219,8 +212,9 @@ export async function listMessages(
   { threadId = "", inputOfRunId = "", order, after, limit }: MessageQuery,
   bodies: Bodies,
 ): Promise<Page<StoredMessage>> {
-  let place: RunPlaceRow | undefined = { thread_id: threadId, ...ALL_POSITIONS };
-  if (inputOfRunId !== "") [place] = await driver.read<RunPlaceRow>(FIND_RUN_PLACE, [inputOfRunId, owner]);
+  let place: Pick<RunRow, "thread_id" | "start_position" | "end_position"> | undefined;
+  if (inputOfRunId === "") place = { thread_id: threadId, ...ALL_POSITIONS };
+  else [place] = await driver.read<RunRow>(FIND_RUN_PLACE, [inputOfRunId, owner]);
   if (place === undefined) return { elements: [], hasMore: false };
   const list = [place.thread_id, inputOfRunId, owner];
   const { start_position: first, end_position: end } = place;
@@ -236,11 +230,4 @@ export async function listMessages(
   const found = await driver.readPage<MessageRow>(page, [...list, ...bounds, limit + 1], MAX_PAGE_BYTES);
   const elements = found.rows.slice(0, limit).map((row) => bodies.readMessage(row));
   return { elements, hasMore: found.hasMore || found.rows.length > limit };
-}
-
-/** The part of a thread that a list is from. */
-interface RunPlaceRow {
-  readonly thread_id: string;
-  readonly start_position: number;
-  readonly end_position: number;
 }

@@ -48,15 +48,15 @@ const TRIM_THREADS = `
   WHERE number = :any_number($1) RETURNING number, next_position`;
 
 const DELETE_LINKS_FROM = `
-  DELETE FROM :schema.thread_messages WHERE thread = $1 AND position >= $2 RETURNING message`;
+  DELETE FROM :schema.thread_messages WHERE thread = $1 AND position >= $2 RETURNING message AS number`;
 
-const DELETE_LINKS = `DELETE FROM :schema.thread_messages WHERE thread = :any_number($1) RETURNING message`;
+const DELETE_LINKS = `DELETE FROM :schema.thread_messages WHERE thread = :any_number($1) RETURNING message AS number`;
 
 const DELETE_THREADS = `DELETE FROM :schema.threads WHERE number = :any_number($1)`;
 
 const DELETE_LINK = `
   DELETE FROM :schema.thread_messages
-  WHERE thread = $1 AND message = (SELECT number FROM :schema.messages WHERE id = $2) RETURNING message`;
+  WHERE thread = $1 AND message = (SELECT number FROM :schema.messages WHERE id = $2) RETURNING message AS number`;
 
 /** In a statement of its own: of two transactions that remove the last two places, the second one sees the first. */
 const LOCK_MESSAGES = `
@@ -74,19 +74,14 @@ const FIND_EMPTY = `
     AND NOT EXISTS (
       SELECT 1 FROM :schema.runs WHERE runs.thread_id = threads.id AND runs.owner = threads.owner)`;
 
-/** A run to remove. */
-interface RemovedRun {
-  readonly number: number;
-  readonly id: string;
-  readonly thread_id: string;
-}
-
-interface LinkRow {
-  readonly message: number;
-}
-
 interface NumberedRow {
   readonly number: number;
+}
+
+/** A run to remove. */
+interface RemovedRun extends NumberedRow {
+  readonly id: string;
+  readonly thread_id: string;
 }
 
 /**
@@ -139,7 +134,9 @@ async function trimThreads(queries: Queries, threads: readonly number[]): Promis
   const links = await Promise.all(
     trimmed
       .filter(({ number }) => !empty.includes(number))
-      .map(({ number, next_position }) => queries.query<LinkRow>(DELETE_LINKS_FROM, [number, next_position])),
+      .map(({ number, next_position }) =>
+        queries.query<NumberedRow>(DELETE_LINKS_FROM, [number, next_position]),
+      ),
   );
   await removeThreads(queries, found);
   await removeUnused(queries, links.flat());
@@ -149,7 +146,7 @@ async function trimThreads(queries: Queries, threads: readonly number[]): Promis
 async function removeThreads(queries: Queries, threads: readonly NumberedRow[]): Promise<void> {
   if (threads.length === 0) return;
   const numbers = [toNumbers(threads)];
-  const links = await queries.query<LinkRow>(DELETE_LINKS, numbers);
+  const links = await queries.query<NumberedRow>(DELETE_LINKS, numbers);
   await queries.query(DELETE_THREADS, numbers);
   await removeUnused(queries, links);
 }
@@ -170,14 +167,15 @@ export async function removeMessage(
 ): Promise<boolean> {
   const [thread] = await queries.query<NumberedRow>(FIND_THREAD, [threadId, owner]);
   if (thread === undefined) return false;
-  const links = await queries.query<LinkRow>(DELETE_LINK, [thread.number, messageId]);
+  const links = await queries.query<NumberedRow>(DELETE_LINK, [thread.number, messageId]);
   await removeUnused(queries, links);
   return links.length > 0;
 }
 
-async function removeUnused(queries: Queries, links: readonly LinkRow[]): Promise<void> {
-  if (links.length === 0) return;
-  const numbers = [links.map(({ message }) => message)];
+/** @param messages Those whose place in a thread was removed. */
+async function removeUnused(queries: Queries, messages: readonly NumberedRow[]): Promise<void> {
+  if (messages.length === 0) return;
+  const numbers = [toNumbers(messages)];
   await Promise.all([queries.query(LOCK_MESSAGES, numbers), queries.query(DELETE_UNUSED_MESSAGES, numbers)]);
 }
 

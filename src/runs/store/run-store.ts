@@ -30,11 +30,19 @@ import {
   isIndexedId,
   type MessageRow,
   outOfSequence,
-  type RunRow,
   type StoredRunRow,
 } from "./bodies.ts";
 import type { BodyCodec } from "./body-codec.ts";
-import { countBytes, type Driver, getBodySpace, type Reader, type Value } from "./driver.ts";
+import {
+  type Answer,
+  countBytes,
+  type Driver,
+  getBodySpace,
+  type Queries,
+  type Reader,
+  type SpaceUse,
+  type Value,
+} from "./driver.ts";
 import * as holds from "./holds.ts";
 import { createThroughOutage, repeatThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";
@@ -120,9 +128,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async deleteRun(owner: string, runId: string): Promise<boolean> {
-    const removed = await this.#driver.transaction("any", (queries) =>
-      removal.removeRun(queries, owner, runId),
-    );
+    const removed = await this.#remove((queries) => removal.removeRun(queries, owner, runId));
     this.#forget(removed);
     return removed.length > 0;
   }
@@ -174,22 +180,14 @@ export class SqlRunStore implements RunStore {
     return held;
   }
 
-  readEvents(
-    runId: string,
-    afterSequence: number,
-    maxEvents: number,
-    owner?: string,
-  ): Promise<readonly RunEvent[]> {
+  readEvents(runId: string, afterSequence: number, maxEvents: number, owner?: string): Promise<RunEvent[]> {
     const range = { runId, afterSequence, maxEvents, owner };
     return repeatThroughOutage(() => reads.readEvents(this.#driver, range, this.#bodies));
   }
 
   async requestCancel(owner: string, runId: string): Promise<StoredRun | undefined> {
-    const [answer] = await this.#driver.batch(
-      [{ text: reads.REQUEST_CANCEL, values: [runId, owner] }],
-      "any",
-    );
-    const [row] = (answer?.rows ?? []) as StoredRunRow[];
+    const { rows } = await this.#change(reads.REQUEST_CANCEL, [runId, owner]);
+    const [row] = rows as StoredRunRow[];
     const stored = row && this.#bodies.readStoredRun(row);
     if (stored?.run.cancelRequested === true) this.#driver.notices.announce(runId, "cancel");
     return stored;
@@ -209,14 +207,10 @@ export class SqlRunStore implements RunStore {
   }
 
   async beat({ id, timeoutMs }: Holder): Promise<readonly string[]> {
-    const results = await this.#driver.batch(
-      [
-        { text: holds.BEAT, values: [id, timeoutMs] },
-        { text: holds.FORGET_PROCESSES, values: [timeoutMs * FORGET_AFTER_TIMEOUTS] },
-        { text: holds.FIND_CANCELLED, values: [id] },
-      ],
-      "any",
-    );
+    const beat = { text: holds.BEAT, values: [id, timeoutMs] };
+    const forget = { text: holds.FORGET_PROCESSES, values: [timeoutMs * FORGET_AFTER_TIMEOUTS] };
+    const find = { text: holds.FIND_CANCELLED, values: [id] };
+    const results = await this.#driver.batch([beat, forget, find], "any");
     const cancelled = results.at(-1)?.rows as { id: string }[];
     return cancelled.map((row) => row.id);
   }
@@ -237,16 +231,15 @@ export class SqlRunStore implements RunStore {
   }
 
   async takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]> {
-    await this.#driver.batch([{ text: holds.FREE_ABANDONED, values: [holder.id, known] }], "any");
+    await this.#change(holds.FREE_ABANDONED, [holder.id, known]);
     return this.#take(holder, holds.TAKE_ABANDONED, [holder.id, limit, known]);
   }
 
   /** Takes runs by a statement that returns their rows. Runs that cannot be read are failed. */
   async #take(holder: Holder, text: string, values: readonly Value[]): Promise<HeldRun[]> {
-    const [answer] = await this.#driver.batch([{ text, values }], "any");
-    const rows = (answer?.rows ?? []) as holds.TakenRow[];
+    const { rows } = await this.#change(text, values);
     const taken: HeldRun[] = [];
-    for (const row of [...rows].sort((left, right) => left.number - right.number)) {
+    for (const row of ([...rows] as holds.TakenRow[]).sort((left, right) => left.number - right.number)) {
       const hold = { runId: row.id, holderId: holder.id, fence: row.fence };
       try {
         taken.push({ ...this.#bodies.readStoredRun(row), hold });
@@ -261,7 +254,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async leave({ id }: Holder): Promise<void> {
-    await this.#driver.batch([{ text: holds.LEAVE, values: [id] }], "any");
+    await this.#change(holds.LEAVE, [id]);
   }
 
   async createThread(owner: string, thread: Thread, messages: readonly StoredMessage[]): Promise<void> {
@@ -281,15 +274,12 @@ export class SqlRunStore implements RunStore {
 
   async updateThread(owner: string, thread: Thread): Promise<boolean> {
     const values = [thread.id, owner, this.#bodies.writeThread(thread)];
-    const update = { text: reads.UPDATE_THREAD, values };
-    const [answer] = await this.#inRoom(() => this.#driver.batch([update], "create"));
-    return answer !== undefined && answer.changes > 0;
+    const { changes } = await this.#inRoom(() => this.#change(reads.UPDATE_THREAD, values, "create"));
+    return changes > 0;
   }
 
   async deleteThread(owner: string, threadId: string): Promise<boolean> {
-    const isRemoved = await this.#driver.transaction("any", (queries) =>
-      removal.removeThread(queries, owner, threadId),
-    );
+    const isRemoved = await this.#remove((queries) => removal.removeThread(queries, owner, threadId));
     if (isRemoved) this.#driver.shrink();
     return isRemoved;
   }
@@ -303,7 +293,7 @@ export class SqlRunStore implements RunStore {
       this.#driver.transaction("create", async (queries): Promise<AppendResult> => {
         const [[thread], [latest]] = await Promise.all([
           queries.query<writes.ThreadRow>(writes.LOCK_THREAD, [threadId, owner]),
-          queries.query<RunRow & { is_held: number }>(writes.LOCK_LATEST_RUN, [threadId, owner]),
+          queries.query<writes.LockedRunRow>(writes.LOCK_LATEST_RUN, [threadId, owner]),
         ]);
         if (thread === undefined) return { case: "missing" };
         if (latest !== undefined && writes.isActive(latest)) return { case: "busy", activeRunId: latest.id };
@@ -333,9 +323,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean> {
-    return this.#driver.transaction("any", (queries) =>
-      removal.removeMessage(queries, owner, threadId, messageId),
-    );
+    return this.#remove((queries) => removal.removeMessage(queries, owner, threadId, messageId));
   }
 
   async readHistory(runId: string): Promise<readonly Message[]> {
@@ -347,11 +335,8 @@ export class SqlRunStore implements RunStore {
     { previousRunId, threadId }: ContinuedConversation,
   ): Promise<ConversationSize> {
     const values = [previousRunId, threadId, owner];
+    const [row] = await this.#read<ConversationSize>(reads.MEASURE_CONVERSATION, values);
     // PostgreSQL returns sums as texts.
-    const [row] = await this.#read<Record<keyof ConversationSize, number | string>>(
-      reads.MEASURE_CONVERSATION,
-      values,
-    );
     return { messages: Number(row?.messages), run: Number(row?.run) };
   }
 
@@ -366,11 +351,19 @@ export class SqlRunStore implements RunStore {
   }
 
   async #removeBatch(before: number, limit: number): Promise<number> {
-    const { runIds, threads } = await this.#driver.transaction("any", (queries) =>
-      removal.removeOldest(queries, before, limit),
-    );
-    this.#forget(runIds);
-    return runIds.length + threads;
+    const removed = await this.#remove((queries) => removal.removeOldest(queries, before, limit));
+    this.#forget(removed.runIds);
+    return removed.runIds.length + removed.threads;
+  }
+
+  #remove<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result> {
+    return this.#driver.transaction("any", work);
+  }
+
+  /** Executes one statement. */
+  async #change(text: string, values: readonly Value[], use: SpaceUse = "any"): Promise<Answer> {
+    const [answer = { rows: [], changes: 0 }] = await this.#driver.batch([{ text, values }], use);
+    return answer;
   }
 
   close(): Promise<void> {

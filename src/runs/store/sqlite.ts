@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { StoreFullError } from "../errors.ts";
 import {
   type Answer,
+  type BodyRow,
   type Call,
   type Driver,
   type FirstRows,
@@ -22,7 +23,7 @@ const MAX_GROUP_MS = 10;
 /** The share of the space that is made free if SQLite itself finds none: by then the missing part is not known. */
 const FULL_SHARE = 1 / 16;
 
-const NO_ROWS: readonly unknown[] = [];
+const NOTHING: Answer = { rows: [], changes: 0 };
 
 /** Larger bodies are not left behind in the statement that wrote them, in bytes. */
 const MAX_KEPT_BODY_BYTES = 64 * 1024;
@@ -69,7 +70,7 @@ export class SqliteDriver implements Driver {
   #batches = 0;
   #wasBusy = false;
   /** Set while a transaction is open that waits for its rules. */
-  #transaction: Promise<unknown> | undefined;
+  #transaction: Promise<void> | undefined;
   /** When the first statement of this turn of the event loop began. */
   #turnStart: number | undefined;
   readonly #endTurn = () => {
@@ -108,7 +109,7 @@ export class SqliteDriver implements Driver {
   }
 
   /** Measures the bodies first: that costs less than to read rows one by one. */
-  async readPage<Row extends { readonly body: Uint8Array }>(
+  async readPage<Row extends BodyRow>(
     { text, bytes }: PageText,
     values: readonly Value[],
     maxBytes: number,
@@ -135,13 +136,29 @@ export class SqliteDriver implements Driver {
 
   async transaction<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
     while (this.#mustWait()) await this.#wait();
-    const executed = this.#transactAsync(use, work);
-    this.#transaction = executed.catch(() => {});
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#transaction = promise;
     try {
-      return await executed;
+      this.#rollBack();
+      this.#prepare("BEGIN IMMEDIATE").statement.run();
+      const result = await work({
+        query: async (text, values) => this.#all(text, values),
+        execute: async (calls) => calls.map((call) => this.#answer(call)),
+      });
+      this.#meter?.check(use);
+      this.#prepare("COMMIT").statement.run();
+      return result;
+    } catch (thrown) {
+      try {
+        this.#rollBack();
+      } catch {
+        // The next transaction tries again.
+      }
+      throw this.#toError(thrown);
     } finally {
       // Before those that wait for it begin another one.
       this.#transaction = undefined;
+      resolve();
     }
   }
 
@@ -275,27 +292,6 @@ export class SqliteDriver implements Driver {
     this.#waiting.splice(0, executed);
   }
 
-  async #transactAsync<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
-    try {
-      this.#rollBack();
-      this.#prepare("BEGIN IMMEDIATE").statement.run();
-      const result = await work({
-        query: async (text, values) => this.#all(text, values),
-        execute: async (calls) => calls.map((call) => this.#answer(call)),
-      });
-      this.#meter?.check(use);
-      this.#prepare("COMMIT").statement.run();
-      return result;
-    } catch (thrown) {
-      try {
-        this.#rollBack();
-      } catch {
-        // The next transaction tries again.
-      }
-      throw this.#toError(thrown);
-    }
-  }
-
   /** Some failures have ended the transaction already. */
   #rollBack(): void {
     if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
@@ -303,11 +299,10 @@ export class SqliteDriver implements Driver {
 
   #toError(thrown: unknown): unknown {
     if (!isFull(thrown)) return toStoreError(thrown);
-    if (this.space === undefined) {
+    if (this.space === undefined)
       return new StoreFullError(
         "the disk with the store of runs is full; runs that end or are deleted make room",
       );
-    }
     return createRefusal(this.space, this.space.maxBytes * FULL_SHARE);
   }
 
@@ -324,11 +319,7 @@ export class SqliteDriver implements Driver {
     return prepared.statement.all(...bind(prepared, values)) as Row[];
   }
 
-  #first<Row extends { readonly body: Uint8Array }>(
-    text: string,
-    values: readonly Value[],
-    maxBytes: number,
-  ): FirstRows<Row> {
+  #first<Row extends BodyRow>(text: string, values: readonly Value[], maxBytes: number): FirstRows<Row> {
     const prepared = this.#prepare(text);
     const rows: Row[] = [];
     let bytes = 0;
@@ -342,7 +333,7 @@ export class SqliteDriver implements Driver {
 
   #answer({ text, values, onlyLocks }: Call): Answer {
     // Transactions exclude each other.
-    if (onlyLocks === true) return { rows: NO_ROWS, changes: 0 };
+    if (onlyLocks === true) return NOTHING;
     const prepared = this.#prepare(text);
     const { statement, hasRows } = prepared;
     const bound = bind(prepared, values);
@@ -352,7 +343,7 @@ export class SqliteDriver implements Driver {
     }
     try {
       const { changes, lastInsertRowid } = statement.run(...bound);
-      return { rows: NO_ROWS, changes: Number(changes), number: Number(lastInsertRowid) };
+      return { rows: [], changes: Number(changes), number: Number(lastInsertRowid) };
     } finally {
       const isLarge = (value: Value) => value instanceof Uint8Array && value.byteLength > MAX_KEPT_BODY_BYTES;
       if (values.some(isLarge)) releaseValues(statement);
@@ -363,11 +354,8 @@ export class SqliteDriver implements Driver {
     const known = this.#statements.get(text);
     if (known !== undefined) return known;
     const statement = this.#connection.prepare(toSqlite(text));
-    const prepared = {
-      statement,
-      hasRows: statement.columns().length > 0,
-      hasArrays: text.includes(":any_"),
-    };
+    const hasRows = statement.columns().length > 0;
+    const prepared = { statement, hasRows, hasArrays: text.includes(":any_") };
     this.#statements.set(text, prepared);
     return prepared;
   }

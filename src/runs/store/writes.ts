@@ -90,7 +90,8 @@ export interface ThreadRow {
   readonly next_position: number;
 }
 
-interface LockedRunRow extends RunRow {
+/** A run that is locked. */
+export interface LockedRunRow extends RunRow {
   readonly is_held: number;
 }
 
@@ -236,15 +237,13 @@ function insertRun(
 export function insertThread(
   owner: string,
   thread: Thread,
-  nextPosition: number,
+  end: number,
   usedAt: number,
   bodies: Bodies,
 ): Call {
-  const flag = thread.conversation ? 1 : 0;
-  return {
-    text: INSERT_THREAD,
-    values: [thread.id, owner, flag, nextPosition, usedAt, bodies.writeThread(thread)],
-  };
+  const { id, conversation } = thread;
+  const values = [id, owner, conversation ? 1 : 0, end, usedAt, bodies.writeThread(thread)];
+  return { text: INSERT_THREAD, values };
 }
 
 /** The values of MESSAGE_COLUMNS. */
@@ -261,12 +260,10 @@ export function insertMessages(
   messages: readonly StoredMessage[],
   bodies: Bodies,
 ): Call[] {
-  return messages.flatMap((message, index) => {
-    return [
-      { text: INSERT_MESSAGE, values: [owner, ...toMessageValues(message, bodies)] },
-      { text: INSERT_LINK, values: [threadId, position + index] },
-    ];
-  });
+  return messages.flatMap((message, index) => [
+    { text: INSERT_MESSAGE, values: [owner, ...toMessageValues(message, bodies)] },
+    { text: INSERT_LINK, values: [threadId, position + index] },
+  ]);
 }
 
 /** The condition for the hold. Its number finds the run quickly, but may be that of a later one if the run was deleted. */
@@ -368,18 +365,14 @@ export function createWriteCalls(
   const held = [number, runId, hold.holderId, hold.fence];
   const [row] = rows;
   const parts = steps.length + messages.length + (run === undefined && latestStep === undefined ? 0 : 1);
-  if (rows.length === 1 && row !== undefined && parts === 0) {
+  if (rows.length === 1 && row !== undefined && parts === 0)
     return { calls: [{ text: APPEND_EVENTS, values: [...held, row.last_sequence, row.body] }], checking: 0 };
-  }
-  const marked = (text: string, ...values: Value[]): Call => ({
-    text,
-    values: [number, revision, ...values],
-  });
+  const marked = (text: string, ...rest: Value[]): Call => ({ text, values: [number, revision, ...rest] });
   const writeStep = (text: string, step: StepResult, at: number) =>
     marked(text, at, bodies.writeStep(runId, at, step));
-  const locks: Call[] =
-    messages.length === 0 ? [] : [{ text: LOCK_HELD_THREAD, values: [number], onlyLocks: true }];
-  const calls: Call[] = [...locks];
+  const calls: Call[] = [];
+  if (messages.length > 0) calls.push({ text: LOCK_HELD_THREAD, values: [number], onlyLocks: true });
+  const checking = calls.length;
   const mark = [...held, revision, messages.length];
   if (run === undefined) calls.push({ text: MARK_RUN, values: mark });
   else {
@@ -395,5 +388,5 @@ export function createWriteCalls(
     calls.push(marked(INSERT_HELD_MESSAGE, ...values), marked(INSERT_HELD_LINK, index));
   }
   if (messages.length > 0) calls.push(marked(USE_HELD_THREAD, messages.length, getLatestTime(messages)));
-  return { calls, checking: locks.length };
+  return { calls, checking };
 }
