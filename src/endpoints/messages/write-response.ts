@@ -1,10 +1,11 @@
 /** A response of the contract -> a message of Anthropic's API ("Create a message", response). */
 import { ServerError } from "../../core/errors.ts";
-import type { ContentPart, Image, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Citation, ContentPart, Image, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { asObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
+import { asObject, type JsonObject, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { isUnfinished } from "../../runs/status.ts";
+import type { TextCitation } from "../../wire/anthropic-messages/response.ts";
 import { encodeOtherParts } from "../responses/provider-state.ts";
 import { getCallExtras, readNativeBlock, writeCarried, writeThinking } from "./provider-state.ts";
 
@@ -62,12 +63,20 @@ export function writeBlock(part: ContentPart, anthropic: string): JsonObject | u
   }
 }
 
-/** Returns the citations that a model of Anthropic wrote. */
+/** Returns the citations of a text as the member of its block. */
 export function writeCitations({ citations }: Pick<ContentPart, "citations">): JsonObject {
-  const written = citations
-    .map(({ rawJson }) => asObject(tryParseJson(rawJson)))
-    .filter((each) => each !== undefined);
-  return written.length === 0 ? {} : { citations: written };
+  return citations.length === 0 ? {} : { citations: citations.map(toCitation) };
+}
+
+/** Returns a citation of a model of Anthropic as it wrote it, and those of others as results of a search. */
+function toCitation({ rawJson, url, title, sourceId, citedText }: Citation, index: number): JsonObject {
+  const raw = asObject(tryParseJson(rawJson));
+  if (raw !== undefined && textIn(raw.type).endsWith("_location")) return raw;
+  const shared = { cited_text: citedText, title: title || null };
+  if (url !== "")
+    return { ...shared, type: "web_search_result_location", url, encrypted_index: "" } satisfies TextCitation;
+  const block = { search_result_index: index, start_block_index: 0, end_block_index: 1 };
+  return { ...shared, type: "search_result_location", source: sourceId, ...block } satisfies TextCitation;
 }
 
 /** The API has objects as inputs. Another one is wrapped, since clients execute tools with what they get. */

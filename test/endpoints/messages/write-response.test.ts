@@ -44,6 +44,28 @@ describe("A message of Anthropic's API", () => {
     expect(writeBlocks(native("claude", "[]"))).toEqual([]);
   });
 
+  it("has citations as models of Anthropic write them, and those of others as results of a search", () => {
+    const url = { type: "web", url: "https://a.test", title: "A", citedText: "a", rawJson: '{"segment":{}}' };
+    const file = {
+      type: "file_citation",
+      sourceId: "file_1",
+      title: "b.txt",
+      rawJson: '{"type":"file_citation"}',
+    };
+    const page = { type: "page_location", cited_text: "p", document_index: 0, hue: 1 };
+    const own = { type: "page_location", title: "P", rawJson: JSON.stringify(page) };
+    const text: Part = { citations: [url, file, own], part: { case: "text", value: "abc" } };
+    expect(writeBlocks(text)).toMatchObject([
+      {
+        citations: [
+          { type: "web_search_result_location", url: "https://a.test", title: "A", cited_text: "a" },
+          { type: "search_result_location", source: "file_1", title: "b.txt", search_result_index: 1 },
+          page,
+        ],
+      },
+    ]);
+  });
+
   it("has objects as the inputs of all calls", () => {
     const inputOf = (input: object) => {
       const call = { part: { case: "toolCall", value: { id: "c1", name: "f", input } } } as Part;
