@@ -77,7 +77,7 @@ export async function streamEvents(
 function streamSource(
   source: EventSourceOptions,
   headers: Readonly<Record<string, string>>,
-  keepAliveMs = KEEP_ALIVE_MS,
+  keepAliveMs: number,
 ): EndpointResponse {
   const { writer } = source;
   return {
@@ -147,7 +147,6 @@ class EventSource {
   }
 
   async #read(): Promise<readonly StreamEvent[]> {
-    if (this.#isOver) return [];
     const { done, value } = await this.#options.events.next();
     this.#isOver = done === true;
     if (done === true) return [];
