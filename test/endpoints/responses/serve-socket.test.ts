@@ -1,18 +1,23 @@
 /** WebSockets of the API as a server gives them, in states that a real one is seldom in. */
 import { describe, expect, it } from "vitest";
 import { anyCaller } from "../../../src/core/caller.ts";
+import { RateLimitError } from "../../../src/core/errors.ts";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts";
 import type { ResponsesParts } from "../../../src/endpoints/responses/parts.ts";
 import { serveSocket } from "../../../src/endpoints/responses/websocket.ts";
 import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../../src/http/endpoint.ts";
 
-/** Serves a socket with one message that is no JSON. */
-function serve({ isEnding = false, send = async () => {} }: Partial<EndpointSocket>) {
+/** Serves a socket with one message: one that is no JSON, if it is not given. */
+function serve(
+  { isEnding = false, send = async () => {} }: Partial<EndpointSocket>,
+  given: Partial<SocketMessage> = {},
+) {
   const seen: string[] = [];
   const message = {
     content: Buffer.from("{"),
     admit: () => undefined,
+    ...given,
     release: () => void seen.push("release"),
   } as Partial<SocketMessage> as SocketMessage;
   async function* messages() {
@@ -48,6 +53,20 @@ describe("A WebSocket", () => {
     const { seen, served } = serve({ isEnding: true });
     await served;
     expect(seen).toEqual(["release", "close 1000"]);
+  });
+
+  it("answers a message once it is counted, and not at all if its caller has sent too many", async () => {
+    const content = Buffer.from('{"type":"response.steer","input":"Stop."}');
+    const counted = Promise.withResolvers<void>();
+    const { seen, served } = serve({}, { content, admit: () => counted.promise });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen).toEqual([]);
+    counted.resolve();
+    await served;
+    expect(seen).toEqual(["send response.steer.failed", "release", "close 1000"]);
+    const refused = serve({}, { content, admit: () => Promise.reject(new RateLimitError("too many")) });
+    await refused.served;
+    expect(refused.seen).toEqual(["RATE_LIMIT", "send error", "release", "close 1000"]);
   });
 
   it("that cannot be written is closed as failed, with the reason for the server", async () => {

@@ -346,6 +346,33 @@ describe("A WebSocket of the API", () => {
     expect(failure).toMatchObject({ error: { message: expect.stringContaining(`${param}: `) } });
   });
 
+  it("takes memory for the response that a request continues, and refuses it if there is none", async () => {
+    const limits = { maxRequestMemoryBytes: 1280 * 1024 };
+    const connection = new Connection(await startApi(servers, { limits }));
+    const request = {
+      model: "openai/sim-text",
+      input: "x".repeat(512 * 1024),
+      store: false,
+      generate: false,
+    } satisfies Request;
+    let last = createResponse(await connection.create(request));
+    const next = () => connection.create({ ...request, previous_response_id: last.id });
+    last = createResponse(await next());
+    expect(await next()).toMatchObject([
+      { type: "error", error: { message: expect.stringContaining("max_request_memory") } },
+    ]);
+  });
+
+  it("is a failed call in the log if the model fails", async () => {
+    const { server, ...api } = await startApi(servers);
+    const connection = new Connection({ server, ...api });
+    const events = await connection.create({ model: "openai/sim-text:status=500", input: "One" });
+    expect(events.at(-1)?.type).toBe("response.failed");
+    connection.socket.close();
+    const getCodes = () => server.log.flatMap(({ rpc, code }) => (rpc === "* /v1/responses" ? [code] : []));
+    await expect.poll(getCodes).toEqual(["UNAVAILABLE"]);
+  });
+
   it("gives the memory of its latest responses back when it is closed", async () => {
     const account = new MemoryAccount();
     const connection = new Connection(await startApi(servers, { account }));

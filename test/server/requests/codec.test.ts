@@ -90,6 +90,15 @@ describe("countElements()", () => {
     expect(countElements(InferenceErrorSchema, bytes, MANY)).toBe(2000);
   });
 
+  it.each([
+    ["a text", [0x12, 3, 1, 2, 3]],
+    ["a number of eight bytes", [0x09, 1, 2, 3, 4, 5, 6, 7, 8]],
+    ["a number of four bytes", [0x0d, 1, 2, 3, 4]],
+  ])("refuses %s that ends beyond its message", (_what, field) => {
+    const bytes = Buffer.from([CAUSE_TAG, 2, ...field]);
+    expect(getCode(() => countElements(InferenceErrorSchema, bytes, MANY))).toBe(Code.InvalidArgument);
+  });
+
   it("accepts every message that the decoder accepts, and never counts fewer elements than it creates", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {

@@ -134,3 +134,24 @@ function tryTo(act: string, bytes: number, target: { share: CallMemory; bytes: n
   if (act === "take") target.bytes += bytes;
   if (act === "give") target.bytes -= Math.min(bytes, target.bytes);
 }
+
+describe("The shares of a call", () => {
+  it("give back the memory of answers, runs and reads when the call ends, and take none later", async () => {
+    const limits = { maxRequestMemoryBytes: MAX, maxCalls: 10 };
+    const account = new MemoryAccount({ limits });
+    const memory = new RequestMemory(limits, account, { memory: () => {}, call: () => false });
+    const call = memory.begin();
+    const getUsed = () => [account.answers.usedBytes, account.reads.usedBytes];
+    const idle = getUsed();
+    for (const share of [call.answers, call.runAnswers, call.reads]) await share.reserve(1_000_000);
+    expect(account.answers.usedBytes).toBeGreaterThanOrEqual(2_000_000);
+    expect(account.reads.usedBytes).toBeGreaterThanOrEqual(1_000_000);
+    call.release();
+    expect(getUsed()).toEqual(idle);
+    const late = memory.begin();
+    late.release();
+    for (const share of [late.answers, late.runAnswers, late.reads])
+      await Promise.resolve(share.reserve(1_000_000)).catch(() => {});
+    expect(getUsed()).toEqual(idle);
+  });
+});
