@@ -3,8 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { EventStream, ServerError } from "outrigger";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
-import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { StreamEventSchema } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { type StreamEvent, StreamEventSchema } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { EndpointRequest } from "../../src/http/endpoint.ts";
 import { type EventWriter, type StreamOptions, streamEvents } from "../../src/http/event-body.ts";
 
@@ -12,7 +11,7 @@ afterEach(() => void vi.useRealTimers());
 
 type Batch = readonly StreamEvent[];
 
-function toEvent(event: MessageInitShape<typeof StreamEventSchema>["event"]): StreamEvent {
+function toEvent(event: NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>): StreamEvent {
   return create(StreamEventSchema, { event });
 }
 

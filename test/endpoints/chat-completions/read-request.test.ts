@@ -4,6 +4,7 @@ import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { readRequest } from "../../../src/endpoints/chat-completions/read-request.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ResponseFormat_Type, ToolChoice_Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { Grammar_Syntax } from "../../../src/gen/outrigger/v1/tool_pb.ts";
 import { expectReadOrRefused } from "../support/changed-bodies.ts";
 import { createDirectory } from "../support/directory.ts";
 
@@ -205,6 +206,49 @@ describe("readRequest", () => {
     const { request } = readWith({ tools: whole.tools, tool_choice: choice });
     expect(request.toolChoice).toMatchObject({ mode, toolName });
     expect(request.tools).toHaveLength(2);
+  });
+
+  it("reads the tools", () => {
+    const tools = [
+      ...whole.tools,
+      { type: "function", function: { name: "bare" } },
+      { type: "function", function: { name: "empty", parameters: {} } },
+      { type: "custom", custom: { name: "free", format: { type: "text" } } },
+      {
+        type: "custom",
+        custom: { name: "r", format: { type: "grammar", grammar: { syntax: "regex", definition: "x" } } },
+      },
+    ];
+    const read = readWith({ tools }).request.tools.map(({ tool }) => tool);
+    expect(read[4]?.value).not.toHaveProperty("grammar");
+    expect(read).toMatchObject([
+      {
+        case: "function",
+        value: { name: "f", description: "a", parametersJson: '{"type":"object"}', strict: true },
+      },
+      { case: "custom", value: { name: "g", grammar: { syntax: Grammar_Syntax.LARK, definition: "a" } } },
+      { case: "function", value: { name: "bare", description: "", parametersJson: "", strict: false } },
+      { case: "function", value: { name: "empty", parametersJson: "" } },
+      { case: "custom", value: { name: "free" } },
+      { case: "custom", value: { name: "r", grammar: { syntax: Grammar_Syntax.REGEX, definition: "x" } } },
+    ]);
+  });
+
+  it("gives a provider that speaks the API its own tools unchanged", () => {
+    const tools = [{ type: "browser", depth: 2 }];
+    const value = { provider: "local", configJson: JSON.stringify(tools[0]) };
+    expect(readWith({ tools }).request.tools[0]?.tool).toMatchObject({ case: "hosted", value });
+  });
+
+  it.each([
+    [{ parallel_tool_calls: false }, undefined],
+    [{ parallel_tool_calls: false, tools: whole.tools }, [ToolChoice_Mode.AUTO, false]],
+    [{ tools: whole.tools }, undefined],
+    [{ tool_choice: "none", parallel_tool_calls: true }, [ToolChoice_Mode.NONE, undefined]],
+    [{ tool_choice: null, tools: whole.tools }, undefined],
+  ])("has a tool choice only if the body says something about its tools: %j", (fields, choice) => {
+    const { toolChoice } = readWith(fields).request;
+    expect(toolChoice && [toolChoice.mode, toolChoice.parallel]).toEqual(choice);
   });
 
   it("limits the tools to those that the choice allows", () => {

@@ -307,6 +307,7 @@ describe("readRequest", () => {
     ["generationConfig.temperature", withConfig({ temperature: 3 })],
     ["generationConfig.maxOutputTokens", withConfig({ maxOutputTokens: 1.5 })],
     ["generationConfig.responseMimeType", withConfig({ responseMimeType: "text/x.enum" })],
+    ["generationConfig.stopSequences", withConfig({ stopSequences: Array(65).fill("a") })],
     ["generationConfig.responseModalities", withConfig({ responseModalities: ["TEXT", "AUDIO"] })],
     ["cachedContent", { cachedContent: "cachedContents/a" }],
     ["cached_content", { cached_content: "cachedContents/a" }],
