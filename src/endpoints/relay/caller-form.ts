@@ -1,7 +1,9 @@
 /** The form in which a caller wrote a request, for a provider that speaks the API of the caller. */
 import { create } from "@bufbuild/protobuf";
+import { withFieldPaths } from "../../client/field-paths.ts";
 import type { ProviderApi } from "../../client/providers.ts";
-import type { SDKError } from "../../core/errors.ts";
+import { validateAhead } from "../../client/validate.ts";
+import { type SDKError, toSdkError } from "../../core/errors.ts";
 import { userMessage } from "../../core/message.ts";
 import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
 import { asInt32 } from "../../kit/json/json.ts";
@@ -36,6 +38,19 @@ export function createForm(
 
 function isOtherModel(name: string): boolean {
   return name.length === "model".length && name !== "model" && name.toLowerCase() === "model";
+}
+
+/**
+ * Validates a request that was read from a body.
+ * @param read The request, and what returns the path in the body of one of its fields.
+ * @throws InvalidRequestError with paths of the body.
+ */
+export function validateRead(read: { readonly request: Request; toBodyPath(field: string): string }): void {
+  try {
+    validateAhead(read.request);
+  } catch (thrown) {
+    throw withFieldPaths(toSdkError(thrown), (field) => read.toBodyPath(field));
+  }
 }
 
 /** Fields that limit the output, by their names in the APIs of OpenAI and Anthropic. */

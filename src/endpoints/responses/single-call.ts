@@ -3,7 +3,6 @@
  * and are answered as the APIs that store nothing answer.
  */
 import { create } from "@bufbuild/protobuf";
-import { validateAhead } from "../../client/validate.ts";
 import { InvalidRequestError } from "../../core/errors.ts";
 import { RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Tool } from "../../gen/outrigger/v1/tool_pb.ts";
@@ -14,7 +13,7 @@ import { answerRequest, type ReadRequest as CallRequest } from "../answers/answe
 import type { ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake } from "../openai/fields.ts";
 import { placeOfItem } from "../openai/ids.ts";
-import { createForm, createStandIn } from "../relay/caller-form.ts";
+import { createForm, createStandIn, validateRead } from "../relay/caller-form.ts";
 import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
 import { isCompaction } from "./compaction.ts";
 import type { ResponsesParts } from "./parts.ts";
@@ -101,9 +100,9 @@ export async function readRelayable(
   try {
     const found = await read();
     const { request, format } = toSingleCall(found);
-    validateAhead(request.request);
-    const isAnswer = found.input.request.approvals.length > 0;
-    return { request: { ...request, form: isAnswer ? createForm(source, noApprovals()) : form }, format };
+    if (found.input.request.approvals.length > 0) throw noApprovals();
+    validateRead(request);
+    return { request: { ...request, form }, format };
   } catch (thrown) {
     if (!(thrown instanceof InvalidRequestError)) throw thrown;
     return {

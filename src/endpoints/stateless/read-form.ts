@@ -1,9 +1,8 @@
 /** Reads requests whose API is also a wire API of providers: those providers get them unchanged. */
-import { validateAhead } from "../../client/validate.ts";
 import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
 import type { ModelTarget } from "../models/model-directory.ts";
-import { createForm, createStandIn, type FormSource } from "../relay/caller-form.ts";
+import { createForm, createStandIn, type FormSource, validateRead } from "../relay/caller-form.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
 /** A request, and what is needed to relay it. */
@@ -35,7 +34,7 @@ export function readForm(
     const found = read();
     if (context.hasCarried && untranslatable !== undefined) throw untranslatable;
     if (context.hasCarried) return found;
-    if (isSame) validateAhead(found.request);
+    if (isSame) validateRead(found);
     return { ...found, form: createForm(reading, untranslatable) };
   } catch (thrown) {
     if (!isSame || context.hasCarried || !(thrown instanceof InvalidRequestError)) throw thrown;

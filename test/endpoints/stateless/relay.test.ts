@@ -607,6 +607,28 @@ describe("Headers", () => {
   });
 });
 
+describe("A request that only its provider may accept", () => {
+  const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+  const item = { type: "function_call", call_id: "c", name: "f", arguments: "{}" };
+  const block = { type: "tool_use", id: "c", name: "f", input: {} };
+
+  it.each([
+    ["messages[1].tool_calls[0]", CHAT, "messages", { role: "assistant", tool_calls: [call] }],
+    ["messages[1].content[0]", MESSAGES, "messages", { role: "assistant", content: [block] }],
+    ["input[1]", RESPONSES, "input", item],
+  ])("names %s of its body if a fallback has another API", async (param, api, list, unanswered) => {
+    const provider = await startWireServer(servers);
+    const fallback = createFallback({ targets: [{ provider: api.foreign.provider, model: "x" }] });
+    const sidecar = await start(provider, { middleware: [fallback] });
+    provider.answers = [{ status: 503, body: ["{}"], headers: JSON_TYPE }];
+    const user = { role: "user", content: "Hi" };
+    const { status, text } = await post(sidecar, api.path, { ...api.body, [list]: [user, unanswered, user] });
+    expect([status, provider.requests.length]).toEqual([400, 1]);
+    expect(text).toContain(`${param}: `);
+    expect(text).not.toContain("tool_call:");
+  });
+});
+
 describe("A message", () => {
   it("is translated if it asks for structured output by the name of the beta", async () => {
     const provider = await startWireServer(servers);
@@ -691,6 +713,28 @@ describe("A response", () => {
     expect(status).toBe(200);
     return { provider, sidecar, text, isRelayed: text === answer, sent: getBody(provider) };
   }
+
+  it("that answers a request for approval is relayed, and no fallback with another API can have it", async () => {
+    const provider = await startWireServer(servers);
+    const fallback = createFallback({ targets: [{ provider: RESPONSES.foreign.provider, model: "x" }] });
+    const sidecar = await start(provider, { middleware: [fallback] });
+    const asked = {
+      type: "mcp_approval_request",
+      id: "mcpr_1",
+      server_label: "d",
+      name: "f",
+      arguments: "{}",
+    };
+    const approval = { type: "mcp_approval_response", approval_request_id: "mcpr_1", approve: true };
+    const input = [{ role: "user", content: "Hi" }, asked, approval];
+    provider.answers = [{ body: [whole], headers: JSON_TYPE }];
+    const relayed = await post(sidecar, path, { ...body, input });
+    expect([relayed.status, relayed.text, getBody(provider).input]).toEqual([200, whole, input]);
+    provider.answers = [{ status: 503, body: ["{}"], headers: JSON_TYPE }];
+    const failed = await post(sidecar, path, { ...body, input });
+    expect([failed.status, JSON.parse(failed.text).error.param]).toEqual([400, "input"]);
+    expect(provider.requests).toHaveLength(2);
+  });
 
   it("asks models that reason for their encrypted reasoning, which nobody stores", async () => {
     const model = "openai/gpt-5";
