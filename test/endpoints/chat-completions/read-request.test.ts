@@ -268,7 +268,9 @@ describe("readRequest", () => {
     ["max_tokens", "max_completion_tokens"],
     ["stop_sequences", "stop"],
     ["response_format.schema_json", "response_format.json_schema.schema"],
+    ["response_format.name", "response_format.json_schema.name"],
     ["tool_choice.parallel", "parallel_tool_calls"],
+    ["tool_choice.tool_name", "tool_choice"],
     ['provider_options_json["local"].seed', "seed"],
   ])("names %s as %s of the body", (field, path) => {
     expect(read(whole).toBodyPath(field)).toBe(path);

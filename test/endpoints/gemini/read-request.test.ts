@@ -129,7 +129,18 @@ describe("readRequest", () => {
     expect(toBodyPath("messages[3].content[0].tool_result")).toBe("contents[3].parts[1].functionResponse");
     expect(toBodyPath("messages[5].content[0].text")).toBe("contents[3].parts[0]");
     expect(toBodyPath("tools[0].function")).toBe("tools[0].functionDeclarations[0]");
-    expect(toBodyPath("max_tokens")).toBe("generationConfig.maxOutputTokens");
+    for (const [field, path] of [
+      ["max_tokens", "generationConfig.maxOutputTokens"],
+      ["temperature", "generationConfig.temperature"],
+      ["top_p", "generationConfig.topP"],
+      ["stop_sequences[0]", "stop_sequences[0]"],
+      ["stop_sequences", "generationConfig.stopSequences"],
+      ["response_format.schema_json", "generationConfig.responseSchema"],
+      ["reasoning_effort", "generationConfig.thinkingConfig"],
+      ["tool_choice.tool_name", "toolConfig"],
+      ["provider", "model"],
+    ] as const)
+      expect(toBodyPath(field)).toBe(path);
   });
 
   it("leaves out a result that came twice, as Gemini CLI sends it in a resumed session", () => {

@@ -105,6 +105,17 @@ describe("readRequest", () => {
     expect(request.toolChoice).toMatchObject({ mode: ToolChoice_Mode.NAMED, toolName: "f", parallel: false });
   });
 
+  it.each([
+    ["response_format.schema_json", "output_config.format"],
+    ["reasoning_effort", "output_config.effort"],
+    ["tool_choice.parallel", "tool_choice.disable_parallel_tool_use"],
+    ["tool_choice.tool_name", "tool_choice"],
+    ["provider", "model"],
+    ["max_tokens", "max_tokens"],
+  ])("names %s as %s of the body", (field, path) => {
+    expect(read(whole).toBodyPath(field)).toBe(path);
+  });
+
   it("leaves out what differs in each run of Claude Code, for other providers only", () => {
     const system = (model: string) => read({ ...whole, model }).request.messages[0]?.content.length;
     expect([system("openai/m"), system("anthropic/m")]).toEqual([1, 2]);
