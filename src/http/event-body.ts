@@ -107,7 +107,8 @@ export interface EventSourceOptions extends Pick<EndpointRequest, "signal" | "no
 /** The chunks of a body. The events of one batch are one write. */
 class EventSource {
   readonly #options: EventSourceOptions;
-  #first: readonly StreamEvent[];
+  /** Undefined once it is taken. */
+  #first: readonly StreamEvent[] | undefined;
   #isOver = false;
 
   constructor(options: EventSourceOptions) {
@@ -118,7 +119,8 @@ class EventSource {
   /** Returns the next chunk, or the end. Is not called again before it has settled. */
   async next(): Promise<Result> {
     try {
-      for (let bytes = this.#write(this.#takeFirst()); ; bytes = this.#write(await this.#read())) {
+      for (let batch = this.#takeFirst() ?? (await this.#read()); ; batch = await this.#read()) {
+        const bytes = this.#write(batch);
         if (bytes.byteLength > 0) return { done: false, value: bytes };
         if (this.#isOver) return { done: true, value: undefined };
         const turn = yieldTurn();
@@ -139,10 +141,10 @@ class EventSource {
     await this.#options.events.return?.();
   }
 
-  #takeFirst(): readonly StreamEvent[] {
+  #takeFirst(): readonly StreamEvent[] | undefined {
     const first = this.#first;
-    this.#first = [];
-    this.#noteEnd(first);
+    this.#first = undefined;
+    if (first !== undefined) this.#noteEnd(first);
     return first;
   }
 
