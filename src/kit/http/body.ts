@@ -39,11 +39,17 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
     this.#source = source;
   }
 
+  /** Whether a reader that waits will get the chunks of this read of the socket. */
+  get isWaking(): boolean {
+    return this.#waking;
+  }
+
   /** Takes bytes from the socket. Returns whether the socket must pause until `resume`. */
   push(chunk: Uint8Array): boolean {
     this.#chunks.push(chunk);
     this.#bytes += chunk.byteLength;
-    this.#paused = this.#bytes > HIGH_WATER_BYTES;
+    // A reader that waits takes all chunks of this read at once.
+    this.#paused = this.#bytes > HIGH_WATER_BYTES && this.#waiter === undefined;
     this.#wake();
     return this.#paused;
   }

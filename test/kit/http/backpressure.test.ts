@@ -114,4 +114,12 @@ describe("HttpBody", () => {
     expect((await body.next()).done).toBe(true);
     expect(calls).toEqual(["resume"]);
   });
+
+  it("asks for no pause while a reader waits, which takes the chunks of a read together", async () => {
+    const body = new HttpBody({ resume: () => {}, leave: () => {} });
+    const read = body.next();
+    expect([body.push(Buffer.alloc(16 * 1024)), body.push(Buffer.alloc(16 * 1024))]).toEqual([false, false]);
+    expect((await read).value?.byteLength).toBe(32 * 1024);
+    expect(body.push(Buffer.alloc(16 * 1024 + 1))).toBe(true);
+  });
 });
