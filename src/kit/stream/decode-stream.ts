@@ -11,7 +11,7 @@ import {
 import { countJsonValues } from "../json/count-values.ts";
 import { isJson } from "../json/json.ts";
 import type { DeltaRun } from "./delta-template.ts";
-import type { EventRelay } from "./event-relay.ts";
+import type { ByteRange, EventRelay } from "./event-relay.ts";
 import { SseDecoder, type SseEvent } from "./sse.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
@@ -115,8 +115,8 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   readonly #parser: EventParser;
   readonly #relay: EventRelay | undefined;
   #bytes = 0;
-  /** Number of bytes at the beginning of the latest chunk that are deltas. */
-  #deltaBytes = 0;
+  /** The runs of deltas in the latest chunk. */
+  #runs: ByteRange[] = [];
   /** Number of events of the latest chunk that were decoded. */
   #decodedEvents = 0;
   #events = 0;
@@ -187,10 +187,10 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
           const { maxBytes } = this.#limits;
           if (this.#bytes > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
           decoding = chunk;
-          this.#deltaBytes = 0;
+          this.#runs = [];
           this.#decodedEvents = 0;
           this.#parser.push(chunk);
-          this.#relay?.push(chunk, this.#deltaBytes);
+          this.#relay?.push(chunk, this.#runs);
         }
       } catch (thrown) {
         if (this.#isOver) return DONE;
@@ -223,7 +223,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     if (run === undefined) return start;
     this.#countEvents(run.events);
     this.#decodedEvents += run.events;
-    if (start === this.#deltaBytes) this.#deltaBytes = run.end;
+    this.#runs.push({ start, end: run.end });
     return run.end;
   }
 

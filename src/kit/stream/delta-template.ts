@@ -29,8 +29,8 @@ export class DeltaTemplate {
   #type = "";
   /** The parts of the event between the values that differ. Empty: no event is known. */
   #constants: readonly string[] = [];
-  /** The same as bytes, with the lines around them. Undefined until bytes are read. */
-  #encoded: readonly Buffer[] | undefined;
+  /** The same as bytes. Undefined until bytes are read. */
+  #encoded: EncodedConstants | undefined;
   #textAt = 0;
 
   /**
@@ -95,23 +95,27 @@ export class DeltaTemplate {
    * @param maxEventBytes Larger events are left to a parser.
    */
   readRun(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {
-    const constants = this.#encode();
+    const { constants, seam } = this.#encode();
     const last = constants.length - 1;
     let events = 0;
     let end = start;
     let length = 0;
-    while (last > 0) {
-      let at = end;
+    // Index after the constant with which the next event begins.
+    let begun = endOfConstant(bytes, start, constants[0]);
+    while (begun >= 0) {
+      let at = begun;
       let textStart = 0;
       let textEnd = 0;
       for (let index = 0; index < last && at >= 0; index += 1) {
-        const valueStart = endOfConstant(bytes, at, constants[index]);
+        const valueStart = index === 0 ? begun : endOfConstant(bytes, at, constants[index]);
         at = endOfValue(bytes, valueStart);
         if (index !== this.#textAt) continue;
         textStart = valueStart;
         textEnd = at;
       }
-      at = endOfConstant(bytes, at, constants[last]);
+      // Most events have another one behind them, which saves a comparison.
+      begun = endOfConstant(bytes, at, seam);
+      at = begun < 0 ? endOfConstant(bytes, at, constants[last]) : begun - (constants[0]?.length ?? 0);
       const textLength = textEnd - textStart;
       if (at < 0 || at - end > maxEventBytes || textLength < 1 || length + textLength > texts.length) break;
       if (!copyText(bytes, textStart, textEnd, length)) break;
@@ -122,14 +126,29 @@ export class DeltaTemplate {
     return events === 0 ? undefined : { text: texts.toString("utf8", 0, length), events, end };
   }
 
-  #encode(): readonly Buffer[] {
+  #encode(): EncodedConstants {
     const constants = this.#constants;
     const head = this.#type === "" ? "data: " : `event: ${this.#type}\ndata: `;
-    this.#encoded ??= constants.map((constant, index) =>
-      Buffer.from(`${index === 0 ? head : ""}${constant}${index === constants.length - 1 ? "\n\n" : ""}`),
+    this.#encoded ??= encode(
+      constants.map(
+        (constant, index) =>
+          `${index === 0 ? head : ""}${constant}${index === constants.length - 1 ? "\n\n" : ""}`,
+      ),
     );
     return this.#encoded;
   }
+}
+
+/** The parts of an event between the values that differ, with the lines around them. */
+interface EncodedConstants {
+  readonly constants: readonly Buffer[];
+  /** The last one, and behind it the first one of the next event. */
+  readonly seam: Buffer;
+}
+
+function encode(constants: readonly string[]): EncodedConstants {
+  const seam = Buffer.from(`${constants.at(-1)}${constants[0]}`);
+  return { constants: constants.map((constant) => Buffer.from(constant)), seam };
 }
 
 /** The texts of a run that is being read. Shared, since a run is read synchronously. */

@@ -19,6 +19,12 @@ export interface RelayRules {
   readonly hidden?: HiddenEvents | undefined;
 }
 
+/** A part of a chunk, by its indices. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = new Uint8Array();
@@ -56,11 +62,11 @@ export class EventRelay {
 
   /**
    * Takes bytes that were decoded.
-   * @param shownBytes Number of bytes at their beginning that are whole events without a marker. Default 0.
+   * @param shown Whole events without a marker, in their order. Default: none are known.
    */
-  push(chunk: Uint8Array, shownBytes = 0): void {
+  push(chunk: Uint8Array, shown: readonly ByteRange[] = []): void {
     const end = endOfEvents(chunk, this.#getSeam());
-    if (end > 0) this.#relay(this.#join(chunk.subarray(0, end)), shownBytes);
+    if (end > 0) this.#relay(chunk.subarray(0, end), shown);
     if (end < chunk.byteLength) this.#hold(chunk.subarray(end));
   }
 
@@ -72,7 +78,7 @@ export class EventRelay {
 
   /** The stream is complete: relays also what has no blank line at its end. */
   end(): void {
-    this.#relay(this.#join(NOTHING), 0);
+    this.#relay(NOTHING, []);
   }
 
   /**
@@ -90,7 +96,7 @@ export class EventRelay {
       const end = endOfFirstEvent(bytes, start);
       const event = reader.read(bytes.subarray(start, end));
       if (event !== undefined && this.#rules.reportsFailure(event)) {
-        this.#relay(bytes.subarray(0, end), 0);
+        this.#relay(bytes.subarray(0, end), []);
         return this.#rules.isThrown?.(event) === false ? undefined : this.#target.fail();
       }
       if (event !== undefined) events += 1;
@@ -98,29 +104,40 @@ export class EventRelay {
       if (events <= decodedEvents && endsBlankLine(bytes, end - 1, NO_SEAM)) decodedEnd = end;
       start = end;
     }
-    this.#relay(bytes.subarray(0, decodedEnd), 0);
+    this.#relay(bytes.subarray(0, decodedEnd), []);
   }
 
-  #relay(events: Uint8Array, shownBytes: number): void {
-    this.#target.add(this.#mask(this.#withoutHidden(events, shownBytes)));
+  /** Relays the bytes that are held, and these. */
+  #relay(bytes: Uint8Array, shown: readonly ByteRange[]): void {
+    const held = this.#heldBytes;
+    this.#target.add(this.#mask(this.#withoutHidden(this.#join(bytes), shown, held)));
   }
 
-  /** Looks only at events that have a marker: others would have to be decoded a second time. */
-  #withoutHidden(events: Uint8Array, shownBytes: number): Uint8Array {
+  /**
+   * Looks only at events that have a marker: others would have to be decoded a second time.
+   * @param offset Added to the indices of what is shown.
+   */
+  #withoutHidden(events: Uint8Array, shown: readonly ByteRange[], offset: number): Uint8Array {
     const { hidden } = this.#rules;
     if (hidden === undefined) return events;
-    const places = this.#markers.map((marker) => new MarkerPlace(events, marker, shownBytes));
-    const shown: Uint8Array[] = [];
+    const kept: Uint8Array[] = [];
     let from = 0;
-    for (let at = getFirst(places); at < Number.POSITIVE_INFINITY; at = getFirst(places)) {
-      const start = from + endOfEvents(events.subarray(from, at), NO_SEAM);
-      const end = endOfFirstEvent(events, at);
-      const event = new EventReader().read(events.subarray(start, end));
-      shown.push(events.subarray(from, event !== undefined && hidden.isHidden(event) ? start : end));
-      from = end;
-      for (const place of places) place.moveTo(end);
+    for (const gap of getGaps(shown, offset, events.byteLength)) {
+      const bytes = toBuffer(events).subarray(0, gap.end);
+      const places = this.#markers.map((marker) => new MarkerPlace(bytes, marker, gap.start));
+      let begin = gap.start;
+      for (let at = getFirst(places); at < Number.POSITIVE_INFINITY; at = getFirst(places)) {
+        const start = begin + endOfEvents(bytes.subarray(begin, at), NO_SEAM);
+        begin = endOfFirstEvent(bytes, at);
+        const event = new EventReader().read(bytes.subarray(start, begin));
+        if (event !== undefined && hidden.isHidden(event)) {
+          kept.push(bytes.subarray(from, start));
+          from = begin;
+        }
+        for (const place of places) place.moveTo(begin);
+      }
     }
-    return from === 0 ? events : Buffer.concat([...shown, events.subarray(from)]);
+    return from === 0 ? events : Buffer.concat([...kept, events.subarray(from)]);
   }
 
   #hold(bytes: Uint8Array): void {
@@ -144,14 +161,24 @@ export class EventRelay {
   }
 }
 
+/** Returns the parts between ranges that are in their order, and around them. @param offset Added to their indices. */
+function getGaps(ranges: readonly ByteRange[], offset: number, length: number): ByteRange[] {
+  const ends = [0, ...ranges.map(({ end }) => end + offset)];
+  const gaps = ends.map((start, index) => ({
+    start,
+    end: (ranges[index]?.start ?? length - offset) + offset,
+  }));
+  return gaps.filter(({ start, end }) => start < end);
+}
+
 /** The next occurrence of a marker. Each byte is searched once. */
 class MarkerPlace {
   at: number;
   readonly #bytes: Buffer;
   readonly #marker: Buffer;
 
-  constructor(bytes: Uint8Array, marker: Buffer, from: number) {
-    this.#bytes = toBuffer(bytes);
+  constructor(bytes: Buffer, marker: Buffer, from: number) {
+    this.#bytes = bytes;
     this.#marker = marker;
     this.at = this.#find(from);
   }

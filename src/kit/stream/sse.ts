@@ -32,10 +32,11 @@ export const MAX_STRAY_CHARS = 64 * 1024;
  * stream"). Bytes may be split anywhere.
  */
 export class SseDecoder {
-  readonly #text = new TextDecoder("utf-8", { ignoreBOM: true });
+  /** Decodes chunks that end within a character. Created when there is one, like the parser: most streams need neither. */
+  #text: InstanceType<typeof TextDecoder> | undefined;
   /** Whether `#text` may hold the first bytes of a character. */
   #isInCharacter = false;
-  readonly #parser: EventSourceParser;
+  #parser: EventSourceParser | undefined;
   readonly #onEvent: (event: SseEvent) => void;
   readonly #takeDeltas: TakeDeltas | undefined;
   /** Whether the parser has begun no event, so that the next character begins one. */
@@ -58,17 +59,6 @@ export class SseDecoder {
     this.#maxEventChars = maxEventChars;
     this.#onEvent = onEvent;
     this.#takeDeltas = takeDeltas;
-    this.#parser = createParser({
-      maxBufferSize: maxEventChars,
-      onEvent: ({ event = "", data }) => {
-        this.#pendingChars = 0;
-        this.#pendingLines = 0;
-        onEvent({ type: event, data });
-      },
-      onError: ({ type }) => {
-        if (type === "max-buffer-size-exceeded") throw answerTooLarge("maxEventChars", maxEventChars);
-      },
-    });
   }
 
   get pendingChars(): number {
@@ -102,6 +92,7 @@ export class SseDecoder {
     const endsInAscii = last < FIRST_NON_ASCII;
     if (endsInAscii && !this.#isInCharacter) return WHOLE_TEXT.decode(chunk);
     this.#isInCharacter = !endsInAscii;
+    this.#text ??= new TextDecoder("utf-8", { ignoreBOM: true });
     return this.#text.decode(chunk, { stream: true });
   }
 
@@ -118,9 +109,9 @@ export class SseDecoder {
    * standard would drop it: some servers omit the blank line. A cut event is not valid JSON, which its parser detects.
    */
   end(): void {
-    const text = this.#text.decode();
+    const text = this.#text?.decode() ?? "";
     if (text !== "") this.#parse(text);
-    this.#parser.feed("\n\n");
+    this.#parser?.feed("\n\n");
   }
 
   #take(chunk: Uint8Array): void {
@@ -142,8 +133,6 @@ export class SseDecoder {
       this.#pendingChars = 0;
       this.#pendingLines = 0;
       this.#isLineStart = true;
-      // A byte order mark can only come first.
-      if (!this.#hasBegun) this.#parser.feed("\n");
       this.#hasBegun = true;
       this.#onEvent(event);
     }
@@ -152,11 +141,29 @@ export class SseDecoder {
   #parse(text: string): void {
     // The parser skips a byte order mark by itself.
     const isMarked = !this.#hasBegun && text.startsWith(BYTE_ORDER_MARK);
+    this.#parser ??= this.#createParser();
     this.#hasBegun = true;
     this.#keepStray(isMarked ? text.slice(1) : text);
     this.#countLines(text);
     this.#parser.feed(text);
     this.#isBetween = text.endsWith("\n\n");
+  }
+
+  #createParser(): EventSourceParser {
+    const parser = createParser({
+      maxBufferSize: this.#maxEventChars,
+      onEvent: ({ event = "", data }) => {
+        this.#pendingChars = 0;
+        this.#pendingLines = 0;
+        this.#onEvent({ type: event, data });
+      },
+      onError: ({ type }) => {
+        if (type === "max-buffer-size-exceeded") throw answerTooLarge("maxEventChars", this.#maxEventChars);
+      },
+    });
+    // A byte order mark can only come first.
+    if (this.#hasBegun) parser.feed("\n");
+    return parser;
   }
 
   /**

@@ -90,7 +90,8 @@ export class ChatDecoder implements StreamDecoder {
     // Another answer of several may have the index 0, and with include_raw each chunk is an event.
     if (this.#choice !== 0 || this.#facts.request.includeRaw) return;
     const content = getOnlyContent(chunk);
-    if (content !== undefined) this.#template.learn(event, "content", content);
+    // The first chunk has no content yet, but the role.
+    if (content) this.#template.learn(event, "content", content);
   }
 
   pushDeltas(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {

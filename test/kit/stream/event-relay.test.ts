@@ -74,8 +74,19 @@ describe("EventRelay", () => {
   it("does not look for markers in bytes that have none", () => {
     const { relay, target } = create();
     const hidden = EVENTS[3] ?? "";
-    relay.push(Buffer.from(hidden.repeat(3)), hidden.length);
-    expect(Buffer.from(target.take()).toString()).toBe(hidden);
+    relay.push(Buffer.from(hidden.repeat(4)), [
+      { start: 0, end: hidden.length },
+      { start: 2 * hidden.length, end: 3 * hidden.length },
+    ]);
+    expect(Buffer.from(target.take()).toString()).toBe(hidden.repeat(2));
+  });
+
+  it("finds markers behind bytes that have none and that follow a held part of an event", () => {
+    const { relay, target } = create();
+    const hidden = EVENTS[3] ?? "";
+    relay.push(Buffer.from("data: a"));
+    relay.push(Buffer.from(`b\n\n${hidden.repeat(2)}data: c\n\n`), [{ start: 3, end: 3 + hidden.length }]);
+    expect(Buffer.from(target.take()).toString()).toBe(`data: ab\n\n${hidden}data: c\n\n`);
   });
 
   it("relays a failure up to the event that reports it", () => {
