@@ -7,7 +7,7 @@ import {
   type ProviderAdapter,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
-import { SDKError } from "../../src/core/errors.ts";
+import { SDKError, StreamError } from "../../src/core/errors.ts";
 import type { Response } from "../../src/gen/outrigger/v1/response_pb.ts";
 import { ask, read } from "../kit/adapter/adapter-calls.ts";
 import { serveHttp } from "../kit/http/servers.ts";
@@ -56,11 +56,21 @@ describe.each(wireFormats)("a server of $name", (format) => {
     },
   );
 
-  it.each(["application/json", "text/plain", undefined])("may send a stream as %s", async (type) => {
-    const body = `: ready\n\n${format.events(said).map(eventText).join("")}${format.end}`;
-    const [, streamed] = await call(format, body, type);
-    expect(streamed.error).toBeUndefined();
-    expect(streamed.response?.message?.content).toMatchObject(hello);
+  it.each(["application/json", "text/plain", "text/event-stream", undefined])(
+    "may send a stream, also in place of a whole answer, as %s",
+    async (type) => {
+      const body = `: ready\n\n${format.events(said).map(eventText).join("")}${format.end}`;
+      for (const { response, error } of await call(format, body, type)) {
+        expect(error).toBeUndefined();
+        expect(response?.message?.content).toMatchObject(hello);
+      }
+    },
+  );
+
+  it("causes an error if a stream in place of a whole answer is cut", async () => {
+    const body = format.events(said).map(eventText).join("").slice(0, -9);
+    for (const { error } of await call(format, body, "text/event-stream"))
+      expect(error).toBeInstanceOf(StreamError);
   });
 
   it.each([

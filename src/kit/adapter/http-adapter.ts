@@ -8,7 +8,7 @@ import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { CallOptions, CallTarget, ProviderAdapter } from "../../core/adapter.ts";
 import type { AnswerRelay } from "../../core/answer-relay.ts";
-import { lazyBatches } from "../../core/batches.ts";
+import { type Batches, lazyBatches } from "../../core/batches.ts";
 import { CallScope } from "../../core/call-scope.ts";
 import {
   AuthenticationError,
@@ -264,6 +264,8 @@ export class HttpAdapter implements ProviderAdapter {
       const later = yieldTurnAfter(body.length);
       if (later !== undefined) await later;
       const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, request.messages);
+      if (EVENT_STREAM.test(body))
+        return await this.#collect(body, facts, new StreamWriter(facts, toolCallIds));
       const response = this.#protocol.toResponse(body, facts, toolCallIds);
       if (wire.relay !== undefined) this.#relayBody(body, answer, options.source?.relay);
       return response;
@@ -432,10 +434,7 @@ export class HttpAdapter implements ProviderAdapter {
   ): AsyncGenerator<readonly StreamEvent[]> {
     try {
       const body = await answer.text(this.#limits.maxBytes, memory);
-      if (EVENT_STREAM.test(body)) {
-        const decoder = this.#protocol.createDecoder(facts, writer);
-        return yield* decodeStream(toChunks(body), decoder, writer, { limits: this.#limits });
-      }
+      if (EVENT_STREAM.test(body)) return yield* this.#decode(body, facts, writer);
       this.#checkValues(body);
       this.#writeWhole(body, facts, writer);
     } catch (thrown) {
@@ -443,6 +442,21 @@ export class HttpAdapter implements ProviderAdapter {
       throw thrown;
     }
     yield writer.take();
+  }
+
+  /** Decodes a stream that came with the content type of a whole answer. */
+  #decode(body: string, facts: CallFacts, writer: StreamWriter): Batches<StreamEvent> {
+    const decoder = this.#protocol.createDecoder(facts, writer);
+    return decodeStream(toChunks(body), decoder, writer, { limits: this.#limits });
+  }
+
+  /** Returns the answer of a stream. Some servers stream whatever they are asked for. */
+  async #collect(body: string, facts: CallFacts, writer: StreamWriter): Promise<Response> {
+    for await (const batch of this.#decode(body, facts, writer)) {
+      const last = batch.at(-1)?.event;
+      if (last?.case === "finish" && last.value.response !== undefined) return last.value.response;
+    }
+    throw answerMissing(facts);
   }
 
   #writeWhole(body: string, facts: CallFacts, writer: StreamWriter): void {

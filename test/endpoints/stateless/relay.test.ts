@@ -382,6 +382,16 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     expect(text).not.toContain(errorEvent);
   });
 
+  it("gets a whole answer if the provider sends a stream as one", async () => {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider);
+    provider.answers = [toStream(stream)];
+    const { status, headers, text } = await post(sidecar, path, body);
+    expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(JSON.parse(text)).toMatchObject({ model: expect.anything() });
+    expect(text).toContain("Grüße 👋");
+  });
+
   it("passes the answer of another account, and nothing of the one that failed", async () => {
     const provider = await startWireServer(servers);
     const [target = "", model] = other.split("/");
