@@ -6,8 +6,13 @@ import { invalidArgument } from "./problem.ts";
 /** The first bytes of Google's signatures. */
 const header = Buffer.from([0x12, 0xaf, 0x01, 0x0a]);
 
-/** Signatures that skip the check, documented for histories that another model wrote. */
-const placeholders = ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"];
+/**
+ * Signatures that skip the check, documented for histories that another model wrote. Google's SDK for Python takes them
+ * as bytes, so its clients send them in base64.
+ */
+const placeholders = ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"].flatMap(
+  (text) => [text, Buffer.from(text).toString("base64")],
+);
 
 /** Creates the signature for a part of an answer. */
 export function signPart(requestNumber: number, part: Part): string {

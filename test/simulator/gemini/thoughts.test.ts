@@ -170,12 +170,12 @@ describe("thought signatures", () => {
     expect(await refusalMessage(continuing(first, moved))).toBe("Corrupted thought signature.");
   });
 
-  it("can be the documented placeholder", async () => {
+  it.each([
+    "skip_thought_signature_validator",
+    Buffer.from("skip_thought_signature_validator").toString("base64"),
+  ])("can be the documented placeholder, as text and as bytes: %s", async (thoughtSignature) => {
     const first = await ask(simulator(), "sim-tools", { contents: [question], tools });
-    const parts = getParts(first).map((part) => ({
-      ...part,
-      thoughtSignature: "skip_thought_signature_validator",
-    }));
+    const parts = getParts(first).map((part) => ({ ...part, thoughtSignature }));
     expect(textOf(await ask(simulator(), "sim-reasoning", continuing(first, parts)))).toContain("rain");
   });
 });
