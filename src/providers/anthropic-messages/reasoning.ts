@@ -8,7 +8,16 @@ import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
 import type { LossReport } from "../../kit/call/loss-report.ts";
-import { asInt32, asJson, asObject, mergeObjects, objectIn, textIn } from "../../kit/json/json.ts";
+import {
+  asInt32,
+  asJson,
+  asObject,
+  type JsonObject,
+  mergeObjects,
+  objectIn,
+  textIn,
+  without,
+} from "../../kit/json/json.ts";
 import type { MessageCreateParams, ThinkingConfig } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { RequestContext } from "./context.ts";
@@ -32,20 +41,29 @@ const BUDGETS: ReadonlyMap<string, number> = new Map([
   ["max", 32_000],
 ]);
 
+/** Settings of reasoning, with the options that are merged into the body after them. */
+export interface ReasoningWithOptions extends ReasoningSettings {
+  /** The caller's options, without a budget that cannot be used. */
+  readonly options: JsonObject;
+}
+
 /** Returns the settings for `reasoning_effort`, given the messages in the form that is sent. */
 export function reasoningSettings(
   context: RequestContext,
   messages: readonly RequestMessage[],
-): ReasoningSettings {
+): ReasoningWithOptions {
   const { request, traits, loss } = context;
+  const { body: options } = context.options;
   const settings = withinMaxTokens(settingsFor(request, traits, loss), context);
-  if (!hasBudget(settings.thinking) || !continuesWithoutThinking(messages)) return settings;
+  const thinking = effectiveThinking(settings.thinking, options);
+  if (!hasBudget(thinking) || !continuesWithoutThinking(messages)) return { ...settings, options };
   loss.lose(
     "reasoning_effort",
     "adjusted_setting",
-    "the tool calls of this turn were made without thinking, which the model cannot begin within a turn; it stays off",
+    "the tool calls of this turn were made without thinking, which no budget can begin within a turn; it was left out",
   );
-  return { ...settings, thinking: { type: "disabled" } };
+  const type = traits.reasoningControl === "adaptive" ? "adaptive" : "disabled";
+  return { ...settings, thinking: { type }, options: without(options, "thinking") };
 }
 
 function settingsFor(

@@ -46,9 +46,8 @@ export async function toRequestBody(
   const traits = settings.models.traitsOf(request.model);
   const options = readOptions(request, settings.provider);
   const context = { ...settings, request, traits, options, loss, budget: new SchemaBudget() };
-  const translated = asJson(await translate(context, streaming));
+  const merged = await translate(context, streaming);
   loss.enforce(request.lossPolicy);
-  const merged = mergeObjects(withoutReplaced(translated, options.body), options.body, APPENDED_OPTIONS);
   if (objectsIn(merged.messages).length === 0)
     throw invalidField(
       "messages",
@@ -73,17 +72,14 @@ function withoutReplaced(body: JsonObject, options: JsonObject): JsonObject {
   return without(body, ...typed.filter((key) => asObject(options[key])?.type !== undefined));
 }
 
-/** Returns the body without the caller's options. Undefined fields are not sent. */
-async function translate(
-  context: RequestContext,
-  streaming: boolean,
-): Promise<Untrusted<MessageCreateParams>> {
-  const { request, traits, options, loss } = context;
+/** Returns the body with the caller's options. Undefined fields are not sent. */
+async function translate(context: RequestContext, streaming: boolean): Promise<JsonObject> {
+  const { request, traits, loss } = context;
   const { messages, system, container } = await toConversation(context);
-  const { thinking, effort } = reasoningSettings(context, messages);
-  const effective = effectiveThinking(thinking, options.body);
+  const { thinking, effort, options } = reasoningSettings(context, messages);
+  const effective = effectiveThinking(thinking, options);
   const { format, instructions } = responseFormatSettings(context);
-  return {
+  const translated: Untrusted<MessageCreateParams> = {
     model: request.model,
     max_tokens: getMaxTokens(context, effective),
     stream: streaming ? true : undefined,
@@ -97,6 +93,7 @@ async function translate(
     system: unlessEmpty([...system, ...instructions]),
     messages,
   };
+  return mergeObjects(withoutReplaced(asJson(translated), options), options, APPENDED_OPTIONS);
 }
 
 function unlessEmpty<Element>(list: readonly Element[]): readonly Element[] | undefined {

@@ -176,6 +176,27 @@ describe("reasoning_effort", () => {
       thinking: { type: "adaptive" },
     });
   });
+
+  it("leaves out a budget in the caller's options in such a turn", async () => {
+    const call = { id: "a", name: "weather", input: { case: "argumentsJson" as const, value: "{}" } };
+    const called = [userMessage("hi"), assistantMessage({ part: { case: "toolCall", value: call } })];
+    const messages = [...called, toolResult("a", "sun")];
+    const budget = options({ thinking: { type: "enabled", budget_tokens: 2000 } });
+    expect(await settingsFor("claude-sonnet-4-5", "", { ...budget, messages })).toMatchObject({
+      thinking: { type: "disabled" },
+      warnings: ["adjusted_setting reasoning_effort"],
+    });
+    // Models that cannot stop thinking take no budget, and begin wherever they want.
+    expect(await settingsFor("claude-opus-5-5", "", { ...budget, messages })).toMatchObject({
+      thinking: { type: "adaptive" },
+      warnings: ["adjusted_setting reasoning_effort"],
+    });
+    const nextTurn = [...messages, assistantMessage("Sunny."), userMessage("And tomorrow?")];
+    expect(await settingsFor("claude-sonnet-4-5", "", { ...budget, messages: nextTurn })).toMatchObject({
+      thinking: { type: "enabled", budget_tokens: 2000 },
+      warnings: [],
+    });
+  });
 });
 
 describe("max_tokens", () => {
