@@ -149,6 +149,7 @@ class EventSource {
   }
 
   async #read(): Promise<readonly StreamEvent[]> {
+    if (this.#isOver) return [];
     const { done, value } = await this.#options.events.next();
     this.#isOver = done === true;
     if (done === true) return [];

@@ -97,6 +97,16 @@ describe("The body of a streamed answer", () => {
     expect(noteFailure).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ kindName: "SERVER" }));
   });
 
+  it("reads nothing more of a call that has failed", async () => {
+    const next = vi
+      .fn<() => Promise<IteratorResult<Batch>>>()
+      .mockResolvedValueOnce({ done: false, value: [START] })
+      .mockRejectedValueOnce(new ServerError("no"));
+    const { read } = await open({ [Symbol.asyncIterator]: () => ({ next }) });
+    expect([await read(), await read(), await read()]).toEqual(["streamStart", "failed SERVER", undefined]);
+    expect(next).toHaveBeenCalledTimes(2);
+  });
+
   it("breaks off without a failure if the call was aborted", async () => {
     const controller = new AbortController();
     const { read, noteFailure } = await open(
