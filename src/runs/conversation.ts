@@ -46,11 +46,7 @@ export interface CheckedConversation {
 }
 
 /** The request for the model, with the system message if there is a text for it. */
-export function createModelRequest(
-  request: Request,
-  system: string,
-  { messages }: Pick<Conversation, "messages">,
-): Request {
+export function createModelRequest(request: Request, system: string, { messages }: Conversation): Request {
   const before = system === "" ? [] : [systemMessage(system)];
   return { ...request, messages: [...before, ...messages.map(({ message }) => message)] };
 }

@@ -112,11 +112,7 @@ function redacted(server: McpServer): McpServer {
   return create(McpServerSchema, { ...server, authorization: "", headers });
 }
 
-function checkRequest(
-  request: CreateRunRequest,
-  input: readonly NewMessage[],
-  previous: Run | undefined,
-): void {
+function checkRequest(request: CreateRunRequest, input: readonly NewMessage[], previous?: Run): void {
   const violations = new Violations();
   const { previousRunId, threadId, background, store, metadata, mcpServers, approvals } = request;
   if (previousRunId !== "" && threadId !== "")

@@ -29,7 +29,7 @@ import { RunFeeds } from "./event-hub.ts";
 import { type EngineParts, Executions, KnownRuns } from "./executions.ts";
 import { DEFAULT_RUN_LIMITS, Gate, HistoryMemory, type HistoryShare, type RunLimits } from "./limits.ts";
 import { hasSecrets, readRunInput } from "./read-request.ts";
-import { cancelHeldRun, failHeldRun, releaseRun, type Submission, submitResults } from "./recovery.ts";
+import { cancelHeldRun, failHeldRun, releaseRun, submitResults } from "./recovery.ts";
 import { createStatusEvent } from "./run-log.ts";
 import { type CreatedRun, createRun, type NewRun, planCreated, planStored } from "./run-plan.ts";
 import { waitForRun } from "./run-reader.ts";
@@ -352,11 +352,7 @@ export class RunEngine {
     }
   }
 
-  async #submit(
-    request: SubmitToolResultsRequest,
-    stored: StoredRun,
-    status: RunStatus,
-  ): Promise<Submission> {
+  async #submit(request: SubmitToolResultsRequest, stored: StoredRun, status: RunStatus) {
     await this.#delivery.untilAlive();
     const submit = () => submitResults(this.#parts, request, stored, status);
     return this.#parts.known.during(stored.run.id, submit, () => status !== RunStatus.QUEUED);

@@ -137,11 +137,8 @@ function toInputMessages(
   const sent = new Set(openCallIds(conversation.input));
   const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);
   const earlier = added.filter((result) => !isSent(result));
-  return [
-    ...createResultOutputs(runId, earlier),
-    ...input,
-    ...createResultOutputs(runId, added.filter(isSent)),
-  ];
+  const later = added.filter(isSent);
+  return [...createResultOutputs(runId, earlier), ...input, ...createResultOutputs(runId, later)];
 }
 
 function toRun({ request, isStored }: RunDraft, begins: boolean): Run {

@@ -60,11 +60,7 @@ export function statusName(status: RunStatus): string {
  * The run after a generation that did not fail.
  * @param needsApproval Whether a call of the tool with this name waits for the caller's approval.
  */
-export function runAfter(
-  run: Run,
-  result: GenerateResult,
-  needsApproval: (toolName: string) => boolean,
-): Run {
+export function runAfter(run: Run, result: GenerateResult, needsApproval: (name: string) => boolean): Run {
   const { stopReason, attempts, totalUsage } = result;
   const last = result.steps.at(-1);
   const usage = totalUsage && { usage: totalUsage };

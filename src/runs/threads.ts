@@ -36,11 +36,7 @@ export class Threads {
     return found(await this.#parts.store.getThread(owner, threadId), "thread", threadId);
   }
 
-  async updateThread(
-    owner: string,
-    threadId: string,
-    metadata: Readonly<Record<string, string>>,
-  ): Promise<Thread> {
+  async updateThread(owner: string, threadId: string, metadata: Thread["metadata"]): Promise<Thread> {
     checkLabels(metadata);
     const thread = { ...(await this.getThread(owner, threadId)), metadata };
     if (!(await this.#parts.store.updateThread(owner, thread))) throw missing("thread", threadId);

@@ -70,9 +70,8 @@ function toResponse(answer: HttpAnswer, observer: EndObserver | undefined, limit
   const isSuccess = status >= 200 && status < 300;
   if (status >= 300 && status < 400) {
     answer.destroy();
-    throw new NetworkError(`the MCP server sent a redirect (status ${status}), which is not followed`, {
-      retryable: false,
-    });
+    const problem = `the MCP server sent a redirect (status ${status}), which is not followed`;
+    throw new NetworkError(problem, { retryable: false });
   }
   const headers = new Headers([...answer.headers]);
   if (status === 204 || status === 205) {

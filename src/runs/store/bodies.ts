@@ -181,10 +181,7 @@ export function outOfSequence(expected: number, found: number): InternalError {
 }
 
 /** Id of the first tool call of a model's message, by which the message is found again. Undefined: it has none. */
-export function getFirstCallId({
-  output,
-  message,
-}: Pick<StoredMessage, "output" | "message">): string | undefined {
+export function getFirstCallId({ output, message }: Partial<StoredMessage>): string | undefined {
   if (!output) return undefined;
   const call = message?.content.find(({ part }) => part.case === "toolCall")?.part;
   return call?.case === "toolCall" && isIndexedId(call.value.id) ? call.value.id : undefined;

@@ -62,11 +62,7 @@ export class BodyCodec {
    * @param place Names the body: the same name at each reading, and another one for every other body.
    * @throws InvalidRequestError if it is too large.
    */
-  write<Schema extends DescMessage>(
-    schema: Schema,
-    message: MessageShape<Schema>,
-    place: string,
-  ): Uint8Array {
+  write<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>, place: string): Uint8Array {
     sink.start();
     writeRaw(PLAIN, sink);
     toMessageEncoder(schema)(message, sink);

@@ -215,11 +215,7 @@ export class SqlRunStore implements RunStore {
     return cancelled.map((row) => row.id);
   }
 
-  async takeQueued(
-    holder: Holder,
-    limit: number,
-    exceptOwners: readonly string[],
-  ): Promise<readonly HeldRun[]> {
+  async takeQueued(holder: Holder, limit: number, exceptOwners: readonly string[]): Promise<HeldRun[]> {
     // Here a read costs much less than an update that finds nothing, which is what most calls find after a run.
     if (!this.isShared && (await this.#driver.read(reads.FIND_QUEUED, [])).length === 0) return [];
     return this.#take(holder, holds.TAKE_QUEUED, [holder.id, limit, exceptOwners]);

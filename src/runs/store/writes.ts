@@ -208,20 +208,16 @@ function insertRun(
   const createdAt = getCreationTime(run);
   const end = position + input.length;
   const row = [run.id, owner, threadId, run.status, createdAt, getOverTime(run), position, end];
-  const thread = create(ThreadSchema, {
-    id: created.threadId,
-    ...(run.createdAt && { createdAt: run.createdAt }),
-  });
+  const hold = [holder?.id ?? null, holder === undefined ? 0 : 1];
+  const times = run.createdAt && { createdAt: run.createdAt };
+  const thread = create(ThreadSchema, { id: created.threadId, ...times });
   const isNew = source === undefined || forked;
   const firstEvents = events.map((event): RunEvent => {
     if (event.event.case !== "run" || event.event.value.threadId === threadId) return event;
     return { ...event, event: { case: "run", value: { ...event.event.value, threadId } } };
   });
   return [
-    {
-      text: INSERT_RUN,
-      values: [...row, holder?.id ?? null, holder === undefined ? 0 : 1, bodies.writeRun(run)],
-    },
+    { text: INSERT_RUN, values: [...row, ...hold, bodies.writeRun(run)] },
     { text: INSERT_REQUEST, values: [bodies.writeRequest(run.id, { request, origin, trace })] },
     ...bodies
       .writeEvents(run.id, firstEvents)
@@ -233,16 +229,9 @@ function insertRun(
   ];
 }
 
-/** The statement that inserts a thread. */
-export function insertThread(
-  owner: string,
-  thread: Thread,
-  end: number,
-  usedAt: number,
-  bodies: Bodies,
-): Call {
-  const { id, conversation } = thread;
-  const values = [id, owner, conversation ? 1 : 0, end, usedAt, bodies.writeThread(thread)];
+/** The statement that inserts a thread. @param time When messages were added to it, in milliseconds. */
+export function insertThread(owner: string, thread: Thread, end: number, time: number, bodies: Bodies): Call {
+  const values = [thread.id, owner, thread.conversation ? 1 : 0, end, time, bodies.writeThread(thread)];
   return { text: INSERT_THREAD, values };
 }
 
