@@ -23,8 +23,15 @@ export type HttpResponse = (
 /** Answers requests. Must not throw. */
 export type HttpHandler = (request: HttpRequest, response: HttpResponse) => void;
 
-/** Serves HTTP/2 streams directly. Returns false for streams that it does not take. Must not throw. */
-export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+/**
+ * Serves HTTP/2 streams directly. Returns false for streams that it does not take. Must not throw.
+ * @param fields Number of header fields, which is more than the headers if some came several times.
+ */
+export type StreamHandler = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  fields: number,
+) => boolean;
 
 /** Takes over connections of HTTP/1.1. */
 export interface UpgradeHandler {

@@ -73,11 +73,11 @@ class ApiExchange {
   }
 
   async serve(): Promise<TransportOutcome> {
-    const { recorder, response, calls } = this.#options;
+    const { recorder, request, response, calls, intake } = this.#options;
     const { signal } = this.#work;
     let share: CallMemory | undefined;
     try {
-      share = this.#options.intake.memory.begin(recorder.call.caller.name);
+      share = intake.memory.begin(recorder.call.caller.name, request.rawHeaders.length / 2);
       this.#record.memory = share.runAnswers;
       const answer = withoutLargeText(await this.#answer(signal, share));
       const bytes = countBytes(answer.body);

@@ -28,7 +28,7 @@ export async function serveApiSocket(options: SocketExchangeOptions): Promise<Tr
   let share: CallMemory;
   if (!sockets.admits(owner)) return refuse(upgraded, "too many sockets of this caller are open");
   try {
-    share = intake.memory.begin(owner);
+    share = intake.memory.begin(owner, upgraded.request.rawHeaders.length / 2);
   } catch {
     return refuse(upgraded, "too many calls are in progress");
   }

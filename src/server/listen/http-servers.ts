@@ -5,7 +5,7 @@ import { Socket } from "node:net";
 import type { HttpHandler, StreamHandler, UpgradeHandler } from "../base/http-types.ts";
 import type { Limits } from "../base/limits.ts";
 import { injectStream, startConnectionChecks } from "../internals/node-http.ts";
-import { Http2Connection, type ServeStream } from "./http2-connection.ts";
+import { Http2Connection, type ServeStream, StreamBacklog } from "./http2-connection.ts";
 
 /** Creates an HTTP/1.1 server, which must be closed when its last connection is closed. */
 export function createHttp1(limits: Limits, handler: HttpHandler, upgrades?: UpgradeHandler): Http1Server {
@@ -46,7 +46,8 @@ export function createHttp2(
   // Has no connections: it turns streams into requests and responses.
   const requests = createHttp2Server(handler);
   const serve: ServeStream = (stream, headers, flags, rawHeaders) => {
-    if (!streams?.(stream, headers)) injectStream(requests, stream, headers, flags, rawHeaders);
+    if (!streams?.(stream, headers, rawHeaders.length / 2))
+      injectStream(requests, stream, headers, flags, rawHeaders);
   };
   const server = createHttp2Server({
     settings: {
@@ -63,12 +64,16 @@ export function createHttp2(
     // without knowing. Refused streams are retried; by default the 101st would end the connection.
     maxSessionRejectedStreams: limits.streamResetBurst,
   });
+  const backlog = new StreamBacklog(limits.maxCalls * WAITING_FIELDS_PER_CALL);
   server.on("session", (session) => {
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    onConnection(new Http2Connection(session, limits, serve), session);
+    onConnection(new Http2Connection(session, limits, serve, backlog), session);
   });
   return server;
 }
+
+// A sixteenth of the memory of all calls that are served at once may be headers of streams that wait for their turn.
+const WAITING_FIELDS_PER_CALL = 64;
 
 // The bytes that HTTP/2 counts for a field besides its name and value (RFC 9113 §6.5.2).
 const MIN_FIELD_BYTES = 32;

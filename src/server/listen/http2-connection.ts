@@ -1,7 +1,12 @@
-import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import type { Limits } from "../base/limits.ts";
-import { readOnInNextTurn } from "../internals/node-http.ts";
+import { readInLaterTurn } from "../internals/node-http.ts";
 
 /** Limits of the lifetime of an HTTP/2 connection; see Limits. */
 export type ConnectionLimits = Pick<
@@ -17,8 +22,11 @@ export type ServeStream = (
   rawHeaders: readonly string[],
 ) => void;
 
-/** Streams that a connection may open in one turn of the event loop before the others have their turn. */
-const MAX_READ_PER_TURN = 100;
+/**
+ * Cost of the streams that a connection may open in one turn of the event loop before the others have their turn: about
+ * a hundred ordinary ones.
+ */
+const MAX_READ_PER_TURN = 2000;
 
 /** Streams of a connection that are served in one turn. The beginning of a call takes about a millisecond. */
 const MAX_SERVED_PER_TURN = 20;
@@ -29,8 +37,37 @@ const MAX_SERVED_PER_TURN = 20;
  */
 const GRACE_MS = 200;
 
+/** Cost of a stream without its header fields, in fields: both are objects in memory. */
+const STREAM_COST = 10;
+
 // No stream id is larger: all streams so far, and those still on their way, are served.
 const MAX_STREAM_ID = 2 ** 31 - 1;
+
+/**
+ * The streams that wait for their turn, of all connections of a server. Each holds its headers, which may be thousands of
+ * fields, and nothing else counts them yet.
+ */
+export class StreamBacklog {
+  readonly #maxCost: number;
+  #cost = 0;
+
+  /** @param maxCost In header fields, of which each takes up to 300 bytes. */
+  constructor(maxCost: number) {
+    this.#maxCost = maxCost;
+  }
+
+  /** Takes a stream. Returns false if there is no room for it. */
+  add(cost: number): boolean {
+    if (this.#cost + cost > this.#maxCost) return false;
+    this.#cost += cost;
+    return true;
+  }
+
+  /** Gives up a stream that was taken. */
+  remove(cost: number): void {
+    this.#cost -= cost;
+  }
+}
 
 /**
  * An HTTP/2 connection. It cannot delay the others by opening streams as fast as it can: in each turn of the event loop
@@ -42,8 +79,10 @@ export class Http2Connection {
   readonly #session: ServerHttp2Session;
   readonly #limits: ConnectionLimits;
   readonly #serve: ServeStream;
+  readonly #backlog: StreamBacklog;
   #waiting: Parameters<ServeStream>[] = [];
   #openStreams = 0;
+  /** Cost of the streams that were opened in this turn. */
   #readInTurn = 0;
   #servedInTurn = 0;
   #isTurnScheduled = false;
@@ -51,10 +90,16 @@ export class Http2Connection {
   #idleTimer: NodeJS.Timeout | undefined;
   #ageTimer: NodeJS.Timeout | undefined;
 
-  constructor(session: ServerHttp2Session, limits: ConnectionLimits, serve: ServeStream) {
+  constructor(
+    session: ServerHttp2Session,
+    limits: ConnectionLimits,
+    serve: ServeStream,
+    backlog: StreamBacklog,
+  ) {
     this.#session = session;
     this.#limits = limits;
     this.#serve = serve;
+    this.#backlog = backlog;
     session.on("stream", this.#take);
     this.#startTimers();
   }
@@ -97,11 +142,15 @@ export class Http2Connection {
     stream.on("error", ignore);
     stream.on("close", this.#onStreamClose);
     this.#openStreams += 1;
-    this.#readInTurn += 1;
-    if (this.#readInTurn === MAX_READ_PER_TURN) readOnInNextTurn(this.#session);
+    const cost = getCost(rawHeaders);
+    const hadRead = this.#readInTurn;
+    this.#readInTurn += cost;
+    if (hadRead < MAX_READ_PER_TURN && this.#readInTurn >= MAX_READ_PER_TURN) readInLaterTurn(this.#session);
     this.#scheduleTurn();
     if (this.#waiting.length > 0 || this.#servedInTurn >= MAX_SERVED_PER_TURN) {
-      this.#waiting.push([stream, headers, flags, rawHeaders]);
+      // A refused stream may be sent again (RFC 9113 §8.7).
+      if (!this.#backlog.add(cost)) stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      else this.#waiting.push([stream, headers, flags, rawHeaders]);
       return;
     }
     this.#servedInTurn += 1;
@@ -126,7 +175,9 @@ export class Http2Connection {
     let next = 0;
     for (; next < this.#waiting.length && this.#servedInTurn < MAX_SERVED_PER_TURN; next += 1) {
       const event = this.#waiting[next];
-      if (event === undefined || event[0].closed) continue;
+      if (event === undefined) continue;
+      this.#backlog.remove(getCost(event[3]));
+      if (event[0].closed) continue;
       this.#servedInTurn += 1;
       this.#serve(...event);
     }
@@ -157,6 +208,11 @@ export class Http2Connection {
       clearTimeout(this.#ageTimer);
     });
   }
+}
+
+/** The cost of a stream. @param rawHeaders Names and values in turn. */
+function getCost(rawHeaders: readonly string[]): number {
+  return STREAM_COST + rawHeaders.length / 2;
 }
 
 /** Varies a time by up to a tenth, so that connections that were opened together are not all closed together. */

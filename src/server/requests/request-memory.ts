@@ -50,14 +50,23 @@ export class RequestMemory {
   /**
    * Begins a call.
    * @param owner Name of the caller's access key; empty if there is none.
-   * @throws ConnectError RESOURCE_EXHAUSTED, which can be retried, if too many calls are in progress.
+   * @param headerFields Number of header fields, which the call holds to its end.
+   * @throws ConnectError RESOURCE_EXHAUSTED, which can be retried, if too many calls are in progress or there is not
+   *   enough memory.
    */
-  begin(owner = ""): CallMemory {
+  begin(owner = "", headerFields = 0): CallMemory {
     if (owner !== "") this.#checkOwner(owner);
     if (this.#calls >= this.#maxCalls && !this.#reclaim.call()) throw tooManyCalls(this.#maxCalls);
     this.#calls += 1;
     if (owner !== "") this.#callsByOwner.set(owner, (this.#callsByOwner.get(owner) ?? 0) + 1);
-    return new CallMemory(this, this.#account, owner, true);
+    const memory = new CallMemory(this, this.#account, owner, true);
+    try {
+      memory.takeElements(headerFields);
+    } catch (error) {
+      memory.release();
+      throw error;
+    }
+    return memory;
   }
 
   #checkOwner(owner: string): void {
@@ -165,7 +174,7 @@ export class CallMemory {
     this.#set(this.#bytes + bytes);
   }
 
-  /** Takes memory for the fields and values of a decoded message. Returns the number of bytes. */
+  /** Takes memory for header fields, or the fields and values of a decoded message. Returns the number of bytes. */
   takeElements(elements: number): number {
     const bytes = elements * ELEMENT_BYTES;
     this.#set(this.#bytes + bytes);

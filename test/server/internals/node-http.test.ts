@@ -9,7 +9,7 @@ import {
   injectConnection,
   injectStream,
   interceptReading,
-  readOnInNextTurn,
+  readInLaterTurn,
   startConnectionChecks,
 } from "../../../src/server/internals/node-http.ts";
 
@@ -100,7 +100,7 @@ describe("injectStream() and hasSentLastFrame()", () => {
   });
 });
 
-describe("readOnInNextTurn()", () => {
+describe("readInLaterTurn()", () => {
   it("reads all of a connection, in portions", async () => {
     const server = createHttp2();
     let [turn, streams, mostInTurn, inTurn] = [0, 0, 0, 0];
@@ -111,7 +111,7 @@ describe("readOnInNextTurn()", () => {
         inTurn += 1;
         mostInTurn = Math.max(mostInTurn, inTurn);
         if (inTurn > 1) return;
-        readOnInNextTurn(session);
+        readInLaterTurn(session);
         setImmediate(() => {
           inTurn = 0;
           turn += 1;

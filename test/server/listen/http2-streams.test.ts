@@ -1,6 +1,6 @@
 import http2 from "node:http2";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_LIMITS } from "../../../src/server/base/limits.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../../src/server/base/limits.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
 import { createIntake } from "../../../src/server/requests/intake.ts";
 import { FRAME, FrameConnection } from "../support/raw-frames.ts";
@@ -10,17 +10,18 @@ const servers = useTestServers();
 
 /** RFC 9113 §7 */
 const CANCEL = Buffer.from([0, 0, 0, 8]);
+const REFUSED_STREAM = 7;
 /** The reason that nghttp2 gives when a client resets too often. */
 const INTERNAL_ERROR = 2;
 
 /** A listener that answers with the path, and `/wait` never. */
-async function open() {
+async function open(limits: Partial<Limits> = {}) {
   const served: string[] = [];
   let finish = () => {};
   const listener = await openListener({
     field: "listen",
     addresses: ["127.0.0.1:0"],
-    intake: createIntake(DEFAULT_LIMITS),
+    intake: createIntake({ ...DEFAULT_LIMITS, ...limits }),
     handler(request, response) {
       served.push(request.url ?? "");
       if (request.url !== "/wait") return void response.end(request.url);
@@ -81,6 +82,23 @@ describe("streams of one connection", () => {
     await expect.poll(() => served.at(-1)).toBe("/last");
     // A read can end between the beginning of a stream and its reset.
     expect(served.length).toBeLessThan(100);
+  });
+
+  it("are refused if the headers of those that wait for their turn take too much memory", async () => {
+    const { url, served } = await open({ maxCalls: 10 });
+    const peer = new FrameConnection(url);
+    servers.onEnd(() => peer.destroy());
+    const fields = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x-${index}`, "1"]));
+    for (let index = 0; index < 200; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
+    const refused = () =>
+      peer.frames.filter(
+        ({ type, payload }) => type === FRAME.reset && payload.readUInt32BE() === REFUSED_STREAM,
+      );
+    await expect.poll(() => served.length + refused().length).toBe(200);
+    expect(served.length).toBeGreaterThan(20);
+    expect(refused().length).toBeGreaterThan(20);
+    peer.call(401, "/last", fields);
+    await expect.poll(() => served.at(-1)).toBe("/last");
   });
 
   it("survive a client that cancels more than a thousand calls on their connection", async () => {

@@ -44,6 +44,18 @@ describe("RequestMemory", () => {
     expect([memory.usedBytes, memory.calls]).toEqual([0, 1]);
   });
 
+  it("counts many header fields until the end of their call, and refuses those that do not fit", () => {
+    const memory = readMemory();
+    const [ordinary, large] = [memory.begin("", 256), memory.begin("", 4000)];
+    expect(memory.usedBytes).toBe(4000 * 256 - FREE);
+    expect(toFailure(() => memory.begin("", 1000)).code).toBe(Code.ResourceExhausted);
+    expect(memory.calls).toBe(2);
+    large.release();
+    memory.begin("", 1000).release();
+    ordinary.release();
+    expect([memory.usedBytes, memory.calls]).toEqual([0, 0]);
+  });
+
   it("refuses requests that do not fit now, and says when to retry", () => {
     const memory = readMemory();
     memory.begin().take(MAX + FREE);

@@ -15,7 +15,8 @@ export const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaw
 /** The flag of a frame that is its side's last. */
 export const END_STREAM = 0x1;
 
-const END_HEADERS = 0x4;
+/** The flag of a HEADERS frame that holds the whole block. */
+export const END_HEADERS = 0x4;
 const ACK = 0x1;
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -95,7 +96,7 @@ export class FrameConnection {
 }
 
 /** A header that is not indexed, without Huffman (RFC 7541 §6.2.2). */
-function literalField([name, value]: [string, string]): Buffer {
+export function literalField([name, value]: [string, string]): Buffer {
   return Buffer.concat([Buffer.from([0]), literalString(name), literalString(value)]);
 }
 

@@ -117,7 +117,7 @@ async function serveByHandler(
   response: HttpResponse,
   recorder: CallRecorder,
 ): Promise<TransportOutcome> {
-  const exchange = new ConnectExchange(recorder, intake.memory);
+  const exchange = new ConnectExchange(recorder, intake.memory, request.rawHeaders.length / 2);
   try {
     const body = { exchange, intake, method: handler.method, codecs, compressions };
     return await serve(handler, body, unsent, request, response);

@@ -26,16 +26,19 @@ export class ConnectExchange implements ServedCall {
   /** Pays for the request. Undefined until the call has begun. */
   share: CallMemory | undefined;
   readonly #memory: RequestMemory;
+  readonly #headerFields: number;
   #failure: Failure | undefined;
 
-  constructor(recorder: CallRecorder, memory: RequestMemory) {
+  /** @param headerFields Number of header fields of the request. */
+  constructor(recorder: CallRecorder, memory: RequestMemory, headerFields: number) {
     this.recorder = recorder;
     this.#memory = memory;
+    this.#headerFields = headerFields;
   }
 
-  /** Begins the call. Throws ConnectError if too many calls are in progress. */
+  /** Begins the call. Throws ConnectError if too many calls are in progress, or memory is short. */
   begin(): void {
-    this.share = this.#memory.begin(this.recorder.call.caller.name);
+    this.share = this.#memory.begin(this.recorder.call.caller.name, this.#headerFields);
   }
 
   /**

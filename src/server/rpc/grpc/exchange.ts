@@ -37,6 +37,8 @@ export interface ExchangeOptions {
   readonly recorder: CallRecorder;
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
+  /** Number of header fields. */
+  readonly fields: number;
   /** The reason to refuse the call; undefined if it is admitted. */
   readonly refusal?: SDKError | undefined;
   readonly intake: Intake;
@@ -45,7 +47,7 @@ export interface ExchangeOptions {
 
 /** Serves a call. Resolves when its stream is closed; never rejects. */
 export async function serveExchange(options: ExchangeOptions): Promise<void> {
-  const { method, recorder, stream, headers, refusal, intake, unsent } = options;
+  const { method, recorder, stream, headers, fields, refusal, intake, unsent } = options;
   const path = headers[":path"] ?? "/";
   const context = new CallContext(method.spec.method, recorder, { protocolName: "grpc", headers, path });
   const response = new ResponseWriter(stream, context, {
@@ -57,7 +59,7 @@ export async function serveExchange(options: ExchangeOptions): Promise<void> {
   let outcome = OK;
   try {
     if (refusal !== undefined) throw toConnectError(refusal);
-    context.share = intake.memory.begin(recorder.call.caller.name);
+    context.share = intake.memory.begin(recorder.call.caller.name, fields);
     await run(options, context.share, context, response);
   } catch (thrown) {
     outcome = sendFailure(thrown, options, response);

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { IncomingHttpHeaders } from "node:http2";
 import { toMessageEncoder } from "../../../core/message-encoder.ts";
 import { readTraceContext } from "../../../core/trace-context.ts";
 import { type AccessControl, type Admission, openAdmission } from "../../access/access-control.ts";
@@ -11,7 +11,7 @@ import type { Intake } from "../../requests/intake.ts";
 import { getRequestId, REQUEST_ID_HEADER } from "../../telemetry/call-ids.ts";
 import { type CallObserver, disconnectedOutcome } from "../../telemetry/call-observer.ts";
 import { CallRecorder } from "../../telemetry/call-recorder.ts";
-import { type GrpcMethod, serveExchange } from "./exchange.ts";
+import { type ExchangeOptions, type GrpcMethod, serveExchange } from "./exchange.ts";
 
 /** The parts of a gRPC transport. */
 export interface GrpcTransportOptions {
@@ -35,7 +35,7 @@ export function createGrpcTransport({
   observers,
 }: GrpcTransportOptions): StreamHandler {
   const methods = collectMethods(services);
-  return (stream, headers) => {
+  return (stream, headers, fields) => {
     if (!isGrpc(headers)) return false;
     const method = methods.get(headers[":path"] ?? "");
     if (method === undefined) return false;
@@ -46,17 +46,13 @@ export function createGrpcTransport({
     if (admission instanceof Promise) {
       // Without a listener the event would end the process.
       stream.on("error", () => {});
-      void admission.then((settled) => serve(stream, headers, method, settled));
-    } else serve(stream, headers, method, admission);
+      void admission.then((settled) => serve({ stream, headers, fields, method }, settled));
+    } else serve({ stream, headers, fields, method }, admission);
     return true;
   };
 
-  function serve(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    method: GrpcMethod,
-    { caller, refusal }: Admission,
-  ): void {
+  function serve(arrived: ArrivedCall, { caller, refusal }: Admission): void {
+    const { stream, headers, method } = arrived;
     const recorder = new CallRecorder(
       {
         rpc: method.rpc,
@@ -70,9 +66,11 @@ export function createGrpcTransport({
     );
     // The peer may have left while its token was verified.
     if (stream.closed) return recorder.end(disconnectedOutcome());
-    void serveExchange({ method, recorder, stream, headers, refusal, intake, unsent });
+    void serveExchange({ ...arrived, recorder, refusal, intake, unsent });
   }
 }
+
+type ArrivedCall = Pick<ExchangeOptions, "stream" | "headers" | "fields" | "method">;
 
 /**
  * Whether a request is gRPC with protobuf. Requests with an origin come from browsers, so they are left to the check of

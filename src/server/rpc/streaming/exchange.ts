@@ -49,7 +49,7 @@ export async function serveStream(options: ExchangeOptions): Promise<TransportOu
   response.once("close", () => runInTurn(onClose));
   let outcome = OK;
   try {
-    context.share = intake.memory.begin(recorder.call.caller.name);
+    context.share = intake.memory.begin(recorder.call.caller.name, request.rawHeaders.length / 2);
     await run(options, context.share, context, writer);
   } catch (thrown) {
     outcome = await sendFailure(thrown, options, writer);
