@@ -2,7 +2,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { nameCaller, parseCallerPattern, readCallerName, readClaim } from "../../src/config/claims.ts";
+import {
+  matchesClaim,
+  nameCaller,
+  parseCallerPattern,
+  readCallerName,
+  readClaim,
+} from "../../src/config/claims.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { parseKeySet } from "../../src/config/key-set.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
@@ -281,6 +287,23 @@ describe("a JWK Set", () => {
 });
 
 describe("claims", () => {
+  it.each<[value: unknown, pattern: string, fits: boolean]>([
+    ["shop", "shop", true],
+    ["shop-1", "shop-*", true],
+    [["a", "shop"], "shop", true],
+    [7, "7", true],
+    [true, "true", true],
+    [undefined, "undefined", false],
+    [null, "null", false],
+    [{}, "*", false],
+    [[[]], "*", false],
+  ])(
+    "match patterns if they are texts, numbers, booleans or lists of them: %j, %j, %s",
+    (value, pattern, fits) => {
+      expect(matchesClaim(value, [pattern])).toBe(fits);
+    },
+  );
+
   it("are read by paths, also those with dots in their names", () => {
     const claims = {
       sub: "a",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/index.ts";
-import { findForeignAddresses, listAddresses } from "../../src/config/local-only.ts";
+import { findForeignAddresses, isPrivateHost, listAddresses } from "../../src/config/local-only.ts";
 
 let folder: string;
 
@@ -117,4 +117,19 @@ mcp: { servers: { tools: { url: "https://203.0.113.8/mcp" } } }
     const free = await load(text);
     expect(free.client.providers.get("near")).not.toHaveProperty("localOnly");
   });
+});
+
+it.each([
+  ["127.0.0.1", true],
+  ["[::1]", true],
+  ["10.1.2.3", true],
+  ["203.0.113.7", false],
+  ["[2001:db8::1]", false],
+  ["vllm", true],
+  ["keys.default.svc", true],
+  ["keys.corp.internal", true],
+  ["login.example.com", false],
+  ["svc.example.com", false],
+])("isPrivateHost() of %s is %s", (host, isPrivate) => {
+  expect(isPrivateHost(host)).toBe(isPrivate);
 });

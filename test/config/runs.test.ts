@@ -126,6 +126,7 @@ runs:
       expect(text).toContain("runs.store: expected");
       expect(text).not.toContain("password");
     }
+    expect(await problem("runs: { store: 7 }")).toContain("runs.store: expected");
     expect(await problem("log_level: info", { OUTRIGGER_RUNS_STORE: "runs.db" })).toContain(
       'OUTRIGGER_RUNS_STORE: expected "memory", the absolute path of a file',
     );

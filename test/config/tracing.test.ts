@@ -85,4 +85,15 @@ describe("tracing", () => {
       'OTEL_TRACES_EXPORTER: expected otlp or none, found "zipkin"',
     ]);
   });
+
+  it.each([
+    ["OTEL_BSP_MAX_QUEUE_SIZE", 1, 65_536],
+    ["OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 1, 65_536],
+    ["OTEL_BSP_SCHEDULE_DELAY", 0, 600_000],
+    ["OTEL_BSP_EXPORT_TIMEOUT", 1, 600_000],
+    ["OTEL_TRACES_SAMPLER_ARG", 0, 1],
+  ])("takes a %s from %i to %i", (name, min, max) => {
+    const isTaken = (value: number) => readTracing({ ...ENDPOINT, [name]: `${value}` }).problems.length === 0;
+    expect([min - 1, min, max, max + 1].map(isTaken)).toEqual([false, true, true, false]);
+  });
 });
