@@ -55,6 +55,20 @@ describe("reasoning_effort", () => {
   });
 
   it.each([
+    ["minimal", 1024],
+    ["low", 2048],
+    ["medium", 8192],
+    ["high", 16_384],
+    ["xhigh", 24_576],
+    ["max", 32_000],
+  ])("is sent as a budget to a model that is not known: %s as %i tokens", async (effort, budget) => {
+    expect(await settingsFor("somebody-elses-model", effort)).toMatchObject({
+      thinking: { type: "enabled", budget_tokens: budget },
+      warnings: [],
+    });
+  });
+
+  it.each([
     [20_000, 16_384],
     [17_408, 16_384],
     [17_407, 16_383],

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { assistantMessage, toolCallsOf, userMessage } from "../../../src/core/message.ts";
-import { type PartInput, textPart } from "../../../src/core/parts.ts";
+import { imagePart, type PartInput, textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -71,6 +71,19 @@ describe("assistant messages of the same model", () => {
     expect(await modelParts(parts)).toEqual(parts);
   });
 
+  it.each([
+    "partMetadata",
+    "videoMetadata",
+    "mediaResolution",
+    "mediaProcessing",
+    "speechMetadata",
+    "audioTranscription",
+  ])("are texts also if the field %s precedes the text", async (name) => {
+    const parts = [{ [name]: { k: "v" }, text: "a" }];
+    expect(answered(parts).content.map(({ part }) => part)).toEqual([{ case: "text", value: "a" }]);
+    expect(await modelParts(parts)).toEqual(parts);
+  });
+
   it("send back the id of a call only if the API gave one", async () => {
     const turn = answered([{ functionCall: { id: "native_1", name: "f", args: {} } }]);
     expect(toolCallsOf(turn)[0]?.id).toBe("native_1");
@@ -112,6 +125,16 @@ describe("assistant messages of another model or provider", () => {
     providerState: { provider: "openai", model: "gpt-5.2", dataJson },
   });
   const thought = foreign({ case: "reasoning", value: { text: "hm" } });
+
+  it("keep images that the API has as files", async () => {
+    const fileId = "https://generativelanguage.googleapis.com/v1beta/files/a";
+    const turn = assistantMessage([imagePart({ fileId }, { mediaType: "image/png" }), textPart("a")]);
+    const { body } = await translate({ messages: [userMessage("hi"), turn, userMessage("go")] });
+    expect(body.contents[1]?.parts).toEqual([
+      { fileData: { mimeType: "image/png", fileUri: fileId } },
+      { text: "a" },
+    ]);
+  });
 
   it("lose reasoning and native parts, with warnings", async () => {
     const native = foreign({
