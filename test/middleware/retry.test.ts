@@ -31,11 +31,11 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("notes the wait after each attempt but the last", async () => {
-    const client = getClient(simulator(), [createRetry({ ...quick, baseDelay: 0.02, maxRetries: 1 })]);
+  it.each([0.02, 0.001])("notes the wait of %d s after each attempt but the last", async (baseDelay) => {
+    const client = getClient(simulator(), [createRetry({ ...quick, baseDelay, maxRetries: 1 })]);
     const error = await toFailure(call(client, requestFor("sim-text:status=503")));
     const waits = attemptsOf(error).map(({ retryDelay }) => retryDelay?.nanos);
-    expect(waits).toEqual([20_000_000, undefined]);
+    expect(waits).toEqual([baseDelay * 1e9, undefined]);
     expect(error.cause).toMatchObject({ kindName: "SERVER" });
     await client.close();
   });
