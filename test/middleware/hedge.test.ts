@@ -423,6 +423,7 @@ describe("the percentile of a hedge", () => {
     const window = new LatencyWindow();
     expect(window.getPercentile(50, 1)).toBeUndefined();
     for (let time = 1; time <= 100; time += 1) window.add(time);
+    expect(window.getPercentile(50, 101)).toBeUndefined();
     expect([window.getPercentile(50, 20), window.getPercentile(95, 20)]).toEqual([50, 95]);
     for (let left = 256; left > 0; left -= 1) window.add(7);
     expect(window.getPercentile(99, 20)).toBe(7);
