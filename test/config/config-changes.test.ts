@@ -39,7 +39,11 @@ describe("findChanges()", () => {
     ["log_level", "", "log_level: debug"],
     ["media.allow_files_under", "", "media: { allow_files_under: [/data] }"],
     ["media.allow_files_under", "media: { allow_files_under: [/data] }", ""],
-    ["middleware.logging", "middleware: { logging: { max_text: 100 } }", "middleware: { logging: { max_text: 200 } }"],
+    [
+      "middleware.logging",
+      "middleware: { logging: { max_text: 100 } }",
+      "middleware: { logging: { max_text: 200 } }",
+    ],
     ["models", "", "models: [{ id: m, provider: main }]"],
     ["timeouts.connect", "timeouts: { connect: 1s }", "timeouts: { connect: 2s }"],
     ["mcp.servers", "", 'mcp: { servers: { docs: { url: "https://docs.test" } } }'],

@@ -54,6 +54,20 @@ describe("WaitQueue", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("lets nobody overtake the first call, and all go on at once for whom there is enough", async () => {
+    const { queue } = createQueue();
+    const order: number[] = [];
+    await queue.take([60], Infinity, undefined);
+    for (const amount of [2, 1, 3])
+      void queue.take([amount], Infinity, undefined).then(() => order.push(amount));
+    queue.giveBack([1]);
+    await flushMicrotasks();
+    expect(order).toEqual([]);
+    queue.giveBack([5]);
+    await flushMicrotasks();
+    expect([order, vi.getTimerCount()]).toEqual([[2, 1, 3], 0]);
+  });
+
   it("refuses a call at once that would wait too long behind the others, or for its caller", async () => {
     const { queue } = createQueue({ maxWaitMs: 5000 });
     await queue.take([60], Infinity, undefined);
@@ -134,6 +148,10 @@ describe("WaitQueue", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 });
+
+async function flushMicrotasks(): Promise<void> {
+  for (let left = 10; left > 0; left -= 1) await Promise.resolve();
+}
 
 function abortable() {
   const controller = new AbortController();
