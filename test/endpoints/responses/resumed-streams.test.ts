@@ -200,6 +200,23 @@ describe("The marks of a run", () => {
     expect(marks.bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
   });
 
+  it("are as far apart as they may be, however many readers come by", async () => {
+    const others = new ReplayMarks();
+    await replay(others);
+    const { writer } = others.open(run, settings).find(40_000) ?? {};
+    if (writer === undefined) throw new Error("there is no mark");
+    const marks = new ReplayMarks();
+    const [first, second] = [marks.open(run, settings), marks.open(run, settings)];
+    const note = (reader: typeof first, sequence: number) => {
+      reader.note(writer, events.slice(sequence, sequence + 1));
+      return marks.bytes > 0 ? marks.bytes / (writer.units * 2) : 0;
+    };
+    expect([note(first, 511), note(first, 512), note(first, 1023)]).toEqual([0, 1, 1]);
+    expect([note(second, 1023), note(second, 1024), note(first, 1535), note(first, 1536)]).toEqual([
+      1, 2, 2, 3,
+    ]);
+  });
+
   it("belong to the runs that were read last, and never to a deleted run", async () => {
     const marks = new ReplayMarks(6 * 1024 * 1024);
     await replay(marks);
