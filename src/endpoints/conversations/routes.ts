@@ -6,9 +6,11 @@ import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
 import type { NewMessage, ThreadInput } from "../../runs/engine.ts";
+import { missing } from "../../runs/errors.ts";
 import type { Threads } from "../../runs/threads.ts";
 import { type Fields, mistake, parseBody, quote } from "../openai/fields.ts";
 import { type ItemPlace, placeOfItem, toConversationId, toThreadId } from "../openai/ids.ts";
+import { conversationNotFound } from "../openai/not-found.ts";
 import { readMetadata } from "../openai/read-metadata.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import { listItems, readPage, withinMemory } from "../responses/item-list.ts";
@@ -26,7 +28,7 @@ const MAX_ITEMS = 20;
 export function conversationRoutes(threads: Threads): RouteDefinition[] {
   const routes = new ConversationRoutes(threads);
   const one = "/v1/conversations/{conversation_id}";
-  return [
+  const definitions: RouteDefinition[] = [
     { method: "POST", path: "/v1/conversations", serve: (request) => routes.create(request) },
     { method: "GET", path: one, serve: (request, id = "") => routes.retrieve(request, id) },
     { method: "POST", path: one, serve: (request, id = "") => routes.update(request, id) },
@@ -44,6 +46,27 @@ export function conversationRoutes(threads: Threads): RouteDefinition[] {
       serve: (request, id = "", item = "") => routes.deleteItem(request, id, item),
     },
   ];
+  return definitions.map((route) => ({
+    ...route,
+    serve: (request, id = "", item = "") => serveConversation(id, item, () => route.serve(request, id, item)),
+  }));
+}
+
+/** Serves a request. The engine names threads and messages, of which callers of this API know nothing. */
+async function serveConversation(
+  id: string,
+  itemId: string,
+  serve: () => Promise<EndpointResponse> | EndpointResponse,
+): Promise<EndpointResponse> {
+  try {
+    return await serve();
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    if (error.message === missing("thread", toThreadId(id) ?? "").message) throw conversationNotFound(id);
+    if (error.message === missing("message", placeOfItem(itemId)?.messageId ?? "").message)
+      missingItem(itemId);
+    throw error;
+  }
 }
 
 class ConversationRoutes {
@@ -179,7 +202,7 @@ function toConversation({ id, createdAt, metadata }: Thread): object {
 function findThread(id: string): string {
   const threadId = toThreadId(id);
   if (threadId !== undefined) return threadId;
-  throw new NotFoundError(`there is no conversation ${quote(id)}`);
+  throw conversationNotFound(id);
 }
 
 function toPlace(itemId: string): ItemPlace {

@@ -4,6 +4,7 @@ import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import type { MessageQuery, StoredMessage } from "../../runs/store.ts";
 import type { Threads } from "../../runs/threads.ts";
+import { quote } from "../openai/fields.ts";
 import { placeOfItem } from "../openai/ids.ts";
 import { itemsOfMessage } from "./write-input-items.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";
@@ -27,8 +28,9 @@ export function readPage(query: URLSearchParams): Pick<ItemQuery, "after" | "lim
   const limit = query.get("limit") ?? String(DEFAULT_LIMIT);
   const order = query.get("order") ?? "desc";
   if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_LIMIT)
-    throw invalidField("limit", `expected a whole number from 1 to ${MAX_LIMIT}`);
-  if (order !== "asc" && order !== "desc") throw invalidField("order", 'expected "asc" or "desc"');
+    throw invalidField("limit", `expected a whole number from 1 to ${MAX_LIMIT}, found ${quote(limit)}`);
+  if (order !== "asc" && order !== "desc")
+    throw invalidField("order", `expected "asc" or "desc", found ${quote(order)}`);
   return { after: query.get("after") ?? "", limit: Number(limit), order };
 }
 
@@ -96,7 +98,7 @@ class ItemReader {
     let last = "";
     if (after !== "") {
       const place = placeOfItem(after);
-      if (place === undefined) throw invalidField("after", `there is no item ${JSON.stringify(after)}`);
+      if (place === undefined) throw invalidField("after", `there is no item ${quote(after)}`);
       last = place.messageId;
       const items = this.#writeItems(await this.#engine.getMessage(owner, last));
       yield items.slice(items.findIndex(({ id }) => id === after) + 1);

@@ -199,7 +199,8 @@ describe("the items of a conversation", () => {
     const routes = await open();
     const id = await createWith(routes);
     const answer = await call(routes, `GET /v1/conversations/${id}/items?${query}`);
-    expect(answer).toMatchObject({ status: 400, body: { error: { param } } });
+    const message = expect.stringContaining(JSON.stringify(query.split("=")[1]));
+    expect(answer).toMatchObject({ status: 400, body: { error: { param, message } } });
   });
 
   it("are added, read and deleted one by one", async () => {
@@ -210,8 +211,12 @@ describe("the items of a conversation", () => {
     const data = added.body.data as { id: string }[];
     expect(added.body).toMatchObject({ object: "list", has_more: false, first_id: data[0]?.id });
     expect((await call(routes, `GET ${path}/${data[1]?.id}`)).body).toEqual(data[1]);
-    const unknown = `/v1/conversations/conv_${"0".repeat(32)}/items`;
-    expect((await call(routes, `GET ${unknown}/${data[1]?.id}`)).status).toBe(404);
+    const unknown = `conv_${"0".repeat(32)}`;
+    for (const target of [unknown, `${unknown}/items`, `${unknown}/items/${data[1]?.id}`]) {
+      const { status, body } = await call(routes, `GET /v1/conversations/${target}`);
+      expect(status).toBe(404);
+      expect(body.error).toMatchObject({ message: `Conversation with id '${unknown}' not found.` });
+    }
     expect((await call(routes, `DELETE ${path}/${data[0]?.id}`)).body).toMatchObject({
       id,
       object: "conversation",
@@ -229,7 +234,8 @@ describe("the items of a conversation", () => {
     const [item] = (await listed(routes, mine)).data;
     for (const method of ["GET", "DELETE"]) {
       const { status, body } = await call(routes, `${method} /v1/conversations/${other}/items/${item?.id}`);
-      expect([status, body.error]).toEqual([404, expect.objectContaining({ param: null })]);
+      const message = `there is no item "${item?.id}" in the conversation`;
+      expect([status, body.error]).toEqual([404, expect.objectContaining({ param: null, message })]);
     }
     expect((await listed(routes, mine)).data).toEqual([item]);
   });
