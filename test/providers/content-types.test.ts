@@ -59,7 +59,10 @@ describe.each(wireFormats)("a server of $name", (format) => {
   it.each(["application/json", "text/plain", "text/event-stream", undefined])(
     "may send a stream, also in place of a whole answer, as %s",
     async (type) => {
-      const body = `: ready\n\n${format.events(said).map(eventText).join("")}${format.end}`;
+      const body = `: ready\n\n${format
+        .events(said)
+        .map((event) => eventText(event))
+        .join("")}${format.end}`;
       for (const { response, error } of await call(format, body, type)) {
         expect(error).toBeUndefined();
         expect(response?.message?.content).toMatchObject(hello);
@@ -68,7 +71,11 @@ describe.each(wireFormats)("a server of $name", (format) => {
   );
 
   it("causes an error if a stream in place of a whole answer is cut", async () => {
-    const body = format.events(said).map(eventText).join("").slice(0, -9);
+    const body = format
+      .events(said)
+      .map((event) => eventText(event))
+      .join("")
+      .slice(0, -9);
     for (const { error } of await call(format, body, "text/event-stream"))
       expect(error).toBeInstanceOf(StreamError);
   });

@@ -1,7 +1,7 @@
 /** Servers of every wire format have the same faults. Every adapter must read them alike, whole and as a stream. */
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { ServerError } from "../../src/core/errors.ts";
+import { ServerError, StreamError } from "../../src/core/errors.ts";
 import { toolCallsOf } from "../../src/core/message.ts";
 import {
   FinishReason_Reason as Reason,
@@ -9,6 +9,7 @@ import {
   ResponseSchema,
 } from "../../src/gen/outrigger/v1/response_pb.ts";
 import {
+  eventText,
   type Outcome,
   readStream,
   readWhole,
@@ -166,6 +167,29 @@ describe.each(wireFormats)("a server of $name that fails", (format) => {
   it("has its message read from the text of an error event", async () => {
     const { error } = await readStream(format, [first, "event: error\ndata: upstream went away\n\n"]);
     expect(messageOf(error)).toContain("upstream went away");
+  });
+});
+
+describe.each(wireFormats)("a server of $name that nests JSON in a call", (format) => {
+  const said = { part: { call: '{"at":"DEEP"}' }, finish: format.words.stop };
+  const nested = (value: unknown, levels: number) =>
+    JSON.stringify(value).replace(/\\?"DEEP\\?"/, `${"[".repeat(levels)}${"]".repeat(levels)}`);
+  const read = (levels: number) =>
+    readStream(
+      format,
+      format.events(said).map((event) => eventText(event, nested(event, levels))),
+    );
+
+  it("has 900 levels passed on", async () => {
+    const { response } = await read(900);
+    const [call] = response === undefined ? [] : toolCallsOf(response);
+    expect(call).toMatchObject({ argumentsInvalid: false, input: { value: expect.stringContaining("[[[") } });
+  });
+
+  it.each([1100, 5000, 100_000])("has %i levels passed on in a text, or refused", async (levels) => {
+    const { response, error } = await read(levels);
+    if (response === undefined) expect(error).toBeInstanceOf(StreamError);
+    else expect(toolCallsOf(response)).toMatchObject([{ input: { value: expect.stringContaining("[[[") } }]);
   });
 });
 

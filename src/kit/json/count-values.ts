@@ -2,7 +2,9 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const LEFT_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
+const RIGHT_BRACKET = 0x5d;
 const LEFT_BRACE = 0x7b;
+const RIGHT_BRACE = 0x7d;
 
 /**
  * Estimates the number of values in a JSON text before it is parsed, by counting lists, objects and commas, at most two
@@ -16,6 +18,20 @@ export function countJsonValues(text: string, max: number): number {
     else if (code === COMMA || code === LEFT_BRACKET || code === LEFT_BRACE) count += 1;
   }
   return count;
+}
+
+/** Whether a JSON text nests more levels than these. Text that is not JSON gives an arbitrary answer. */
+export function nestsDeeper(text: string, maxLevels: number): boolean {
+  // Each level takes two characters.
+  if (text.length <= 2 * maxLevels) return false;
+  let levels = 0;
+  for (let at = 0; at < text.length && levels <= maxLevels; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === LEFT_BRACKET || code === LEFT_BRACE) levels += 1;
+    else if (code === RIGHT_BRACKET || code === RIGHT_BRACE) levels -= 1;
+  }
+  return levels > maxLevels;
 }
 
 /**

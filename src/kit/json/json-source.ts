@@ -71,6 +71,21 @@ export function splitElements(text: string): readonly string[] {
   return elements;
 }
 
+/** Returns JSON text without the white space between its tokens. */
+export function compactJson(text: string): string {
+  let compacted = "";
+  let copied = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at) - 1;
+    else if (code <= LAST_SPACE) {
+      compacted += text.slice(copied, at);
+      copied = at + 1;
+    }
+  }
+  return compacted + text.slice(copied);
+}
+
 const SPACE = /[ \t\r\n]*/y;
 const PRIMITIVE = /[^\s,\]}]*/y;
 const LAST_SPACE = 0x20;

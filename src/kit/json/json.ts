@@ -5,6 +5,7 @@
 import { invalidField } from "../../core/errors.ts";
 import { parseJsonText } from "../../core/json-text.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
+import { nestsDeeper } from "./count-values.ts";
 
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
@@ -20,8 +21,9 @@ export function parseJson(text: string): unknown {
   return parseJsonText(text, mayHoldLongNumber ? keepLongNumber : undefined);
 }
 
-/** Parses JSON text; undefined if it does not parse. */
+/** Parses JSON text; undefined if it does not parse, or nests more than `MAX_READ_LEVELS`. */
 export function tryParseJson(text: string): unknown {
+  if (nestsDeeper(text, MAX_READ_LEVELS)) return undefined;
   try {
     return parseJson(text);
   } catch {
@@ -34,6 +36,7 @@ export function tryParseJson(text: string): unknown {
  * which takes an eighth of the time if there are any.
  */
 export function tryReadJson(text: string): unknown {
+  if (nestsDeeper(text, MAX_READ_LEVELS)) return undefined;
   try {
     return parseJsonText(text);
   } catch {
@@ -150,12 +153,11 @@ const MAX_COUNT = 2 ** 29 - 1;
  * @throws InvalidRequestError naming the field.
  */
 export function parseObjectField(text: string, field: string): JsonObject {
+  if (nestsDeeper(text, MAX_JSON_LEVELS))
+    throw invalidField(field, `expected at most ${MAX_JSON_LEVELS} levels of JSON, found more`);
   const value = tryParseJson(text);
   if (!isObject(value))
     throw invalidField(field, `expected the text of a JSON object, found ${kindOfJson(value)}`);
-  // Each level takes two characters.
-  if (text.length > 2 * MAX_JSON_LEVELS && isDeeper(value, MAX_JSON_LEVELS))
-    throw invalidField(field, `expected at most ${MAX_JSON_LEVELS} levels of JSON, found more`);
   return value;
 }
 
@@ -164,6 +166,12 @@ export function parseObjectField(text: string, field: string): JsonObject {
  * many levels.
  */
 export const MAX_JSON_LEVELS = 256;
+
+/**
+ * Maximum nesting of JSON that a model or a provider writes, so that functions that walk through it, V8's own included,
+ * do not run out of stack.
+ */
+const MAX_READ_LEVELS = 1000;
 
 /** Whether a list or object nests more levels than these, itself included. */
 export function isDeeper(value: object, maxLevels: number): boolean {

@@ -2,7 +2,7 @@
  * The JSON text of an answer's parts as received. Text that a model wrote and a provider signed has to be sent back
  * unchanged, and parsing and writing it again would turn `1.0` into `1`.
  */
-import { splitElements, toMembers } from "../../kit/json/json-source.ts";
+import { compactJson, splitElements, toMembers } from "../../kit/json/json-source.ts";
 
 /** The JSON text of a candidate's parts. The text is split at the first call: plain text does not need it. */
 export class PartSources {
@@ -22,7 +22,7 @@ export class PartSources {
   /** Returns the text of one part, without insignificant white space. @param index Index of the part in `parts`. */
   at(index: number): string {
     this.#sources ??= partSources(this.#position, this.#json);
-    return compact(this.#sources[index] ?? "{}");
+    return compactJson(this.#sources[index] ?? "{}");
   }
 }
 
@@ -36,12 +36,4 @@ function partSources(position: number, json: string): readonly string[] {
   const candidate = splitElements(toMembers(json).get("candidates") ?? "")[position] ?? "";
   const content = toMembers(candidate).get("content") ?? "";
   return splitElements(toMembers(content).get("parts") ?? "");
-}
-
-/** Returns JSON text without the white space between its tokens. */
-function compact(json: string): string {
-  if (json.startsWith("[")) return `[${splitElements(json).map(compact).join(",")}]`;
-  if (!json.startsWith("{")) return json;
-  const members = [...toMembers(json)].map(([key, value]) => `${JSON.stringify(key)}:${compact(value)}`);
-  return `{${members.join(",")}}`;
 }

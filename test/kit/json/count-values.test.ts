@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countJsonValues } from "../../../src/kit/json/count-values.ts";
+import { countJsonValues, nestsDeeper } from "../../../src/kit/json/count-values.ts";
 
 /** The values of a parsed text. */
 function valuesIn(value: unknown): number {
@@ -34,5 +34,15 @@ describe("countJsonValues()", () => {
 
   it("stops after the maximum", () => {
     expect(countJsonValues("[".repeat(1000), 10)).toBe(11);
+  });
+});
+
+describe("nestsDeeper()", () => {
+  const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${"}]".repeat(levels / 2)}`;
+
+  it("counts lists and objects, and no brackets in texts", () => {
+    expect([nestsDeeper(nested(10), 10), nestsDeeper(nested(12), 10)]).toEqual([false, true]);
+    expect(nestsDeeper(`[${'{"a":[[]]},'.repeat(20)}1]`, 4)).toBe(false);
+    expect(nestsDeeper(JSON.stringify([`${"[".repeat(50)}"{\\`]), 1)).toBe(false);
   });
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../../src/kit/json/json.ts";
 import {
+  compactJson,
   getSourceText,
   sourceObject,
   splitElements,
@@ -36,6 +37,22 @@ describe("splitElements()", () => {
 
   it("finds none in a text that is no list", () => {
     expect([...splitElements("{}"), ...splitElements("[ ]"), ...splitElements("1")]).toEqual([]);
+  });
+});
+
+describe("compactJson()", () => {
+  it("leaves out the white space between tokens, and changes nothing else", () => {
+    const text = ' {"a b" : [ 1.0 , "x \\" y\\\\" ],\n\t"\\u0061":{ } }\r\n';
+    expect(compactJson(text)).toBe('{"a b":[1.0,"x \\" y\\\\"],"\\u0061":{}}');
+  });
+
+  it("writes any JSON as JSON.stringify does", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.nat(8), (json, indent) => {
+        const value = JSON.parse(json);
+        expect(compactJson(JSON.stringify(value, undefined, indent))).toBe(JSON.stringify(value));
+      }),
+    );
   });
 });
 

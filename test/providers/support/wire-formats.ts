@@ -70,10 +70,10 @@ export async function readStream(
   return { response: last?.case === "finish" ? last.value.response : undefined, error };
 }
 
-/** Writes an event as it is sent. */
-export function eventText(event: Wire): string {
+/** Writes an event as it is sent. @param data Its data. Default: the event as JSON. */
+export function eventText(event: Wire, data = JSON.stringify(event)): string {
   const name = typeof event.type === "string" ? `event: ${event.type}\n` : "";
-  return `${name}data: ${JSON.stringify(event)}\n\n`;
+  return `${name}data: ${data}\n\n`;
 }
 
 const chat: WireFormat = {
