@@ -142,7 +142,7 @@ export async function readWholeBody({
   const body = new GrowingBuffer();
   for await (const chunk of chunks) {
     share.take(chunk.byteLength);
-    body.append(chunk);
+    body.append(chunk, announcedBytes > 0 ? announcedBytes : undefined);
     if (body.length > maxMessageBytes) throw tooLarge("more", maxMessageBytes);
   }
   const bytes = body.take();

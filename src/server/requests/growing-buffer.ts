@@ -4,8 +4,14 @@ const NOTHING = Buffer.alloc(0);
 const MIN_BYTES = 16 * 1024;
 
 /**
- * Collects bytes from several reads in one buffer that doubles: many small reads cost no more than their bytes, and
- * announced bytes that never arrive cost nothing.
+ * How many times what has arrived the next buffer holds. Outgrown buffers stay in memory until they are collected: with
+ * doubling, they take as much as the last one. Of an announced size, a larger part can be reserved at once.
+ */
+const GROWTH = { announced: 8, unknown: 2 };
+
+/**
+ * Collects bytes from several reads in one buffer that grows by a factor: many small reads cost no more than their
+ * bytes, and announced bytes that never arrive cost nothing.
  */
 export class GrowingBuffer {
   #buffer = NOTHING;
@@ -18,11 +24,15 @@ export class GrowingBuffer {
 
   /**
    * Adds bytes.
-   * @param maxLength Largest size of the buffer, if it is known.
+   * @param announced The number of all bytes, if it is known.
    */
-  append(bytes: Uint8Array, maxLength: number = Number.POSITIVE_INFINITY): void {
+  append(bytes: Uint8Array, announced?: number): void {
     const needed = this.#length + bytes.byteLength;
-    if (needed > this.#buffer.byteLength) this.#grow(Math.min(maxLength, Math.max(MIN_BYTES, 2 * needed)));
+    if (needed > this.#buffer.byteLength) {
+      const factor = announced === undefined ? GROWTH.unknown : GROWTH.announced;
+      const size = Math.min(announced ?? Infinity, Math.max(MIN_BYTES, factor * needed));
+      this.#grow(Math.max(needed, size));
+    }
     this.#buffer.set(bytes, this.#length);
     this.#length = needed;
   }
