@@ -10,7 +10,7 @@ import type { ColumnName } from "../../providers/support/columns.ts";
 import { readers } from "../../providers/support/recorded-answers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";
-import { callEvents, type ModelEvent } from "../responses/support/model-events.ts";
+import { callEvents, type ModelEvent, textEvents } from "../responses/support/model-events.ts";
 
 const names: readonly ColumnName[] = ["openai", "anthropic", "gemini", "compatible"];
 const recordings = names.flatMap((name) =>
@@ -23,6 +23,7 @@ interface Chunk {
   readonly choices: readonly {
     readonly delta: Record<string, unknown>;
     readonly finish_reason: string | null;
+    readonly logprobs?: { readonly content: readonly object[] } | null;
   }[];
   readonly usage?: unknown;
 }
@@ -96,6 +97,23 @@ describe("A recorded stream of a provider as chunks", () => {
     const functions = calls(message.tool_calls).filter(({ type }) => type === "function");
     expect(calls(read.message.tool_calls).filter(({ type }) => type === "function")).toMatchObject(functions);
     expect(read.rest).toMatchObject({ finish_reason: whole.finish_reason });
+  });
+
+  it("has the log probabilities of a text after the text, and none of a text without", () => {
+    const tokens = [{ token: "a", logprob: -1, top_logprobs: [] }];
+    const write = (data: object) => {
+      const providerState = { provider: "p", model: "m", dataJson: JSON.stringify(data) };
+      const lines = writeAll(
+        callEvents([
+          ...textEvents(0, "a").slice(0, -1),
+          { case: "textEnd", value: { partIndex: 0, text: "a", providerState } },
+        ]),
+      );
+      const chunks: Chunk[] = lines.slice(0, -1).map((line) => JSON.parse(line));
+      return chunks.flatMap(({ choices }) => choices[0]?.logprobs ?? []);
+    };
+    expect(write({ logprobs: tokens })).toEqual([{ content: tokens, refusal: null }]);
+    expect(write({})).toEqual([]);
   });
 
   it("separates the texts of several reasoning parts by a blank line", () => {

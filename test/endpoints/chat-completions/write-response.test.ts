@@ -42,6 +42,17 @@ describe("A chat completion", () => {
     expect(messageOf([])).toEqual({ role: "assistant", content: null, refusal: null });
   });
 
+  it("has the log probabilities of all its texts, and null if there are none", () => {
+    const withLogprobs = (value: string, logprobs: object[]): Part => ({
+      ...text(value),
+      providerState: { provider: "p", model: "m", dataJson: JSON.stringify({ logprobs }) },
+    });
+    const [a, b] = ["a", "b"].map((token) => ({ token, logprob: -1, top_logprobs: [] }));
+    const parts = [withLogprobs("a", [a ?? {}]), withLogprobs("b", [b ?? {}])];
+    expect(write(parts).choices[0].logprobs).toEqual({ content: [a, b], refusal: null });
+    expect(write([text("a"), withLogprobs("b", [])]).choices[0].logprobs).toBeNull();
+  });
+
   it("has the calls of function tools and custom tools, in their forms", () => {
     const call = (id: string, input: object): Part =>
       ({ part: { case: "toolCall", value: { id, name: "f", input } } }) as Part;
