@@ -312,7 +312,6 @@ function getSecret(headers: IncomingHttpHeaders, keyInQuery: string, maxChars: n
   const token = getBearerToken(headers, maxChars);
   if (token !== "") return token;
   const key = KEY_HEADERS.map((name) => headers[name]).find((value) => value !== undefined) ?? keyInQuery;
-  if (key === "") return "";
   return typeof key === "string" && key.length <= maxChars ? key.trim() : undefined;
 }
 
