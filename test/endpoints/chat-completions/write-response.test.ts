@@ -44,7 +44,7 @@ describe("A chat completion", () => {
 
   it("has the log probabilities of all its texts, and null if there are none", () => {
     const withLogprobs = (value: string, logprobs: object[]): Part => ({
-      ...text(value),
+      part: { case: "text", value },
       providerState: { provider: "p", model: "m", dataJson: JSON.stringify({ logprobs }) },
     });
     const [a, b] = ["a", "b"].map((token) => ({ token, logprob: -1, top_logprobs: [] }));
