@@ -31,7 +31,7 @@ class OneByOne {
   readonly #headers = new HeadersEnd();
   #progress: Progress | undefined;
   #isHolding = false;
-  /** Whether the next request may begin in this turn of the event loop. */
+  /** Whether the bytes that are held may be parsed in this turn of the event loop. */
   #hasTurn = false;
 
   constructor(socket: Socket, interception: Interception) {
@@ -41,7 +41,8 @@ class OneByOne {
 
   /** Parses bytes up to the end of the next request. Keeps the bytes after it. */
   read(bytes: Buffer): void {
-    if (this.#progress === undefined && !this.#hasTurn && !hasShare()) return this.#wait(bytes);
+    // Node reads a socket up to 32 times in a turn, and parsing the smallest chunks of one read takes milliseconds.
+    if (!this.#hasTurn && !hasShare()) return this.#wait(bytes);
     this.#hasTurn = false;
     let rest = bytes;
     while (rest.length > 0) {
@@ -78,7 +79,7 @@ class OneByOne {
     if (this.#progress?.isAnswered && this.#progress.request.complete) this.#progress = undefined;
   }
 
-  /** Begins the request in a later turn: many connections can have one at the same time. */
+  /** Parses the bytes in a later turn: many connections can have some at the same time. */
   #wait(bytes: Buffer): void {
     this.#hold(bytes);
     runInTurn(() => {
@@ -158,7 +159,8 @@ class ChunkedBody implements BodyLength {
   #left = 0;
   #size = 0;
   #isSize = true;
-  #lineLength = 0;
+  /** Whether the line has no other bytes than CR so far. */
+  #isEmpty = true;
   #isTrailer = false;
   #isOver = false;
 
@@ -168,27 +170,45 @@ class ChunkedBody implements BodyLength {
       const skipped = Math.min(this.#left, bytes.length - at);
       this.#left -= skipped;
       at += skipped;
-      if (at < bytes.length) this.#readLine(bytes[at++] ?? LF);
+      if (at < bytes.length) at = this.#readLine(bytes, at);
     }
     return at;
   }
 
-  #readLine(byte: number): void {
-    if (byte === LF) return this.#endLine();
+  /** Reads a line as far as it has come, from an index on. Returns the index after it. */
+  #readLine(bytes: Uint8Array, start: number): number {
+    const found = bytes.indexOf(LF, start);
+    const end = found === -1 ? bytes.length : found;
+    let at = start;
+    for (; this.#isSize && at < end; at += 1) this.#readDigit(bytes[at] ?? CR);
+    // The rest of the line may be long: a chunk extension, or a trailer.
+    if (at < end && (end - at > 1 || bytes[at] !== CR)) this.#isEmpty = false;
+    if (found === -1) return end;
+    this.#endLine();
+    return found + 1;
+  }
+
+  #readDigit(byte: number): void {
     if (byte === CR) return;
-    const digit = Number.parseInt(String.fromCharCode(byte), 16);
-    // A chunk extension follows the digits.
-    if (Number.isNaN(digit)) this.#isSize = false;
-    else if (this.#isSize) this.#size = this.#size * 16 + digit;
-    this.#lineLength += 1;
+    this.#isEmpty = false;
+    const digit = toDigit(byte);
+    if (digit === undefined) this.#isSize = false;
+    else this.#size = this.#size * 16 + digit;
   }
 
   #endLine(): void {
-    if (this.#isTrailer) this.#isOver = this.#lineLength === 0;
+    if (this.#isTrailer) this.#isOver = this.#isEmpty;
     else if (this.#size === 0) this.#isTrailer = true;
     else this.#left = this.#size + 2;
     this.#size = 0;
-    this.#isSize = true;
-    this.#lineLength = 0;
+    this.#isSize = !this.#isTrailer;
+    this.#isEmpty = true;
   }
+}
+
+/** Returns the value of a hexadecimal digit; undefined for another byte. */
+function toDigit(byte: number): number | undefined {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : undefined;
 }

@@ -199,4 +199,29 @@ describe("requests of many connections", () => {
     const most = Math.max(...begun.map((each) => begun.filter((other) => other === each).length));
     expect(most).toBeLessThanOrEqual(8);
   });
+
+  it("are read in several turns of the event loop, however small the chunks of their bodies", async () => {
+    let turn = 0;
+    const read: number[] = [];
+    const { seen, socket } = await open((request) => {
+      request.on("data", () => {
+        read.push(turn);
+        for (const end = performance.now() + 3; performance.now() < end; );
+      });
+    });
+    if (socket.connecting) await once(socket, "connect");
+    const { remotePort = 0 } = socket;
+    const sockets = Array.from({ length: 40 }, () => net.connect(remotePort, "127.0.0.1"));
+    servers.onEnd(() => sockets.forEach((each) => void each.destroy()));
+    for (const each of sockets)
+      each.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    await expect.poll(() => seen.requests).toBe(sockets.length);
+    for (const each of sockets) each.write("1;a=b\r\nx\r\n");
+    while (read.length < sockets.length) {
+      turn += 1;
+      await nextTurn();
+    }
+    const most = Math.max(...read.map((each) => read.filter((other) => other === each).length));
+    expect(most).toBeLessThanOrEqual(8);
+  });
 });
