@@ -8,7 +8,7 @@ const folder = getFolder("codex");
 const cache = `${folder}/build`;
 
 /** The version of npm's `@openai/codex`. Its binary has 400 MB, so it is no dependency of the project. */
-const version = "0.169.0";
+const version = "0.171.0";
 
 /** The ways in which Codex reaches the model: the simulator itself, and the sidecar with each of its wire APIs. */
 const ways = ["simulator", "openai", "anthropic", "gemini", "compatible"];

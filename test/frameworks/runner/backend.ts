@@ -42,7 +42,7 @@ export interface Target {
   readonly bound: string;
   /** A model whose answers and streams report a failure in the middle. */
   readonly failing: string;
-  /** A model that writes a sentence, and reports a failure in the middle of it, before its tool call. */
+  /** A model that writes a sentence, and reports a failure within, before its tool call. */
   readonly failing_call: string;
   /** A model that repeats the last message. */
   readonly echo: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Command, type Outcome, run } from "../../clients/runner/process.ts";
 import { type Framework, frameworksFolder } from "./framework.ts";
 
-/** Longest time for the program of a framework, in milliseconds: longer than all of its own time limits. */
+/** Longest time for the program of a framework, in milliseconds: longer than all limits that the program sets. */
 const PROGRAM_TIMEOUT = 1_800_000;
 
 /** Telemetry, and downloads when a package is loaded. */
