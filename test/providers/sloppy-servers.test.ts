@@ -173,7 +173,7 @@ describe.each(wireFormats)("a server of $name that fails", (format) => {
 describe.each(wireFormats)("a server of $name that nests JSON in a call", (format) => {
   const said = { part: { call: '{"at":"DEEP"}' }, finish: format.words.stop };
   const nested = (value: unknown, levels: number) =>
-    JSON.stringify(value).replace(/\\?"DEEP\\?"/, `${"[".repeat(levels)}${"]".repeat(levels)}`);
+    JSON.stringify(value).replace(/\\?"DEEP\\?"/g, `${"[".repeat(levels)}${"]".repeat(levels)}`);
   const read = (levels: number) =>
     readStream(
       format,
@@ -190,6 +190,21 @@ describe.each(wireFormats)("a server of $name that nests JSON in a call", (forma
     const { response, error } = await read(levels);
     if (response === undefined) expect(error).toBeInstanceOf(StreamError);
     else expect(toolCallsOf(response)).toMatchObject([{ input: { value: expect.stringContaining("[[[") } }]);
+  });
+
+  it("is not asked again if an answer or event has more than 1,000 levels", async () => {
+    const tooDeep = {
+      message: "the provider's answer nests JSON in more than 1000 levels",
+      retryable: false,
+    };
+    const whole = nested({ ...format.whole(said), extra: "DEEP" }, 5000);
+    expect(readWhole(format, whole).error).toMatchObject(tooDeep);
+    const events = format.events(said).map((event) => ({ ...event, extra: "DEEP" }));
+    const streamed = await readStream(
+      format,
+      events.map((event) => eventText(event, nested(event, 5000))),
+    );
+    expect(streamed.error).toMatchObject(tooDeep);
   });
 });
 

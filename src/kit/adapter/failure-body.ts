@@ -1,5 +1,7 @@
+import { type SDKError, StreamError } from "../../core/errors.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { asObject, isJson, objectsIn, tryParseJson } from "../json/json.ts";
+import { answerMissing, type CallFacts } from "../call/call-facts.ts";
+import { asObject, isJson, isTooDeep, MAX_READ_LEVELS, objectsIn, tryParseJson } from "../json/json.ts";
 
 /** The body of a failed answer. */
 export type FailureBody<T> =
@@ -13,6 +15,25 @@ export function readFailureBody<T>(body: string): FailureBody<T> {
   const parsed = tryParseJson(body);
   const object = asObject<T>(parsed) ?? objectsIn<T>(parsed)[0];
   return object === undefined ? { object, text: textOf(body.trim()) } : { object, text: "" };
+}
+
+/** Creates the error of an answer with the status of success whose body was not read as one. */
+export function unreadableAnswer(body: string, facts: CallFacts): SDKError {
+  return isTooDeep(body) ? answerTooDeep() : answerMissing(facts, describeBody(body));
+}
+
+/** Creates the error of an event of a stream that was not read as a JSON object. */
+export function unreadableEvent(data: string): StreamError {
+  return isTooDeep(data)
+    ? answerTooDeep()
+    : new StreamError("an event of the provider's stream is no JSON object");
+}
+
+/** A retry would fail in the same way. */
+function answerTooDeep(): StreamError {
+  return new StreamError(`the provider's answer nests JSON in more than ${MAX_READ_LEVELS} levels`, {
+    retryable: false,
+  });
 }
 
 /** Describes the body of an answer that reports success and is none, for an error. */

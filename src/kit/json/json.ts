@@ -44,6 +44,11 @@ export function tryReadJson(text: string): unknown {
   }
 }
 
+/** Whether the text is JSON that is not read because it nests more than `MAX_READ_LEVELS`. */
+export function isTooDeep(text: string): boolean {
+  return nestsDeeper(text, MAX_READ_LEVELS) && isJson(text);
+}
+
 /** Whether the text is JSON. */
 export function isJson(text: string): boolean {
   try {
@@ -171,7 +176,7 @@ export const MAX_JSON_LEVELS = 256;
  * Maximum nesting of JSON that a model or a provider writes, so that functions that walk through it, V8's own included,
  * do not run out of stack.
  */
-const MAX_READ_LEVELS = 1000;
+export const MAX_READ_LEVELS = 1000;
 
 /** Whether a list or object nests more levels than these, itself included. */
 export function isDeeper(value: object, maxLevels: number): boolean {

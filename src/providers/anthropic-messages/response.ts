@@ -2,10 +2,10 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { describeBody } from "../../kit/adapter/failure-body.ts";
+import { unreadableAnswer } from "../../kit/adapter/failure-body.ts";
 import { isStopped } from "../../kit/adapter/finish-reason.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
-import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
+import { type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { asObject, isEmpty, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
@@ -35,7 +35,7 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const message = asObject<Message | FailureBody>(tryParseJson(body));
   if (message !== undefined && isFailure(message)) throw reportedError(message, facts);
   if (!Array.isArray(message?.content)) {
-    throw answerMissing(facts, describeBody(body));
+    throw unreadableAnswer(body, facts);
   }
   facts.warnings.push(...warningsIn(message), ...negativeCountsIn(message.usage));
   const model = textIn(message.model);

@@ -5,7 +5,7 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
-import { isUnnamedFailure } from "../../kit/adapter/failure-body.ts";
+import { isUnnamedFailure, unreadableEvent } from "../../kit/adapter/failure-body.ts";
 import { isStopped } from "../../kit/adapter/finish-reason.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
@@ -71,7 +71,7 @@ export class MessagesDecoder implements StreamDecoder {
     const event = asObject<StreamEvent>(tryParseJson(data));
     // Compatible servers give the event another type in its data (llama.cpp), or send text.
     if (type === "error") throw reportedError(event ?? { detail: data }, this.#facts);
-    if (event === undefined) throw new StreamError("an event of the provider's stream is not a JSON object");
+    if (event === undefined) throw unreadableEvent(data);
     const kind = asString(event.type) ?? type;
     if (isUnnamedFailure(kind, event)) throw reportedError(event, this.#facts);
     this.#dispatch(kind, event, source);

@@ -1,7 +1,7 @@
 /** Their body -> our Response. A whole answer is one GenerateContentResponse, as each event of a stream is. */
 
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import { describeBody } from "../../kit/adapter/failure-body.ts";
+import { unreadableAnswer } from "../../kit/adapter/failure-body.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { isObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
@@ -22,5 +22,5 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   for (const source of sources) decoder.pushChunk(objectIn<StreamChunk>(tryParseJson(source)), source);
   const response = decoder.endWhole(facts.request.includeRaw ? body : "");
   if (response !== undefined) return response;
-  throw answerMissing(facts, sources.length === 0 ? describeBody(body) : undefined);
+  throw sources.length === 0 ? unreadableAnswer(body, facts) : answerMissing(facts);
 }

@@ -4,9 +4,9 @@
  * stream of one event.
  */
 
-import { type SDKError, StreamError } from "../../core/errors.ts";
+import type { SDKError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import { isFailureReport } from "../../kit/adapter/failure-body.ts";
+import { isFailureReport, unreadableEvent } from "../../kit/adapter/failure-body.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { asObject, isObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
@@ -51,7 +51,7 @@ export class GeminiDecoder implements StreamDecoder {
     if (type === "error") throw this.#failure(asObject<ErrorBody>(chunk) ?? { error: data });
     if (isObject(chunk)) return this.#pushJson(chunk, data);
     const lines = data.split("\n");
-    if (lines.length === 1) throw new StreamError("an event of the provider's stream is no JSON object");
+    if (lines.length === 1) throw unreadableEvent(data);
     // Proxies that drop empty lines join several events into one.
     for (const line of lines) this.push({ type: "", data: line });
   }

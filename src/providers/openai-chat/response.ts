@@ -1,8 +1,8 @@
 /** The body of a whole answer -> our Response. */
 
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import { describeBody } from "../../kit/adapter/failure-body.ts";
-import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
+import { unreadableAnswer } from "../../kit/adapter/failure-body.ts";
+import type { CallFacts } from "../../kit/call/call-facts.ts";
 import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
@@ -22,7 +22,7 @@ export function toResponse(
 ): Response {
   const completion = asObject<Completion>(tryParseJson(body));
   if (completion === undefined) {
-    throw answerMissing(facts, describeBody(body));
+    throw unreadableAnswer(body, facts);
   }
   const decoder = new ChatDecoder(facts, new StreamWriter(facts, toolCallIds), profile);
   return decoder.readWhole(completion, facts.request.includeRaw ? body : "");

@@ -5,6 +5,7 @@
 
 import { StreamError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import { unreadableEvent } from "../../kit/adapter/failure-body.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import {
   asInt32,
@@ -78,7 +79,7 @@ export class ChatDecoder implements StreamDecoder {
     if (text === END_OF_STREAM) return this.#endOfStream();
     const chunk = asObject<AnyCompletion>(tryParseJson(text));
     if (chunk === undefined && type === "error") throw reportedError({ detail: text }, this.#facts);
-    if (chunk === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
+    if (chunk === undefined) throw unreadableEvent(text);
     if (type === "error") throw reportedError(chunk, this.#facts);
     this.#readChunk(chunk, getDelta);
     this.#learn(chunk, event);

@@ -6,7 +6,7 @@ import {
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { describeBody, isFailureReport } from "../../kit/adapter/failure-body.ts";
+import { isFailureReport, unreadableAnswer } from "../../kit/adapter/failure-body.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
@@ -34,7 +34,7 @@ import { toUsage } from "./usage.ts";
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const object = asObject<ResponseObject>(tryParseJson(body));
-  if (object === undefined) throw answerMissing(facts, describeBody(body));
+  if (object === undefined) throw unreadableAnswer(body, facts);
   if (isFailure(object)) throw reportedError(object, facts);
   if (!Array.isArray(object.output))
     throw isFailureReport(object) ? reportedError(object, facts) : answerMissing(facts);

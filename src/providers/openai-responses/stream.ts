@@ -5,7 +5,7 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
-import { isFailureReport, isUnnamedFailure } from "../../kit/adapter/failure-body.ts";
+import { isFailureReport, isUnnamedFailure, unreadableEvent } from "../../kit/adapter/failure-body.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import {
@@ -88,7 +88,7 @@ export class ResponsesDecoder implements StreamDecoder {
     if (data === "[DONE]") return;
     const event = asObject<StreamEvent>(TEXT_DELTAS.has(type) ? tryReadJson(data) : tryParseJson(data));
     if (event === undefined && type === "error") throw reportedError({ detail: data }, this.#facts);
-    if (event === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
+    if (event === undefined) throw unreadableEvent(data);
     const kind = asString(event.type) ?? type;
     // Some servers name the failure only in the SSE field `event`, or do not name the event at all.
     const isFailure = type === "error" || isUnnamedFailure(kind, event);

@@ -45,12 +45,13 @@ export interface Outcome {
   readonly error: unknown;
 }
 
-/** Reads a whole answer. */
+/** Reads a whole answer; a body that is a string is sent as it is. */
 export function readWhole(format: WireFormat, body: unknown, request: RequestInit = {}): Outcome {
   const facts = factsFor("provider", { model: "model-1", ...request });
+  const text = typeof body === "string" ? body : JSON.stringify(body);
   try {
     const ids = new ToolCallIdAllocator(facts.inferenceId);
-    return { response: format.reader.whole(JSON.stringify(body), facts, ids), error: undefined };
+    return { response: format.reader.whole(text, facts, ids), error: undefined };
   } catch (error) {
     return { response: undefined, error };
   }
