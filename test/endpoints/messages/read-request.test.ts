@@ -147,6 +147,26 @@ describe("readRequest", () => {
     expect(read({ ...base, ...fields }).request.reasoningEffort).toBe(effort);
   });
 
+  it.each(["openai/m", "gemini/m", "local/m", "anthropic/m"])(
+    "neither warns %s of the fields of the contract, nor passes them as settings",
+    (model) => {
+      const fields = {
+        max_tokens: 9,
+        messages: [{ role: "user", content: "Hi" }],
+        metadata: {},
+        stop_sequences: ["a"],
+        stream: true,
+        system: "b",
+        temperature: 1,
+        tool_choice: { type: "auto" },
+        tools: [{ name: "f", input_schema: { type: "object" } }],
+        top_p: 1,
+      };
+      const { request, warnings } = read({ ...fields, model });
+      expect([warnings, request.providerOptionsJson]).toEqual([[], {}]);
+    },
+  );
+
   it("warns of settings that the provider has not, but not of hints", () => {
     const fields = { top_k: 3, container: "c", service_tier: "auto", cache_control: { type: "ephemeral" } };
     const params = (model: string) => read({ ...base, ...fields, model }).warnings.map(({ param }) => param);
@@ -162,6 +182,10 @@ describe("readRequest", () => {
     [
       "messages[0].content[0].source.type",
       { messages: [{ role: "user", content: [{ type: "image", source: {} }] }] },
+    ],
+    [
+      "messages[0].content[0].source.type",
+      { messages: [{ role: "user", content: [{ type: "document", source: {} }] }] },
     ],
     ["messages[0].content[0].input", { messages: [{ role: "assistant", content: [{ type: "tool_use" }] }] }],
     ["tools[0].input_schema", { tools: [{ name: "f" }] }],
