@@ -1,7 +1,8 @@
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import { warning } from "../call/loss-report.ts";
-import { isObject, type JsonObject, objectIn } from "../json/json.ts";
+import { asObject, isObject, type JsonObject, objectIn, withoutNulls } from "../json/json.ts";
 
 /** Token counts as `Usage` defines them for every provider. Counts that a provider does not report are left out. */
 export interface UsageCounts {
@@ -36,6 +37,20 @@ export function createUsage(counts: UsageCounts, raw?: object): Usage {
   if (cacheWriteTokens !== undefined) usage.cacheWriteTokens = cacheWriteTokens;
   if (costNanoUsd !== undefined) usage.costNanoUsd = costNanoUsd;
   return usage;
+}
+
+/**
+ * Merges the counts of a stream so far. They are cumulative; a count that a later event omits or sets to null is
+ * unchanged.
+ * @param earlier The counts before, which are changed: a copy for each event would be quadratic.
+ */
+export function mergeUsage<T>(
+  earlier: Untrusted<T> | undefined,
+  reported: unknown,
+): Untrusted<T> | undefined {
+  const counts = asObject(reported);
+  if (counts === undefined) return earlier;
+  return Object.assign(earlier ?? {}, withoutNulls(counts)) as Untrusted<T>;
 }
 
 /**

@@ -123,6 +123,11 @@ export function without(object: object, ...keys: readonly string[]): JsonObject 
   return copy;
 }
 
+/** Returns the fields of an object that are not null. */
+export function withoutNulls(object: object): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
+}
+
 /** Whether an object has no keys. */
 export function isEmpty(object: object): boolean {
   for (const _key in object) return false;

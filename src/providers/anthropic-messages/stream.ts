@@ -7,9 +7,18 @@
 import { StreamError } from "../../core/errors.ts";
 import { isUnnamedFailure, unreadableEvent } from "../../kit/adapter/failure-body.ts";
 import { isStopped } from "../../kit/adapter/finish-reason.ts";
-import { negativeCountsIn } from "../../kit/adapter/usage.ts";
+import { mergeUsage, negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
-import { asInt32, asObject, asString, objectIn, textIn, tryParseJson, without } from "../../kit/json/json.ts";
+import {
+  asInt32,
+  asObject,
+  asString,
+  objectIn,
+  textIn,
+  tryParseJson,
+  without,
+  withoutNulls,
+} from "../../kit/json/json.ts";
 import { stringifyJson, toMembers } from "../../kit/json/json-source.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import { type DeltaRun, DeltaTemplate } from "../../kit/stream/delta-template.ts";
@@ -29,7 +38,7 @@ import { finishReasonOf } from "./finish-reason.ts";
 import { addDelta, beginBlock, endBlock, type OpenBlock, wholeBlock } from "./open-blocks.ts";
 import { blocksIn, containerParts, warningsIn } from "./response.ts";
 import { StateWriter } from "./state.ts";
-import { mergeUsage, toUsage, withoutNulls } from "./usage.ts";
+import { toUsage } from "./usage.ts";
 
 type Event = Untrusted<StreamEvent>;
 
@@ -121,7 +130,7 @@ export class MessagesDecoder implements StreamDecoder {
     const model = textIn(message.model);
     this.#message = message;
     this.#states = new StateWriter(this.#facts, model);
-    this.#usage = mergeUsage(this.#usage, message.usage);
+    this.#usage = mergeUsage<Usage>(this.#usage, message.usage);
     this.#writer.start(model);
     if (hasOthers(message, MESSAGE_FIELDS)) this.#passThrough("message_start", data);
     if (!Array.isArray(message.content) || message.content.length > 0) this.#addBlocks(data);
@@ -204,7 +213,7 @@ export class MessagesDecoder implements StreamDecoder {
     const delta = objectIn<MessageDelta>(event.delta);
     // Not a copy, which would be repeated for each of many events with additional fields.
     Object.assign(this.#message, withoutNulls(rest), withoutNulls(delta));
-    this.#usage = mergeUsage(this.#usage, event.usage);
+    this.#usage = mergeUsage<Usage>(this.#usage, event.usage);
     if (hasOthers(delta, DELTA_FIELDS) || hasOthers(rest, [])) this.#passThrough("message_delta", data);
     else this.#passThroughRaw("message_delta", data);
   }

@@ -1,13 +1,12 @@
 import type { ProviderModels } from "../../catalog/provider-models.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { createUsage } from "../../kit/adapter/usage.ts";
-import { asCount, asObject, type JsonObject, objectIn } from "../../kit/json/json.ts";
+import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type {
   CacheCreation,
   OutputTokensDetails,
   Usage as WireUsage,
 } from "../../wire/anthropic-messages/response.ts";
-import type { Untrusted } from "../../wire/untrusted.ts";
 
 /**
  * Converts token counts to the meaning that they have for every provider: the API counts cached tokens separately, here
@@ -39,23 +38,4 @@ export function toUsage(
   const cost = models?.costOf(result, model, { longCacheWriteTokens });
   if (cost !== undefined) result.costNanoUsd = cost;
   return result;
-}
-
-/**
- * Merges the counts of a stream so far. They are cumulative; a count that a later event omits or sets to null is
- * unchanged.
- * @param earlier The counts before, which are changed: a copy for each event would be quadratic.
- */
-export function mergeUsage(
-  earlier: Untrusted<WireUsage> | undefined,
-  reported: unknown,
-): Untrusted<WireUsage> | undefined {
-  const counts = asObject(reported);
-  if (counts === undefined) return earlier;
-  return Object.assign(earlier ?? {}, withoutNulls(counts));
-}
-
-/** Returns the fields of an object that are not null. */
-export function withoutNulls(object: object): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }

@@ -10,7 +10,7 @@ import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts"
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { getSources } from "./citations.ts";
 import { type AnswerContent, finishReasonOf } from "./finish-reason.ts";
-import { countsIn, mismatchesIn, toUsage } from "./usage.ts";
+import { countsIn, mergeCounts, mismatchesIn, toUsage } from "./usage.ts";
 
 /**
  * The facts beside the message that the chunks of one stream, or the body of a whole answer, hold. Every chunk may
@@ -22,7 +22,6 @@ export class AnswerFacts {
   #model = "";
   #requestId = "";
   #counts: Untrusted<WireUsage> | undefined;
-  #usage: Usage | undefined;
   #finish = "";
   #stopSequence = "";
   #hasFurtherChoices = false;
@@ -48,9 +47,9 @@ export class AnswerFacts {
     return isStopped(finishReasonOf(this.#finish, { hasToolCalls: false, hasRefusal: false }).reason);
   }
 
-  /** The counts so far: the last ones, since they are cumulative. */
+  /** The counts so far. Converted on demand: with include_raw each conversion serializes them all. */
   get usage(): Usage | undefined {
-    return this.#usage;
+    return toUsage(this.#counts, this.#facts.request.includeRaw);
   }
 
   /** Reads the fields of a chunk. @param choices Choices of the chunk. */
@@ -59,11 +58,7 @@ export class AnswerFacts {
     this.#model ||= textIn(chunk.model);
     this.#requestId ||=
       textIn(asObject<CompletionExtensions["x_groq"]>(chunk.x_groq)?.id) || textIn(chunk.request_id);
-    const counts = countsIn(chunk, choices);
-    if (counts !== undefined) {
-      this.#counts = counts;
-      this.#usage = toUsage(counts, this.#facts.request.includeRaw);
-    }
+    this.#counts = mergeCounts(this.#counts, countsIn(chunk, choices));
     this.sources = getSources(chunk) ?? this.sources;
   }
 
@@ -86,7 +81,7 @@ export class AnswerFacts {
 
   /** Returns the answer without its content. Adds to the warnings of the call. */
   end(content: AnswerContent, rawJson: string): StreamedAnswer {
-    const usage = this.#usage;
+    const { usage } = this;
     this.#facts.warnings.push(
       ...mismatchesIn(this.#counts, usage),
       ...(this.#hasFurtherChoices ? [warning("", "further_candidates", FURTHER_CHOICES)] : []),

@@ -4,7 +4,7 @@
  */
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { createUsage, negativeCountsIn, reportedCostIn } from "../../kit/adapter/usage.ts";
+import { createUsage, mergeUsage, negativeCountsIn, reportedCostIn } from "../../kit/adapter/usage.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type {
@@ -34,6 +34,17 @@ export function countsIn(
     asObject<WireUsage>(asObject<CompletionExtensions["x_groq"]>(chunk.x_groq)?.usage) ??
     asObject<WireUsage>(choice?.usage)
   );
+}
+
+/**
+ * Merges the counts of a stream so far: some servers report the tokens of the prompt and of the answer in different
+ * chunks. The total belongs to the counts beside it.
+ */
+export function mergeCounts(earlier: Counts | undefined, later: Counts | undefined): Counts | undefined {
+  const merged = mergeUsage(earlier, later);
+  return merged === undefined || toUsage(later, false) === undefined
+    ? merged
+    : Object.assign(merged, { total_tokens: later?.total_tokens });
 }
 
 /**

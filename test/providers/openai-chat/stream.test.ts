@@ -488,6 +488,14 @@ describe("the framing of a stream", () => {
       ],
     ],
     [
+      "split over two chunks",
+      [
+        chunk({ content: "a" }, null, { usage: { prompt_tokens: 1, total_tokens: 1 } }),
+        chunk({}, "stop", { usage: { prompt_tokens: null, completion_tokens: 2 } }),
+        { choices: [], usage: { cost: 0 } },
+      ],
+    ],
+    [
       "under x_groq",
       [text("a"), chunk({}, "stop", { x_groq: { usage: { prompt_tokens: 1, completion_tokens: 2 } } })],
     ],
@@ -505,6 +513,7 @@ describe("the framing of a stream", () => {
   ])("has the token counts %s", async (_, events) => {
     const response = getFinal(await decodeEvents([...events, "[DONE]"]));
     expect(response.usage).toMatchObject({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
+    expect(response.warnings).toEqual([]);
   });
 
   it("is finished by a normal close after a finish reason, and never without one", async () => {
