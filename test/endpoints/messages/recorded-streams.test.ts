@@ -130,6 +130,20 @@ describe("A recorded stream of a provider as events of the Messages API", () => 
     expect(deltas.map((each) => (each as { partial_json: string }).partial_json)).toEqual(["[", "]", "{}"]);
   });
 
+  it("begins a block of thinking without visible text when its signature is known", () => {
+    const dataJson = JSON.stringify({ block: { type: "thinking", thinking: "", signature: "s" } });
+    const providerState = { provider: "anthropic", model: "m", dataJson };
+    const written = writeAll([
+      create(StreamEventSchema, { event: { case: "reasoningStart", value: { partIndex: 0 } } }),
+      create(StreamEventSchema, { event: { case: "reasoningEnd", value: { partIndex: 0, providerState } } }),
+    ]);
+    expect(written).toMatchObject([
+      { type: "content_block_start", content_block: { type: "thinking", thinking: "", signature: "" } },
+      { type: "content_block_delta", delta: { type: "signature_delta", signature: "s" } },
+      { type: "content_block_stop" },
+    ]);
+  });
+
   it("ends with an error that names the failure", () => {
     const [error] = toEvents(new MessageWriter("").fail(new StreamError("the stream broke off")));
     expect(error).toEqual({ type: "error", error: { type: "api_error", message: "the stream broke off" } });
