@@ -80,6 +80,8 @@ export class Http2Connection {
   readonly #limits: ConnectionLimits;
   readonly #serve: ServeStream;
   readonly #backlog: StreamBacklog;
+  /** When it last had a stream, or was opened, by `performance.now()`; undefined while it has one. */
+  idleSince: number | undefined = performance.now();
   #waiting: Parameters<ServeStream>[] = [];
   #openStreams = 0;
   /** Cost of the streams that were opened in this turn. */
@@ -142,6 +144,7 @@ export class Http2Connection {
     stream.on("error", ignore);
     stream.on("close", this.#onStreamClose);
     this.#openStreams += 1;
+    this.idleSince = undefined;
     const cost = getCost(rawHeaders);
     const hadRead = this.#readInTurn;
     this.#readInTurn += cost;
@@ -187,8 +190,10 @@ export class Http2Connection {
 
   readonly #onStreamClose = (): void => {
     this.#openStreams -= 1;
+    if (this.#openStreams > 0) return;
+    this.idleSince = performance.now();
     // Restarts the timer even if it has fired meanwhile.
-    if (this.#openStreams === 0 && !this.#session.destroyed) this.#idleTimer?.refresh();
+    if (!this.#session.destroyed) this.#idleTimer?.refresh();
   };
 
   #startTimers(): void {

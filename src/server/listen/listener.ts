@@ -6,9 +6,15 @@ import { createServer, type Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { TlsOptions } from "../../config/tls-files.ts";
 import { setPeerName } from "../access/peer-names.ts";
-import type { HttpHandler, HttpResponse, StreamHandler, UpgradeHandler } from "../base/http-types.ts";
+import type {
+  HttpHandler,
+  HttpRequest,
+  HttpResponse,
+  StreamHandler,
+  UpgradeHandler,
+} from "../base/http-types.ts";
 import type { Limits } from "../base/limits.ts";
-import { getRawSocket, injectConnection } from "../internals/node-http.ts";
+import { getParserState, getRawSocket, injectConnection } from "../internals/node-http.ts";
 import type { Intake } from "../requests/intake.ts";
 import { type ListenAddress, parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
@@ -34,7 +40,7 @@ export interface ListenerOptions {
   readonly upgrades?: UpgradeHandler | undefined;
   /** TLS of the TCP addresses. Undefined if there is none. */
   readonly tls?: TlsOptions | undefined;
-  /** Called for a connection that is closed at once because too many are open. */
+  /** Called for a connection that is closed at once because too many are open, and none is idle. */
   readonly onRefused?: (() => void) | undefined;
 }
 
@@ -70,21 +76,36 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   }
 }
 
+/** An open connection. */
+interface OpenConnection {
+  /** The socket of HTTP/1.1. With TLS it is not the one that was accepted. */
+  http1?: Socket;
+  http2?: Http2Connection;
+  /** When it was opened or, over HTTP/1.1, its last response ended, by `performance.now()`. */
+  usedAt: number;
+}
+
+/** A connection makes way for a new one if it has had no request for this many milliseconds. */
+const MIN_IDLE_MS = 1000;
+
 /** The connections of a listener, on all its addresses. */
 class ConnectionHandler {
   readonly #limits: Limits;
   readonly #options: ListenerOptions;
   readonly #servers: Server[] = [];
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new Map<Socket, OpenConnection>();
   readonly #undecided = new Set<Socket>();
+  readonly #http1Sockets = new WeakMap<Socket, OpenConnection>();
   readonly #http2Connections = new Set<Http2Connection>();
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
   readonly #keepalive: NodeJS.Timeout;
   /** Makes the TLS handshake of a connection. */
   readonly #shakeHands: ((socket: Socket) => void) | undefined;
-  /** Name of the caller on the connection that HTTP/2 takes over in this moment. */
-  #peerName: string | undefined;
+  /** The connection that HTTP/2 takes over in this moment, and the name of its caller. */
+  #arriving:
+    | { readonly connection: OpenConnection | undefined; readonly peerName?: string | undefined }
+    | undefined;
   #draining = false;
   #closed: Promise<void> | undefined;
 
@@ -94,13 +115,15 @@ class ConnectionHandler {
     this.#options = options;
     this.#limits = limits;
     const handle: HttpHandler = (request, response) => {
-      if (request.httpVersionMajor === 1) this.#keepDrainable(response);
+      if (request.httpVersionMajor === 1) this.#followHttp1(request, response);
       handler(request, response);
     };
     this.#http1 = createHttp1(limits, handle, upgrades);
     this.#http2 = createHttp2(limits, handle, streams, (connection, session) => {
       this.#http2Connections.add(connection);
-      if (this.#peerName !== undefined) setPeerName(session, this.#peerName);
+      const { connection: open, peerName } = this.#arriving ?? {};
+      if (open !== undefined) open.http2 = connection;
+      if (peerName !== undefined) setPeerName(session, peerName);
       session.once("close", () => this.#http2Connections.delete(connection));
       if (this.#draining) connection.closeGracefully();
     });
@@ -134,17 +157,18 @@ class ConnectionHandler {
   close(): Promise<void> {
     const closed = this.#stopAccepting();
     for (const connection of this.#http2Connections) connection.destroy();
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets.keys()) socket.destroy();
     return closed;
   }
 
   #accept(socket: Socket, isTls: boolean): void {
-    if (this.#sockets.size >= this.#limits.maxConnections) {
+    if (this.#sockets.size >= this.#limits.maxConnections && !this.#makeRoom()) {
       socket.destroy();
       this.#options.onRefused?.();
       return;
     }
-    this.#sockets.add(socket);
+    const connection: OpenConnection = { usedAt: performance.now() };
+    this.#sockets.set(socket, connection);
     this.#undecided.add(socket);
     socket.once("close", () => {
       this.#sockets.delete(socket);
@@ -153,39 +177,62 @@ class ConnectionHandler {
     if (isTls) return this.#shakeHands?.(socket);
     sniff(socket, this.#limits.protocolTimeoutMs, (version) => {
       this.#undecided.delete(socket);
-      if (version === "http2") this.#serveHttp2(socket);
-      else this.#serveHttp1(socket);
+      if (version === "http2") this.#serveHttp2(socket, connection);
+      else this.#serveHttp1(socket, connection);
     });
+  }
+
+  /** Closes the connection that has been idle longest. Returns false if none has been for long enough. */
+  #makeRoom(): boolean {
+    let longest: { readonly socket: Socket; readonly since: number } | undefined;
+    for (const [socket, connection] of this.#sockets) {
+      const since = getIdleSince(connection);
+      if (since !== undefined && since < (longest?.since ?? performance.now() - MIN_IDLE_MS))
+        longest = { socket, since };
+    }
+    if (longest === undefined) return false;
+    this.#sockets.delete(longest.socket);
+    longest.socket.destroy();
+    return true;
   }
 
   /** Serves a connection after its handshake, by the protocol that both sides agreed on. Without any: HTTP/1.1. */
   #serveTls(socket: TLSSocket): void {
     const raw = getRawSocket(socket);
+    const connection = raw instanceof Socket ? this.#sockets.get(raw) : undefined;
     if (raw instanceof Socket) this.#undecided.delete(raw);
     if (this.#draining) return void socket.destroy();
     const name = readPeerName(socket);
     if (name !== undefined) setPeerName(socket, name);
-    if (socket.alpnProtocol !== "h2") return this.#serveHttp1(socket);
-    this.#peerName = name;
-    this.#serveHttp2(socket);
-    this.#peerName = undefined;
+    if (socket.alpnProtocol === "h2") this.#serveHttp2(socket, connection, name);
+    else this.#serveHttp1(socket, connection);
   }
 
-  #serveHttp1(socket: Socket): void {
+  #serveHttp1(socket: Socket, connection: OpenConnection | undefined): void {
+    if (connection !== undefined) {
+      connection.http1 = socket;
+      this.#http1Sockets.set(socket, connection);
+    }
     injectConnection(this.#http1, socket);
     serveOneByOne(socket);
   }
 
-  #serveHttp2(socket: Socket): void {
+  #serveHttp2(socket: Socket, connection: OpenConnection | undefined, peerName?: string): void {
     // A peer that closes its side is gone.
     socket.allowHalfOpen = false;
+    this.#arriving = { connection, peerName };
     injectConnection(this.#http2, socket);
+    this.#arriving = undefined;
   }
 
-  /** Closes an HTTP/1.1 connection after its response if it is busy when the drain starts. */
-  #keepDrainable(response: HttpResponse): void {
+  /** Notes the end of a response, and closes its connection if the drain has started meanwhile. */
+  #followHttp1({ socket }: HttpRequest, response: HttpResponse): void {
     if (this.#draining) response.setHeader("connection", "close");
-    else response.once("close", () => this.#draining && this.#http1.closeIdleConnections());
+    response.once("close", () => {
+      const connection = this.#http1Sockets.get(socket);
+      if (connection !== undefined) connection.usedAt = performance.now();
+      if (this.#draining) this.#http1.closeIdleConnections();
+    });
   }
 
   /** Resolves when the addresses are free and all their connections are closed. */
@@ -207,6 +254,14 @@ function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
   });
+}
+
+/** Returns when a connection became idle, by `performance.now()`; undefined while it has a request or is upgraded. */
+function getIdleSince({ http1, http2, usedAt }: OpenConnection): number | undefined {
+  if (http2 !== undefined) return http2.idleSince;
+  if (http1 === undefined) return usedAt;
+  const { isParsing, response } = getParserState(http1);
+  return isParsing && response === undefined ? usedAt : undefined;
 }
 
 /** The HTTP version of a connection. */
