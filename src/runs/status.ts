@@ -136,8 +136,9 @@ function whyIncomplete(stopReason: StopReason, last: StepResult | undefined): In
 }
 
 /**
- * Finish reasons without a unified form that mean an unfinished answer: of Gemini ("FinishReason"), and of Anthropic ("Stop
- * reasons"). Other servers have words of their own for answers that are whole.
+ * Finish reasons without a unified form that mean an unfinished answer: of Gemini ("FinishReason"), of Anthropic ("Stop
+ * reasons"), and of OpenAI's Responses ("The response object", `status`, `incomplete_details`). Other servers have words
+ * of their own for answers that are whole.
  */
 const UNFINISHED: ReadonlySet<string> = new Set([
   "OTHER",
@@ -147,6 +148,10 @@ const UNFINISHED: ReadonlySet<string> = new Set([
   "FINISH_REASON_UNSPECIFIED",
   "pause_turn",
   "compaction",
+  "queued",
+  "in_progress",
+  "incomplete",
+  "steered",
 ]);
 
 /** Whether a provider says in a word of its own that it stopped before the answer was finished. */

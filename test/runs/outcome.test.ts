@@ -76,6 +76,9 @@ describe("the run after its generation", () => {
     [Reason.OTHER, "FINISH_REASON_UNSPECIFIED", RunStatus.INCOMPLETE, IncompleteReason.PROVIDER_STOPPED],
     [Reason.OTHER, "pause_turn", RunStatus.INCOMPLETE, IncompleteReason.PROVIDER_STOPPED],
     [Reason.OTHER, "compaction", RunStatus.INCOMPLETE, IncompleteReason.PROVIDER_STOPPED],
+    [Reason.OTHER, "queued", RunStatus.INCOMPLETE, IncompleteReason.PROVIDER_STOPPED],
+    [Reason.OTHER, "in_progress", RunStatus.INCOMPLETE, IncompleteReason.PROVIDER_STOPPED],
+    [Reason.OTHER, "incomplete", RunStatus.INCOMPLETE, IncompleteReason.PROVIDER_STOPPED],
     [Reason.OTHER, "end_of_turn", RunStatus.COMPLETED, IncompleteReason.UNSPECIFIED],
     [Reason.UNSPECIFIED, "", RunStatus.COMPLETED, IncompleteReason.UNSPECIFIED],
   ])("depends on why the model stopped: %i (%s) gives %i", (reason, raw, status, incompleteReason) => {

@@ -27,6 +27,7 @@ export function finishReasonOf(
 const REASONS: ReadonlyMap<string, Reason> = new Map([
   ["stop", Reason.STOP],
   ["eos", Reason.STOP],
+  ["eos_token", Reason.STOP],
   ["end", Reason.STOP],
   ["end_turn", Reason.STOP],
   ["stop_sequence", Reason.STOP],
@@ -44,4 +45,6 @@ const REASONS: ReadonlyMap<string, Reason> = new Map([
   ["error", Reason.ERROR],
   ["network_error", Reason.ERROR],
   ["insufficient_system_resource", Reason.ERROR],
+  ["abort", Reason.ERROR],
+  ["cancelled", Reason.ERROR],
 ]);

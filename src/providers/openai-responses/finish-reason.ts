@@ -29,6 +29,7 @@ export function finishReasonOf(
 ): FinishReason {
   const status = finishWordIn(object.status);
   if (status === "incomplete") return getIncompleteReason(object);
+  if (status === "cancelled") return finishReason(Reason.ERROR, status);
   if (status !== "completed" && status !== "") return finishReason(Reason.OTHER, status);
   for (const item of items) if (isRunByCaller(item)) return finishReason(Reason.TOOL_CALLS, status);
   if (isRefusal(items)) return finishReason(Reason.CONTENT_FILTER, "refusal");

@@ -173,6 +173,9 @@ export function isUnfinished({ status }: Untrusted<OutputItem>): boolean {
 /** Status of a response that was stopped before its end, and of the item that was cut by that. */
 export const INCOMPLETE = "incomplete";
 
+/** Status of a response that somebody cancelled. OpenAI does so on request; other servers also send it as an event. */
+export const CANCELLED = "cancelled";
+
 /**
  * Returns the only part of an item that is written without deltas: a generated image, or a hosted tool's block
  * verbatim.

@@ -52,6 +52,7 @@ import {
 } from "./open-blocks.ts";
 import { isRedacted, reasoningText } from "./reasoning.ts";
 import {
+  CANCELLED,
   callInput,
   INCOMPLETE,
   isFailure,
@@ -158,8 +159,11 @@ export class ResponsesDecoder implements StreamDecoder {
         return this.#endItem(this.#items.indexOf(event, item.type), item);
       }
       case "response.completed":
-      case "response.incomplete":
         return this.#finish(objectIn<ResponseObject>(event.response));
+      case "response.incomplete":
+        return this.#finishEarly(objectIn<ResponseObject>(event.response), INCOMPLETE);
+      case "response.cancelled":
+        return this.#finishEarly(objectIn<ResponseObject>(event.response), CANCELLED);
       case "response.output_text.annotation.added":
         this.#keepAnnotation(type, event);
         return this.#forward(type, event);
@@ -317,6 +321,11 @@ export class ResponsesDecoder implements StreamDecoder {
     block.end({ citations: toCitations(part, text), providerState: this.#states.ofMessagePart(item, part) });
   }
 
+  /** Some servers name the status only in the type of the event. */
+  #finishEarly(object: Untrusted<ResponseObject>, status: typeof INCOMPLETE | typeof CANCELLED): void {
+    this.#finish({ ...object, status: asString(object.status) ?? status });
+  }
+
   #finish(object: Untrusted<ResponseObject>): void {
     if (isFailure(object)) return this.#fail(object);
     this.#start({ response: object });
@@ -344,7 +353,7 @@ export class ResponsesDecoder implements StreamDecoder {
       const isKnown = item.id !== undefined && known.has(item.id);
       if (!isKnown && !isWhole) this.#endItem(index, item);
     });
-    const isCut = object.status === INCOMPLETE;
+    const isCut = object.status === INCOMPLETE || object.status === CANCELLED;
     for (const [index, { item }] of this.#items.open)
       this.#endItem(index, isCut ? { ...item, status: INCOMPLETE } : item);
     if (this.#items.done.length === 0 && !Array.isArray(object.output)) throw answerMissing(this.#facts);

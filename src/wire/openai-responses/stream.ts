@@ -4,9 +4,14 @@ import type {
   ResponseStreamEvent as SDKStreamEvent,
 } from "openai/resources/responses/responses";
 import type { ErrorBody } from "./error.ts";
+import type { ResponseObject } from "./response.ts";
 
 /** An event of a stream ("Streaming events"). */
-export type StreamEvent = Exclude<SDKStreamEvent, SDKErrorEvent> | ErrorEvent | KeepAliveEvent;
+export type StreamEvent =
+  | Exclude<SDKStreamEvent, SDKErrorEvent>
+  | ErrorEvent
+  | CancelledEvent
+  | KeepAliveEvent;
 
 /** Random padding of a delta against traffic analysis ("Create a model response", `stream_options`). */
 export interface Obfuscation {
@@ -22,6 +27,16 @@ export interface ErrorEvent extends Partial<Omit<SDKErrorEvent, "type" | "sequen
   sequence_number: number;
   /** The failure, if the event itself does not hold it. */
   error?: ErrorBody["error"];
+}
+
+/** The response was cancelled. Undocumented: other servers than OpenAI's send it. */
+export interface CancelledEvent {
+  /** Kind of the event. */
+  type: "response.cancelled";
+  /** The response so far. */
+  response?: ResponseObject;
+  /** Place of the event in the stream. */
+  sequence_number: number;
 }
 
 /** Shows that the connection is alive. Undocumented. */

@@ -92,6 +92,7 @@ const failed: readonly (readonly [Provider, string])[] = [
   ["compatible", "error"],
   ["compatible", "network_error"],
   ["compatible", "insufficient_system_resource"],
+  ["compatible", "abort"],
 ];
 
 const unfinished: readonly (readonly [Provider, string, string])[] = [

@@ -41,7 +41,18 @@ function isUnfinished({ reason, raw }: FinishReason, parts: readonly ContentPart
 }
 
 /** Words of Gemini and Anthropic that have no unified form. */
-const UNFINISHED = ["OTHER", "LANGUAGE", "NO_IMAGE", "FINISH_REASON_UNSPECIFIED", "pause_turn", "compaction"];
+const UNFINISHED = [
+  "OTHER",
+  "LANGUAGE",
+  "NO_IMAGE",
+  "FINISH_REASON_UNSPECIFIED",
+  "pause_turn",
+  "compaction",
+  "queued",
+  "in_progress",
+  "incomplete",
+  "steered",
+];
 
 function textOf({ part }: ContentPart): string {
   return part.case === "text" ? part.value : "";

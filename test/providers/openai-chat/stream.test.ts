@@ -680,6 +680,8 @@ describe("the finish reason", () => {
     ["SAFETY", Reason.CONTENT_FILTER],
     ["error", Reason.ERROR],
     ["insufficient_system_resource", Reason.ERROR],
+    ["abort", Reason.ERROR],
+    ["cancelled", Reason.ERROR],
     ["something_new", Reason.OTHER],
   ])("is read from %s", async (raw, reason) => {
     expect((await answerTo([{ content: "a" }], {}, raw)).finishReason).toMatchObject({ reason, raw });

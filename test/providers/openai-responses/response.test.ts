@@ -394,7 +394,8 @@ describe("the finish reason", () => {
       Reason.OTHER,
       "incomplete",
     ],
-    ...["cancelled", "queued", "in_progress"].map((status): [string, object, Reason, string] => [
+    ["a cancelled answer", { status: "cancelled", output: [] }, Reason.ERROR, "cancelled"],
+    ...["queued", "in_progress"].map((status): [string, object, Reason, string] => [
       status,
       { status, output: [] },
       Reason.OTHER,

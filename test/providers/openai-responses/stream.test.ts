@@ -301,6 +301,26 @@ describe("a stream as documented", () => {
     expect(response?.model).toBe("gpt-5");
   });
 
+  it.each([
+    ["response.cancelled", { status: "cancelled" }],
+    ["response.cancelled", {}],
+    ["response.completed", { status: "cancelled" }],
+  ])("never looks complete if it was cancelled: %s with %j", async (type, fields) => {
+    const { events, response } = await stream([
+      CREATED,
+      added(0, call("")),
+      argumentsDelta(0, '{"a":1}'),
+      { type, response: { ...fields, usage: { input_tokens: 3, output_tokens: 4 } } },
+    ]);
+    expect(events.at(-1)).toEqual({ finish: "ERROR", raw: "cancelled", tokens: 7 });
+    expect(response).toMatchObject({ message: { content: [{}] }, usage: { totalTokens: 7 } });
+  });
+
+  it("is incomplete if only the type of the last event says so", async () => {
+    const { events } = await stream([CREATED, done(0, message("Hey")), { type: "response.incomplete" }]);
+    expect(events.at(-1)).toEqual({ finish: "OTHER", raw: "incomplete" });
+  });
+
   it("has a warning for input that the provider changed", async () => {
     const { response } = await stream([
       CREATED,
