@@ -99,7 +99,10 @@ export function checkToolResult(
 }
 
 function createLimits(role: Role, ...kinds: PartKind[]): PartLimits {
-  return { allowed: new Set(kinds), place: `a message of ${RoleSchema.value[role]?.name}` };
+  return {
+    allowed: new Set(kinds),
+    place: `a message of the role ${RoleSchema.value[role]?.localName.toLowerCase()}`,
+  };
 }
 
 /**
@@ -178,10 +181,7 @@ class ToolCalls {
   end(): void {
     for (const [id, fields] of this.#waiting)
       for (const field of fields)
-        this.#violations.add(
-          field,
-          `${quote(id)} has no result, expected one in a later message of ROLE_TOOL`,
-        );
+        this.#violations.add(field, `${quote(id)} has no result, expected one in a later message`);
   }
 
   #checkUnexpected(id: string, field: string): void {
@@ -200,7 +200,7 @@ type PartKind = NonNullable<ContentPart["part"]["case"]>;
 /** The kinds of part that one position accepts. */
 interface PartLimits {
   readonly allowed: ReadonlySet<PartKind>;
-  /** The position, for the error: `a message of ROLE_USER`. */
+  /** The position, for the error: `a message of the role user`. */
   readonly place: string;
 }
 

@@ -84,8 +84,7 @@ export function checkToolChoice(choice: ToolChoice, choosable: Choosable, violat
   const named = mode === ToolChoice_Mode.NAMED;
   checkEnum(ToolChoice_ModeSchema, mode, "tool_choice.mode", violations);
   if ((named || mode === ToolChoice_Mode.REQUIRED) && choosable.names.size === 0 && !choosable.open) {
-    const name = named ? "MODE_NAMED" : "MODE_REQUIRED";
-    violations.add("tool_choice.mode", `${name} needs tools, and the request has none`);
+    violations.add("tool_choice.mode", "asks for the call of a tool, and the request has no tools");
   } else if (named) {
     checkNamed(toolName, choosable, violations);
   }

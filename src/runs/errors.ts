@@ -13,18 +13,29 @@ import { statusName } from "./status.ts";
 
 /** Another run of the thread was in progress until the wait timed out. Over the HTTP API: 409. */
 export class ThreadBusyError extends RateLimitError {
+  /** The run in progress. */
+  readonly activeRunId: string;
+
   constructor(activeRunId: string) {
     const rule = "the runs of a thread are executed one at a time";
     super(`the run ${activeRunId} of the same thread is still in progress; ${rule}`, { retryAfter: 1 });
+    this.activeRunId = activeRunId;
   }
 }
 
 /** A run is not in the state that the call needs. Over gRPC: FAILED_PRECONDITION. */
 export class RunStateError extends InvalidRequestError {
+  /** The run. */
+  readonly runId: string;
+  /** Its status. */
+  readonly status: RunStatus;
+
   /** @param expected What the run should be: `one that is over`. */
   constructor(field: string, runId: string, status: RunStatus, expected: string) {
     const description = `the run ${runId} is ${statusName(status)}, expected ${expected}`;
     super(`${field}: ${description}`, { violations: [{ field, description }] });
+    this.runId = runId;
+    this.status = status;
   }
 }
 

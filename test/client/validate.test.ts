@@ -149,12 +149,12 @@ describe("validateRequest()", () => {
     [
       "an image in a system message",
       { role: Role.SYSTEM, content: [image] },
-      "messages[0].content[0].image: does not belong in a message of ROLE_SYSTEM, which takes text",
+      "messages[0].content[0].image: does not belong in a message of the role system, which takes text",
     ],
     [
       "thinking in a user message",
       { role: Role.USER, content: [{ part: { case: "reasoning", value: { text: "secret plan" } } }] },
-      "messages[0].content[0].reasoning: does not belong in a message of ROLE_USER, which takes text, image, audio, document, native",
+      "messages[0].content[0].reasoning: does not belong in a message of the role user, which takes text, image, audio, document, native",
     ],
     [
       "a tool result outside a tool message",
@@ -162,7 +162,7 @@ describe("validateRequest()", () => {
         role: Role.USER,
         content: [{ part: { case: "toolResult", value: { toolCallId: "a", content: [] } } }],
       },
-      "messages[0].content[0].tool_result: does not belong in a message of ROLE_USER, which takes text, image, audio, document, native",
+      "messages[0].content[0].tool_result: does not belong in a message of the role user, which takes text, image, audio, document, native",
     ],
     [
       "an image without a source",
@@ -263,7 +263,7 @@ describe("validateRequest()", () => {
 
     it("refuses a call without a result, wherever the conversation continues", () => {
       const violation =
-        'messages[1].content[0].tool_call: "call_1" has no result, expected one in a later message of ROLE_TOOL';
+        'messages[1].content[0].tool_call: "call_1" has no result, expected one in a later message';
       const result = toolResult("call_2", "sunny");
       for (const rest of [[], [userMessage("never mind")], [assistantMessage("ok"), userMessage("go on")]])
         expect(wrongIn({ messages: [...asked, result, ...rest] })).toEqual([violation]);
@@ -289,7 +289,7 @@ describe("validateRequest()", () => {
       const early = [question, toolResult("call_1", "x"), calls, toolResult("call_2", "y")];
       expect(wrongIn({ messages: early })).toEqual([
         'messages[1].content[0].tool_result.tool_call_id: "call_1" is not the id of an earlier tool call',
-        'messages[2].content[0].tool_call: "call_1" has no result, expected one in a later message of ROLE_TOOL',
+        'messages[2].content[0].tool_call: "call_1" has no result, expected one in a later message',
       ]);
       expect(wrongIn({ messages: [toolResult("call_9", "sunny"), ...answered] })).toEqual([
         'messages[0].content[0].tool_result.tool_call_id: "call_9" is not the id of an earlier tool call',
@@ -421,7 +421,7 @@ describe("validateRequest()", () => {
     [
       "a named tool without any",
       { toolChoice: { mode: ToolChoice_Mode.NAMED, toolName: "f" } },
-      "tool_choice.mode: MODE_NAMED needs tools, and the request has none",
+      "tool_choice.mode: asks for the call of a tool, and the request has no tools",
     ],
     [
       "an unknown type of format",
@@ -466,7 +466,7 @@ describe("validateRequest()", () => {
     [
       "a choice that needs tools without any",
       { toolChoice: { mode: ToolChoice_Mode.REQUIRED } },
-      "tool_choice.mode: MODE_REQUIRED needs tools, and the request has none",
+      "tool_choice.mode: asks for the call of a tool, and the request has no tools",
     ],
     [
       "a named tool that does not exist",

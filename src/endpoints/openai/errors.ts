@@ -5,6 +5,7 @@ import type { FailedResponse } from "../../http/endpoint.ts";
 import { ThreadBusyError } from "../../runs/errors.ts";
 import type { ErrorObject } from "../../wire/openai-responses/error.ts";
 import type { ResponseError } from "../../wire/openai-responses/response.ts";
+import { toResponseId } from "./ids.ts";
 
 /** The error of OpenAI's API for one of our error kinds. */
 interface Meaning {
@@ -74,7 +75,14 @@ export function toErrorObject(error: SDKError): ErrorObject {
   const [violation] = error.violations;
   // Not every provider names the field there.
   const param = violation?.field ?? (code === MODEL_NOT_FOUND ? "model" : null);
-  return { message: error.message, type, param, code };
+  return { message: toMessage(error), type, param, code };
+}
+
+/** Returns the message, with responses in place of runs. */
+function toMessage(error: SDKError): string {
+  if (!(error instanceof ThreadBusyError)) return error.message;
+  const found = `the response ${toResponseId(error.activeRunId)} of the same conversation is still in progress`;
+  return `${found}; the responses of a conversation are written one at a time`;
 }
 
 /** Returns the failure of a run for its response. The codes are codes of the API, never the provider's. */

@@ -15,16 +15,16 @@ import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_p
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonTextResponse } from "../../http/json-response.ts";
 import type { StartedRun } from "../../runs/engine.ts";
+import { RunStateError } from "../../runs/errors.ts";
 import { createStatusEvent } from "../../runs/run-log.ts";
-import type { Fields } from "../openai/fields.ts";
-import { checkContentType } from "../openai/fields.ts";
-import { toConversationId } from "../openai/ids.ts";
+import { checkContentType, type Fields, mistake } from "../openai/fields.ts";
+import { toConversationId, toResponseId } from "../openai/ids.ts";
 import { conversationNotFound } from "../openai/not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { readToEnd } from "./read-events.ts";
 import { parseRequest, type ReadRequest, readRequest, readTarget } from "./read-request.ts";
 import { answerSingleCall, findSingleCall, isRelayable, readRelayable } from "./single-call.ts";
-import { writeRun } from "./write-response.ts";
+import { toResponseStatus, writeRun } from "./write-response.ts";
 import { createUnstoredRun } from "./write-single-call.ts";
 import { acceptedStreamResponse, type StreamSource, streamResponse } from "./write-stream.ts";
 
@@ -170,6 +170,10 @@ function failureToStart(error: SDKError, read: ReadRequest): SDKError {
   const { threadId } = read.input.request;
   if (error instanceof NotFoundError && error.violations.some(({ field }) => field === "thread_id"))
     return conversationNotFound(toConversationId(threadId));
+  if (error instanceof RunStateError) {
+    const found = `the response ${toResponseId(error.runId)} is ${toResponseStatus(error.status)}`;
+    return mistake("previous_response_id", "invalid_value", `${found}, expected a response that has ended`);
+  }
   return withFieldPaths(error, (field) => read.toBodyPath(field));
 }
 

@@ -79,7 +79,7 @@ export class ResponseWriter {
 
 /** Returns the fields of a response that change while its run does. */
 function toState(run: Run, model: string) {
-  const status = getStatus(run.status);
+  const status = toResponseStatus(run.status);
   return {
     status,
     completed_at: status === "completed" ? (toSeconds(run.endedAt) ?? null) : null,
@@ -90,8 +90,8 @@ function toState(run: Run, model: string) {
   } satisfies Partial<ResponseObject>;
 }
 
-/** A run that requires action is a completed response, whose calls are for the caller. */
-function getStatus(status: RunStatus): ResponseStatus {
+/** Returns the status of a run's response. One that requires action is completed: its calls are for the caller. */
+export function toResponseStatus(status: RunStatus): ResponseStatus {
   switch (status) {
     case RunStatus.QUEUED:
       return "queued";

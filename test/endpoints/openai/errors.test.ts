@@ -82,9 +82,12 @@ describe("failedResponse()", () => {
   });
 
   it("answers 409 while another response of the conversation is written", () => {
-    const error = new ThreadBusyError("thread_1");
+    const error = new ThreadBusyError("run_1");
     expect(failedResponse(error).status).toBe(409);
-    expect(getBody(error).error).toMatchObject({ type: invalid, code: "conversation_locked" });
+    const message = expect.stringMatching(
+      /^the response resp_1 of the same conversation is still in progress; /,
+    );
+    expect(getBody(error).error).toMatchObject({ type: invalid, code: "conversation_locked", message });
   });
 
   it("names the first field that is wrong", () => {

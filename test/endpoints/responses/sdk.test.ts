@@ -181,6 +181,14 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
       )
         continue;
       expect(await openai.responses.retrieve(created.id)).toMatchObject({ status: "in_progress" });
+      const next = { ...slow, input: "More", previous_response_id: created.id };
+      await expect(openai.responses.create(next)).rejects.toMatchObject({
+        status: 400,
+        error: {
+          param: "previous_response_id",
+          message: `previous_response_id: the response ${created.id} is in_progress, expected a response that has ended`,
+        },
+      });
       expect(await openai.responses.cancel(created.id)).toMatchObject({ status: "cancelled" });
     }
     expect(seen.slice(0, 3)).toEqual(["response.created", "response.queued", "response.in_progress"]);
