@@ -7,8 +7,8 @@ import type { Annotation } from "../../wire/openai-responses/response.ts";
 export function toAnnotations({ citations }: ContentPart, text: string): readonly object[] {
   if (citations.length === 0) return [];
   const length = countCodePoints(text);
-  return citations.map(
-    (citation, index) => toOpenAiAnnotation(citation) ?? toAnnotation(citation, index, length),
+  return citations.flatMap(
+    (citation, index) => toOpenAiAnnotation(citation) ?? toAnnotation(citation, index, length) ?? [],
   );
 }
 
@@ -20,17 +20,28 @@ const OPENAI_TYPES: ReadonlySet<string> = new Set<Annotation["type"]>([
 ]);
 
 /** Returns an annotation that OpenAI's API wrote, unchanged. */
-function toOpenAiAnnotation({ type, rawJson }: Citation): JsonObject | undefined {
-  if (!OPENAI_TYPES.has(type)) return undefined;
-  const annotation = asObject(tryParseJson(rawJson));
-  return textIn(annotation?.type) === type ? annotation : undefined;
+function toOpenAiAnnotation(citation: Citation): JsonObject | undefined {
+  const { type, rawJson } = citation;
+  const annotation = asObject(tryParseJson(rawJson)) ?? {};
+  if (type === "" || textIn(annotation.type) !== type) return undefined;
+  return OPENAI_TYPES.has(type) || isUnknownType(citation, annotation) ? annotation : undefined;
+}
+
+/**
+ * Whether an annotation has a type that OpenAI added since. The types of Anthropic end in `_location`; annotations of
+ * Chat Completions have their fields under the name of the type. Those of web pages have a common form.
+ */
+function isUnknownType({ type, url }: Citation, annotation: JsonObject): boolean {
+  return url === "" && !type.endsWith("_location") && !Object.hasOwn(annotation, type);
 }
 
 /**
  * Converts a citation of another provider. `cited_text`, which OpenAI does not have, is added if the provider sends it.
+ * Undefined if the citation names no source.
  */
-function toAnnotation(citation: Citation, index: number, length: number): object {
+function toAnnotation(citation: Citation, index: number, length: number): object | undefined {
   const { title, url, sourceId, citedText, startIndex, endIndex } = citation;
+  if (url === "" && sourceId === "" && title === "") return undefined;
   const quote = citedText === "" ? {} : { cited_text: citedText };
   if (url === "")
     return {

@@ -281,6 +281,14 @@ describe("The sources of a text", () => {
       },
     ]);
   });
+
+  it("keep the form of types that OpenAI adds, and invent none for a source without a name", () => {
+    const added = { type: "map_citation", place_id: "p" };
+    const texts = [added, { type: "map", map: {} }, { type: "char_location" }, { type: "", place_id: "p" }];
+    const citations = texts.map((each) => ({ type: each.type, rawJson: JSON.stringify(each) }));
+    const [item] = write([{ part: { case: "text", value: "Hi" }, citations }]);
+    expect(item?.content).toMatchObject([{ annotations: [added] }]);
+  });
 });
 
 /** Returns the items of a stored message. */
