@@ -70,7 +70,7 @@ export interface ContinuedConversation {
 /** A conversation up to a run. */
 interface ThreadRange {
   readonly threadId: string;
-  /** Runs that came later are not part of it. Empty: the whole thread. */
+  /** Later runs are left out. Empty: the whole thread. */
   readonly lastRunId: string;
 }
 
