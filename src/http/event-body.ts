@@ -33,7 +33,10 @@ export interface EventWriter {
   readonly keepAlive?: string;
   /** Returns the text for a batch of events; empty if the API has none for them. May throw SDKError, which ends the stream. */
   write(batch: readonly StreamEvent[]): string;
-  /** Returns the text by which a stream ends that failed. It must not look like the end of a complete stream. */
+  /**
+   * Returns the text by which a stream ends that failed. It must not look like the end of a complete stream. If `write`
+   * threw, the events before the failure come first.
+   */
   fail(error: SDKError): string;
 }
 

@@ -48,14 +48,19 @@ export class ChunkWriter implements EventWriter {
   /** Returns the chunks of a batch as the text of server-sent events. @throws ServerError if the answer ended with an error. */
   write(batch: readonly StreamEvent[]): string {
     for (const event of batch) this.#push(event);
-    const text = this.#text;
-    this.#text = "";
-    return text;
+    return this.#take();
   }
 
   /** Returns the event by which a stream ends that failed. The official SDKs throw it. */
   fail(error: SDKError): string {
-    return `data: ${JSON.stringify({ error: toErrorObject(error) })}\n\n`;
+    this.#text += `data: ${JSON.stringify({ error: toErrorObject(error) })}\n\n`;
+    return this.#take();
+  }
+
+  #take(): string {
+    const text = this.#text;
+    this.#text = "";
+    return text;
   }
 
   #push({ event }: StreamEvent): void {

@@ -44,7 +44,6 @@ export class GenerationWriter implements EventWriter {
   }
 
   fail(error: SDKError): string {
-    this.#text = "";
     const body = JSON.stringify(toErrorBody(error));
     this.#emit(body);
     // Older versions of Google's clients, and the one for Go, recognize a failure only if it is no event.

@@ -44,13 +44,18 @@ export class MessageWriter implements EventWriter {
 
   write(batch: readonly StreamEvent[]): string {
     for (const event of batch) this.#push(event);
-    const text = this.#text;
-    this.#text = "";
-    return text;
+    return this.#take();
   }
 
   fail(error: SDKError): string {
-    return toEvent("error", toErrorBody(error));
+    this.#text += toEvent("error", toErrorBody(error));
+    return this.#take();
+  }
+
+  #take(): string {
+    const text = this.#text;
+    this.#text = "";
+    return text;
   }
 
   #push({ event }: StreamEvent): void {

@@ -108,11 +108,16 @@ describe("A recorded stream of a provider as events of the Gemini API", () => {
     expect(getFacts(content)).toEqual(getFacts(response.message?.content ?? []));
   });
 
-  it("has nothing of a batch that ends with the provider's failure but the failure", () => {
-    const writer = new GenerationWriter("", "events");
+  it("ends with the failure after the other events of a batch that ends with it", () => {
+    const writer = new GenerationWriter("", "list");
     const batch = callEvents(textEvents(0, "Half"), FinishReason_Reason.ERROR);
     expect(() => writer.write(batch)).toThrow(ServerError);
-    expect(writer.fail(new ServerError("it failed"))).not.toContain("Half");
+    const parts = [{ text: "Half" }];
+    expect(JSON.parse(writer.fail(new ServerError("it failed")))).toMatchObject([
+      { candidates: [{ content: { parts } }] },
+      { error: { message: "it failed" } },
+    ]);
+    expect(writer.write([])).toBe("");
   });
 
   it("ends with an error that names the failure, and never as a complete answer", () => {
