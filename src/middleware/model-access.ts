@@ -4,8 +4,8 @@ import { lazyBatches } from "../core/batches.ts";
 import type { Caller } from "../core/caller.ts";
 import { AccessDeniedError, type SDKError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
+import { parseJsonText } from "../core/json-text.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
-import { tryReadJson } from "../kit/json/json.ts";
 
 /**
  * Refuses calls of models that the caller may not use. Put it inside the middleware that resolves the provider and the
@@ -71,7 +71,16 @@ interface ModelChoice {
 function modelChoices({ providerOptionsJson, tools }: Request): ModelChoice[] {
   const texts = Object.values(providerOptionsJson);
   for (const { tool } of tools) if (tool.case === "hosted") texts.push(tool.value.configJson);
-  return texts.flatMap((text) => modelChoicesIn(tryReadJson(text)));
+  return texts.flatMap((text) => modelChoicesIn(parseOptions(text)));
+}
+
+/** Parses options of any depth: a choice must not be hidden below the levels that are read elsewhere. */
+function parseOptions(text: string): unknown {
+  try {
+    return parseJsonText(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

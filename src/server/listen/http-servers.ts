@@ -64,7 +64,7 @@ export function createHttp2(
     // without knowing. Refused streams are retried; by default the 101st would end the connection.
     maxSessionRejectedStreams: limits.streamResetBurst,
   });
-  const backlog = new StreamBacklog(limits.maxCalls * WAITING_FIELDS_PER_CALL);
+  const backlog = new StreamBacklog(Math.max(MIN_WAITING_FIELDS, limits.maxCalls * WAITING_FIELDS_PER_CALL));
   server.on("session", (session) => {
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     onConnection(new Http2Connection(session, limits, serve, backlog), session);
@@ -74,6 +74,9 @@ export function createHttp2(
 
 // A sixteenth of the memory of all calls that are served at once may be headers of streams that wait for their turn.
 const WAITING_FIELDS_PER_CALL = 64;
+
+// A client may open several hundred streams at once, however few are served together: about 5 MB.
+const MIN_WAITING_FIELDS = 16 * 1024;
 
 // The bytes that HTTP/2 counts for a field besides its name and value (RFC 9113 §6.5.2).
 const MIN_FIELD_BYTES = 32;

@@ -89,15 +89,15 @@ describe("streams of one connection", () => {
     const peer = new FrameConnection(url);
     servers.onEnd(() => peer.destroy());
     const fields = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x-${index}`, "1"]));
-    for (let index = 0; index < 200; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
+    for (let index = 0; index < 400; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
     const refused = () =>
       peer.frames.filter(
         ({ type, payload }) => type === FRAME.reset && payload.readUInt32BE() === REFUSED_STREAM,
       );
-    await expect.poll(() => served.length + refused().length).toBe(200);
+    await expect.poll(() => served.length + refused().length).toBe(400);
     expect(served.length).toBeGreaterThan(5);
     expect(refused().length).toBeGreaterThan(20);
-    peer.call(401, "/last", fields);
+    peer.call(801, "/last", fields);
     await expect.poll(() => served.at(-1)).toBe("/last");
   });
 
