@@ -37,11 +37,11 @@ function isUnknownType({ type, url }: Citation, annotation: JsonObject): boolean
 
 /**
  * Converts a citation of another provider. `cited_text`, which OpenAI does not have, is added if the provider sends it.
- * Undefined if the citation names no source.
+ * Undefined if the citation neither names a source nor quotes one.
  */
 function toAnnotation(citation: Citation, index: number, length: number): object | undefined {
   const { title, url, sourceId, citedText, startIndex, endIndex } = citation;
-  if (url === "" && sourceId === "" && title === "") return undefined;
+  if (url === "" && sourceId === "" && title === "" && citedText === "") return undefined;
   const quote = citedText === "" ? {} : { cited_text: citedText };
   if (url === "")
     return {

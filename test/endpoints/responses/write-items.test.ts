@@ -282,6 +282,13 @@ describe("The sources of a text", () => {
     ]);
   });
 
+  it("keep the text that they quote, even without a source", () => {
+    const citation = { type: "char_location", rawJson: '{"type":"char_location"}', citedText: "q" };
+    const [item] = write([{ part: { case: "text", value: "Hi" }, citations: [citation] }]);
+    const annotation = { type: "file_citation", file_id: "", filename: "", index: 0, cited_text: "q" };
+    expect(item?.content).toMatchObject([{ annotations: [annotation] }]);
+  });
+
   it("keep the form of types that OpenAI adds, and invent none for a source without a name", () => {
     const added = { type: "map_citation", place_id: "p" };
     const texts = [added, { type: "map", map: {} }, { type: "char_location" }, { type: "", place_id: "p" }];
