@@ -32,6 +32,7 @@ import type {
   MessageDelta,
   StreamEvent,
 } from "../../wire/anthropic-messages/stream.ts";
+import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
@@ -41,9 +42,6 @@ import { StateWriter } from "./state.ts";
 import { toUsage } from "./usage.ts";
 
 type Event = Untrusted<StreamEvent>;
-
-/** The end marker of OpenAI's Chat Completions, which proxies also add to streams of this API. It ends nothing here. */
-const OPENAI_END = "[DONE]";
 
 const NOT_OPEN = "the provider sent a delta for a block that is not open";
 
@@ -76,7 +74,8 @@ export class MessagesDecoder implements StreamDecoder {
     const text = this.#template.read(source);
     if (text !== undefined) return this.#addText(text);
     const { data, type } = source;
-    if (data.trim() === OPENAI_END) return;
+    // Proxies add the end marker of Chat Completions. It ends nothing here.
+    if (data.trim() === END_OF_STREAM) return;
     const event = asObject<StreamEvent>(tryParseJson(data));
     // Compatible servers give the event another type in its data (llama.cpp), or send text.
     if (type === "error") throw reportedError(event ?? { detail: data }, this.#facts);

@@ -16,6 +16,7 @@ import type { ErrorBody } from "../../wire/gemini/error.ts";
 import type { Content, Part } from "../../wire/gemini/request.ts";
 import type { Candidate } from "../../wire/gemini/response.ts";
 import type { StreamChunk } from "../../wire/gemini/stream.ts";
+import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { reportedError } from "./error.ts";
 import { OpenBlocks } from "./open-blocks.ts";
@@ -23,9 +24,6 @@ import { PartSources } from "./part-source.ts";
 import { answerDataPart, getKind, isAnswerText, isBlank } from "./parts.ts";
 import { ResponseMetadata } from "./response-metadata.ts";
 import { StateWriter } from "./state.ts";
-
-/** The end marker of OpenAI's Chat Completions, which proxies also add to streams of this API. It ends nothing here. */
-const OPENAI_END = "[DONE]";
 
 /** Decodes one answer of generateContent or streamGenerateContent. */
 export class GeminiDecoder implements StreamDecoder {
@@ -46,7 +44,8 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   push({ data, type }: SseEvent): void {
-    if (data.trim() === OPENAI_END) return;
+    // Proxies add the end marker of Chat Completions. It ends nothing here.
+    if (data.trim() === END_OF_STREAM) return;
     const chunk = tryParseJson(data);
     if (type === "error") throw this.#failure(asObject<ErrorBody>(chunk) ?? { error: data });
     if (isObject(chunk)) return this.#pushJson(chunk, data);

@@ -23,6 +23,7 @@ import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import { type DeltaRun, DeltaTemplate } from "../../kit/stream/delta-template.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
+import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import type { ErrorBody } from "../../wire/openai-responses/error.ts";
 import type {
   Annotation,
@@ -86,7 +87,7 @@ export class ResponsesDecoder implements StreamDecoder {
     const latest = this.#latest;
     const delta = latest && this.#template.read({ data, type });
     if (delta !== undefined) return latest?.append(delta);
-    if (data === "[DONE]") return;
+    if (data === END_OF_STREAM) return;
     const event = asObject<StreamEvent>(TEXT_DELTAS.has(type) ? tryReadJson(data) : tryParseJson(data));
     if (event === undefined && type === "error") throw reportedError({ detail: data }, this.#facts);
     if (event === undefined) throw unreadableEvent(data);
