@@ -126,6 +126,19 @@ describe.each(cases)("$name over $protocol", ({ transportTo, call }) => {
     expect(callers).toEqual(["checkout", "checkout", "search", undefined, "checkout"]);
   });
 
+  it("is refused if its header fields take more memory than there is", async () => {
+    const server = await servers.start({}, { limits: { maxRequestMemoryBytes: 100 * 1024 } });
+    const withFields: Interceptor = (next) => (request) => {
+      for (let index = 0; index < 900; index += 1) request.header.set(`x-${index}`, "1");
+      return next(request);
+    };
+    const error = await toFailure(call(transportTo(server.url, [withFields])));
+    expect([error.code, error.message]).toEqual([
+      Code.ResourceExhausted,
+      expect.stringContaining("max_request_memory"),
+    ]);
+  });
+
   it("is refused with a time to wait if its caller is over its rate", async () => {
     const limit = { requestsPerMinute: 1, burst: 1 };
     const keys = [accessKey("a", ["a-key"], { rateLimit: limit })];
@@ -284,11 +297,15 @@ describe("an HTTP API", () => {
               }),
             },
     };
-    const keys = [accessKey("a", ["a-key"], { rateLimit: { requestsPerMinute: 1, burst: 1 } })];
+    const keys = [
+      accessKey("a", ["a-key"], { rateLimit: { requestsPerMinute: 1, burst: 1 } }),
+      accessKey("b", ["b-key"]),
+    ];
     const access = new AccessControl({ current: () => keys });
-    const server = await servers.start({}, { access, apis: [endpoint] });
-    const get = (key: string) =>
-      fetch(`${server.url}/v1/test`, { headers: { authorization: `Bearer ${key}` } });
+    const limits = { maxRequestMemoryBytes: 100 * 1024 };
+    const server = await servers.start({}, { access, apis: [endpoint], limits });
+    const get = (key: string, headers: Readonly<Record<string, string>> = {}) =>
+      fetch(`${server.url}/v1/test`, { headers: { authorization: `Bearer ${key}`, ...headers } });
     const refused = await get("wrong");
     expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([418, "Bearer"]);
     expect(await refused.json()).toMatchObject({ kindName: "AUTHENTICATION", waits: false });
@@ -296,6 +313,9 @@ describe("an HTTP API", () => {
     const limited = await get("a-key");
     expect(Number(limited.headers.get("retry-after"))).toBeGreaterThan(50);
     expect(await limited.json()).toMatchObject({ kindName: "RATE_LIMIT", waits: true });
+    const fields = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`x-${index}`, "1"]));
+    const large = await (await get("b-key", fields)).json();
+    expect(large).toMatchObject({ message: expect.stringContaining("max_request_memory") });
     expect(callers).toEqual(["a"]);
   });
 });

@@ -84,6 +84,21 @@ describe("streams of one connection", () => {
     expect(served.length).toBeLessThan(100);
   });
 
+  it("make room for others once they are served or reset", async () => {
+    const { url } = await open({ maxCalls: 10 });
+    const session = connect(url);
+    const peer = new FrameConnection(url);
+    servers.onEnd(() => peer.destroy());
+    for (let round = 0; round < 4; round += 1) {
+      const paths = Array.from({ length: 500 }, (_, index) => `/${index}`);
+      expect(await Promise.all(paths.map((path) => read(session, path).text))).toEqual(paths);
+    }
+    reset(peer, 4000);
+    expect(await read(session, "/last").text).toBe("/last");
+    const more = Array.from({ length: 500 }, (_, index) => `/${index}`);
+    await expect.poll(() => Promise.all(more.map((path) => read(session, path).text))).toEqual(more);
+  });
+
   it("are refused if the headers of those that wait for their turn take too much memory", async () => {
     const { url, served } = await open({ maxCalls: 10 });
     const peer = new FrameConnection(url);
