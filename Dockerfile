@@ -36,5 +36,5 @@ ENV MALLOC_MMAP_THRESHOLD_=16384
 ENV MALLOC_TRIM_THRESHOLD_=131072
 # The heap gets half of the container's memory, 128 MiB of 256: the other half is for the program
 # itself, and for the buffers of requests and answers.
-ENTRYPOINT ["/nodejs/bin/node", "--max-old-space-size-percentage=50", "--max-semi-space-size=4", "--heap-growing-percent=40", "--no-allocation-site-pretenuring", "--disable-sigusr1", "/app/outrigger.cjs"]
+ENTRYPOINT ["/nodejs/bin/node", "--max-old-space-size-percentage=50", "--max-semi-space-size=4", "--no-allocation-site-pretenuring", "--disable-sigusr1", "/app/outrigger.cjs"]
 CMD ["serve"]

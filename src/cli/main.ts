@@ -1,7 +1,10 @@
 #!/usr/bin/env node
-import { restartWithSettings } from "./process-settings.ts";
+import { restartWithSettings, setHeapGrowth } from "./process-settings.ts";
 
-if (process.argv[2] === "serve") restartWithSettings();
+if (process.argv[2] === "serve") {
+  restartWithSettings();
+  setHeapGrowth();
+}
 
 // A reader that closes the pipe early, such as `head`, is not a failure. The log of `serve` does not write here.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
