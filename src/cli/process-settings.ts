@@ -1,7 +1,7 @@
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 
 /**
- * Settings of the process that keep a loaded sidecar small. Node reads most of them when it starts, so a `serve` without
+ * Settings of the process that keep a loaded sidecar small. Node reads most settings when it starts, so a `serve` without
  * them restarts its process. The image sets them from the beginning.
  */
 

@@ -1,4 +1,4 @@
-/** The APIs of providers: the only module that knows all of them. Everything else is in their definitions. */
+/** The APIs of providers: the only module that knows each API. Everything else is in their definitions. */
 
 import type { ProviderAdapter } from "../core/adapter.ts";
 import type { WireApiDefinition } from "../kit/adapter/definition.ts";

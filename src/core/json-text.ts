@@ -51,7 +51,7 @@ export function parseJsonText(text: string, revive?: Reviver): unknown {
   }
 }
 
-/** Says where text stops being JSON: "line 1, column 15". @param error The SyntaxError of its parse, which quotes it. */
+/** Says where text stops being JSON: "line 1, column 15". @param error The SyntaxError of the parser, which quotes the text. */
 export function describeJsonPlace(error: unknown): string {
   const [, line, column] = (error instanceof SyntaxError && PLACE.exec(error.message)) || [];
   return line === undefined ? "its end" : `line ${line}, column ${column}`;

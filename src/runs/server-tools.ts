@@ -165,7 +165,7 @@ export function getFunctionNames(tools: readonly Tool[]): Set<string> {
   return new Set(names);
 }
 
-/** For a sidecar without MCP servers: refuses all of them. */
+/** For a sidecar without MCP servers: refuses every server. */
 export const NO_SERVER_TOOLS: ServerTools = {
   check: ([server]) => {
     if (server !== undefined) throw createRefusal();

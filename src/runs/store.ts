@@ -192,7 +192,7 @@ export interface HeldRun extends StoredRun {
 /** A run to create. */
 export interface RunCreation extends StoredRun {
   /**
-   * The run in QUEUED or IN_PROGRESS. Its `thread_id` is that of a thread that is created for it, unless
+   * The run in QUEUED or IN_PROGRESS. Its `thread_id` names a thread that is created for it, unless
    * `previous_run_id` of the request leads to another one, or `thread_id` of the request names it.
    */
   readonly run: Run;

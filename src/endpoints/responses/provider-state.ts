@@ -46,7 +46,7 @@ export interface CarriedState {
 
 const NO_REASONING = { text: "", redacted: false };
 
-/** Identifies a part by what clients return of it. */
+/** Identifies a part by the fields that clients return. */
 export interface PartReference {
   readonly kind: "tool_call" | "text" | "image" | "native";
   /** Id of the call; digest of the content of other parts, empty if that has no bytes. */

@@ -145,7 +145,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return;
-    // Once for all chunks of a read: a provider may send hundreds of them together.
+    // Once for all chunks of a read: a provider may send hundreds together.
     if (!this.#bytes.isWaking) this.#silenceTimer?.refresh();
     if (this.#released || !this.#bytes.push(chunk)) return;
     controller.pause();

@@ -182,7 +182,7 @@ function unreadable(place: string, reason: string): InternalError {
   return new InternalError(`cannot read ${place} from the run store: ${reason}`);
 }
 
-/** Length of a key, in bytes: that of AES-256. */
+/** Length of a key for AES-256, in bytes. */
 const KEY_BYTES = 32;
 
 /** A key that bodies are encrypted with. */

@@ -1,4 +1,4 @@
-/** The interface of a database under the store, and the SQL dialect that the store uses for all of them. */
+/** The interface of a database under the store, and the SQL dialect that the store uses for every database. */
 
 import { StoreUnreachableError } from "../errors.ts";
 import type { RunNotice } from "../store.ts";

@@ -144,7 +144,7 @@ class PostgresDriver implements Driver {
 
   async #transact<Result>(client: PoolClient, work: (queries: Queries) => Promise<Result>): Promise<Result> {
     const begun = client.query("BEGIN");
-    // Its failure is also that of the statements that follow.
+    // If it fails, the statements that follow fail with it.
     begun.catch(ignore);
     try {
       const result = await work({

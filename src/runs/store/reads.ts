@@ -162,7 +162,7 @@ export async function listRuns(
   return { elements, hasMore: rows.length > limit };
 }
 
-/** Each status is read by its index. In a thread, the index of the thread is used for all of them. */
+/** Each status is read by its index. In a thread, the index of the thread is used for every status. */
 function createListText(isOfThread: boolean, statusCount: number): string {
   const of = (condition: string) => `
     SELECT ${RUN_COLUMNS} FROM :schema.runs

@@ -277,7 +277,7 @@ export class SqliteDriver implements Driver {
     return executed.length;
   }
 
-  /** Executes batches by themselves, so that the failure of one is not that of the others. */
+  /** Executes batches by themselves, so that one can fail without the others. */
   #executeEach(end: number): void {
     let executed = 0;
     for (const { calls, use, resolve, reject } of this.#waiting) {

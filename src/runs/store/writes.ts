@@ -255,7 +255,7 @@ export function insertMessages(
   ]);
 }
 
-/** The condition for the hold. Its number finds the run quickly, but may be that of a later one if the run was deleted. */
+/** The condition for the hold. Its number finds the run quickly, but may belong to a later one if the run was deleted. */
 const HELD = "runs.number = $1 AND runs.id = $2 AND runs.holder = $3 AND runs.fence = $4";
 
 /** A write of events only. The row of the run is locked, so that no other process takes the run meanwhile. */
