@@ -1,11 +1,12 @@
 /**
  * The failure in a body, in every shape that servers use: OpenAI's `{error: {…}}`, the same at the top (vLLM, Mistral,
- * Cerebras), `{error: "text"}` (xAI), `{detail: […]}` (FastAPI), `{message}`, a list around it (Gemini), an HTML page
- * of a proxy, plain text, or nothing.
+ * Cerebras), `{error: "text"}` (xAI), `{detail: […]}` (FastAPI), `{message}`, `{base_resp: {…}}` (MiniMax), a list
+ * around it (Gemini), an HTML page of a proxy, plain text, or nothing.
  */
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import { asObject, asString, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
+  BaseStatus,
   ErrorBody,
   ErrorFields,
   ErrorMetadata,
@@ -43,6 +44,8 @@ type ErrorHolder = Untrusted<ErrorBody & ErrorFields>;
 export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
   const error = asObject<ErrorFields>(body.error) ?? objectsIn<ErrorFields>(body.errors)[0] ?? body;
   const metadata = objectIn<ErrorMetadata>(error.metadata);
+  const failedStatus = body.error === undefined ? failedStatusIn(body) : undefined;
+  if (failedStatus !== undefined) return ofStatus(failedStatus);
   const reported: ProviderErrorBody = {
     code: wordIn(error.code),
     type: error.type === "error" ? "" : textIn(error.type),
@@ -53,6 +56,39 @@ export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
   };
   return withUpstream(reported, upstreamIn(metadata));
 }
+
+/** Returns the status that MiniMax puts beside each answer, if it is the one of a failure. */
+export function failedStatusIn({ base_resp: status }: ErrorHolder): Untrusted<BaseStatus> | undefined {
+  const known = asObject<BaseStatus>(status);
+  return typeof known?.status_code === "number" && known.status_code !== 0 ? known : undefined;
+}
+
+function ofStatus({ status_code: code, status_msg: message }: Untrusted<BaseStatus>): ProviderErrorBody {
+  return {
+    ...EMPTY,
+    code: String(code),
+    message: textIn(message),
+    status: STATUS_OF_CODE.get(Number(code)) ?? 500,
+    isModerated: code === 1026 || code === 1027,
+  };
+}
+
+/** The HTTP statuses of MiniMax's codes (documentation: "Error codes"). All others are failures of the server. */
+const STATUS_OF_CODE: ReadonlyMap<number, number> = new Map([
+  [1001, 504],
+  [1002, 429],
+  [1004, 401],
+  [1008, 402],
+  [1026, 400],
+  [1027, 400],
+  [1039, 429],
+  [1041, 429],
+  [1042, 400],
+  [2013, 400],
+  [2045, 429],
+  [2049, 401],
+  [2056, 429],
+]);
 
 /** Returns the failure in a body that is only text. */
 export function plainError(message: string): ProviderErrorBody {

@@ -15,7 +15,7 @@ import type { ErrorBody } from "../../wire/openai-chat/error.ts";
 import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { isContextOverflow } from "../context-overflow.ts";
-import { type ProviderErrorBody, plainError, readErrorBody } from "./error-body.ts";
+import { failedStatusIn, type ProviderErrorBody, plainError, readErrorBody } from "./error-body.ts";
 import type { ServerProfile } from "./profile.ts";
 
 /** Converts a failed HTTP answer to an SDKError. */
@@ -41,6 +41,7 @@ export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { ty
   if (body.object === "error" || body.type === "error") return true;
   // Groq puts here why it stopped a stream early.
   if (asObject<ErrorBody["x_groq"]>(body.x_groq)?.error !== undefined) return true;
+  if (failedStatusIn(body) !== undefined) return true;
   return body.choices === undefined && (typeof body.message === "string" || body.detail !== undefined);
 }
 

@@ -17,7 +17,9 @@ export function finishReasonOf(
   { hasToolCalls, hasRefusal }: AnswerContent,
   stopSequence = "",
 ): FinishReason {
-  const reason = REASONS.get(raw.toLowerCase()) ?? Reason.OTHER;
+  // Gemini's details follow a colon: `content_filter: RECITATION`.
+  const [word = ""] = raw.toLowerCase().split(":");
+  const reason = REASONS.get(word) ?? Reason.OTHER;
   const isPlain = reason === Reason.STOP || raw === "";
   if (isPlain && hasToolCalls) return finishReason(Reason.TOOL_CALLS, raw, stopSequence);
   if (isPlain && hasRefusal) return finishReason(Reason.CONTENT_FILTER, raw, stopSequence);
@@ -30,6 +32,7 @@ const REASONS: ReadonlyMap<string, Reason> = new Map([
   ["eos_token", Reason.STOP],
   ["end", Reason.STOP],
   ["end_turn", Reason.STOP],
+  ["complete", Reason.STOP],
   ["stop_sequence", Reason.STOP],
   ["length", Reason.LENGTH],
   ["model_length", Reason.LENGTH],
@@ -43,6 +46,7 @@ const REASONS: ReadonlyMap<string, Reason> = new Map([
   ["safety", Reason.CONTENT_FILTER],
   ["sensitive", Reason.CONTENT_FILTER],
   ["error", Reason.ERROR],
+  ["function_call_filter", Reason.ERROR],
   ["network_error", Reason.ERROR],
   ["insufficient_system_resource", Reason.ERROR],
   ["abort", Reason.ERROR],

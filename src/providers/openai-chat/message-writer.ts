@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Citation, type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import { asObject, isEmpty, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
+import { asObject, isEmpty, objectIn, objectsIn, textIn, without } from "../../kit/json/json.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";
 import type {
   AnyMessage,
@@ -26,7 +26,7 @@ import type { ServerProfile } from "./profile.ts";
 import { addDetails, textOfDetails } from "./reasoning-details.ts";
 import type { StateWriter, TextField } from "./state.ts";
 import { isEmptyThinkPart, ThinkPartCollector } from "./think-part.ts";
-import { ThinkTagSplitter } from "./think-tags.ts";
+import { type ThinkTagName, ThinkTagSplitter } from "./think-tags.ts";
 import { addThinkingBlocks, textOfThinkingBlocks } from "./thinking-blocks.ts";
 
 /** A text part that is being written. It stays open until the end, since its citations come last. */
@@ -62,7 +62,7 @@ export class MessageWriter {
   readonly #states: StateWriter;
   readonly #reasoningFields: readonly ReasoningField[];
   readonly #calls: ToolCallReader;
-  readonly #splitter: ThinkTagSplitter | undefined;
+  #splitter: ThinkTagSplitter | undefined;
   readonly #texts: OpenText[] = [];
   /** The text to which further text of its field is added. */
   #text: OpenText | undefined;
@@ -81,12 +81,15 @@ export class MessageWriter {
     const { reasoningField, thinkTags } = profile;
     this.#reasoningFields =
       reasoningField === "received" ? REASONING_FIELDS : [reasoningField, ...REASONING_FIELDS];
-    if (thinkTags) {
-      this.#splitter = new ThinkTagSplitter({
-        reasoning: (piece) => this.#reasoningIn(TAGS).block.append(piece),
-        text: (piece) => this.#addText("content", piece),
-      });
-    }
+    if (thinkTags) this.#splitter = this.#createSplitter("think");
+  }
+
+  #createSplitter(name: ThinkTagName): ThinkTagSplitter {
+    const sink = {
+      reasoning: (piece: string) => this.#reasoningIn(TAGS).block.append(piece),
+      text: (piece: string) => this.#addText("content", piece),
+    };
+    return new ThinkTagSplitter(sink, name);
   }
 
   /** Whether the model calls tools. */
@@ -101,6 +104,8 @@ export class MessageWriter {
 
   /** Adds the next delta. */
   push(delta: Untrusted<AnyMessage>): void {
+    if (delta.extra_content !== undefined && isThought(delta))
+      this.#splitter ??= this.#createSplitter("thought");
     this.#addReasoning(delta);
     this.#addContent(delta.content);
     this.#addText("refusal", textIn(delta.refusal));
@@ -256,7 +261,10 @@ export class MessageWriter {
     if (citations.length > 0) this.#lastContent().citations.push(...citations);
   }
 
-  #keepSignatures({ extra_content: extra, thought_signature: signature }: Untrusted<AnyMessage>): void {
+  #keepSignatures(delta: Untrusted<AnyMessage>): void {
+    const { thought_signature: signature } = delta;
+    // Whether the content is a thought is not sent back.
+    const extra = isThought(delta) ? withoutThought(delta) : delta.extra_content;
     const kept = {
       ...(isEmpty(objectIn(extra)) ? {} : { extra_content: extra }),
       ...(textIn(signature) === "" ? {} : { thought_signature: signature }),
@@ -266,7 +274,9 @@ export class MessageWriter {
 
   #addToolCalls(delta: Untrusted<AnyMessage>): void {
     if (delta.tool_calls === undefined && delta.function_call === undefined) return;
-    const calls = objectsIn<ToolCallDelta>(delta.tool_calls);
+    const single = asObject<ToolCallDelta>(delta.tool_calls);
+    // TGI sends a call without its list.
+    const calls = single === undefined ? objectsIn<ToolCallDelta>(delta.tool_calls) : [single];
     // Some servers send the older field beside the newer one, empty or with the same call.
     const entries = calls.length > 0 ? calls : [{ function: objectIn(delta.function_call) }];
     if (entries.every(isEmptyEntry)) return;
@@ -308,6 +318,20 @@ export class MessageWriter {
   #lastContent(): OpenText {
     return this.#getLast("content") ?? this.#startText("content");
   }
+}
+
+/** The marks of Gemini's API for OpenAI clients. */
+type ExtraContent = NonNullable<SignatureParam["extra_content"]>;
+
+/** Whether the content begins with thoughts, between tags (Gemini). */
+function isThought({ extra_content: extra }: Untrusted<AnyMessage>): boolean {
+  return objectIn<ExtraContent["google"] & object>(objectIn<ExtraContent>(extra).google).thought === true;
+}
+
+function withoutThought({ extra_content: extra }: Untrusted<AnyMessage>): object {
+  const google = without(objectIn(objectIn<ExtraContent>(extra).google), "thought");
+  const rest = without(objectIn(extra), "google");
+  return isEmpty(google) ? rest : { ...rest, google };
 }
 
 /** Whether content is a list of texts and parts, which have a type, as opposed to JSON that the model wrote. */

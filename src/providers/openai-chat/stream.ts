@@ -56,8 +56,10 @@ export class ChatDecoder implements StreamDecoder {
   readonly #template = new DeltaTemplate();
   /** Index of the choice that is read. Other choices are further answers to the same request. */
   #choice: number | undefined;
-  /** Whether there was a message or a delta, even an empty one. */
+  /** Whether there was a message or a delta, even an empty one, or the reason why there is none. */
   #hasMessage = false;
+  /** Whether the chunks have deltas. */
+  #hasDelta = false;
   /** Chunks that came before the stream could start and are yet to be passed on. */
   readonly #early: { readonly chunk: Untrusted<AnyCompletion>; readonly data: string }[] = [];
 
@@ -81,7 +83,7 @@ export class ChatDecoder implements StreamDecoder {
     if (chunk === undefined && type === "error") throw reportedError({ detail: text }, this.#facts);
     if (chunk === undefined) throw unreadableEvent(text);
     if (type === "error") throw reportedError(chunk, this.#facts);
-    this.#readChunk(chunk, getDelta);
+    this.#readChunk(chunk, (choice) => this.#getDelta(choice));
     this.#learn(chunk, event);
     if (this.#facts.request.includeRaw) this.#passOn(chunk, data);
   }
@@ -134,10 +136,21 @@ export class ChatDecoder implements StreamDecoder {
     if (index !== this.#choice) return this.#noteFurther(choice, chunk);
     const message = messageIn(choice);
     if (message !== undefined) this.#message.push(message);
-    this.#hasMessage ||= message !== undefined;
     const logprobs = asObject<Logprobs>(choice.logprobs);
     if (logprobs !== undefined) this.#message.pushLogprobs(logprobs);
     this.#answer.readFinish(choice);
+    // A choice that was filtered before its first token has no message (Gemini).
+    this.#hasMessage ||= message !== undefined || this.#answer.isStopped;
+  }
+
+  /**
+   * Returns the addition of a chunk. Perplexity repeats the message so far beside each delta, and MiniMax the whole
+   * message in place of the last one.
+   */
+  #getDelta({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
+    const addition = asObject<AnyMessage>(delta);
+    this.#hasDelta ||= addition !== undefined;
+    return this.#hasDelta ? addition : asObject<AnyMessage>(message);
   }
 
   #start(): void {
@@ -199,11 +212,6 @@ function getOnlyContent(chunk: Untrusted<AnyCompletion>): string | undefined {
     Object.keys(chunk).every((name) => REPEATED.has(name) || chunk[name as keyof typeof chunk] === null) &&
     [...Object.values(rest), ...Object.values(additions)].every((value) => value === null);
   return isPlain ? asString(content) : undefined;
-}
-
-/** Returns the message of a chunk. Perplexity repeats the message so far beside each delta. */
-function getDelta({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
-  return asObject<AnyMessage>(delta) ?? asObject<AnyMessage>(message);
 }
 
 /** Returns the message of a whole answer. Perplexity has an empty delta beside it. */

@@ -1,7 +1,7 @@
 import type { ThinkTags } from "./state.ts";
 
-const OPEN = "<think>";
-const CLOSE = "</think>";
+/** The name of a tag around reasoning: that of most models, or Gemini's ("OpenAI compatibility"). */
+export type ThinkTagName = "think" | "thought";
 
 /** Receives the pieces of a text that is being split. */
 export interface ThinkTagSink {
@@ -10,12 +10,14 @@ export interface ThinkTagSink {
 }
 
 /**
- * Splits an answer that begins with `<think>…</think>` into reasoning and text while it arrives. A tag may be split
+ * Splits an answer that begins with a tag, as in `<think>…</think>`, into reasoning and text while it arrives. A tag may be split
  * anywhere; a text that only resembles one is unchanged. White space beside the tags belongs to them: it is kept, so
  * that the answer can be restored.
  */
 export class ThinkTagSplitter {
   readonly #sink: ThinkTagSink;
+  readonly #openTag: string;
+  readonly #closeTag: string;
   #phase: "start" | "reasoning" | "text" = "start";
   /** Text that may still become (part of) a tag. */
   #held = "";
@@ -23,8 +25,10 @@ export class ThinkTagSplitter {
   #close = "";
   #isAfterTag = false;
 
-  constructor(sink: ThinkTagSink) {
+  constructor(sink: ThinkTagSink, name: ThinkTagName = "think") {
     this.#sink = sink;
+    this.#openTag = `<${name}>`;
+    this.#closeTag = `</${name}>`;
   }
 
   /** The tags around the reasoning so far. */
@@ -52,12 +56,12 @@ export class ThinkTagSplitter {
 
   #pushStart(whole: string): void {
     const text = whole.trimStart();
-    if (text.startsWith(OPEN)) {
-      const end = whole.length - text.length + OPEN.length;
+    if (text.startsWith(this.#openTag)) {
+      const end = whole.length - text.length + this.#openTag.length;
       this.#open = whole.slice(0, end);
       this.#enter("reasoning");
       this.#pushReasoning(whole.slice(end));
-    } else if (OPEN.startsWith(text)) {
+    } else if (this.#openTag.startsWith(text)) {
       this.#held = whole;
     } else {
       this.#phase = "text";
@@ -67,15 +71,15 @@ export class ThinkTagSplitter {
   }
 
   #pushReasoning(whole: string): void {
-    const at = whole.indexOf(CLOSE);
+    const at = whole.indexOf(this.#closeTag);
     if (at >= 0) {
       this.#emit("reasoning", whole.slice(0, at));
-      this.#close = CLOSE;
+      this.#close = this.#closeTag;
       this.#enter("text");
-      this.#emit("text", whole.slice(at + CLOSE.length));
+      this.#emit("text", whole.slice(at + this.#closeTag.length));
       return;
     }
-    const keep = heldLength(whole);
+    const keep = heldLength(whole, this.#closeTag);
     this.#emit("reasoning", whole.slice(0, whole.length - keep));
     this.#held = whole.slice(whole.length - keep);
   }
@@ -101,9 +105,9 @@ export class ThinkTagSplitter {
 }
 
 /** Counts the characters at the end that may be the beginning of the closing tag. */
-function heldLength(text: string): number {
-  for (let length = Math.min(CLOSE.length - 1, text.length); length > 0; length -= 1) {
-    if (CLOSE.startsWith(text.slice(-length))) return length;
+function heldLength(text: string, closeTag: string): number {
+  for (let length = Math.min(closeTag.length - 1, text.length); length > 0; length -= 1) {
+    if (closeTag.startsWith(text.slice(-length))) return length;
   }
   return 0;
 }

@@ -16,8 +16,18 @@ export interface ErrorBody extends Partial<ErrorFields> {
   object?: string;
   /** Why a stream stopped early (Groq documentation: "Errors"). */
   x_groq?: { error?: string };
+  /** Status of every answer (MiniMax documentation: "Error codes"). */
+  base_resp?: BaseStatus;
   /** Apigee, a gateway in front of some servers ("Fault handling"). */
   fault?: { faultstring?: string };
+}
+
+/** `base_resp` of an answer (MiniMax documentation: "Error codes"). */
+export interface BaseStatus {
+  /** Zero for success. */
+  status_code: number;
+  /** Description of the failure. */
+  status_msg?: string;
 }
 
 /** The facts of a failure ("Error codes"), in the types that other servers send. */

@@ -40,8 +40,11 @@ export interface ReasoningParam {
 
 /** Proof that the model wrote a message, which goes back with it. */
 export interface SignatureParam {
-  /** Thought signature of the message (Gemini documentation: "Thought signatures", "OpenAI compatibility"). */
-  extra_content?: { google?: { thought_signature?: string } } | null;
+  /**
+   * Thought signature of the message; in an answer also whether its content begins with thoughts (Gemini documentation:
+   * "Thought signatures", "OpenAI compatibility").
+   */
+  extra_content?: { google?: { thought_signature?: string; thought?: boolean } } | null;
   /** The same, as proxies of Gemini pass it on. */
   thought_signature?: string | null;
 }

@@ -7,7 +7,7 @@ import type {
   ChatCompletionTokenLogprob,
 } from "openai/resources/chat/completions/completions";
 import type { CompletionUsage } from "openai/resources/completions";
-import type { ErrorObject } from "./error.ts";
+import type { BaseStatus, ErrorObject } from "./error.ts";
 import type { Delta, Message } from "./message.ts";
 
 /** A whole answer ("The chat completion object"). */
@@ -30,6 +30,8 @@ export interface CompletionExtensions {
   search_results?: SearchResult[];
   /** Groq ("Text generation", "Streaming"). */
   x_groq?: { id?: string; usage?: Usage; error?: string };
+  /** Status of the answer (MiniMax documentation: "Error codes"). */
+  base_resp?: BaseStatus;
   /** Id of the exchange (Z.ai documentation: "Chat completion"). */
   request_id?: string;
   /** The failure that ended an answer (OpenRouter documentation: "Errors"). */

@@ -47,6 +47,7 @@ describe("a tool call", () => {
     ["a custom tool of null", { tool_calls: [{ ...look, custom: null }] }],
     ["an empty custom tool and no type", { tool_calls: [{ ...look, custom: {}, type: undefined }] }],
     ["the type of a custom tool by mistake", { tool_calls: [{ ...look, type: "custom" }] }],
+    ["no others and not in a list (TGI)", { tool_calls: look }],
     ["an index of null", { tool_calls: [{ ...look, index: null }] }],
     ["empty audio and no images", { tool_calls: [look], audio: null, images: null, annotations: null }],
   ])("is read beside %s", async (_, message) => {

@@ -157,6 +157,10 @@ describe("a whole answer", () => {
   it("may report a failure instead of an answer", () => {
     const failure = { error: { message: "no", code: 402 } };
     expect(() => respond(failure)).toThrow(expect.objectContaining({ kind: ErrorKind.QUOTA_EXCEEDED }));
+    const balance = { choices: null, base_resp: { status_code: 1008, status_msg: "insufficient balance" } };
+    expect(() => respond(balance)).toThrow(
+      expect.objectContaining({ kind: ErrorKind.QUOTA_EXCEEDED, retryable: false }),
+    );
     const inChoice = { choices: [{ message: { content: "" }, error: { message: "no", code: 503 } }] };
     expect(() => respond(inChoice)).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { StreamError } from "../../../src/core/errors.ts";
+import { ServerError, StreamError } from "../../../src/core/errors.ts";
 import { reasoningOf, textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -542,6 +542,18 @@ describe("the framing of a stream", () => {
     expect((await decodeEvents([text("a")], lenient)).error).toBeInstanceOf(StreamError);
   });
 
+  // Written by hand after MiniMax's streams.
+  it("may repeat the whole message in its last chunk", async () => {
+    const success = { base_resp: { status_code: 0, status_msg: "" } };
+    const message = { role: "assistant", content: "Hello", reasoning_content: "hm" };
+    const last = { choices: [{ index: 0, finish_reason: "stop", message }], ...success };
+    const deltas = [chunk({ reasoning_content: "hm" }), text("Hel"), chunk({ content: "lo" }, "stop")];
+    for (const events of [[...deltas, last], [last]]) {
+      const response = getFinal(await decodeEvents(events));
+      expect([reasoningOf(response), textOf(response)]).toEqual(["hm", "Hello"]);
+    }
+  });
+
   it("may continue after the finish reason", async () => {
     const response = getFinal(
       await decodeEvents([
@@ -622,6 +634,22 @@ describe("a failure in a stream", () => {
       { object: "error", message: "bad", type: "BadRequestError", code: 400 },
       { kind: ErrorKind.INVALID_REQUEST },
     ],
+    // Written by hand after MiniMax's documentation, like the next two.
+    [
+      "MiniMax's status",
+      { choices: null, base_resp: { status_code: 1002, status_msg: "rate limit" } },
+      { kind: ErrorKind.RATE_LIMIT, errorCode: "1002" },
+    ],
+    [
+      "MiniMax's objection to a text",
+      { choices: null, base_resp: { status_code: 1027, status_msg: "output new_sensitive" } },
+      { kind: ErrorKind.CONTENT_FILTER, retryable: false },
+    ],
+    [
+      "an unknown status of MiniMax",
+      { base_resp: { status_code: 1099, status_msg: "?" } },
+      { kind: ErrorKind.SERVER },
+    ],
     [
       "a message without choices",
       { message: "Unauthorized", status: 401 },
@@ -678,9 +706,12 @@ describe("the finish reason", () => {
     ["function_call", Reason.TOOL_CALLS],
     ["content_filter", Reason.CONTENT_FILTER],
     ["SAFETY", Reason.CONTENT_FILTER],
+    ["content_filter: RECITATION", Reason.CONTENT_FILTER],
+    ["COMPLETE", Reason.STOP],
     ["error", Reason.ERROR],
     ["insufficient_system_resource", Reason.ERROR],
     ["abort", Reason.ERROR],
+    ["function_call_filter: MALFORMED_FUNCTION_CALL", Reason.ERROR],
     ["cancelled", Reason.ERROR],
     ["something_new", Reason.OTHER],
   ])("is read from %s", async (raw, reason) => {
@@ -697,6 +728,24 @@ describe("the finish reason", () => {
     const response = await answerTo([{ refusal: "I " }, { refusal: "won't" }]);
     expect(response.finishReason).toMatchObject({ reason: Reason.CONTENT_FILTER, raw: "stop" });
     expect(textOf(response)).toBe("I won't");
+  });
+
+  // Written by hand after Gemini's API for OpenAI clients.
+  it("explains an answer without a message if it was filtered, which is no failure to retry", async () => {
+    const filtered = {
+      id: "a",
+      model: "m",
+      choices: [{ index: 0, finish_reason: "content_filter: PROHIBITED_CONTENT" }],
+    };
+    const answers = [respond(filtered), getFinal(await decodeEvents([filtered, "[DONE]"]))];
+    for (const { message, finishReason } of answers) {
+      expect(message?.content).toEqual([]);
+      expect(finishReason).toMatchObject({
+        reason: Reason.CONTENT_FILTER,
+        raw: "content_filter: PROHIBITED_CONTENT",
+      });
+    }
+    expect(() => respond({ choices: [{ index: 0, finish_reason: "stop" }] })).toThrow(ServerError);
   });
 
   it("may be missing from a whole answer", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { reasoningOf, textOf } from "../../../src/core/message.ts";
+import { reasoningOf, textOf, userMessage } from "../../../src/core/message.ts";
 import { ThinkTagSplitter } from "../../../src/providers/openai-chat/think-tags.ts";
 import { createRandom } from "../../support/random.ts";
-import { answerTo, respond } from "./support.ts";
+import { answerTo, respond, sent, toMessages } from "./support.ts";
 
 /** Splits a text that arrives in pieces: reasoning, text and the tags. */
 function split(pieces: readonly string[]) {
@@ -68,5 +68,28 @@ describe("think tags", () => {
     for (const response of [streamed, whole])
       expect([reasoningOf(response), textOf(response)]).toEqual(["hm", "x"]);
     expect(textOf(await answerTo([{ content: "<think>hm</think>x" }]))).toBe("<think>hm</think>x");
+  });
+
+  // Written by hand after Gemini's API for OpenAI clients with `include_thoughts`.
+  it("named thought are split if the server marks the content as a thought, whatever the profile", async () => {
+    const extra_content = { google: { thought: true } };
+    const signature = { google: { thought_signature: "c2ln" } };
+    const streamed = await answerTo([
+      { role: "assistant", content: "<thought>**Plan**\n\nFirst", extra_content },
+      { role: "assistant", content: ", look.\n", extra_content },
+      { role: "assistant", content: "</thought>Yes." },
+      { role: "assistant", extra_content: signature },
+    ]);
+    const content = "<thought>**Plan**\n\nFirst, look.\n</thought>Yes.";
+    const marked = { google: { ...extra_content.google, ...signature.google } };
+    const whole = respond({ choices: [{ message: { content, extra_content: marked } }] });
+    for (const response of [streamed, whole]) {
+      expect([reasoningOf(response), textOf(response)]).toEqual(["**Plan**\n\nFirst, look.\n", "Yes."]);
+      const { body } = await sent({ messages: [userMessage("hi"), response.message ?? userMessage("")] });
+      // Thoughts do not go back, nor does their mark: only the signature does.
+      expect(toMessages(body)[1]).toEqual({ role: "assistant", content: "Yes.", extra_content: signature });
+    }
+    const plain = { content: "<thought>a</thought>", extra_content: signature };
+    expect(textOf(respond({ choices: [{ message: plain }] }))).toBe("<thought>a</thought>");
   });
 });
