@@ -9,7 +9,7 @@ import type { ClientConfig } from "./config.ts";
 import { KeptClientParts } from "./kept-parts.ts";
 import { KeyFile } from "./key-files.ts";
 import { mistakes } from "./problems.ts";
-import { RotatingAdapter } from "./rotating-adapter.ts";
+import { createRotatingAdapter } from "./rotating-adapter.ts";
 
 /** Creates the catalog of a configuration: the shipped one, with added and changed models. */
 export function createCatalogWith({ models }: ClientConfig): Catalog {
@@ -37,7 +37,7 @@ export function buildClient(config: ClientConfig, parts: MiddlewareParts): Clien
     const create = () =>
       keyFile === undefined || settings.api === "command"
         ? createAdapter(name, settings)
-        : new RotatingAdapter(name, settings, keyFile);
+        : createRotatingAdapter(name, settings, keyFile);
     try {
       adapters[name] = kept.adapters.keep(name, comparable.get(name), create);
     } catch (error) {

@@ -3,12 +3,18 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { buildClient, loadConfig, ServedClient } from "../../src/config/index.ts";
 import { KeyFile } from "../../src/config/key-files.ts";
 import { accumulate } from "../../src/core/accumulator.ts";
 import { userMessage } from "../../src/core/message.ts";
+import { createSourceForm } from "../../src/core/source-form.ts";
+import { createRequest } from "../../src/endpoints/answers/create-request.ts";
+import { EmbedRequestSchema } from "../../src/gen/outrigger/v1/embedding_service_pb.ts";
+import { toMembers } from "../../src/kit/json/json-source.ts";
 import { getParts } from "./support/client-parts.ts";
 
 /** Longer than the interval between checks of a file. */
@@ -103,11 +109,15 @@ describe("ServedClient.reloadKeys()", () => {
 describe("a client with key files", () => {
   let server: Server;
   let keys: (string | undefined)[];
+  let paths: (string | undefined)[];
+  let bodies: string[];
 
   beforeEach(async () => {
-    keys = [];
-    server = createServer((request, response) => {
+    [keys, paths, bodies] = [[], [], []];
+    server = createServer(async (request, response) => {
       keys.push(request.headers.authorization);
+      paths.push(request.url);
+      bodies.push(await text(request));
       response.writeHead(401).end();
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -118,18 +128,19 @@ describe("a client with key files", () => {
     server.close();
   });
 
-  it("sends the new key with the next request", async () => {
+  async function openClient(api: string, path = "") {
     await writeFile(join(folder, "key"), "sk-one");
     const address = server.address();
     const port = typeof address === "object" ? address?.port : undefined;
     const config = join(folder, "outrigger.yaml");
-    const base = `http://127.0.0.1:${port}/v1`;
-    await writeFile(
-      config,
-      `providers: { main: { api: openai-chat, base_url: "${base}", api_key_file: key } }`,
-    );
+    const base = `http://127.0.0.1:${port}${path}`;
+    await writeFile(config, `providers: { main: { api: ${api}, base_url: "${base}", api_key_file: key } }`);
     const { client: settings } = await loadConfig({ environment: {}, flags: { config } });
-    await using client = buildClient(settings, getParts(settings, log));
+    return buildClient(settings, getParts(settings, log));
+  }
+
+  it("sends the new key with the next request", async () => {
+    await using client = await openClient("openai-chat", "/v1");
     const request = { model: "m", messages: [userMessage("hi")] };
     await expect(client.complete(request)).rejects.toMatchObject({ httpStatusCode: 401 });
     await writeFile(join(folder, "next"), "sk-two");
@@ -138,5 +149,25 @@ describe("a client with key files", () => {
     await expect(client.complete(request)).rejects.toMatchObject({ httpStatusCode: 401 });
     await expect(accumulate(client.stream(request))).rejects.toMatchObject({ httpStatusCode: 401 });
     expect(keys).toEqual(["Bearer sk-one", "Bearer sk-two", "Bearer sk-two"]);
+  });
+
+  it("embeds, counts tokens, and passes on requests in the provider's own form", async () => {
+    await using client = await openClient("openai-chat", "/v1");
+    const embedding = create(EmbedRequestSchema, { model: "m", texts: ["hi"] });
+    await expect(client.embed(embedding)).rejects.toMatchObject({ httpStatusCode: 401 });
+    const request = createRequest({ model: "m", messages: [userMessage("hi")] });
+    const body = '{"model":"m","messages":[],"own_field":1}';
+    const source = createSourceForm({
+      api: "openai-chat",
+      headers: {},
+      getMembers: () => toMembers(body),
+      request,
+      restored: { hasReasoning: false, hasCallState: false },
+    });
+    await expect(client.complete(request, { source })).rejects.toMatchObject({ httpStatusCode: 401 });
+    await using counting = await openClient("anthropic-messages");
+    await expect(counting.countTokens(request)).rejects.toMatchObject({ httpStatusCode: 401 });
+    expect(paths).toEqual(["/v1/embeddings", "/v1/chat/completions", "/v1/messages/count_tokens"]);
+    expect(bodies[1]).toBe(body);
   });
 });
