@@ -8,16 +8,16 @@ import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { type EventWriter, streamEvents } from "../../http/event-body.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import type { WarningCode } from "../../kit/call/loss-report.ts";
-import type { ModelDirectory } from "../models/model-directory.ts";
+import type { ModelResolver } from "../models/model-directory.ts";
 import type { RequestWarning } from "../openai/request-notes.ts";
-import { toWarningsHeader } from "../openai/warnings-header.ts";
 import { type CallerForm, RelayedCall } from "../relay/relayed-call.ts";
 import type { RecentAnswers } from "./recent-answers.ts";
 import { restoreAnswers } from "./restore-answers.ts";
+import { writeWarnings } from "./write-warnings.ts";
 
 /** The parts that these APIs share. */
 export interface StatelessParts {
-  readonly models: Pick<ModelDirectory, "resolve">;
+  readonly models: ModelResolver;
   /** Recent answers with tool calls, whose state clients do not return. */
   readonly recentAnswers: RecentAnswers;
   /** Longest silence of a stream in milliseconds. Default 15 seconds. */
@@ -46,7 +46,6 @@ export interface AnswerFormat {
   getAnswerId?(): string;
   /** Converts a whole answer, to an object or to JSON text. */
   writeAnswer(response: Response): object | string;
-  /** Creates the writer of a stream. */
   createWriter(): EventWriter;
 }
 
@@ -91,6 +90,7 @@ async function callModel(
   const getHeaders = (warnings: readonly Warning[]) => {
     const relayed = call?.answerHeaders;
     if (relayed === undefined) return format.hasWarnings ? {} : writeWarnings(read, read.warnings, warnings);
+    // Warnings about the body do not apply to a request that goes out unchanged.
     return { ...relayed, ...writeWarnings(read, [], warnings.filter(isRelayed)) };
   };
   if (read.isStreamed) {
@@ -106,14 +106,4 @@ async function callModel(
 /** Whether a warning is true of an answer that goes to the caller as it is: it has all candidates. */
 function isRelayed({ code }: Warning): boolean {
   return code !== ("further_candidates" satisfies WarningCode);
-}
-
-/** @param ofBody Warnings about the body, which do not apply to a request that goes out unchanged. */
-function writeWarnings(
-  read: ReadRequest,
-  ofBody: readonly RequestWarning[],
-  warnings: readonly Warning[],
-): Readonly<Record<string, string>> {
-  const told = warnings.map(({ code, field, message }) => ({ code, param: read.toBodyPath(field), message }));
-  return toWarningsHeader([...ofBody, ...told]);
 }

@@ -6,6 +6,7 @@ import type { JsonObject } from "../../kit/json/json.ts";
 import type { ChatRequest } from "../../wire/openai-chat/request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
 import { type Fields, mistake } from "../openai/fields.ts";
+import { type Counterparts, createOptions } from "../stateless/provider-settings.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 
 /** Fields that the contract has, or that the sidecar heeds itself. */
@@ -44,35 +45,22 @@ const WITHOUT_EFFECT: ReadonlyMap<string, (value: unknown) => boolean> = new Map
   ["verbosity", (value) => value === "medium"],
 ]);
 
-/** Settings for the provider, and the fields that they were read from. */
-interface Counterparts {
-  readonly options: JsonObject;
-  readonly read: readonly string[];
-}
-
 /**
  * Reads these settings.
  * @returns By the name of the provider, as `Request.provider_options_json`.
  * @throws InvalidRequestError if ignoring a setting would change what the caller gets.
  */
-export function readProviderSettings(
-  fields: Fields,
-  context: ReadingContext,
-): Readonly<Record<string, string>> {
-  const { served, notes } = context;
+export function readProviderSettings(fields: Fields, context: ReadingContext): Record<string, string> {
+  const { served } = context;
   const others = Object.keys(fields.value).filter((name) => !READ_ELSEWHERE.has(name) && fields.has(name));
   if (served.api === "openai-chat") return createOptions(served, pick(fields, others));
   refuseAudio(fields);
   const { options, read } = getCounterparts(fields, served);
   for (const name of others) {
     if (read.includes(name) || WITHOUT_EFFECT.get(name)?.(fields.get(name)) === true) continue;
-    notes.warn(name, "unsupported_setting", "the provider of the model has no such setting; it was left out");
+    context.warnOfSetting(name);
   }
   return createOptions(served, options);
-}
-
-function createOptions({ provider }: ServedModel, options: JsonObject): Readonly<Record<string, string>> {
-  return Object.keys(options).length === 0 ? {} : { [provider]: JSON.stringify(options) };
 }
 
 function pick(fields: Fields, names: readonly string[]): JsonObject {

@@ -1,72 +1,49 @@
 /** `messages` of a chat completion -> messages of the contract, one for one. */
-import { create } from "@bufbuild/protobuf";
-import { type ContentPart, type Message, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type ContentPart,
+  type DocumentSchema,
+  Role,
+  ToolCallSchema,
+} from "../../gen/outrigger/v1/message_pb.ts";
 import { textIn } from "../../kit/json/json.ts";
 import { isDataUri } from "../../kit/media/data-uri.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
 import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
-import { createMessage } from "../answers/create-request.ts";
 import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
-import { createPart, createTextPart } from "../responses/read-content.ts";
+import { createPart, createTextPart, type ReadPart } from "../responses/read-content.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
-import type { MessagePaths } from "../stateless/request-paths.ts";
+import { createStatedPart } from "../stateless/stated-part.ts";
+import { type ReadMessage, toReadMessage } from "../stateless/to-request.ts";
 import { readCallExtras, readReasoning, restoreStates } from "./provider-state.ts";
-
-/** The messages of a request, and their paths in the body. */
-interface ReadMessages {
-  readonly messages: readonly Message[];
-  readonly paths: readonly MessagePaths[];
-}
-
-/** A part of a message, and its path in the body. */
-interface ReadPart {
-  readonly part: ContentPart;
-  readonly path: string;
-}
 
 const ROLES = ["developer", "system", "user", "assistant", "tool"] as const;
 
 /** Reads `messages`. */
-export function readMessages(body: Fields, context: ReadingContext): ReadMessages {
+export function readMessages(body: Fields, context: ReadingContext): readonly ReadMessage[] {
   const elements = body.list("messages", { min: 1 }) ?? body.missing("messages", "a list of messages");
-  const read = elements.map((element) => readMessage(Fields.of(element), context));
-  return {
-    messages: read.map(({ message }) => message),
-    paths: read.map(({ path, parts }) => ({ path, parts: parts.map((part) => part.path) })),
-  };
+  return elements.map((element) => readMessage(Fields.of(element), context));
 }
 
-function readMessage(fields: Fields, context: ReadingContext) {
+function readMessage(fields: Fields, context: ReadingContext): ReadMessage {
+  const { path } = fields;
   const role = fields.word("role", ROLES) ?? fields.missing("role", joinWords(ROLES));
   const name = fields.string("name", { max: 512 }) ?? "";
-  const message = createMessage({ role: Role.UNSPECIFIED, content: [], name });
-  const parts = readParts(fields, role, message, context);
-  message.content = parts.map(({ part }) => part);
-  return { message, path: fields.path, parts };
-}
-
-function readParts(
-  fields: Fields,
-  role: (typeof ROLES)[number],
-  message: Message,
-  context: ReadingContext,
-): readonly ReadPart[] {
   switch (role) {
     case "developer":
+      return toReadMessage({ role: Role.DEVELOPER, name }, path, readContent(fields, context));
     case "system":
-      message.role = role === "system" ? Role.SYSTEM : Role.DEVELOPER;
-      return readContent(fields, context);
+      return toReadMessage({ role: Role.SYSTEM, name }, path, readContent(fields, context));
     case "user":
-      message.role = Role.USER;
-      return readContent(fields, context);
-    case "tool":
-      message.role = Role.TOOL;
-      message.toolCallId = fields.requireString("tool_call_id", { min: 1 });
-      return [readResult(fields, message.toolCallId, context)];
+      return toReadMessage({ role: Role.USER, name }, path, readContent(fields, context));
+    case "tool": {
+      const toolCallId = fields.requireString("tool_call_id", { min: 1 });
+      const result = readResult(fields, toolCallId, context);
+      return toReadMessage({ role: Role.TOOL, name, toolCallId }, path, [result]);
+    }
     case "assistant":
-      message.role = Role.ASSISTANT;
-      return readAnswer(fields, context);
+      return toReadMessage({ role: Role.ASSISTANT, name }, path, readAnswer(fields, context));
   }
 }
 
@@ -139,9 +116,7 @@ function readCalls(fields: Fields, context: ReadingContext): readonly ReadPart[]
       name: called.requireString("name", { min: 1 }),
       input,
     });
-    const part = createPart({ part: { case: "toolCall", value } });
-    const state = readCallExtras(call, context);
-    if (state !== undefined) part.providerState = state;
+    const part = createStatedPart({ case: "toolCall", value }, readCallExtras(call, context));
     return { part, path: call.path };
   });
 }
@@ -157,11 +132,7 @@ function readInputPart(element: Element, context: ReadingContext): ReadPart {
   const unknown = Object.keys(fields.value).find((name) => !KNOWN_FIELDS.has(name) && fields.has(name));
   const isNative = context.served.api === "openai-chat" && unknown !== undefined;
   if (unknown !== undefined && !isNative && isKnownType(fields.get("type")))
-    context.notes.warn(
-      fields.at(unknown),
-      "unsupported_setting",
-      "the provider of the model has no such field",
-    );
+    context.warnOfField(fields.at(unknown));
   return { part: isNative ? createNative(fields, context) : toPart(fields, context), path: fields.path };
 }
 
@@ -219,20 +190,13 @@ function toDocument(fields: Fields): ContentPart {
   const file = fields.object("file") ?? fields.missing("file", "an object with file_data or file_id");
   const fileName = file.string("filename", { max: 1024 }) ?? "";
   const id = file.string("file_id", { min: 1 });
-  if (id !== undefined)
-    return createPart({
-      part: { case: "document", value: { fileName, source: { case: "fileId", value: id } } },
-    });
+  const toPart = (value: MessageInitShape<typeof DocumentSchema>) =>
+    createPart({ part: { case: "document", value: { fileName, ...value } } });
+  if (id !== undefined) return toPart({ source: { case: "fileId", value: id } });
   const data = file.requireString("file_data", { min: 1 });
-  if (isDataUri(data))
-    return createPart({
-      part: { case: "document", value: { fileName, source: { case: "url", value: data } } },
-    });
-  const value = { fileName, mediaType: mediaTypeOfPath(fileName) ?? "" };
-  const bytes = toBytes(data, file.at("file_data"));
-  return createPart({
-    part: { case: "document", value: { ...value, source: { case: "data", value: bytes } } },
-  });
+  if (isDataUri(data)) return toPart({ source: { case: "url", value: data } });
+  const mediaType = mediaTypeOfPath(fileName) ?? "";
+  return toPart({ mediaType, source: { case: "data", value: toBytes(data, file.at("file_data")) } });
 }
 
 function toBytes(base64: string, path: string): Uint8Array {

@@ -2,24 +2,20 @@
 import { create } from "@bufbuild/protobuf";
 import type { SDKError } from "../../core/errors.ts";
 import {
-  type Request,
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
-import { createRequest } from "../answers/create-request.ts";
-import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
+import type { ModelResolver } from "../models/model-directory.ts";
 import { type Fields, mistake, parseBody } from "../openai/fields.ts";
-import { RequestNotes } from "../openai/request-notes.ts";
 import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
-import { type ReadForm, readForm } from "../stateless/read-form.ts";
+import { readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
-import { relaxToolChoice } from "../stateless/relax-tool-choice.ts";
-import { toBodyPath } from "../stateless/request-paths.ts";
+import { type BodyContent, toRequest } from "../stateless/to-request.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { readMessages } from "./read-messages.ts";
-import { type ReadTools, readTools } from "./read-tools.ts";
+import { readTools } from "./read-tools.ts";
 
 /** A request. */
 export interface ReadChatRequest extends ReadRequest {
@@ -31,19 +27,16 @@ export interface ReadChatRequest extends ReadRequest {
  * Reads a request.
  * @throws InvalidRequestError that names the first invalid field.
  */
-export function readRequest(body: Uint8Array, models: Pick<ModelDirectory, "resolve">): ReadChatRequest {
+export function readRequest(body: Uint8Array, models: ModelResolver): ReadChatRequest {
   const fields = parseBody(body);
-  const target = models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
-  const notes = new RequestNotes();
-  const context = new ReadingContext(target, notes);
-  const read = () => readFields(fields, target, context);
+  const context = new ReadingContext(models.resolve(fields.string("model", { min: 1, max: 512 }) ?? ""));
+  const reading = { api: "openai-chat", headers: OPENAI_HEADERS, fields, context } as const;
+  const read = () => toRequest(readFields(fields, context), context);
   return {
-    ...readForm({ api: "openai-chat", headers: OPENAI_HEADERS, fields, target, context }, read, () =>
-      findSeveralAnswers(fields),
-    ),
+    ...readForm(reading, read, () => findSeveralAnswers(fields)),
     isStreamed: fields.boolean("stream") ?? false,
     includesUsage: fields.object("stream_options")?.boolean("include_usage") ?? false,
-    warnings: notes.warnings,
+    warnings: context.notes.warnings,
   };
 }
 
@@ -54,47 +47,23 @@ function findSeveralAnswers(fields: Fields): SDKError | undefined {
   return count === 1 ? undefined : mistake("n", "unsupported_value", expected);
 }
 
-function readFields(
-  fields: Fields,
-  { provider, model }: ModelTarget,
-  context: ReadingContext,
-): Omit<ReadForm, "form"> {
-  const { messages, paths } = readMessages(fields, context);
-  const tools = readTools(fields, context);
-  const request = createRequest({
-    model,
-    provider,
-    messages: [...messages],
-    tools: [...tools.tools],
-    stopSequences: [...readStop(fields)],
-    reasoningEffort: fields.string("reasoning_effort", { max: 64 }) ?? "",
-    providerOptionsJson: { ...readProviderSettings(fields, context) },
-  });
-  setOptional(request, fields, tools);
-  relaxToolChoice(request, context.served);
-  const names = [...FIELDS, ["max_tokens", getLimitField(fields)] as const];
+function readFields(fields: Fields, context: ReadingContext): BodyContent {
+  // `max_tokens` is the older name, which most clients still use.
+  const limit = fields.has("max_completion_tokens") ? "max_completion_tokens" : "max_tokens";
   return {
-    request,
-    toBodyPath: (field) => toBodyPath(field, { messages: paths, tools: tools.paths, fields: names }),
+    messages: readMessages(fields, context),
+    ...readTools(fields, context),
+    settings: {
+      stopSequences: [...readStop(fields)],
+      reasoningEffort: fields.string("reasoning_effort", { max: 64 }) ?? "",
+      providerOptionsJson: readProviderSettings(fields, context),
+      responseFormat: readFormat(fields.object("response_format")),
+      temperature: fields.number("temperature", { min: 0, max: 2 }),
+      topP: fields.number("top_p", { min: 0, max: 1 }),
+      maxTokens: fields.integer(limit, { min: 1 }),
+    },
+    fieldNames: [...FIELDS, ["max_tokens", limit]],
   };
-}
-
-/** Sets what differs from its default if it is absent. */
-function setOptional(request: Request, fields: Fields, { choice }: ReadTools): void {
-  const format = readFormat(fields.object("response_format"));
-  const temperature = fields.number("temperature", { min: 0, max: 2 });
-  const topP = fields.number("top_p", { min: 0, max: 1 });
-  const maxTokens = fields.integer(getLimitField(fields), { min: 1 });
-  if (choice !== undefined) request.toolChoice = choice;
-  if (format !== undefined) request.responseFormat = format;
-  if (temperature !== undefined) request.temperature = temperature;
-  if (topP !== undefined) request.topP = topP;
-  if (maxTokens !== undefined) request.maxTokens = maxTokens;
-}
-
-/** `max_tokens` is the older name, which most clients still use. */
-function getLimitField(fields: Fields): "max_completion_tokens" | "max_tokens" {
-  return fields.has("max_completion_tokens") ? "max_completion_tokens" : "max_tokens";
 }
 
 /** Maximum number of stop sequences. Providers allow fewer, which their adapters check. */

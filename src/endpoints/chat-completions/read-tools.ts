@@ -8,21 +8,10 @@ import {
 import { Grammar_Syntax, type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
 import { Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
+import type { ReadTool, ReadTools } from "../stateless/to-request.ts";
 
-/** The tools of a request, and how the model may use them. */
-export interface ReadTools {
-  readonly tools: readonly Tool[];
-  /** Paths of these tools in the body. */
-  readonly paths: readonly string[];
-  /** Undefined if the request does not set it. */
-  readonly choice: ToolChoice | undefined;
-}
-
-/** A tool, its name and its path in the body. */
-interface ReadTool {
-  readonly tool: Tool;
+interface NamedTool extends ReadTool {
   readonly name: string;
-  readonly path: string;
 }
 
 const TYPES = ["function", "custom"] as const;
@@ -36,14 +25,10 @@ export function readTools(fields: Fields, context: ReadingContext): ReadTools {
     if (fields.has(old)) throw mistake(old, "unsupported_parameter", `is not supported, expected ${current}`);
   const tools = (fields.list("tools") ?? []).map((element) => readTool(Fields.of(element), context));
   const { allowed = tools, ...choice } = readChoice(fields, tools);
-  return {
-    tools: allowed.map(({ tool }) => tool),
-    paths: allowed.map(({ path }) => path),
-    choice: createChoice(fields, choice, tools.length > 0),
-  };
+  return { tools: allowed, choice: createChoice(fields, choice, tools.length > 0) };
 }
 
-function readTool(fields: Fields, context: ReadingContext): ReadTool {
+function readTool(fields: Fields, context: ReadingContext): NamedTool {
   const type = fields.requireString("type", { min: 1 });
   const { path } = fields;
   switch (type) {
@@ -96,12 +81,12 @@ interface Choice {
   readonly mode?: Mode;
   readonly toolName?: string;
   /** The tools that the choice allows, if it limits them. */
-  readonly allowed?: readonly ReadTool[];
+  readonly allowed?: readonly NamedTool[];
 }
 
 const MODES = { auto: Mode.AUTO, none: Mode.NONE, required: Mode.REQUIRED } as const;
 
-function readChoice(fields: Fields, tools: readonly ReadTool[]): Choice {
+function readChoice(fields: Fields, tools: readonly NamedTool[]): Choice {
   if (!fields.has("tool_choice")) return {};
   if (typeof fields.get("tool_choice") === "string") {
     const word = fields.word("tool_choice", ["auto", "none", "required"]);
@@ -118,7 +103,7 @@ function readChoice(fields: Fields, tools: readonly ReadTool[]): Choice {
   }
 }
 
-function readAllowed(choice: Fields, tools: readonly ReadTool[]): Choice {
+function readAllowed(choice: Fields, tools: readonly NamedTool[]): Choice {
   // Some clients leave out the object around the list.
   const allowed = choice.object("allowed_tools") ?? choice;
   const mode = allowed.word("mode", ["auto", "required"]) ?? allowed.missing("mode", `"auto" or "required"`);

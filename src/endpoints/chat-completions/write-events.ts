@@ -7,13 +7,14 @@ import {
   type ToolCallStart,
   ToolCallStart_InputKind,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import type { EventWriter } from "../../http/event-body.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import { toErrorObject } from "../openai/errors.ts";
 import { encodeOtherParts } from "../responses/provider-state.ts";
 import { createPart } from "../responses/read-content.ts";
+import { BatchWriter } from "../stateless/batch-writer.ts";
+import { createStatedPart } from "../stateless/stated-part.ts";
 import { createDetail, encodeReasoningState, writeCallExtras } from "./provider-state.ts";
 import {
   readLogprobs,
@@ -26,44 +27,32 @@ import {
 
 const CHUNK = "chat.completion.chunk";
 
-/** Writes the chunks of one stream. Synchronous: what a batch of events yields leaves in one write. */
-export class ChunkWriter implements EventWriter {
+/** Writes the chunks of one stream. */
+export class ChunkWriter extends BatchWriter {
   readonly #includesUsage: boolean;
   /** The fields before the choices of every chunk, as JSON text without the closing brace. */
   #head = "";
-  #text = "";
   /** Numbers of the calls, by the indices of their parts. */
   readonly #calls = new Map<number, number>();
   /** Indices of the parts that are calls of custom tools. */
   readonly #customCalls = new Set<number>();
-  /** Indices of the parts that are refusals. */
   readonly #refusals = new Set<number>();
   #details = 0;
   #hasReasoning = false;
 
   constructor(includesUsage: boolean) {
+    super();
     this.#includesUsage = includesUsage;
-  }
-
-  /** Returns the chunks of a batch as the text of server-sent events. @throws ServerError if the answer ended with an error. */
-  write(batch: readonly StreamEvent[]): string {
-    for (const event of batch) this.#push(event);
-    return this.#take();
   }
 
   /** Returns the event by which a stream ends that failed. The official SDKs throw it. */
   fail(error: SDKError): string {
-    this.#text += `data: ${JSON.stringify({ error: toErrorObject(error) })}\n\n`;
-    return this.#take();
+    this.text += `data: ${JSON.stringify({ error: toErrorObject(error) })}\n\n`;
+    return this.take();
   }
 
-  #take(): string {
-    const text = this.#text;
-    this.#text = "";
-    return text;
-  }
-
-  #push({ event }: StreamEvent): void {
+  /** @throws ServerError if the answer ended with an error. */
+  protected push(event: StreamEvent["event"]): void {
     switch (event.case) {
       case "streamStart": {
         const { inferenceId, model, startedAt } = event.value;
@@ -87,8 +76,7 @@ export class ChunkWriter implements EventWriter {
         return this.#writeDelta(`"reasoning_content":${JSON.stringify(event.value.delta)}`);
       case "reasoningEnd": {
         const { text, redacted, providerState } = event.value;
-        const part = createPart({ part: { case: "reasoning", value: { text, redacted } } });
-        if (providerState !== undefined) part.providerState = providerState;
+        const part = createStatedPart({ case: "reasoning", value: { text, redacted } }, providerState);
         return this.#writeState(encodeReasoningState(part));
       }
       case "toolCallStart":
@@ -162,9 +150,9 @@ export class ChunkWriter implements EventWriter {
     this.#choice({ delta: {}, logprobs: null, ...writeFinish(response) });
     if (this.#includesUsage) {
       const counts = usage === undefined ? null : writeUsage(usage);
-      this.#text += `data: ${this.#head},"choices":[],"usage":${JSON.stringify(counts)}}\n\n`;
+      this.text += `data: ${this.#head},"choices":[],"usage":${JSON.stringify(counts)}}\n\n`;
     }
-    this.#text += `data: ${END_OF_STREAM}\n\n`;
+    this.text += `data: ${END_OF_STREAM}\n\n`;
   }
 
   #writeState(data: string | null): void {
@@ -188,6 +176,6 @@ export class ChunkWriter implements EventWriter {
 
   #emit(choice: string): void {
     const usage = this.#includesUsage ? ',"usage":null' : "";
-    this.#text += `data: ${this.#head},"choices":[{${choice}}]${usage}}\n\n`;
+    this.text += `data: ${this.#head},"choices":[{${choice}}]${usage}}\n\n`;
   }
 }

@@ -1,13 +1,12 @@
 /** A response of the contract -> a chat completion ("The chat completion object"). */
-import { ServerError } from "../../core/errors.ts";
 import type { ContentPart, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import { type FinishReason, FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, type JsonObject, objectsIn } from "../../kit/json/json.ts";
 import { formatDataUri } from "../../kit/media/media.ts";
-import { isUnfinished } from "../../runs/status.ts";
 import { toAnnotations } from "../responses/write-annotations.ts";
+import { type AnswerEnd, type FinishWords, getFinishWord } from "../stateless/write-answer.ts";
 import { writeCallExtras, writeReasoning } from "./provider-state.ts";
 
 /** The facts at the beginning of every chunk, and of a whole answer. */
@@ -51,7 +50,7 @@ function writeMessage(content: readonly ContentPart[]): JsonObject {
   const refusals = content.filter(({ part, refusal }) => part.case === "text" && refusal);
   const calls = content.map(writeCall).filter((call) => call !== undefined);
   const images = content.flatMap(({ part }) => (part.case === "image" ? [writeImage(part.value)] : []));
-  const annotations = writeAnnotations(texts);
+  const annotations = texts.flatMap(writeTextAnnotations);
   return {
     role: "assistant",
     content: texts.length === 0 ? null : joinTexts(texts),
@@ -67,7 +66,6 @@ function joinTexts(parts: readonly ContentPart[]): string {
   return parts.map(({ part }) => (part.case === "text" ? part.value : "")).join("");
 }
 
-/** Converts a call; undefined for other parts. */
 function writeCall(part: ContentPart): JsonObject | undefined {
   if (part.part.case !== "toolCall") return undefined;
   const { id, name, input } = part.part.value;
@@ -85,11 +83,6 @@ export function writeImage({ mediaType, source }: Image): JsonObject {
       ? formatDataUri(mediaType || "image/png", Buffer.from(source.value).toString("base64"))
       : (source.value ?? "");
   return { type: "image_url", image_url: { url } };
-}
-
-/** Returns the citations of texts that are joined: OpenAI counts from the beginning of the message. */
-function writeAnnotations(texts: readonly ContentPart[]): readonly JsonObject[] {
-  return texts.flatMap((part) => writeTextAnnotations(part));
 }
 
 /** Returns the citations of one text, in the nested form of this API. */
@@ -116,30 +109,20 @@ export function readLogprobs({ logprobs }: JsonObject): readonly JsonObject[] {
  * Returns why an answer ended. `native_finish_reason` has the provider's word, as OpenRouter has it.
  * @throws ServerError if the provider ended the answer with an error.
  */
-export function writeFinish({ finishReason, provider, usage }: Response): JsonObject {
-  const raw = finishReason?.raw ?? "";
-  if (finishReason?.reason === FinishReason_Reason.ERROR) {
-    const message = `the provider ended the answer with the finish reason ${JSON.stringify(raw)}`;
-    throw new ServerError(message, { provider, outputStarted: true, usage });
-  }
-  return { finish_reason: toFinishReason(finishReason), native_finish_reason: raw };
+export function writeFinish(end: AnswerEnd): JsonObject {
+  return {
+    finish_reason: getFinishWord(end, FINISH_WORDS),
+    native_finish_reason: end.finishReason?.raw ?? "",
+  };
 }
 
-/** An answer that is not finished, for whatever reason, must not look finished: OpenAI's word for that is `length`. */
-function toFinishReason(finishReason: FinishReason | undefined): string {
-  switch (finishReason?.reason) {
-    case FinishReason_Reason.LENGTH:
-      return "length";
-    case FinishReason_Reason.TOOL_CALLS:
-      return "tool_calls";
-    case FinishReason_Reason.CONTENT_FILTER:
-      return "content_filter";
-    case FinishReason_Reason.OTHER:
-      return isUnfinished(finishReason) ? "length" : "stop";
-    default:
-      return "stop";
-  }
-}
+const FINISH_WORDS: FinishWords = {
+  length: "length",
+  toolCalls: "tool_calls",
+  contentFilter: "content_filter",
+  unfinished: "length",
+  stop: "stop",
+};
 
 /** Converts token counts. Details that the provider did not report stay absent. */
 export function writeUsage(usage: Usage): JsonObject {

@@ -28,35 +28,31 @@ const MAX_ITEMS = 20;
 export function conversationRoutes(threads: Threads): RouteDefinition[] {
   const routes = new ConversationRoutes(threads);
   const one = "/v1/conversations/{conversation_id}";
-  const definitions: RouteDefinition[] = [
-    { method: "POST", path: "/v1/conversations", serve: (request) => routes.create(request) },
-    { method: "GET", path: one, serve: (request, id = "") => routes.retrieve(request, id) },
-    { method: "POST", path: one, serve: (request, id = "") => routes.update(request, id) },
-    { method: "DELETE", path: one, serve: (request, id = "") => routes.delete(request, id) },
-    { method: "GET", path: `${one}/items`, serve: (request, id = "") => routes.listItems(request, id) },
-    { method: "POST", path: `${one}/items`, serve: (request, id = "") => routes.createItems(request, id) },
-    {
-      method: "GET",
-      path: `${one}/items/{item_id}`,
-      serve: (request, id = "", item = "") => routes.retrieveItem(request, id, item),
-    },
-    {
-      method: "DELETE",
-      path: `${one}/items/{item_id}`,
-      serve: (request, id = "", item = "") => routes.deleteItem(request, id, item),
-    },
+  const toRoute = (method: string, path: string, serve: Serve): RouteDefinition => ({
+    method,
+    path,
+    serve: (request, id = "", item = "") =>
+      serveConversation(id, item, () => serve.call(routes, request, id, item)),
+  });
+  return [
+    toRoute("POST", "/v1/conversations", routes.create),
+    toRoute("GET", one, routes.retrieve),
+    toRoute("POST", one, routes.update),
+    toRoute("DELETE", one, routes.delete),
+    toRoute("GET", `${one}/items`, routes.listItems),
+    toRoute("POST", `${one}/items`, routes.createItems),
+    toRoute("GET", `${one}/items/{item_id}`, routes.retrieveItem),
+    toRoute("DELETE", `${one}/items/{item_id}`, routes.deleteItem),
   ];
-  return definitions.map((route) => ({
-    ...route,
-    serve: (request, id = "", item = "") => serveConversation(id, item, () => route.serve(request, id, item)),
-  }));
 }
+
+type Serve = (request: EndpointRequest, id: string, itemId: string) => Promise<EndpointResponse>;
 
 /** Serves a request. The engine names threads and messages, of which callers of this API know nothing. */
 async function serveConversation(
   id: string,
   itemId: string,
-  serve: () => Promise<EndpointResponse> | EndpointResponse,
+  serve: () => Promise<EndpointResponse>,
 ): Promise<EndpointResponse> {
   try {
     return await serve();

@@ -1,19 +1,15 @@
 /** The body of `POST /v1/embeddings` -> a request of the contract. */
 import { create } from "@bufbuild/protobuf";
-import { type EmbedRequest, EmbedRequestSchema } from "../../gen/outrigger/v1/embedding_service_pb.ts";
-import type { ModelDirectory, ServedModel } from "../models/model-directory.ts";
+import { EmbedRequestSchema } from "../../gen/outrigger/v1/embedding_service_pb.ts";
+import type { ModelResolver, ServedModel } from "../models/model-directory.ts";
 import { type Element, type Fields, mistake, parseBody } from "../openai/fields.ts";
-import { RequestNotes, type RequestWarning } from "../openai/request-notes.ts";
+import { RequestNotes } from "../openai/request-notes.ts";
+import type { ReadEmbeddingRequest } from "./answer-embeddings.ts";
 
 /** A request. */
-export interface ReadEmbeddingRequest {
-  readonly request: EmbedRequest;
+export interface ReadOpenAiEmbeddingRequest extends ReadEmbeddingRequest {
   /** Whether vectors are sent as base64. */
   readonly isBase64: boolean;
-  /** Parts of the request that have no effect. */
-  readonly warnings: readonly RequestWarning[];
-  /** Returns the path in the body of a field of the contract. */
-  toBodyPath(field: string): string;
 }
 
 const FIELDS: ReadonlySet<string> = new Set(["model", "input", "dimensions", "encoding_format"]);
@@ -22,7 +18,7 @@ const FIELDS: ReadonlySet<string> = new Set(["model", "input", "dimensions", "en
  * Reads a request.
  * @throws InvalidRequestError that names the first invalid field.
  */
-export function readRequest(body: Uint8Array, models: Pick<ModelDirectory, "resolve">): ReadEmbeddingRequest {
+export function readRequest(body: Uint8Array, models: ModelResolver): ReadOpenAiEmbeddingRequest {
   const fields = parseBody(body);
   const { provider, model, served } = models.resolve(fields.requireString("model", { min: 1, max: 512 }));
   const notes = new RequestNotes();

@@ -1,46 +1,25 @@
 /** `POST /v1/embeddings`: OpenAI's embeddings, for the models of every provider that has some. */
-import { withFieldPaths } from "../../client/field-paths.ts";
-import { toSdkError } from "../../core/errors.ts";
 import type { EmbedResponse } from "../../gen/outrigger/v1/embedding_service_pb.ts";
-import { embed } from "../../generation/loop/model-calls.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
-import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
-import type { ModelDirectory } from "../models/model-directory.ts";
+import type { ModelResolver } from "../models/model-directory.ts";
 import { checkContentType } from "../openai/fields.ts";
-import { toWarningsHeader } from "../openai/warnings-header.ts";
-import { type ReadEmbeddingRequest, readRequest } from "./read-request.ts";
+import { answerEmbeddings } from "./answer-embeddings.ts";
+import { readRequest } from "./read-request.ts";
 
 /** Creates the routes. */
-export function embeddingRoutes(models: Pick<ModelDirectory, "resolve">): RouteDefinition[] {
+export function embeddingRoutes(models: ModelResolver): RouteDefinition[] {
   return [{ method: "POST", path: "/v1/embeddings", serve: (request) => createEmbeddings(request, models) }];
 }
 
-async function createEmbeddings(
-  request: EndpointRequest,
-  models: Pick<ModelDirectory, "resolve">,
-): Promise<EndpointResponse> {
+async function createEmbeddings(request: EndpointRequest, models: ModelResolver): Promise<EndpointResponse> {
   checkContentType(request.headers["content-type"]);
   const read = readRequest(await request.readBody(), models);
-  try {
-    const response = await embed(request.client, read.request, { signal: request.signal });
-    const answer = jsonResponse(writeEmbeddings(response, read));
-    const told = response.warnings.map(({ code, field, message }) => ({
-      code,
-      param: read.toBodyPath(field),
-      message,
-    }));
-    return { ...answer, headers: { ...answer.headers, ...toWarningsHeader([...read.warnings, ...told]) } };
-  } catch (thrown) {
-    throw withFieldPaths(toSdkError(thrown), (field) => read.toBodyPath(field));
-  }
+  return answerEmbeddings(read, request, (response) => writeEmbeddings(response, read.isBase64));
 }
 
 /** Usage is a required field of the API: without one it is zero. */
-function writeEmbeddings(
-  { embeddings, model, usage }: EmbedResponse,
-  { isBase64 }: ReadEmbeddingRequest,
-): object {
+function writeEmbeddings({ embeddings, model, usage }: EmbedResponse, isBase64: boolean): object {
   const tokens = usage?.inputTokens ?? 0;
   return {
     object: "list",

@@ -1,19 +1,15 @@
 /** `embedContent` and `batchEmbedContents` of the Gemini API, for the models of every provider that has embeddings. */
 import { create } from "@bufbuild/protobuf";
-import { withFieldPaths } from "../../client/field-paths.ts";
-import { toSdkError } from "../../core/errors.ts";
 import {
   type EmbedRequest,
   EmbedRequestSchema,
   type EmbedResponse,
 } from "../../gen/outrigger/v1/embedding_service_pb.ts";
-import { embed } from "../../generation/loop/model-calls.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
-import { jsonResponse } from "../../http/json-response.ts";
-import type { ModelDirectory, ServedModel } from "../models/model-directory.ts";
+import { answerEmbeddings } from "../embeddings/answer-embeddings.ts";
+import type { ModelResolver, ServedModel } from "../models/model-directory.ts";
 import { checkContentType, mistake } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
-import { toWarningsHeader } from "../openai/warnings-header.ts";
 import { ProtoFields, toJsonName } from "./fields.ts";
 
 /** The settings of one element of a batch. The contract has one for all texts. */
@@ -28,7 +24,7 @@ interface EmbedSettings {
 export async function embedContent(
   request: EndpointRequest,
   model: string,
-  models: Pick<ModelDirectory, "resolve">,
+  models: ModelResolver,
 ): Promise<EndpointResponse> {
   const body = await readBody(request);
   return answer(request, [body], model, models, ({ embeddings: [first], usage }) => ({
@@ -41,7 +37,7 @@ export async function embedContent(
 export async function batchEmbedContents(
   request: EndpointRequest,
   model: string,
-  models: Pick<ModelDirectory, "resolve">,
+  models: ModelResolver,
 ): Promise<EndpointResponse> {
   const body = await readBody(request);
   if (!body.has("requests")) body.missing("requests", "a list of requests");
@@ -65,26 +61,17 @@ async function answer(
   request: EndpointRequest,
   elements: readonly ProtoFields[],
   name: string,
-  models: Pick<ModelDirectory, "resolve">,
+  models: ModelResolver,
   write: (response: EmbedResponse) => object,
 ): Promise<EndpointResponse> {
   const { provider, model, served } = models.resolve(name);
   const notes = new RequestNotes();
-  const embedRequest = toEmbedRequest(elements, served, notes);
-  const toBodyPath = (field: string) => toPath(field, elements);
-  try {
-    const asked = { ...embedRequest, provider, model };
-    const response = await embed(request.client, asked, { signal: request.signal });
-    const told = response.warnings.map(({ code, field, message }) => ({
-      code,
-      param: toBodyPath(field),
-      message,
-    }));
-    const written = jsonResponse(write(response));
-    return { ...written, headers: { ...written.headers, ...toWarningsHeader([...notes.warnings, ...told]) } };
-  } catch (thrown) {
-    throw withFieldPaths(toSdkError(thrown), toBodyPath);
-  }
+  const read = {
+    request: { ...toEmbedRequest(elements, served, notes), provider, model },
+    warnings: notes.warnings,
+    toBodyPath: (field: string) => toPath(field, elements),
+  };
+  return answerEmbeddings(read, request, write);
 }
 
 /** Reads the elements. @throws InvalidRequestError if their settings differ. */

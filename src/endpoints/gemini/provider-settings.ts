@@ -2,10 +2,17 @@
  * The settings of a request that have no field in the contract. Gemini gets them unchanged; other providers get those
  * for which they have a counterpart, and the rest becomes warnings.
  */
+import { compact } from "../../core/compact.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { GenerateContentRequest, GenerationConfig } from "../../wire/gemini/request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
 import { mistake, quote } from "../openai/fields.ts";
+import {
+  type Counterparts,
+  createOptions,
+  type ProviderSettings,
+  toEffort,
+} from "../stateless/provider-settings.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 import { type ProtoFields, toJsonName } from "./fields.ts";
 import { isGemini } from "./provider-state.ts";
@@ -34,14 +41,6 @@ const CONFIG_FIELDS: ReadonlySet<string> = new Set<keyof GenerationConfig>([
 
 const TOOL_CONFIG_FIELDS: ReadonlySet<string> = new Set(["functionCallingConfig"]);
 
-/** Settings for the provider. */
-export interface ProviderSettings {
-  /** By the name of the provider, as `Request.provider_options_json`. */
-  readonly optionsJson: Readonly<Record<string, string>>;
-  /** Empty if the request does not set it, or the options do. */
-  readonly reasoningEffort: string;
-}
-
 /**
  * Reads these settings.
  * @param config `generationConfig`; empty if it is absent.
@@ -55,16 +54,12 @@ export function readProviderSettings(
   checkCandidates(config);
   const { served } = context;
   if (isGemini(context))
-    return { optionsJson: createOptions(served, toGeminiOptions(body, config)), reasoningEffort: "" };
+    return { providerOptionsJson: createOptions(served, toGeminiOptions(body, config)), reasoningEffort: "" };
   checkModalities(config);
   checkCache(body);
   const { options, read } = getCounterparts(config, served);
   warnOfOthers(body, config, [...read, "thinkingConfig"], context);
-  return { optionsJson: createOptions(served, options), reasoningEffort: readEffort(config) };
-}
-
-function createOptions({ provider }: ServedModel, options: JsonObject): Readonly<Record<string, string>> {
-  return Object.keys(options).length === 0 ? {} : { [provider]: JSON.stringify(options) };
+  return { providerOptionsJson: createOptions(served, options), reasoningEffort: readEffort(config) };
 }
 
 function checkCandidates(config: ProtoFields): void {
@@ -97,17 +92,12 @@ const TEXT_MODALITIES = ["TEXT", "MODALITY_UNSPECIFIED"];
 function toGeminiOptions(body: ProtoFields, config: ProtoFields): JsonObject {
   const generationConfig = pick(config, config.getOthers(CONFIG_FIELDS));
   const isEnum = config.string("responseMimeType") === ENUM_TYPE;
-  const format = isEnum
-    ? pick(
-        config,
-        FORMAT_FIELDS.filter((name) => config.has(name)),
-      )
-    : {};
+  const format = FORMAT_FIELDS.filter((name) => isEnum && config.has(name));
   const toolConfig = body.object("toolConfig");
   const tools = toolConfig === undefined ? {} : pick(toolConfig, toolConfig.getOthers(TOOL_CONFIG_FIELDS));
   return {
     ...pick(body, body.getOthers(BODY_FIELDS)),
-    ...nest("generationConfig", { ...generationConfig, ...format }),
+    ...nest("generationConfig", { ...generationConfig, ...pick(config, format) }),
     ...nest("toolConfig", tools),
   };
 }
@@ -125,46 +115,29 @@ function nest(name: string, settings: JsonObject): JsonObject {
   return Object.keys(settings).length === 0 ? {} : { [name]: settings };
 }
 
-/** Settings for the provider, and the fields of `generationConfig` that they were read from. */
-interface Counterparts {
-  readonly options: JsonObject;
-  readonly read: readonly string[];
-}
-
+/** Returns counterparts of fields of `generationConfig`. */
 function getCounterparts(config: ProtoFields, { api }: ServedModel): Counterparts {
   switch (api) {
     case "anthropic-messages":
-      return toCounterparts({ top_k: config.integer("topK", { min: 0 }) }, ["topK"]);
+      return { options: compact({ top_k: config.integer("topK", { min: 0 }) }), read: ["topK"] };
     case "openai-chat": {
       const options = {
         seed: config.integer("seed"),
         frequency_penalty: config.number("frequencyPenalty", { min: -2, max: 2 }),
         presence_penalty: config.number("presencePenalty", { min: -2, max: 2 }),
       };
-      return toCounterparts(options, ["seed", "frequencyPenalty", "presencePenalty"]);
+      return { options: compact(options), read: ["seed", "frequencyPenalty", "presencePenalty"] };
     }
     default:
       return { options: {}, read: [] };
   }
 }
 
-function toCounterparts(
-  options: Readonly<Record<string, number | undefined>>,
-  read: readonly string[],
-): Counterparts {
-  const set = Object.entries(options).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value]],
-  );
-  return { options: Object.fromEntries(set), read };
-}
-
-const LEFT_OUT = "the provider of the model has no such setting; it was left out";
-
 function warnOfOthers(
   body: ProtoFields,
   config: ProtoFields,
   read: readonly string[],
-  { notes }: ReadingContext,
+  context: ReadingContext,
 ): void {
   const toolConfig = body.object("toolConfig");
   const paths = [
@@ -174,14 +147,8 @@ function warnOfOthers(
       .map((name) => config.at(name)),
     ...(toolConfig?.getOthers(TOOL_CONFIG_FIELDS).map((name) => toolConfig.at(name)) ?? []),
   ];
-  for (const path of paths) notes.warn(path, "unsupported_setting", LEFT_OUT);
+  for (const path of paths) context.warnOfSetting(path);
 }
-
-/** Budgets of thinking, in tokens, up to which an effort is enough. */
-const BUDGETS = [
-  ["low", 2048],
-  ["medium", 8192],
-] as const;
 
 /** Returns the effort of reasoning: the level, or one for the budget of thinking. -1 leaves it to the model. */
 function readEffort(config: ProtoFields): string {
@@ -189,8 +156,7 @@ function readEffort(config: ProtoFields): string {
   const level = thinking?.string("thinkingLevel", { max: 64 })?.toLowerCase() ?? UNSPECIFIED_LEVEL;
   if (level !== UNSPECIFIED_LEVEL) return level;
   const budget = thinking?.integer("thinkingBudget", { min: -1 }) ?? -1;
-  if (budget < 0) return "";
-  return budget === 0 ? "none" : (BUDGETS.find(([, tokens]) => budget <= tokens)?.[0] ?? "high");
+  return budget < 0 ? "" : toEffort(budget);
 }
 
 const UNSPECIFIED_LEVEL = "thinking_level_unspecified";

@@ -4,28 +4,17 @@
  * separate messages.
  */
 import { create } from "@bufbuild/protobuf";
-import { type ContentPart, type Message, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import { type ContentPart, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { asString, type JsonObject } from "../../kit/json/json.ts";
 import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
 import type { Part } from "../../wire/gemini/request.ts";
 import { createMessage } from "../answers/create-request.ts";
 import { joinWords, mistake, quote } from "../openai/fields.ts";
-import { createPart, createTextPart } from "../responses/read-content.ts";
+import { createPart, createTextPart, type ReadPart } from "../responses/read-content.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
-import type { MessagePaths } from "../stateless/request-paths.ts";
+import { type ReadMessage, toReadMessage } from "../stateless/to-request.ts";
 import { type ProtoFields, toJsonName } from "./fields.ts";
 import { isGemini, type ReadSignature, readSignature } from "./provider-state.ts";
-
-/** A message, and its origin in the body. */
-export interface ReadMessage extends MessagePaths {
-  readonly message: Message;
-}
-
-/** A part of a message, and its path in the body. */
-interface ReadPart {
-  readonly part: ContentPart;
-  readonly path: string;
-}
 
 /** Reads `systemInstruction` and `contents`. */
 export function readMessages(body: ProtoFields, context: ReadingContext): readonly ReadMessage[] {
@@ -59,7 +48,6 @@ const DESCRIPTIONS: ReadonlySet<string> = new Set<keyof Part>([
   "mediaResolution",
 ]);
 
-/** Reads the contents in their order. */
 class ConversationReader {
   readonly messages: ReadMessage[] = [];
   readonly #context: ReadingContext;
@@ -76,7 +64,7 @@ class ConversationReader {
       part: createTextPart(part.requireString("text")),
       path: part.path,
     }));
-    if (parts.length > 0) this.#push(Role.SYSTEM, system.path, parts);
+    if (parts.length > 0) this.messages.push(toReadMessage({ role: Role.SYSTEM }, system.path, parts));
   }
 
   add(content: ProtoFields): void {
@@ -118,29 +106,21 @@ class ConversationReader {
       if (part.has("functionResponse")) this.#addResult(part);
       else parts.push({ part: readInput(part, this.#context), path: part.path });
     }
-    if (parts.length > 0 || elements.length === 0) this.#push(Role.USER, content.path, parts);
+    if (parts.length > 0 || elements.length === 0)
+      this.messages.push(toReadMessage({ role: Role.USER }, content.path, parts));
   }
 
   #addResult(part: ProtoFields): void {
     const result = part.object("functionResponse") ?? part.missing("functionResponse", "an object");
+    const { path } = result;
     const name = result.requireString("name", { min: 1 });
     const id = result.string("id") ?? "";
     if (this.#calls.isRepeated(id, result.text()))
-      return this.#context.notes.warn(
-        result.path,
-        "converted_content",
-        "it is left out, since it came twice",
-      );
+      return this.#context.notes.warn(path, "converted_content", "it is left out, since it came twice");
     const toolCallId = this.#calls.take(id, name);
     const value = { toolCallId, ...readResult(result, this.#context) };
-    const content = [createPart({ part: { case: "toolResult", value } })];
-    const message = createMessage({ role: Role.TOOL, toolCallId, content });
-    this.messages.push({ message, path: result.path, parts: [result.path] });
-  }
-
-  #push(role: Role, path: string, parts: readonly ReadPart[]): void {
-    const message = createMessage({ role, content: parts.map(({ part }) => part) });
-    this.messages.push({ message, path, parts: parts.map((part) => part.path) });
+    const read = { part: createPart({ part: { case: "toolResult", value } }), path };
+    this.messages.push(toReadMessage({ role: Role.TOOL, toolCallId }, path, [read]));
   }
 }
 
@@ -205,8 +185,7 @@ function readInput(part: ProtoFields, context: ReadingContext): ContentPart {
   if (native !== undefined) return native;
   const read = part.has("text") ? createTextPart(part.requireString("text")) : readMedia(part);
   if (read === undefined) throw unknownData(part);
-  for (const name of part.getOthers(READ_FIELDS))
-    context.notes.warn(part.at(name), "unsupported_setting", "the provider of the model has no such field");
+  for (const name of part.getOthers(READ_FIELDS)) context.warnOfField(part.at(name));
   return read;
 }
 

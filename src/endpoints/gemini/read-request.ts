@@ -1,26 +1,22 @@
 /** The body of `generateContent` and `streamGenerateContent` -> a request of the contract. */
 import { create } from "@bufbuild/protobuf";
 import {
-  type Request,
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
-import { createRequest } from "../answers/create-request.ts";
-import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
+import type { ModelResolver } from "../models/model-directory.ts";
 import { mistake, quote } from "../openai/fields.ts";
-import { RequestNotes } from "../openai/request-notes.ts";
 import type { RelayedHeaders } from "../relay/relayed-call.ts";
-import { type ReadForm, readForm } from "../stateless/read-form.ts";
+import { readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
-import { relaxToolChoice } from "../stateless/relax-tool-choice.ts";
-import { toBodyPath } from "../stateless/request-paths.ts";
+import { type BodyContent, toRequest } from "../stateless/to-request.ts";
 import { ProtoFields } from "./fields.ts";
 import { ENUM_TYPE, readProviderSettings } from "./provider-settings.ts";
 import { isGemini } from "./provider-state.ts";
 import { readMessages } from "./read-messages.ts";
-import { type ReadTools, readTools } from "./read-tools.ts";
+import { readTools } from "./read-tools.ts";
 import { toJsonSchema } from "./schema.ts";
 
 /** A request. */
@@ -31,7 +27,7 @@ export interface ReadGeminiRequest extends ReadRequest {
 
 /** Inputs for reading a request, besides its body. */
 export interface RequestReading {
-  readonly models: Pick<ModelDirectory, "resolve">;
+  readonly models: ModelResolver;
   /** The model in the path. */
   readonly model: string;
   readonly isStreamed: boolean;
@@ -42,7 +38,6 @@ export interface RequestReading {
 /** Headers of the API, which clients do not need. */
 const HEADERS: RelayedHeaders = { request: [], answer: [] };
 
-/** Longest name of a model. */
 const MAX_MODEL_CHARS = 512;
 
 /**
@@ -72,66 +67,38 @@ function readFields(
       "invalid_value",
       `expected at most ${MAX_MODEL_CHARS} characters, found ${model.length}`,
     );
-  const target = models.resolve(model);
-  const notes = new RequestNotes();
-  const context = new ReadingContext(target, notes);
-  const read = () => readGeneration(fields, target, context);
+  const context = new ReadingContext(models.resolve(model));
+  const reading = { api: "gemini", headers: HEADERS, fields, context, mayRelay } as const;
   return {
-    ...(mayRelay ? readForm({ api: "gemini", headers: HEADERS, fields, target, context }, read) : read()),
-    gemini: isGemini(context) ? target.served.provider : "",
+    ...readForm(reading, () => toRequest(readGeneration(fields, context), context)),
+    gemini: isGemini(context) ? context.served.provider : "",
     isStreamed,
-    warnings: notes.warnings,
+    warnings: context.notes.warnings,
   };
 }
 
-function readGeneration(
-  fields: ProtoFields,
-  target: ModelTarget,
-  context: ReadingContext,
-): Omit<ReadForm, "form"> {
-  const read = readMessages(fields, context);
+function readGeneration(fields: ProtoFields, context: ReadingContext): BodyContent {
+  const messages = readMessages(fields, context);
   const tools = readTools(fields, context);
   const config =
     fields.object("generationConfig") ?? new ProtoFields({}, fields.at("generationConfig"), () => "{}");
-  const { optionsJson, reasoningEffort } = readProviderSettings(fields, config, context);
-  const request = createRequest({
-    model: target.model,
-    provider: target.provider,
-    messages: read.map(({ message }) => message),
-    tools: [...tools.tools],
-    stopSequences: [...(config.strings("stopSequences", { max: MAX_STOPS }) ?? [])],
-    reasoningEffort,
-    providerOptionsJson: { ...optionsJson },
-  });
-  setOptional(request, config, tools, context);
-  relaxToolChoice(request, target.served);
-  const names = FIELDS.map(([name, path]) => [name, toPath(path, fields, config)] as const);
   return {
-    request,
-    toBodyPath: (field) => toBodyPath(field, { messages: read, tools: tools.paths, fields: names }),
+    messages,
+    ...tools,
+    settings: {
+      ...readProviderSettings(fields, config, context),
+      stopSequences: [...(config.strings("stopSequences", { max: MAX_STOPS }) ?? [])],
+      responseFormat: readFormat(config, context),
+      temperature: config.number("temperature", { min: 0, max: 2 }),
+      topP: config.number("topP", { min: 0, max: 1 }),
+      maxTokens: config.integer("maxOutputTokens", { min: 1 }),
+    },
+    fieldNames: FIELDS.map(([name, path]) => [name, toPath(path, fields, config)]),
   };
 }
 
 /** Maximum number of stop sequences. Providers allow fewer, which their adapters check. */
 const MAX_STOPS = 64;
-
-/** Sets what differs from its default if it is absent. */
-function setOptional(
-  request: Request,
-  config: ProtoFields,
-  { choice }: ReadTools,
-  context: ReadingContext,
-): void {
-  const format = readFormat(config, context);
-  const temperature = config.number("temperature", { min: 0, max: 2 });
-  const topP = config.number("topP", { min: 0, max: 1 });
-  const maxTokens = config.integer("maxOutputTokens", { min: 1 });
-  if (choice !== undefined) request.toolChoice = choice;
-  if (format !== undefined) request.responseFormat = format;
-  if (temperature !== undefined) request.temperature = temperature;
-  if (topP !== undefined) request.topP = topP;
-  if (maxTokens !== undefined) request.maxTokens = maxTokens;
-}
 
 /** Reads the format of the answer: JSON, with a schema in either dialect. */
 function readFormat(config: ProtoFields, context: ReadingContext): ResponseFormat | undefined {

@@ -7,24 +7,10 @@ import {
 } from "../../gen/outrigger/v1/request_pb.ts";
 import { type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
+import type { ReadTool, ReadTools } from "../stateless/to-request.ts";
 import { type ProtoFields, toJsonName } from "./fields.ts";
 import { isGemini } from "./provider-state.ts";
 import { toJsonSchema } from "./schema.ts";
-
-/** The tools of a request, and how the model may use them. */
-export interface ReadTools {
-  readonly tools: readonly Tool[];
-  /** Paths of these tools in the body. */
-  readonly paths: readonly string[];
-  /** Undefined if the request does not set it. */
-  readonly choice: ToolChoice | undefined;
-}
-
-/** A tool and its path in the body. */
-interface ReadTool {
-  readonly tool: Tool;
-  readonly path: string;
-}
 
 const MODES = ["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"] as const;
 
@@ -33,15 +19,11 @@ export function readTools(fields: ProtoFields, context: ReadingContext): ReadToo
   const config = fields.object("toolConfig")?.object("functionCallingConfig");
   const mode = config?.word("mode", MODES);
   const allowed = new Set(config?.strings("allowedFunctionNames"));
-  const read = fields
+  const tools = fields
     .messages("tools")
     .flatMap((tool) => readTool(tool, mode === "VALIDATED", context))
     .filter(({ tool }) => isAllowed(tool, allowed));
-  return {
-    tools: read.map(({ tool }) => tool),
-    paths: read.map(({ path }) => path),
-    choice: toChoice(mode, [...allowed], read.length > 0),
-  };
+  return { tools, choice: toChoice(mode, [...allowed], tools.length > 0) };
 }
 
 /** The contract has no list of allowed functions: the others are left out. */

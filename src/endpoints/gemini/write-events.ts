@@ -8,9 +8,9 @@ import type {
   TextEnd,
   ToolCallEnd,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import type { EventWriter } from "../../http/event-body.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
-import { createPart } from "../responses/read-content.ts";
+import { BatchWriter } from "../stateless/batch-writer.ts";
+import { createStatedPart } from "../stateless/stated-part.ts";
 import { toErrorBody } from "./errors.ts";
 import { StateFields } from "./provider-state.ts";
 import { writeEnd, writeHead, writePart, writeUsage } from "./write-response.ts";
@@ -18,8 +18,8 @@ import { writeEnd, writeHead, writePart, writeUsage } from "./write-response.ts"
 /** The form of a stream: server-sent events, with `?alt=sse`, or the elements of one JSON list. */
 export type StreamForm = "events" | "list";
 
-/** Writes the events of one stream. Synchronous: the events of a batch leave in one write. */
-export class GenerationWriter implements EventWriter {
+/** Writes the events of one stream. */
+export class GenerationWriter extends BatchWriter {
   readonly contentType: string;
   /** Google's clients for Python and Go take a comment for a broken event, and skip empty lines. */
   readonly keepAlive = "\r\n";
@@ -28,36 +28,25 @@ export class GenerationWriter implements EventWriter {
   readonly #states = new StateFields();
   /** The fields after the candidates of every event, as JSON text with the closing brace. */
   #tail = "}";
-  #text = "";
   #hasBegun = false;
 
   /** @param gemini Name of the provider whose native parts are parts of this API; empty if it speaks another one. */
   constructor(gemini: string, form: StreamForm) {
+    super();
     this.#gemini = gemini;
     this.#form = form;
     this.contentType = form === "list" ? "application/json" : "text/event-stream";
-  }
-
-  write(batch: readonly StreamEvent[]): string {
-    for (const event of batch) this.#push(event);
-    return this.#take();
   }
 
   fail(error: SDKError): string {
     const body = JSON.stringify(toErrorBody(error));
     this.#emit(body);
     // Older versions of Google's clients, and the one for Go, recognize a failure only if it is no event.
-    this.#text += this.#form === "list" ? "]" : body;
-    return this.#take();
+    this.text += this.#form === "list" ? "]" : body;
+    return this.take();
   }
 
-  #take(): string {
-    const text = this.#text;
-    this.#text = "";
-    return text;
-  }
-
-  #push({ event }: StreamEvent): void {
+  protected push(event: StreamEvent["event"]): void {
     switch (event.case) {
       case "streamStart": {
         const { inferenceId, model } = event.value;
@@ -85,19 +74,17 @@ export class GenerationWriter implements EventWriter {
   }
 
   #endText({ text, providerState }: TextEnd): void {
-    const part = createPart({ part: { case: "text", value: text } });
-    this.#endWith(part, providerState, {});
+    this.#endWith(createStatedPart({ case: "text", value: text }, providerState), {});
   }
 
   #endReasoning({ text, redacted, providerState }: ReasoningEnd): void {
-    const part = createPart({ part: { case: "reasoning", value: { text, redacted } } });
-    this.#endWith(part, providerState, { thought: true });
+    const part = createStatedPart({ case: "reasoning", value: { text, redacted } }, providerState);
+    this.#endWith(part, { thought: true });
   }
 
   /** Sends the state of a text that was sent already, with an empty text, as Gemini does. */
-  #endWith(part: ContentPart, state: ContentPart["providerState"], attributes: JsonObject): void {
-    if (state === undefined) return;
-    part.providerState = state;
+  #endWith(part: ContentPart, attributes: JsonObject): void {
+    if (part.providerState === undefined) return;
     const fields = this.#states.write(part);
     const hasMore = Object.keys(fields).some((name) => name !== "thought");
     if (hasMore) this.#addPart(JSON.stringify({ text: "", ...attributes, ...fields }));
@@ -105,9 +92,7 @@ export class GenerationWriter implements EventWriter {
 
   #endCall({ toolCall, providerState }: ToolCallEnd): void {
     if (toolCall === undefined) return;
-    const part = createPart({ part: { case: "toolCall", value: toolCall } });
-    if (providerState !== undefined) part.providerState = providerState;
-    this.#addWhole(part);
+    this.#addWhole(createStatedPart({ case: "toolCall", value: toolCall }, providerState));
   }
 
   #addWhole(part: ContentPart): void {
@@ -120,7 +105,7 @@ export class GenerationWriter implements EventWriter {
     const content = { parts: [{ text: "" }], role: "model" };
     const event = { candidates: [{ content, ...writeEnd(response) }], ...writeUsage(usage) };
     this.#emit(JSON.stringify(event).slice(0, -1) + this.#tail);
-    if (this.#form === "list") this.#text += "]";
+    if (this.#form === "list") this.text += "]";
   }
 
   /** @param part Its JSON text: nothing but the new text is serialized. */
@@ -129,8 +114,8 @@ export class GenerationWriter implements EventWriter {
   }
 
   #emit(json: string): void {
-    if (this.#form === "events") this.#text += `data: ${json}\r\n\r\n`;
-    else this.#text += `${this.#hasBegun ? ",\r\n" : "["}${json}`;
+    if (this.#form === "events") this.text += `data: ${json}\r\n\r\n`;
+    else this.text += `${this.#hasBegun ? ",\r\n" : "["}${json}`;
     this.#hasBegun = true;
   }
 }

@@ -1,11 +1,10 @@
 /** A response of the contract -> an answer of the Gemini API ("GenerateContentResponse"). */
-import { ServerError } from "../../core/errors.ts";
-import type { ContentPart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, type JsonObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
-import { isUnfinished } from "../../runs/status.ts";
+import { type AnswerEnd, type FinishWords, getFinishWord, toInputObject } from "../stateless/write-answer.ts";
 import { StateFields } from "./provider-state.ts";
 
 /**
@@ -47,7 +46,7 @@ export function writePart(part: ContentPart, states: StateFields, gemini: string
         ...objectIn(rest.functionCall),
         id: value.id,
         name: value.name,
-        args: toArgs(value.input),
+        args: toInputObject(value.input),
       };
       return { ...rest, functionCall };
     }
@@ -77,12 +76,6 @@ function writeMedia({ mediaType, source }: Media, rest: JsonObject): JsonObject 
     return { ...rest, fileData: { mimeType: mediaType, fileUri: source.value ?? "" } };
   const data = Buffer.from(source.value).toString("base64");
   return { ...rest, inlineData: { ...objectIn(rest.inlineData), mimeType: mediaType || "image/png", data } };
-}
-
-/** The API has objects as arguments. Other ones are wrapped, since clients run functions with what they get. */
-function toArgs({ case: kind, value = "" }: ToolCall["input"]): JsonObject {
-  if (kind === "text") return { input: value };
-  return asObject(tryParseJson(value)) ?? (value === "" ? {} : { invalid_arguments: value });
 }
 
 /** Whether a part has data of Gemini about the answer as a whole, for instance its grounding. */
@@ -130,25 +123,18 @@ export function writeEnd(response: Response): JsonObject {
   };
 }
 
-/** An answer that is not finished must not look finished. */
-function writeReason({ finishReason, provider, usage }: Response): string {
-  const { reason, raw = "" } = finishReason ?? {};
-  if (KNOWN_REASONS.has(raw)) return raw;
-  switch (reason) {
-    case FinishReason_Reason.ERROR: {
-      const message = `the provider ended the answer with the finish reason ${JSON.stringify(raw)}`;
-      throw new ServerError(message, { provider, outputStarted: true, usage });
-    }
-    case FinishReason_Reason.LENGTH:
-      return "MAX_TOKENS";
-    case FinishReason_Reason.CONTENT_FILTER:
-      return "SAFETY";
-    case FinishReason_Reason.OTHER:
-      return finishReason !== undefined && isUnfinished(finishReason) ? "OTHER" : "STOP";
-    default:
-      return "STOP";
-  }
+function writeReason(end: AnswerEnd): string {
+  const { raw = "" } = end.finishReason ?? {};
+  return KNOWN_REASONS.has(raw) ? raw : getFinishWord(end, FINISH_WORDS);
 }
+
+const FINISH_WORDS: FinishWords = {
+  length: "MAX_TOKENS",
+  toolCalls: "STOP",
+  contentFilter: "SAFETY",
+  unfinished: "OTHER",
+  stop: "STOP",
+};
 
 /** Returns the web pages that a model of another provider cites ("CitationMetadata"). */
 function writeCitations(content: readonly ContentPart[]): JsonObject {

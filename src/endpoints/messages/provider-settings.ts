@@ -4,8 +4,8 @@
  */
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { MessageCreateParams } from "../../wire/anthropic-messages/request.ts";
-import type { ServedModel } from "../models/model-directory.ts";
 import type { Fields } from "../openai/fields.ts";
+import { createOptions, type ProviderSettings, toEffort } from "../stateless/provider-settings.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 import { isAnthropic } from "./provider-state.ts";
 
@@ -27,14 +27,6 @@ const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof MessageCreateParams>([
 /** Fields that only tell Anthropic how to serve the request, so that other providers lose nothing without them. */
 const HINTS: ReadonlySet<string> = new Set<string>(["cache_control", "context_management", "service_tier"]);
 
-/** Settings for the provider. */
-export interface ProviderSettings {
-  /** By the name of the provider, as `Request.provider_options_json`. */
-  readonly optionsJson: Readonly<Record<string, string>>;
-  /** Empty if the request does not set it, or the options do. */
-  readonly reasoningEffort: string;
-}
-
 /** Reads these settings. @param betas Value of the header `anthropic-beta`. */
 export function readProviderSettings(
   fields: Fields,
@@ -47,21 +39,17 @@ export function readProviderSettings(
       ([name, value]) => value !== null && !READ_ELSEWHERE.has(name),
     );
     const options = { ...Object.fromEntries(rest), ...(betas === undefined ? {} : { beta_headers: betas }) };
-    return { optionsJson: createOptions(served, withoutFormat(options)), reasoningEffort: "" };
+    return { providerOptionsJson: createOptions(served, withoutFormat(options)), reasoningEffort: "" };
   }
   const topK = fields.integer("top_k", { min: 0 });
   const isGemini = served.api === "gemini";
   const read = ["thinking", "output_config", "output_format", ...(isGemini ? ["top_k"] : [])];
   for (const name of Object.keys(fields.value)) {
     if (READ_ELSEWHERE.has(name) || HINTS.has(name) || read.includes(name) || !fields.has(name)) continue;
-    context.notes.warn(
-      name,
-      "unsupported_setting",
-      "the provider of the model has no such setting; it was left out",
-    );
+    context.warnOfSetting(name);
   }
   const options: JsonObject = isGemini && topK !== undefined ? { generationConfig: { topK } } : {};
-  return { optionsJson: createOptions(served, options), reasoningEffort: readEffort(fields) };
+  return { providerOptionsJson: createOptions(served, options), reasoningEffort: readEffort(fields) };
 }
 
 /** The format is a field of the contract, which the adapter writes. */
@@ -71,16 +59,6 @@ function withoutFormat({ output_format: _, output_config: config, ...rest }: Jso
   return Object.keys(kept).length === 0 ? rest : { ...rest, output_config: kept };
 }
 
-function createOptions({ provider }: ServedModel, options: JsonObject): Readonly<Record<string, string>> {
-  return Object.keys(options).length === 0 ? {} : { [provider]: JSON.stringify(options) };
-}
-
-/** Budgets of thinking, in tokens, up to which an effort is enough. */
-const BUDGETS = [
-  ["low", 2048],
-  ["medium", 8192],
-] as const;
-
 /** Returns the effort of reasoning: the one that is named, or one for the budget of thinking. */
 function readEffort(fields: Fields): string {
   const effort = fields.object("output_config")?.string("effort", { max: 64 });
@@ -88,6 +66,5 @@ function readEffort(fields: Fields): string {
   if (thinking?.get("type") === "disabled") return "none";
   if (effort !== undefined) return effort;
   const budget = thinking?.integer("budget_tokens", { min: 1 });
-  if (budget === undefined) return "";
-  return BUDGETS.find(([, tokens]) => budget <= tokens)?.[0] ?? "high";
+  return budget === undefined ? "" : toEffort(budget);
 }

@@ -11,6 +11,7 @@ import type { Fields } from "../openai/fields.ts";
 import { type CarriedState, encodeReasoning, isCarried } from "../responses/provider-state.ts";
 import { createPart } from "../responses/read-content.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
+import { createStatedPart } from "../stateless/stated-part.ts";
 
 /** Whether the provider of the model speaks the Messages API itself. */
 export function isAnthropic({ served }: ReadingContext): boolean {
@@ -55,10 +56,10 @@ export function readThinking(fields: Fields, context: ReadingContext): ReadThink
   const opaque = fields.string(field) ?? "";
   const text = isRedacted ? "" : (fields.string("thinking") ?? "");
   if (!isCarried(opaque)) {
-    const part = createPart({ part: { case: "reasoning", value: { text, redacted: isRedacted } } });
     const { thinking: _, ...block } = fields.value;
-    if (opaque !== "") part.providerState = createBlockState(block, context);
-    return { part, carried: [] };
+    const state = opaque === "" ? undefined : createBlockState(block, context);
+    const value = { text, redacted: isRedacted };
+    return { part: createStatedPart({ case: "reasoning", value }, state), carried: [] };
   }
   const states = context.readCarried(opaque, fields.at(field));
   const reasoning = states.find(({ part }) => part === undefined);

@@ -1,26 +1,15 @@
 /** `system` and `messages` of the Messages API -> messages of the contract. Results of tools become separate messages. */
 import { create } from "@bufbuild/protobuf";
-import { type ContentPart, type Message, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import { type ContentPart, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { textIn } from "../../kit/json/json.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
-import { createMessage } from "../answers/create-request.ts";
 import { Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import { type CarriedState, createEmptyPart, StateAttacher } from "../responses/provider-state.ts";
-import { createPart, createTextPart } from "../responses/read-content.ts";
+import { createPart, createTextPart, type ReadPart } from "../responses/read-content.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
-import type { MessagePaths } from "../stateless/request-paths.ts";
+import { createStatedPart } from "../stateless/stated-part.ts";
+import { type ReadMessage, toReadMessage } from "../stateless/to-request.ts";
 import { createBlockState, isAnthropic, readThinking } from "./provider-state.ts";
-
-/** A message, and its origin in the body. */
-export interface ReadMessage extends MessagePaths {
-  readonly message: Message;
-}
-
-/** A part of a message, and its path in the body. */
-interface ReadPart {
-  readonly part: ContentPart;
-  readonly path: string;
-}
 
 /** Fields of blocks that have an effect with Anthropic only, and need no warning elsewhere. */
 const HINTS: readonly string[] = ["cache_control"];
@@ -32,13 +21,8 @@ const BILLING_HEADER = "x-anthropic-billing-header:";
 export function readMessages(body: Fields, context: ReadingContext): readonly ReadMessage[] {
   const elements = body.list("messages", { min: 1 }) ?? body.missing("messages", "a list of messages");
   const system = body.has("system") ? readTexts(body, "system", context) : [];
-  const instructions = system.length === 0 ? [] : [toMessage(Role.SYSTEM, "system", system)];
+  const instructions = system.length === 0 ? [] : [toReadMessage({ role: Role.SYSTEM }, "system", system)];
   return [...instructions, ...elements.flatMap((element) => readMessage(Fields.of(element), context))];
-}
-
-function toMessage(role: Role, path: string, parts: readonly ReadPart[]): ReadMessage {
-  const message = createMessage({ role, content: parts.map(({ part }) => part) });
-  return { message, path, parts: parts.map((part) => part.path) };
 }
 
 const ROLES = ["user", "assistant", "system"] as const;
@@ -47,9 +31,9 @@ function readMessage(fields: Fields, context: ReadingContext): ReadMessage[] {
   const role = fields.word("role", ROLES) ?? fields.missing("role", joinWords(ROLES));
   switch (role) {
     case "system":
-      return [toMessage(Role.SYSTEM, fields.path, readTexts(fields, "content", context))];
+      return [toReadMessage({ role: Role.SYSTEM }, fields.path, readTexts(fields, "content", context))];
     case "assistant":
-      return [toMessage(Role.ASSISTANT, fields.path, readAnswer(fields, context))];
+      return [toReadMessage({ role: Role.ASSISTANT }, fields.path, readAnswer(fields, context))];
     case "user":
       return readUser(fields, context);
   }
@@ -57,53 +41,51 @@ function readMessage(fields: Fields, context: ReadingContext): ReadMessage[] {
 
 /** Reads instructions: a text, or a list of text blocks. */
 function readTexts(fields: Fields, name: string, context: ReadingContext): ReadPart[] {
-  if (typeof fields.get(name) === "string")
-    return [{ part: createTextPart(fields.requireString(name)), path: fields.at(name) }];
-  const expected = "a text or a list of text blocks";
-  const blocks = fields.list(name, {}, expected) ?? fields.missing(name, expected);
-  const texts = blocks.map((element) => {
-    const block = Fields.of(element);
+  const readText = (block: Fields) => {
     const type = block.word("type", ["text"]) ?? block.missing("type", '"text"');
     return { part: createTextPart(block.requireString(type)), path: block.path };
-  });
-  return texts.filter(
+  };
+  return readBlocks(fields, name, "text blocks", readText).filter(
     ({ part }) => isAnthropic(context) || !textIn(part.part.value).startsWith(BILLING_HEADER),
   );
 }
 
-/** Returns the blocks of a message. A text stands for one text block. */
+/** Reads a text, which stands for one text block, or a list of blocks. `readBlock` returns undefined for other things. */
 function readBlocks(
   fields: Fields,
+  name: string,
+  what: string,
   readBlock: (block: Fields) => ReadPart | undefined,
-): (ReadPart | undefined)[] {
-  if (typeof fields.get("content") === "string")
-    return [{ part: createTextPart(fields.requireString("content")), path: fields.at("content") }];
-  const expected = "a text or a list of blocks";
-  const blocks = fields.list("content", {}, expected) ?? fields.missing("content", expected);
-  return blocks.map((element) => readBlock(Fields.of(element)));
+): ReadPart[] {
+  if (typeof fields.get(name) === "string")
+    return [{ part: createTextPart(fields.requireString(name)), path: fields.at(name) }];
+  const expected = `a text or a list of ${what}`;
+  const blocks = fields.list(name, {}, expected) ?? fields.missing(name, expected);
+  return blocks.flatMap((element) => readBlock(Fields.of(element)) ?? []);
 }
 
 /** The results of tools come before the rest of a user's message, as the API requires. */
 function readUser(fields: Fields, context: ReadingContext): ReadMessage[] {
   const results: ReadMessage[] = [];
-  const parts = readBlocks(fields, (block) => {
+  const parts = readBlocks(fields, "content", "blocks", (block) => {
     if (block.get("type") !== "tool_result") return readInput(block, context);
     results.push(readResult(block, context));
     return undefined;
-  }).filter((part) => part !== undefined);
+  });
   return parts.length === 0 && results.length > 0
     ? results
-    : [...results, toMessage(Role.USER, fields.path, parts)];
+    : [...results, toReadMessage({ role: Role.USER }, fields.path, parts)];
 }
 
 function readResult(block: Fields, context: ReadingContext): ReadMessage {
   const toolCallId = block.requireString("tool_use_id", { min: 1 });
-  const read = block.has("content") ? readBlocks(block, (inner) => readInput(inner, context)) : [];
-  const content = read.flatMap((part) => part?.part ?? []);
+  const readInner = (inner: Fields) => readInput(inner, context);
+  const read = block.has("content") ? readBlocks(block, "content", "blocks", readInner) : [];
+  const content = read.map(({ part }) => part);
   const value = { toolCallId, content, failed: block.boolean("is_error") ?? false };
   const part = createPart({ part: { case: "toolResult", value } });
-  const message = createMessage({ role: Role.TOOL, toolCallId, content: [part] });
-  return { message, path: block.path, parts: [block.path] };
+  const { path } = block;
+  return toReadMessage({ role: Role.TOOL, toolCallId }, path, [{ part, path }]);
 }
 
 const INPUT_TYPES = ["text", "image", "document", "tool_result"] as const;
@@ -148,7 +130,7 @@ function noteFields(block: Fields, known: readonly string[], context: ReadingCon
   if (isAnthropic(context)) return;
   for (const name of Object.keys(block.value)) {
     if (name === "type" || known.includes(name) || HINTS.includes(name) || !block.has(name)) continue;
-    context.notes.warn(block.at(name), "unsupported_setting", "the provider of the model has no such field");
+    context.warnOfField(block.at(name));
   }
 }
 
@@ -156,67 +138,55 @@ const IMAGE_SOURCES = ["base64", "url", "file"] as const;
 
 function readImage(block: Fields): ContentPart {
   const source = block.object("source") ?? block.missing("source", "an object with a type");
-  const mediaType = source.string("media_type", { max: 256 }) ?? "";
-  switch (source.word("type", IMAGE_SOURCES)) {
-    case "base64":
-      return createPart({ part: { case: "image", value: { mediaType, source: toData(source) } } });
-    case "url":
-      return createPart({ part: { case: "image", value: { source: toUrl(source) } } });
-    case "file":
-      return createPart({ part: { case: "image", value: { source: toFileId(source) } } });
-    default:
-      return source.missing("type", joinWords(IMAGE_SOURCES));
-  }
+  const value = readMedia(source, source.word("type", IMAGE_SOURCES), IMAGE_SOURCES);
+  return createPart({ part: { case: "image", value } });
 }
 
-const DOCUMENT_SOURCES = ["base64", "url", "file", "text", "content"] as const;
+const DOCUMENT_SOURCES = [...IMAGE_SOURCES, "text", "content"] as const;
 
 function readDocument(block: Fields, context: ReadingContext): ContentPart {
   const source = block.object("source") ?? block.missing("source", "an object with a type");
-  const head = {
-    mediaType: source.string("media_type", { max: 256 }) ?? "",
-    fileName: block.string("title") ?? "",
-  };
-  switch (source.word("type", DOCUMENT_SOURCES)) {
+  const type = source.word("type", DOCUMENT_SOURCES);
+  if (type === "content") return readNative(block, "document", [...IMAGE_SOURCES, "text"], context);
+  const fileName = block.string("title") ?? "";
+  const value = { fileName, ...readMedia(source, type, DOCUMENT_SOURCES) };
+  return createPart({ part: { case: "document", value } });
+}
+
+function readMedia(
+  source: Fields,
+  type: "base64" | "url" | "file" | "text" | undefined,
+  types: readonly string[],
+) {
+  const mediaType = source.string("media_type", { max: 256 }) ?? "";
+  const toSource = <Case extends string, Value>(kind: Case, value: Value) => ({ case: kind, value });
+  switch (type) {
     case "base64":
-      return createPart({ part: { case: "document", value: { ...head, source: toData(source) } } });
+      return { mediaType, source: toSource("data", toBytes(source)) };
     case "url":
-      return createPart({ part: { case: "document", value: { ...head, source: toUrl(source) } } });
+      return { mediaType, source: toSource("url", source.requireString("url", { min: 1 })) };
     case "file":
-      return createPart({ part: { case: "document", value: { ...head, source: toFileId(source) } } });
+      return { mediaType, source: toSource("fileId", source.requireString("file_id", { min: 1 })) };
     case "text": {
-      const data = { case: "data" as const, value: Buffer.from(source.requireString("data")) };
-      return createPart({
-        part: { case: "document", value: { ...head, mediaType: "text/plain", source: data } },
-      });
+      const bytes = Buffer.from(source.requireString("data"));
+      return { mediaType: "text/plain", source: toSource("data", bytes) };
     }
-    case "content":
-      return readNative(block, "document", ["base64", "url", "file", "text"], context);
     default:
-      return source.missing("type", joinWords(DOCUMENT_SOURCES));
+      return source.missing("type", joinWords(types));
   }
 }
 
-function toData(source: Fields) {
-  const value = bytesOfBase64(source.requireString("data"));
-  if (value !== undefined) return { case: "data" as const, value };
+function toBytes(source: Fields): Uint8Array {
+  const bytes = bytesOfBase64(source.requireString("data"));
+  if (bytes !== undefined) return bytes;
   throw mistake(source.at("data"), "invalid_value", "expected base64, found other characters");
-}
-
-function toUrl(source: Fields) {
-  return { case: "url" as const, value: source.requireString("url", { min: 1 }) };
-}
-
-function toFileId(source: Fields) {
-  return { case: "fileId" as const, value: source.requireString("file_id", { min: 1 }) };
 }
 
 /** An earlier answer of the model. State that its blocks carried for other blocks is given back to these. */
 function readAnswer(fields: Fields, context: ReadingContext): ReadPart[] {
   const carried: CarriedState[] = [];
-  const parts = readBlocks(fields, (block) => readOutput(block, carried, context)).filter(
-    (part) => part !== undefined,
-  );
+  const readBlock = (block: Fields) => readOutput(block, carried, context);
+  const parts = readBlocks(fields, "content", "blocks", readBlock);
   const rest = new StateAttacher().attach(
     parts.map(({ part }) => part),
     carried,
@@ -259,8 +229,8 @@ function readCall(block: Fields, context: ReadingContext): ContentPart {
     name: block.requireString("name", { min: 1 }),
     input: { case: "argumentsJson", value: input.text() },
   });
-  const part = createPart({ part: { case: "toolCall", value } });
   const { type: _type, id: _id, name: _name, input: _input, cache_control: _hint, ...extras } = block.value;
-  if (Object.keys(extras).length > 0) part.providerState = createBlockState(extras, context);
-  return part;
+  const hasExtras = Object.keys(extras).length > 0;
+  const state = hasExtras ? createBlockState(extras, context) : undefined;
+  return createStatedPart({ case: "toolCall", value }, state);
 }

@@ -1,25 +1,21 @@
 /** The body of `POST /v1/messages` -> a request of the contract. */
 import { create } from "@bufbuild/protobuf";
 import {
-  type Request,
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
-import { createRequest } from "../answers/create-request.ts";
-import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
+import type { ModelResolver } from "../models/model-directory.ts";
 import { type Fields, parseBody } from "../openai/fields.ts";
-import { RequestNotes } from "../openai/request-notes.ts";
 import type { RelayedHeaders } from "../relay/relayed-call.ts";
-import { type ReadForm, readForm } from "../stateless/read-form.ts";
+import { readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
-import { relaxToolChoice } from "../stateless/relax-tool-choice.ts";
-import { toBodyPath } from "../stateless/request-paths.ts";
+import { type BodyContent, toRequest } from "../stateless/to-request.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { isAnthropic } from "./provider-state.ts";
 import { readMessages } from "./read-messages.ts";
-import { type ReadTools, readTools } from "./read-tools.ts";
+import { readTools } from "./read-tools.ts";
 
 /** A request. */
 export interface ReadMessagesRequest extends ReadRequest {
@@ -29,14 +25,13 @@ export interface ReadMessagesRequest extends ReadRequest {
 
 /** Inputs for reading a request, besides its body. */
 export interface RequestReading {
-  readonly models: Pick<ModelDirectory, "resolve">;
+  readonly models: ModelResolver;
   /** Value of the header `anthropic-beta`. */
   readonly betas: string | undefined;
   /** Whether the answer is counted only, so that it needs no limit. */
   readonly isCount?: boolean;
 }
 
-/** Headers of Anthropic's API. */
 const HEADERS: RelayedHeaders = {
   request: ["anthropic-beta", "anthropic-version", "idempotency-key", "x-client-request-id"],
   answer: ["request-id", "anthropic-ratelimit-*"],
@@ -51,65 +46,57 @@ export function readRequest(
   { models, betas, isCount = false }: RequestReading,
 ): ReadMessagesRequest {
   const fields = parseBody(body);
-  const target = models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
-  const notes = new RequestNotes();
-  const context = new ReadingContext(target, notes);
-  const read = () => readFields(fields, target, context, { betas, isCount });
+  const context = new ReadingContext(models.resolve(fields.string("model", { min: 1, max: 512 }) ?? ""));
+  const reading = {
+    api: "anthropic-messages",
+    headers: HEADERS,
+    fields,
+    context,
+    mayRelay: !isCount,
+  } as const;
+  const read = () => toRequest(readFields(fields, context, { betas, isCount }), context);
   return {
-    ...(isCount
-      ? read()
-      : readForm({ api: "anthropic-messages", headers: HEADERS, fields, target, context }, read)),
-    anthropic: isAnthropic(context) ? target.served.provider : "",
+    ...readForm(reading, read),
+    anthropic: isAnthropic(context) ? context.served.provider : "",
     isStreamed: fields.boolean("stream") ?? false,
-    warnings: notes.warnings,
+    warnings: context.notes.warnings,
   };
 }
 
 function readFields(
   fields: Fields,
-  { provider, model }: ModelTarget,
   context: ReadingContext,
-  { betas, isCount }: Pick<RequestReading, "betas"> & { readonly isCount: boolean },
-): Omit<ReadForm, "form"> {
-  const read = readMessages(fields, context);
-  const tools = readTools(fields, context);
-  const { optionsJson, reasoningEffort } = readProviderSettings(fields, betas, context);
-  const userId = fields.object("metadata")?.string("user_id");
-  const request = createRequest({
-    model,
-    provider,
-    messages: read.map(({ message }) => message),
-    tools: [...tools.tools],
-    stopSequences: [...(fields.strings("stop_sequences", { max: MAX_STOPS }) ?? [])],
-    reasoningEffort,
-    // An id of the end user, in whatever form Anthropic's clients write it.
-    metadata: userId === undefined || !isAnthropic(context) ? {} : { user_id: userId },
-    providerOptionsJson: { ...optionsJson },
-  });
-  setOptional(request, fields, tools, isCount);
-  relaxToolChoice(request, context.served);
+  { betas, isCount }: Pick<RequestReading, "betas" | "isCount">,
+): BodyContent {
   return {
-    request,
-    toBodyPath: (field) => toBodyPath(field, { messages: read, tools: tools.paths, fields: FIELDS }),
+    messages: readMessages(fields, context),
+    ...readTools(fields, context),
+    settings: {
+      ...readProviderSettings(fields, betas, context),
+      metadata: readMetadata(fields, context),
+      stopSequences: [...(fields.strings("stop_sequences", { max: MAX_STOPS }) ?? [])],
+      responseFormat: readFormat(fields),
+      temperature: fields.number("temperature", { min: 0, max: 1 }),
+      topP: fields.number("top_p", { min: 0, max: 1 }),
+      maxTokens: readLimit(fields, isCount),
+    },
+    fieldNames: FIELDS,
   };
+}
+
+/** Anthropic gets the id of the end user, in whatever form its clients write it. */
+function readMetadata(fields: Fields, context: ReadingContext): Record<string, string> {
+  const userId = fields.object("metadata")?.string("user_id");
+  return userId === undefined || !isAnthropic(context) ? {} : { user_id: userId };
+}
+
+function readLimit(fields: Fields, isCount = false): number | undefined {
+  const limit = fields.integer("max_tokens", { min: 1 });
+  return limit === undefined && !isCount ? fields.missing("max_tokens", "a whole number") : limit;
 }
 
 /** Maximum number of stop sequences. Providers allow fewer, which their adapters check. */
 const MAX_STOPS = 8192;
-
-/** Sets what differs from its default if it is absent. */
-function setOptional(request: Request, fields: Fields, { choice }: ReadTools, isCount: boolean): void {
-  const format = readFormat(fields);
-  const temperature = fields.number("temperature", { min: 0, max: 1 });
-  const topP = fields.number("top_p", { min: 0, max: 1 });
-  const maxTokens = fields.integer("max_tokens", { min: 1 });
-  if (maxTokens === undefined && !isCount) fields.missing("max_tokens", "a whole number");
-  if (choice !== undefined) request.toolChoice = choice;
-  if (format !== undefined) request.responseFormat = format;
-  if (temperature !== undefined) request.temperature = temperature;
-  if (topP !== undefined) request.topP = topP;
-  if (maxTokens !== undefined) request.maxTokens = maxTokens;
-}
 
 /** Reads `output_config.format`, and `output_format`, its name while it was in beta. */
 function readFormat(fields: Fields): ResponseFormat | undefined {

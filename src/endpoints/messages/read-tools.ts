@@ -8,23 +8,14 @@ import {
 import { type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
 import { Fields, joinWords } from "../openai/fields.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
+import type { ReadTools } from "../stateless/to-request.ts";
 import { isAnthropic } from "./provider-state.ts";
-
-/** The tools of a request, and how the model may use them. */
-export interface ReadTools {
-  readonly tools: readonly Tool[];
-  /** Paths of these tools in the body. */
-  readonly paths: readonly string[];
-  /** Undefined if the request does not set it. */
-  readonly choice: ToolChoice | undefined;
-}
 
 /** Reads the tools and the choice. */
 export function readTools(fields: Fields, context: ReadingContext): ReadTools {
   const elements = (fields.list("tools") ?? []).map((element) => Fields.of(element));
   return {
-    tools: elements.map((tool) => readTool(tool, context)),
-    paths: elements.map(({ path }) => path),
+    tools: elements.map((tool) => ({ tool: readTool(tool, context), path: tool.path })),
     choice: readChoice(fields.object("tool_choice"), elements.length > 0),
   };
 }

@@ -9,10 +9,10 @@ import {
   type ToolCallStart,
   ToolCallStart_InputKind,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import type { EventWriter } from "../../http/event-body.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { encodeOtherParts } from "../responses/provider-state.ts";
-import { createPart } from "../responses/read-content.ts";
+import { BatchWriter } from "../stateless/batch-writer.ts";
+import { createStatedPart } from "../stateless/stated-part.ts";
 import { toErrorBody } from "./errors.ts";
 import { writeCarried, writeThinking } from "./provider-state.ts";
 import { writeBlock, writeCitations, writeHead, writeStop, writeUsage } from "./write-response.ts";
@@ -24,9 +24,8 @@ interface Block {
   hasEnded: boolean;
 }
 
-/** Writes the events of one stream. Synchronous: the events of a batch leave in one write. */
-export class MessageWriter implements EventWriter {
-  #text = "";
+/** Writes the events of one stream. */
+export class MessageWriter extends BatchWriter {
   readonly #anthropic: string;
   /** Index of the block that is being written. */
   #index = 0;
@@ -39,26 +38,16 @@ export class MessageWriter implements EventWriter {
 
   /** @param anthropic Name of the provider whose native parts are blocks of this API; empty if it speaks another one. */
   constructor(anthropic: string) {
+    super();
     this.#anthropic = anthropic;
   }
 
-  write(batch: readonly StreamEvent[]): string {
-    for (const event of batch) this.#push(event);
-    return this.#take();
-  }
-
   fail(error: SDKError): string {
-    this.#text += toEvent("error", toErrorBody(error));
-    return this.#take();
+    this.text += toEvent("error", toErrorBody(error));
+    return this.take();
   }
 
-  #take(): string {
-    const text = this.#text;
-    this.#text = "";
-    return text;
-  }
-
-  #push({ event }: StreamEvent): void {
+  protected push(event: StreamEvent["event"]): void {
     switch (event.case) {
       case "streamStart": {
         const { inferenceId, model } = event.value;
@@ -69,7 +58,7 @@ export class MessageWriter implements EventWriter {
           stop_sequence: null,
         };
         const message = { ...head, usage: writeUsage(undefined) };
-        this.#text += toEvent("message_start", { type: "message_start", message });
+        this.text += toEvent("message_start", { type: "message_start", message });
         return;
       }
       case "textStart":
@@ -117,8 +106,7 @@ export class MessageWriter implements EventWriter {
 
   /** A block without visible text is written at its end, when it is known whether the provider redacted it. */
   #endReasoning({ partIndex, text, redacted, providerState }: ReasoningEnd): void {
-    const part = createPart({ part: { case: "reasoning", value: { text, redacted } } });
-    if (providerState !== undefined) part.providerState = providerState;
+    const part = createStatedPart({ case: "reasoning", value: { text, redacted } }, providerState);
     const block = writeThinking(part);
     if (block.type === "redacted_thinking") return this.#addWhole(partIndex, block);
     if (!this.#open.has(partIndex)) this.#begin(partIndex, { type: "thinking", thinking: "", signature: "" });
@@ -145,8 +133,8 @@ export class MessageWriter implements EventWriter {
     const carried = encodeOtherParts(response.message?.content ?? []);
     if (carried !== null) this.#addWhole(Number.POSITIVE_INFINITY, writeCarried(carried));
     const delta = writeStop(response);
-    this.#text += toEvent("message_delta", { type: "message_delta", delta, usage: writeUsage(usage) });
-    this.#text += toEvent("message_stop", { type: "message_stop" });
+    this.text += toEvent("message_delta", { type: "message_delta", delta, usage: writeUsage(usage) });
+    this.text += toEvent("message_stop", { type: "message_stop" });
   }
 
   #addWhole(partIndex: number, block: JsonObject): void {
@@ -186,7 +174,7 @@ export class MessageWriter implements EventWriter {
   }
 
   #add(block: Block, write: (index: number) => string): void {
-    if (block === this.#blocks[0]) this.#text += write(this.#index);
+    if (block === this.#blocks[0]) this.text += write(this.#index);
     else block.events.push(write);
   }
 
@@ -195,7 +183,7 @@ export class MessageWriter implements EventWriter {
     this.#blocks.shift();
     this.#index += 1;
     const [next] = this.#blocks;
-    for (const write of next?.events.splice(0) ?? []) this.#text += write(this.#index);
+    for (const write of next?.events.splice(0) ?? []) this.text += write(this.#index);
   }
 }
 

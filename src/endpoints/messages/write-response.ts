@@ -1,12 +1,11 @@
 /** A response of the contract -> a message of Anthropic's API ("Create a message", response). */
-import { ServerError } from "../../core/errors.ts";
-import type { Citation, ContentPart, Image, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { Citation, ContentPart, Image } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { asObject, type JsonObject, textIn, tryParseJson } from "../../kit/json/json.ts";
-import { isUnfinished } from "../../runs/status.ts";
 import type { TextCitation } from "../../wire/anthropic-messages/response.ts";
 import { encodeOtherParts } from "../responses/provider-state.ts";
+import { type AnswerEnd, getFinishWord, toInputObject } from "../stateless/write-answer.ts";
 import { getCallExtras, readNativeBlock, writeCarried, writeThinking } from "./provider-state.ts";
 
 /**
@@ -51,7 +50,7 @@ export function writeBlock(part: ContentPart, anthropic: string): JsonObject | u
         type: "tool_use",
         id: value.id,
         name: value.name,
-        input: toInput(value.input),
+        input: toInputObject(value.input),
         ...getCallExtras(part.providerState),
       };
     case "image":
@@ -79,15 +78,6 @@ function toCitation({ rawJson, url, title, sourceId, citedText }: Citation, inde
   return { ...shared, type: "search_result_location", source: sourceId, ...block } satisfies TextCitation;
 }
 
-/** The API has objects as inputs. Another one is wrapped, since clients execute tools with what they get. */
-function toInput({ case: kind, value }: ToolCall["input"]): JsonObject {
-  if (kind === "text") return { input: value ?? "" };
-  return (
-    asObject(tryParseJson(value ?? "")) ??
-    (value === undefined || value === "" ? {} : { invalid_arguments: value })
-  );
-}
-
 function toSource({ mediaType, source }: Image): JsonObject {
   if (source.case !== "data") return { type: "url", url: source.value ?? "" };
   return {
@@ -109,34 +99,16 @@ const KNOWN_REASONS: ReadonlySet<string> = new Set([
  * Returns why an answer ended.
  * @throws ServerError if the provider ended the answer with an error.
  */
-export function writeStop({
-  finishReason,
-  provider,
-  usage,
-}: Pick<Response, "finishReason" | "provider" | "usage">): JsonObject {
-  const { raw = "", stopSequence = "" } = finishReason ?? {};
-  if (finishReason?.reason === FinishReason_Reason.ERROR) {
-    const message = `the provider ended the answer with the finish reason ${JSON.stringify(raw)}`;
-    throw new ServerError(message, { provider, outputStarted: true, usage });
-  }
-  return { stop_reason: toStopReason(finishReason, raw, stopSequence), stop_sequence: stopSequence || null };
-}
-
-/** An answer that is not finished must not look finished. */
-function toStopReason(finishReason: Response["finishReason"], raw: string, stopSequence: string): string {
-  if (KNOWN_REASONS.has(raw)) return raw;
-  switch (finishReason?.reason) {
-    case FinishReason_Reason.LENGTH:
-      return "max_tokens";
-    case FinishReason_Reason.TOOL_CALLS:
-      return "tool_use";
-    case FinishReason_Reason.CONTENT_FILTER:
-      return "refusal";
-    case FinishReason_Reason.OTHER:
-      return isUnfinished(finishReason) ? "max_tokens" : "end_turn";
-    default:
-      return stopSequence === "" ? "end_turn" : "stop_sequence";
-  }
+export function writeStop(end: AnswerEnd): JsonObject {
+  const { raw = "", stopSequence = "" } = end.finishReason ?? {};
+  const word = getFinishWord(end, {
+    length: "max_tokens",
+    toolCalls: "tool_use",
+    contentFilter: "refusal",
+    unfinished: "max_tokens",
+    stop: stopSequence === "" ? "end_turn" : "stop_sequence",
+  });
+  return { stop_reason: KNOWN_REASONS.has(raw) ? raw : word, stop_sequence: stopSequence || null };
 }
 
 /** Converts token counts: in this API cached tokens are no input tokens. */

@@ -45,6 +45,9 @@ export interface ModelDirectoryOptions {
 }
 
 /** Resolves names of models. */
+export type ModelResolver = Pick<ModelDirectory, "resolve">;
+
+/** The models that callers may name. */
 export class ModelDirectory {
   readonly #options: ModelDirectoryOptions;
   #listed: ReadonlyMap<string, ListedModel> | undefined;

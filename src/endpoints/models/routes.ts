@@ -10,21 +10,20 @@ import type { RouteDefinition, WriteFailure } from "../../http/route-table.ts";
 import { mistake, quote } from "../openai/fields.ts";
 import type { ListedModel, ModelDirectory } from "./model-directory.ts";
 
+type Models = Pick<ModelDirectory, "list" | "find">;
+
 /**
  * Creates the routes under `/v1`. Ids of models may contain slashes.
  * @param fail Formats the failures that Google's clients get.
  */
-export function modelRoutes(
-  models: Pick<ModelDirectory, "list" | "find">,
-  fail: WriteFailure,
-): RouteDefinition[] {
+export function modelRoutes(models: Models, fail: WriteFailure): RouteDefinition[] {
   return [
-    toRoute("/v1/models", (request) =>
+    toRoute("/v1/models", async (request) =>
       isGoogle(request)
         ? serveGoogle(request, fail, () => listGeminiModels(models, request))
         : listModels(models, request),
     ),
-    toRoute("/v1/models/{id+}", (request, id = "") =>
+    toRoute("/v1/models/{id+}", async (request, id = "") =>
       isGoogle(request)
         ? serveGoogle(request, fail, () => getGeminiModel(models, request, id))
         : getModel(models, request, id),
@@ -44,11 +43,11 @@ function isGoogle({ headers, query }: EndpointRequest): boolean {
 }
 
 /** Answers in Google's form, also if it fails: clients of other APIs use the same path. */
-async function serveGoogle(
+function serveGoogle(
   request: EndpointRequest,
   fail: WriteFailure,
   serve: () => EndpointResponse,
-): Promise<EndpointResponse> {
+): EndpointResponse {
   try {
     return serve();
   } catch (thrown) {
@@ -59,7 +58,7 @@ async function serveGoogle(
 }
 
 /** Creates the routes under `/v1beta`, which only the Gemini API has. */
-export function geminiModelRoutes(models: Pick<ModelDirectory, "list" | "find">): RouteDefinition[] {
+export function geminiModelRoutes(models: Models): RouteDefinition[] {
   return [
     toRoute("/v1beta/models", async (request) => listGeminiModels(models, request)),
     toRoute("/v1beta/models/{id+}", async (request, id = "") => getGeminiModel(models, request, id)),
@@ -67,15 +66,12 @@ export function geminiModelRoutes(models: Pick<ModelDirectory, "list" | "find">)
 }
 
 /** Returns the models that the caller may use, and that are served today. */
-function listAllowed(models: Pick<ModelDirectory, "list">, request: EndpointRequest): readonly ListedModel[] {
+function listAllowed(models: Models, request: EndpointRequest): readonly ListedModel[] {
   const today = new Date().toISOString().slice(0, 10);
   return models.list().filter((model) => isAllowed(model, request) && isServed(model, today));
 }
 
-async function listModels(
-  models: Pick<ModelDirectory, "list">,
-  request: EndpointRequest,
-): Promise<EndpointResponse> {
+function listModels(models: Models, request: EndpointRequest): EndpointResponse {
   const listed = listAllowed(models, request);
   if (!isAnthropic(request)) return jsonResponse({ object: "list", data: listed.map(modelObject) });
   // All on one page. Anthropic's API has no embeddings.
@@ -84,21 +80,13 @@ async function listModels(
   return jsonResponse({ data: shown.map(anthropicModel), has_more: false, first_id, last_id });
 }
 
-async function getModel(
-  models: Pick<ModelDirectory, "find">,
-  request: EndpointRequest,
-  id: string,
-): Promise<EndpointResponse> {
+function getModel(models: Models, request: EndpointRequest, id: string): EndpointResponse {
   const model = requireModel(models, request, id);
   return jsonResponse(isAnthropic(request) ? anthropicModel(model) : modelObject(model));
 }
 
 /** @throws NotFoundError also for a model that the caller may not use. */
-function requireModel(
-  models: Pick<ModelDirectory, "find">,
-  request: EndpointRequest,
-  id: string,
-): ListedModel {
+function requireModel(models: Models, request: EndpointRequest, id: string): ListedModel {
   const model = models.find(id);
   if (model !== undefined && isAllowed(model, request)) return model;
   const message = `the model ${JSON.stringify(id.slice(0, MAX_QUOTED))} is not listed`;
@@ -138,7 +126,7 @@ function anthropicModel({ id, info }: ListedModel): object {
 const PAGE = { usual: 50, max: 1000 } as const;
 
 /** Lists one page ("Models: list"). A token is the position of the first model. */
-function listGeminiModels(models: Pick<ModelDirectory, "list">, request: EndpointRequest): EndpointResponse {
+function listGeminiModels(models: Models, request: EndpointRequest): EndpointResponse {
   const start = readCount(request, "pageToken", 0);
   const size = readCount(request, "pageSize", PAGE.usual) || PAGE.usual;
   const listed = listAllowed(models, request);
@@ -153,11 +141,7 @@ function readCount({ query }: EndpointRequest, name: string, usual: number): num
   throw mistake(name, "invalid_value", `expected a whole number from 0, found ${quote(text)}`);
 }
 
-function getGeminiModel(
-  models: Pick<ModelDirectory, "find">,
-  request: EndpointRequest,
-  id: string,
-): EndpointResponse {
+function getGeminiModel(models: Models, request: EndpointRequest, id: string): EndpointResponse {
   return jsonResponse(geminiModel(requireModel(models, request, id)));
 }
 

@@ -19,7 +19,6 @@ export interface CallerForm {
 export interface RelayedHeaders {
   /** Headers of requests. Credentials and names of accounts are not among them: routing decides about those. */
   readonly request: readonly string[];
-  /** Headers of answers. */
   readonly answer: readonly string[];
 }
 

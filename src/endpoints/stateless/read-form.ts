@@ -1,7 +1,6 @@
 /** Reads requests whose API is also a wire API of providers: those providers get them unchanged. */
 import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
-import type { ModelTarget } from "../models/model-directory.ts";
 import { createForm, createStandIn, type FormSource, validateRead } from "../relay/caller-form.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
@@ -10,8 +9,9 @@ export type ReadForm = Pick<ReadRequest, "request" | "form" | "toBodyPath">;
 
 /** The body that is read. */
 export interface FormReading extends FormSource {
-  readonly target: ModelTarget;
   readonly context: ReadingContext;
+  /** Whether the request may be relayed. Default true. */
+  readonly mayRelay?: boolean;
 }
 
 /**
@@ -26,8 +26,9 @@ export function readForm(
   read: () => Omit<ReadForm, "form">,
   findUntranslatable: () => SDKError | undefined = () => undefined,
 ): ReadForm {
-  const { api, fields, target, context } = reading;
-  const isSame = target.served.api === api;
+  const { api, fields, context, mayRelay = true } = reading;
+  if (!mayRelay) return read();
+  const isSame = context.served.api === api;
   try {
     const untranslatable = findUntranslatable();
     if (untranslatable !== undefined && !isSame) throw untranslatable;
@@ -39,6 +40,6 @@ export function readForm(
   } catch (thrown) {
     if (!isSame || context.hasCarried || !(thrown instanceof InvalidRequestError)) throw thrown;
     const form = createForm(reading, thrown);
-    return { request: createStandIn(fields, target), form, toBodyPath: (field) => field };
+    return { request: createStandIn(fields, context.target), form, toBodyPath: (field) => field };
   }
 }

@@ -3,30 +3,42 @@ import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { ModelTarget, ServedModel } from "../models/model-directory.ts";
 import { mistake } from "../openai/fields.ts";
-import type { RequestNotes } from "../openai/request-notes.ts";
+import { RequestNotes } from "../openai/request-notes.ts";
 import { type CarriedState, decodeStates, valuesIn } from "../responses/provider-state.ts";
 
 /** Maximum number of JSON values in the provider states of one request. */
 const MAX_STATE_VALUES = 65_536;
 
-/** The served model, the notes about one request, and the limit on the states in it. */
+/** The model that a body names, the notes about the body, and the limit on the states in it. */
 export class ReadingContext {
-  readonly served: ServedModel;
-  readonly notes: RequestNotes;
-  readonly #model: string;
+  readonly target: ModelTarget;
+  readonly notes = new RequestNotes();
   #stateValues = 0;
   #hasCarried = false;
 
-  constructor({ served, model }: ModelTarget, notes: RequestNotes) {
-    this.served = served;
-    this.notes = notes;
-    this.#model = served.model || model;
+  constructor(target: ModelTarget) {
+    this.target = target;
+  }
+
+  get served(): ServedModel {
+    return this.target.served;
+  }
+
+  /** Warns of a setting that is left out. */
+  warnOfSetting(path: string): void {
+    const message = "the provider of the model has no such setting; it was left out";
+    this.notes.warn(path, "unsupported_setting", message);
+  }
+
+  /** Warns of a field of a part that is left out. */
+  warnOfField(path: string): void {
+    this.notes.warn(path, "unsupported_setting", "the provider of the model has no such field");
   }
 
   /** Creates state of a part as if the served model had written it. */
   createState(data: JsonObject, provider = this.served.provider): ProviderState {
-    const dataJson = JSON.stringify(data);
-    return create(ProviderStateSchema, { provider, model: this.#model, dataJson });
+    const model = this.served.model || this.target.model;
+    return create(ProviderStateSchema, { provider, model, dataJson: JSON.stringify(data) });
   }
 
   /** Whether the body carries state that only Outrigger understands. */

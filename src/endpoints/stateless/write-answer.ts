@@ -1,0 +1,48 @@
+/** The facts of an answer that several APIs write alike. */
+import { ServerError } from "../../core/errors.ts";
+import type { ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
+import { asObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
+import { isUnfinished } from "../../runs/status.ts";
+
+/** The words of an API for why an answer ended. */
+export interface FinishWords {
+  readonly length: string;
+  readonly toolCalls: string;
+  readonly contentFilter: string;
+  /** For an answer that is not finished, for whatever reason: it must not look finished. */
+  readonly unfinished: string;
+  readonly stop: string;
+}
+
+/** The facts about the end of an answer. */
+export type AnswerEnd = Pick<Response, "finishReason" | "provider" | "usage">;
+
+/**
+ * Returns why an answer ended.
+ * @throws ServerError if the provider ended the answer with an error.
+ */
+export function getFinishWord({ finishReason, provider, usage }: AnswerEnd, words: FinishWords): string {
+  switch (finishReason?.reason) {
+    case FinishReason_Reason.ERROR: {
+      const message = `the provider ended the answer with the finish reason ${JSON.stringify(finishReason.raw)}`;
+      throw new ServerError(message, { provider, outputStarted: true, usage });
+    }
+    case FinishReason_Reason.LENGTH:
+      return words.length;
+    case FinishReason_Reason.TOOL_CALLS:
+      return words.toolCalls;
+    case FinishReason_Reason.CONTENT_FILTER:
+      return words.contentFilter;
+    case FinishReason_Reason.OTHER:
+      return isUnfinished(finishReason) ? words.unfinished : words.stop;
+    default:
+      return words.stop;
+  }
+}
+
+/** Returns the input of a call, for APIs that have objects only. Others are wrapped: clients run tools with what they get. */
+export function toInputObject({ case: kind, value = "" }: ToolCall["input"]): JsonObject {
+  if (kind === "text") return { input: value };
+  return asObject(tryParseJson(value)) ?? (value === "" ? {} : { invalid_arguments: value });
+}
