@@ -10,7 +10,7 @@ import { Connector } from "./connector.ts";
 import { MAX_RESPONSE_HEADER_BYTES, notLocal } from "./error.ts";
 import { Exchange, type HttpAnswer } from "./exchange.ts";
 import { addressInHost, isPrivateAddress, lookupPrivate } from "./private-address.ts";
-import { type Environment, getProxySettings, type ProxySettings } from "./proxy.ts";
+import { type Environment, getProxySettings } from "./proxy.ts";
 import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "./timeouts.ts";
 
 export type { HttpAnswer } from "./exchange.ts";
@@ -21,7 +21,6 @@ export { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts } from "./timeouts.ts";
 export interface HttpTransportOptions {
   /** Address of the provider: http or https, with or without a path. */
   readonly baseUrl: string;
-  /** Default limits of an exchange. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
   /** Maximum number of connections; further exchanges wait. No limit if absent. */
   readonly maxConnections?: number | undefined;
@@ -137,23 +136,6 @@ interface HttpRequest extends HttpGetOptions {
   readonly body?: string | Uint8Array;
 }
 
-function openDispatcher(base: URL, timeouts: HttpTimeouts, options: HttpTransportOptions): Dispatcher {
-  const { maxConnections, keepAliveMs = DEFAULT_KEEP_ALIVE_MS, environment = process.env } = options;
-  const { localOnly = false, tls } = options;
-  const address = addressInHost(base.hostname);
-  if (localOnly && address !== undefined && !isPrivateAddress(address)) throw notLocal(getPeer(base));
-  return createDispatcher({
-    origin: base.origin,
-    maxConnections: maxConnections === undefined ? undefined : atLeastOne("maxConnections", maxConnections),
-    keepAliveMs: atLeastOne("keepAliveMs", keepAliveMs),
-    connectMs: timeouts.connectMs,
-    localOnly,
-    tls,
-    // The target of a proxy's connection cannot be checked from here.
-    proxies: localOnly ? undefined : getProxySettings(environment),
-  });
-}
-
 function atLeastOne(name: string, value: number): number {
   if (value >= 1) return value;
   throw new ConfigurationError(`the transport's ${name} is ${value}; expected at least 1`);
@@ -211,22 +193,6 @@ function nameText(text: string): string {
   return shown ? `"${text}"` : `a text of ${text.length} characters that is no URL`;
 }
 
-/** Options of the connections to one provider. */
-interface DispatcherOptions {
-  /** Scheme, host and port of the provider. */
-  readonly origin: string;
-  /** Maximum number of connections; undefined for no limit. Further exchanges wait. */
-  readonly maxConnections: number | undefined;
-  /** How long a connection waits for its next request, in milliseconds. */
-  readonly keepAliveMs: number;
-  /** Time limit for reaching a target through a proxy, in milliseconds; 0 for none. */
-  readonly connectMs: number;
-  /** Whether names may resolve only to private addresses. Only without proxies. */
-  readonly localOnly: boolean;
-  readonly tls: (() => ConnectionTls) | undefined;
-  readonly proxies: ProxySettings | undefined;
-}
-
 /**
  * Bytes that Node buffers for a socket that is not read: a quarter of undici's default, which halves the memory of a
  * stalled stream and slows no stream down.
@@ -234,17 +200,20 @@ interface DispatcherOptions {
 const SOCKET = { highWaterMark: 16 * 1024, keepAlive: true };
 
 /**
- * Opens a pool for one provider: HTTP/1.1, one exchange at a time on each connection. If proxies are given, https:
+ * Opens a pool for one provider: HTTP/1.1, one exchange at a time on each connection. If there are proxies, https:
  * targets go through a tunnel (CONNECT) and http: targets are forwarded in absolute form, as in undici's
  * EnvHttpProxyAgent.
  */
-function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { origin, maxConnections, keepAliveMs, connectMs, localOnly, tls, proxies } = options;
+function openDispatcher(base: URL, { connectMs }: HttpTimeouts, options: HttpTransportOptions): Dispatcher {
+  const { maxConnections, keepAliveMs = DEFAULT_KEEP_ALIVE_MS, environment = process.env } = options;
+  const { localOnly = false, tls } = options;
+  const address = addressInHost(base.hostname);
+  if (localOnly && address !== undefined && !isPrivateAddress(address)) throw notLocal(getPeer(base));
   const common: Pool.Options = {
     allowH2: false,
     pipelining: 1,
-    connections: maxConnections ?? null,
-    keepAliveTimeout: keepAliveMs,
+    connections: maxConnections === undefined ? null : atLeastOne("maxConnections", maxConnections),
+    keepAliveTimeout: atLeastOne("keepAliveMs", keepAliveMs),
     maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
     // The exchange enforces the time limits.
     headersTimeout: 0,
@@ -253,7 +222,9 @@ function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
   const socket = localOnly ? { ...SOCKET, lookup: lookupPrivate } : SOCKET;
   const connect = tls === undefined ? socket : createTlsConnector(socket, tls);
-  if (proxies === undefined) return new Pool(origin, { ...common, connectTimeout: 0, connect });
+  // The target of a proxy's connection cannot be checked from here.
+  const proxies = localOnly ? undefined : getProxySettings(environment);
+  if (proxies === undefined) return new Pool(base.origin, { ...common, connectTimeout: 0, connect });
   return new EnvHttpProxyAgent({
     ...common,
     ...proxies,
