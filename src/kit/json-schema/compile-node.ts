@@ -54,7 +54,6 @@ function compileTyped(schema: JsonObject, types: JsonTypes, place: Place): JsonO
   });
 }
 
-/** Translates a union into `anyOf`. */
 function compileUnion(schema: JsonObject, place: Place): JsonObject | false {
   const { branches, beside } = splitUnion(schema, place);
   const compiled = branches.map((branch) => compileNode(branch.schema, branch.place));

@@ -9,7 +9,6 @@ export interface SchemaDialect {
   readonly keywords: "all" | readonly string[];
   /** Whether the root must be an object, without a union or other composition, or may be any schema. */
   readonly root: "any" | "object";
-  /** `format`s that are kept. */
   readonly formats: "all" | readonly string[];
   /** Highest `minItems` that is kept. Without it, every `minItems` is kept. */
   readonly highestMinItems?: number;

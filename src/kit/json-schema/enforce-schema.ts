@@ -7,7 +7,6 @@ import { fieldAt, UnsupportedSchemaError } from "./messages.ts";
 
 /** The two forms in which a provider accepts a schema. */
 export interface SchemaForms {
-  /** The form that the provider enforces. */
   readonly enforced: SchemaDialect;
   /** The form that is only shown to the model. */
   readonly shown: SchemaDialect;

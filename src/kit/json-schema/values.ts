@@ -26,7 +26,6 @@ export function distinct<Value extends JsonValue>(values: readonly Value[]): rea
   return [...new Map(values.map((value) => [toIdentity(value), value])).values()];
 }
 
-/** Returns the type of a JSON value. Numbers without fraction are integers. */
 function getType(value: JsonValue): JsonType {
   if (value === null) return "null";
   if (isNumber(value)) return Number.isInteger(Number(JSON.stringify(value))) ? "integer" : "number";

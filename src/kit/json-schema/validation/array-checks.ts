@@ -1,11 +1,18 @@
 /** Checks of arrays and their items. */
 import { toList } from "../values.ts";
-import type { SchemaPlace } from "./schema-place.ts";
+import type { CheckMaker, SchemaPlace } from "./schema-place.ts";
 import type { Check } from "./validation.ts";
 import { checkCounts, describeCount } from "./value-checks.ts";
 
-/** The check of `minItems` and `maxItems`. */
-export function checkItemCount({ schema }: SchemaPlace): Check | undefined {
+/** The checks of arrays, except of unevaluated items. */
+export const ARRAY_CHECKS: readonly CheckMaker[] = [
+  checkItemCount,
+  checkUniqueItems,
+  checkItems,
+  checkContains,
+];
+
+function checkItemCount({ schema }: SchemaPlace): Check | undefined {
   const { least, most } = checkCounts(schema, "Items");
   if (least === 0 && most === Infinity) return undefined;
   return (value, place, run) => {
@@ -15,8 +22,7 @@ export function checkItemCount({ schema }: SchemaPlace): Check | undefined {
   };
 }
 
-/** The check of `uniqueItems`. */
-export function checkUniqueItems({ schema }: SchemaPlace): Check | undefined {
+function checkUniqueItems({ schema }: SchemaPlace): Check | undefined {
   if (schema.uniqueItems !== true) return undefined;
   return (value, place, run) => {
     const items = new Map<string, number>();
@@ -33,8 +39,7 @@ export function checkUniqueItems({ schema }: SchemaPlace): Check | undefined {
   };
 }
 
-/** The check of `prefixItems` and `items`, also as draft 7 spells them: `items` as a list, and `additionalItems`. */
-export function checkItems({ schema, getNode }: SchemaPlace): Check | undefined {
+function checkItems({ schema, getNode }: SchemaPlace): Check | undefined {
   const isDraft7 = Array.isArray(schema.items);
   const prefixKey = isDraft7 ? "items" : "prefixItems";
   const restKey = isDraft7 ? "additionalItems" : "items";
@@ -52,8 +57,7 @@ export function checkItems({ schema, getNode }: SchemaPlace): Check | undefined 
   };
 }
 
-/** The check of `contains`, `minContains` and `maxContains`. */
-export function checkContains({ schema, getNode }: SchemaPlace): Check | undefined {
+function checkContains({ schema, getNode }: SchemaPlace): Check | undefined {
   if (schema.contains === undefined) return undefined;
   const node = getNode("contains");
   const { most } = checkCounts(schema, "Contains");

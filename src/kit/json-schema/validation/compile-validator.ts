@@ -4,67 +4,21 @@ import { findMalformed, KEYWORDS } from "../keywords.ts";
 import { fieldAt, pointerBelow, shown } from "../messages.ts";
 import { getReference, References } from "../references.ts";
 import { listEntries } from "../values.ts";
-import {
-  checkContains,
-  checkItemCount,
-  checkItems,
-  checkUnevaluatedItems,
-  checkUniqueItems,
-} from "./array-checks.ts";
-import {
-  checkAllOf,
-  checkAnyOf,
-  checkCondition,
-  checkDependentSchemas,
-  checkNot,
-  checkOneOf,
-  checkReference,
-} from "./composition-checks.ts";
-import {
-  checkDependentRequired,
-  checkMembers,
-  checkPropertyCount,
-  checkPropertyNames,
-  checkRequired,
-  checkUnevaluatedProperties,
-} from "./object-checks.ts";
+import { ARRAY_CHECKS, checkUnevaluatedItems } from "./array-checks.ts";
+import { COMPOSITION_CHECKS } from "./composition-checks.ts";
+import { checkUnevaluatedProperties, OBJECT_CHECKS } from "./object-checks.ts";
 import { Pattern } from "./pattern.ts";
 import { UnsupportedPatternError } from "./pattern-parser.ts";
 import type { CheckMaker } from "./schema-place.ts";
 import { getKind, type SchemaNode } from "./validation.ts";
-import {
-  checkFormat,
-  checkLength,
-  checkLiterals,
-  checkNumber,
-  checkPattern,
-  checkType,
-} from "./value-checks.ts";
+import { VALUE_CHECKS } from "./value-checks.ts";
 
-/** All checks in their order: missing members are reported first, unevaluated ones last. */
+/** All checks in their order: unevaluated members come last. */
 const CHECKS: readonly CheckMaker[] = [
-  checkType,
-  checkLiterals,
-  checkNumber,
-  checkLength,
-  checkPattern,
-  checkFormat,
-  checkItemCount,
-  checkUniqueItems,
-  checkPropertyCount,
-  checkRequired,
-  checkDependentRequired,
-  checkPropertyNames,
-  checkMembers,
-  checkItems,
-  checkContains,
-  checkReference,
-  checkAllOf,
-  checkAnyOf,
-  checkOneOf,
-  checkNot,
-  checkCondition,
-  checkDependentSchemas,
+  ...VALUE_CHECKS,
+  ...OBJECT_CHECKS,
+  ...ARRAY_CHECKS,
+  ...COMPOSITION_CHECKS,
   checkUnevaluatedItems,
   checkUnevaluatedProperties,
 ];

@@ -2,7 +2,7 @@
 import { isObject, type JsonValue } from "../../json/json.ts";
 import { getReference } from "../references.ts";
 import { listEntries, toList } from "../values.ts";
-import type { SchemaPlace } from "./schema-place.ts";
+import type { CheckMaker, SchemaPlace } from "./schema-place.ts";
 import {
   type Check,
   type Finding,
@@ -12,15 +12,24 @@ import {
   type ValuePlace,
 } from "./validation.ts";
 
-/** The check of `$ref`. */
-export function checkReference({ schema, toTarget }: SchemaPlace): Check | undefined {
+/** The checks by other schemas. */
+export const COMPOSITION_CHECKS: readonly CheckMaker[] = [
+  checkReference,
+  checkAllOf,
+  checkAnyOf,
+  checkOneOf,
+  checkNot,
+  checkCondition,
+  checkDependentSchemas,
+];
+
+function checkReference({ schema, toTarget }: SchemaPlace): Check | undefined {
   if (getReference(schema) === undefined) return undefined;
   const node = toTarget();
   return (value, place, run) => void run.apply(node, value, place);
 }
 
-/** The check of `allOf`. */
-export function checkAllOf({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkAllOf({ schema, sameValue }: SchemaPlace): Check | undefined {
   const nodes = toList(schema.allOf).map((_, index) => sameValue("allOf", index));
   if (nodes.length === 0) return undefined;
   return (value, place, run) => {
@@ -28,8 +37,7 @@ export function checkAllOf({ schema, sameValue }: SchemaPlace): Check | undefine
   };
 }
 
-/** The check of `anyOf`. */
-export function checkAnyOf({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkAnyOf({ schema, sameValue }: SchemaPlace): Check | undefined {
   const nodes = toList(schema.anyOf).map((_, index) => sameValue("anyOf", index));
   if (nodes.length === 0) return undefined;
   return (value, place, run) => {
@@ -38,8 +46,7 @@ export function checkAnyOf({ schema, sameValue }: SchemaPlace): Check | undefine
   };
 }
 
-/** The check of `oneOf`. */
-export function checkOneOf({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkOneOf({ schema, sameValue }: SchemaPlace): Check | undefined {
   const nodes = toList(schema.oneOf).map((_, index) => sameValue("oneOf", index));
   if (nodes.length === 0) return undefined;
   return (value, place, run) => {
@@ -84,8 +91,7 @@ function reportClosest(
   for (const finding of closest ?? [{ place, message }]) run.add(finding);
 }
 
-/** The check of `not`. */
-export function checkNot({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkNot({ schema, sameValue }: SchemaPlace): Check | undefined {
   if (schema.not === undefined) return undefined;
   const node = sameValue("not");
   return (value, place, run) => {
@@ -94,8 +100,7 @@ export function checkNot({ schema, sameValue }: SchemaPlace): Check | undefined 
   };
 }
 
-/** The check of `if`, `then` and `else`. */
-export function checkCondition({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkCondition({ schema, sameValue }: SchemaPlace): Check | undefined {
   if (schema.if === undefined) return undefined;
   const condition = sameValue("if");
   const then = schema.then === undefined ? undefined : sameValue("then");
@@ -106,8 +111,7 @@ export function checkCondition({ schema, sameValue }: SchemaPlace): Check | unde
   };
 }
 
-/** The check of `dependentSchemas`, and of schemas in `dependencies`. */
-export function checkDependentSchemas({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkDependentSchemas({ schema, sameValue }: SchemaPlace): Check | undefined {
   const dependents = ["dependentSchemas", "dependencies"].flatMap((key) =>
     listEntries(schema[key])
       .filter(([, each]) => !Array.isArray(each))

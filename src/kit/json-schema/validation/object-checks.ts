@@ -1,12 +1,20 @@
 /** Checks of objects and their members. */
 import { isObject, type JsonObject, type JsonValue } from "../../json/json.ts";
 import { listEntries, toList } from "../values.ts";
-import type { SchemaPlace } from "./schema-place.ts";
+import type { CheckMaker, SchemaPlace } from "./schema-place.ts";
 import type { Check, SchemaNode, Validation, ValuePlace } from "./validation.ts";
 import { checkCounts, describeCount } from "./value-checks.ts";
 
-/** The check of `minProperties` and `maxProperties`. */
-export function checkPropertyCount({ schema }: SchemaPlace): Check | undefined {
+/** The checks of objects, except of unevaluated properties: missing members are reported first. */
+export const OBJECT_CHECKS: readonly CheckMaker[] = [
+  checkPropertyCount,
+  checkRequired,
+  checkDependentRequired,
+  checkPropertyNames,
+  checkMembers,
+];
+
+function checkPropertyCount({ schema }: SchemaPlace): Check | undefined {
   const { least, most } = checkCounts(schema, "Properties");
   if (least === 0 && most === Infinity) return undefined;
   return (value, place, run) => {
@@ -16,8 +24,7 @@ export function checkPropertyCount({ schema }: SchemaPlace): Check | undefined {
   };
 }
 
-/** The check of `required`. */
-export function checkRequired({ schema }: SchemaPlace): Check | undefined {
+function checkRequired({ schema }: SchemaPlace): Check | undefined {
   const names = toList<string>(schema.required);
   if (names.length === 0) return undefined;
   return (value, place, run) => {
@@ -56,8 +63,7 @@ interface MemberSchemas {
 
 type NameTest = (name: string, run: Validation) => boolean;
 
-/** The check of `properties`, `patternProperties` and `additionalProperties`. */
-export function checkMembers(place: SchemaPlace): Check | undefined {
+function checkMembers(place: SchemaPlace): Check | undefined {
   const { schema } = place;
   if (["properties", "patternProperties", "additionalProperties"].every((key) => schema[key] === undefined))
     return undefined;
@@ -114,8 +120,7 @@ function checkMember(
   if (isKnown || others !== undefined) run.evaluated?.names.add(name);
 }
 
-/** The check of `propertyNames`. */
-export function checkPropertyNames({ schema, getNode }: SchemaPlace): Check | undefined {
+function checkPropertyNames({ schema, getNode }: SchemaPlace): Check | undefined {
   if (schema.propertyNames === undefined) return undefined;
   const node = getNode("propertyNames");
   return (value, place, run) => {
@@ -130,8 +135,7 @@ export function checkPropertyNames({ schema, getNode }: SchemaPlace): Check | un
   };
 }
 
-/** The check of `dependentRequired`, and of lists of names in `dependencies`. */
-export function checkDependentRequired({ schema }: SchemaPlace): Check | undefined {
+function checkDependentRequired({ schema }: SchemaPlace): Check | undefined {
   const dependents = [schema.dependentRequired, schema.dependencies].flatMap(listEntries);
   const lists = dependents.filter(([, names]) => Array.isArray(names));
   if (lists.length === 0) return undefined;

@@ -12,7 +12,6 @@ export type Expression =
 /** A regular expression that cannot be matched in linear time, or one that is too large. */
 export class UnsupportedPatternError extends Error {}
 
-/** Maximum nesting of groups. */
 const MAX_GROUPS = 50;
 
 const QUANTIFIER = /(?:[*+?]|\{(\d+)(,(\d*))?\})\??/y;

@@ -69,7 +69,6 @@ export class Validation {
     this.#tracksEvaluated = tracksEvaluated;
   }
 
-  /** The findings so far. */
   get findings(): readonly Finding[] {
     return this.#findings;
   }
@@ -82,12 +81,10 @@ export class Validation {
     return this.#evaluated;
   }
 
-  /** Reports that a value is not valid. */
   report(place: ValuePlace, message: string): void {
     this.add({ place, message });
   }
 
-  /** Adds a finding. */
   add(finding: Finding): void {
     if (this.#findings.length < MAX_FINDINGS) this.#findings.push(finding);
   }

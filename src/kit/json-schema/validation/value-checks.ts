@@ -3,8 +3,18 @@ import { isObject, type JsonObject, type JsonValue } from "../../json/json.ts";
 import type { JsonType } from "../keywords.ts";
 import { toIdentity, toList } from "../values.ts";
 import { matchesFormat } from "./formats.ts";
-import type { SchemaPlace } from "./schema-place.ts";
+import type { CheckMaker, SchemaPlace } from "./schema-place.ts";
 import { type Check, getKind } from "./validation.ts";
+
+/** The checks of types, listed values, numbers and strings. */
+export const VALUE_CHECKS: readonly CheckMaker[] = [
+  checkType,
+  checkLiterals,
+  checkNumber,
+  checkLength,
+  checkPattern,
+  checkFormat,
+];
 
 const TYPE_NAMES: Record<JsonType, string> = {
   null: "null",
@@ -16,8 +26,7 @@ const TYPE_NAMES: Record<JsonType, string> = {
   string: "a string",
 };
 
-/** The check of `type`. */
-export function checkType({ schema }: SchemaPlace): Check | undefined {
+function checkType({ schema }: SchemaPlace): Check | undefined {
   if (schema.type === undefined) return undefined;
   const types = [schema.type].flat().map((type) => String(type).toLowerCase() as JsonType);
   const names = [...new Set(types)].map((type) => TYPE_NAMES[type]).join(" or ");
@@ -45,8 +54,7 @@ function isOf(type: JsonType, value: JsonValue): boolean {
 /** Maximum number of characters of listed values in a message. */
 const MAX_LISTED = 300;
 
-/** The check of `enum` and `const`. */
-export function checkLiterals({ schema }: SchemaPlace): Check | undefined {
+function checkLiterals({ schema }: SchemaPlace): Check | undefined {
   const lists = [schema.enum, schema.const === undefined ? undefined : [schema.const]];
   const checks = lists.flatMap((list) => (list === undefined ? [] : checkListed(toList(list))));
   if (checks.length === 0) return undefined;
@@ -82,8 +90,7 @@ const BOUNDS: readonly (readonly [keyword: string, isValid: Comparison, expected
     ["multipleOf", isMultiple, "a multiple of", "another number"],
   ];
 
-/** The checks of numbers. */
-export function checkNumber({ schema }: SchemaPlace): Check | undefined {
+function checkNumber({ schema }: SchemaPlace): Check | undefined {
   const bounds = BOUNDS.flatMap(([keyword, isValid, expected, found]) => {
     const bound = schema[keyword];
     const message = `expected ${expected} ${JSON.stringify(bound)}, found ${found}`;
@@ -116,8 +123,7 @@ function toDecimal(value: number): readonly [digits: bigint, exponent: number] {
   return [BigInt(whole + fraction), Number(exponent) - fraction.length];
 }
 
-/** The check of `minLength` and `maxLength`, in Unicode characters. */
-export function checkLength({ schema }: SchemaPlace): Check | undefined {
+function checkLength({ schema }: SchemaPlace): Check | undefined {
   const { least, most } = checkCounts(schema, "Length");
   if (least === 0 && most === Infinity) return undefined;
   return (value, place, run) => {
@@ -156,8 +162,7 @@ export function describeCount(count: number, least: number, most: number, noun: 
 /** Maximum number of characters of a pattern in a message. */
 const MAX_PATTERN_SHOWN = 200;
 
-/** The check of `pattern`. */
-export function checkPattern({ schema, toPattern }: SchemaPlace): Check | undefined {
+function checkPattern({ schema, toPattern }: SchemaPlace): Check | undefined {
   const { pattern } = schema;
   if (typeof pattern !== "string") return undefined;
   const compiled = toPattern(pattern, "pattern");
@@ -169,8 +174,7 @@ export function checkPattern({ schema, toPattern }: SchemaPlace): Check | undefi
   };
 }
 
-/** The check of `format`, if it is a known one. */
-export function checkFormat({ schema }: SchemaPlace): Check | undefined {
+function checkFormat({ schema }: SchemaPlace): Check | undefined {
   const { format } = schema;
   if (typeof format !== "string" || matchesFormat(format, "") === undefined) return undefined;
   return (value, place, run) => {
