@@ -90,7 +90,6 @@ function toTier(prices: ModelPrices, field: string): PriceTier {
   };
 }
 
-/** Converts a setting, if it is set. */
 function converted<Setting, Value>(
   setting: Setting | undefined,
   convert: (setting: Setting, field: string) => Value,

@@ -7,7 +7,6 @@ import type { Metrics } from "../server/telemetry/metrics.ts";
 
 /** The parts that follow the configuration file. */
 export interface ConfigReloadOptions {
-  /** The configuration that is in use. */
   readonly config: Config;
   /** Reads the configuration again. @throws ConfigurationError with every mistake. */
   readonly load: () => Promise<Config>;

@@ -70,7 +70,6 @@ interface CommandLines {
   curl(method: string, body: string): string;
   curlStream(method: string, body: string): string;
   grpcurl(method: string, body: string): string;
-  /** A command of grpcurl itself. */
   grpcurlCommand(name: string): string;
 }
 

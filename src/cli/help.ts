@@ -59,7 +59,6 @@ function describeVariables({ environment, baseUrl }: (typeof wireDefinitions)[nu
   ].join("\n");
 }
 
-/** Column of the descriptions. */
 const COLUMN = 30;
 const INDENT = " ".repeat(COLUMN);
 

@@ -17,7 +17,6 @@ export interface RunsOptions {
   readonly config: Pick<Config, "runs" | "listeners">;
   /** Returns the settings of MCP servers, which may change. */
   readonly getMcp: () => McpSettings;
-  /** Calls the models. */
   readonly client: ModelClient;
   /** Follow the provider calls of runs in the background. */
   readonly observers: readonly CallObserver[];

@@ -99,7 +99,6 @@ async function openShared(
   return SharedStores.open(shared, logger, metrics);
 }
 
-/** Loads tracing if it is on. */
 async function openTracing(
   { tracing }: Config,
   client: ServedClient,
@@ -115,7 +114,6 @@ async function openTracing(
   return open(tracing, { version, getProviderName, onFailure });
 }
 
-/** Loads the verification of tokens if there are issuers. */
 async function openTokens({ access }: Config, logger: Logger): Promise<TokenVerifier | undefined> {
   if (access.issuers === undefined) return undefined;
   const { TokenVerifier: Verifier } = await import("../server/access/token-verifier.ts");

@@ -5,7 +5,6 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A text output. */
 interface Writer {
   write(text: string): unknown;
 }

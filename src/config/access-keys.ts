@@ -15,7 +15,6 @@ export interface AccessKeysConfig {
   /** Digest of the content that was read, which shows whether the file has changed. */
   readonly digest: string;
   readonly keys: readonly AccessKey[];
-  /** Parses a new content of the file. */
   readonly parse: (content: string) => Parsed<readonly AccessKey[]>;
   /** Largest file, in bytes. */
   readonly maxBytes: number;

@@ -52,7 +52,6 @@ export type GrantEntry = { [Name in keyof typeof grantFields]?: z.output<(typeof
 export interface GrantContext {
   readonly names: ModelNames;
   readonly locate: Locate;
-  /** Path of the entry. */
   readonly path: Path;
   /** Gets the mistakes of the entry. */
   readonly problems: string[];

@@ -53,7 +53,6 @@ function toText(value: unknown): string | undefined {
 /** How a caller is named: fixed texts with claims between them. There is one text more than claims. */
 export interface CallerPattern {
   readonly texts: readonly string[];
-  /** Paths of the claims. */
   readonly claims: readonly string[];
 }
 

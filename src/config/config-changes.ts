@@ -41,7 +41,6 @@ function hasOtherSetting(name: string, before: Config, after: Config): boolean {
   return !isDeepStrictEqual(getSetting(before, name), getSetting(after, name));
 }
 
-/** Returns a field as it is written in the file. */
 function getField({ file }: Config, name: string): unknown {
   return isObject(file) ? file[name] : undefined;
 }

@@ -109,7 +109,6 @@ export interface MiddlewareConfig {
   readonly modelAliases: Readonly<Record<string, RoutedAlias>>;
   /** The first rule that matches a call applies. */
   readonly fallbacks: readonly FallbackRule[];
-  /** Rules for all calls. */
   readonly rules: CallRules;
   /** Rules for the calls of providers, by their names. */
   readonly providerRules: ReadonlyMap<string, CallRules>;

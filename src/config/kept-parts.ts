@@ -4,7 +4,6 @@ import type { ProviderAdapter } from "../core/adapter.ts";
 import type { BudgetStore } from "../middleware/budget-window.ts";
 import type { KeyFile } from "./key-files.ts";
 
-/** A part, and the settings that it was made from. */
 interface Kept<Part> {
   readonly settings: unknown;
   readonly part: Part;
@@ -40,7 +39,6 @@ export class KeptParts<Part> {
     this.#earlier = new Map();
   }
 
-  /** The parts in use. */
   get parts(): readonly Part[] {
     return [...this.#parts.values()].map(({ part }) => part);
   }
@@ -52,7 +50,6 @@ export class KeptClientParts {
   /** By providers. */
   readonly keyFiles: KeptParts<KeyFile>;
   readonly middleware: KeptParts<MiddlewareMethods>;
-  /** The sums of budgets. */
   readonly sums: KeptParts<BudgetStore>;
 
   /** @param earlier The parts of the configuration before. They are not changed. */

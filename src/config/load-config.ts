@@ -43,7 +43,6 @@ import { didYouMean } from "./suggest.ts";
 import type { ClientTlsFiles, ClientTlsPaths, ListenerTls } from "./tls-files.ts";
 import { readTracing } from "./tracing.ts";
 
-/** The sources of a configuration. */
 interface ConfigSources {
   readonly environment: Environment;
   readonly flags?: ConfigFlags;
@@ -170,7 +169,6 @@ async function checkAddresses(
   if (problems.length > 0) throw mistakes(problems);
 }
 
-/** The settings of TLS, by the names of their fields. */
 type TlsSettings = Partial<Record<"tls" | "admin_tls", ListenerTls>>;
 
 /** Reads the files of TLS. @throws ConfigurationError for files that cannot be used. */

@@ -44,7 +44,6 @@ export function createModelCheck(grants: readonly ModelGrant[]) {
     grants.some((grant) => fits(grant.provider, provider) && fits(grant.model, model));
 }
 
-/** Returns the targets of an alias. */
 function grantsOfAlias(
   name: string,
   fallbacks: RoutedAlias["fallbacks"] = [],

@@ -44,7 +44,6 @@ import { clientTls, listenerTls } from "./tls-schema.ts";
 /** Forms of levels and times in the log. */
 const logFormats = ["numbers", "words"] as const;
 
-/** Levels of the log. */
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 const timeouts = named(

@@ -73,7 +73,6 @@ export class ServedClient implements ModelClient {
     getModelInfo: (...name) => this.catalog.getModelInfo(...name),
   };
 
-  /** The model catalog of the moment. */
   get catalog(): Catalog {
     return this.#current.client.catalog;
   }

@@ -52,7 +52,6 @@ export async function readShared(
   return isUsed ? { valkey, postgres, whenAway: section.when_away ?? "local" } : undefined;
 }
 
-/** A shared rule, and its place. */
 interface PlacedRule {
   readonly shared: SharedRule["shared"];
   readonly isBudget: boolean;

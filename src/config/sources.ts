@@ -68,7 +68,6 @@ const NO_FILE: FileSource = {
   folder: "",
 };
 
-/** Largest configuration file. */
 const MAX_FILE_BYTES = 256 * 1024;
 
 /**

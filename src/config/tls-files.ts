@@ -22,7 +22,6 @@ export interface TlsMaterial {
 export interface TlsOptions {
   /** Whether callers must, or may, have a certificate. */
   readonly clientCertificates: "none" | "optional" | "required";
-  /** Returns the certificate that is in use. */
   current(): TlsMaterial;
   /** Sets the function that gets each new certificate. */
   onChange(listener: (material: TlsMaterial) => void): void;
@@ -47,7 +46,6 @@ export interface ListenerTls {
 
 /** Files that were read and checked. */
 export interface CheckedMaterial extends TlsMaterial {
-  /** The certificate of the sidecar. */
   readonly certificate: X509Certificate;
 }
 
@@ -300,7 +298,6 @@ export class TlsFiles implements TlsOptions {
     this.#log.warn(this.#describe(), "the certificate in use has expired");
   }
 
-  /** The certificate in use. */
   #describe(): object {
     const { subject, serialNumber, validToDate } = this.#files.value.certificate;
     return {

@@ -38,7 +38,6 @@ export interface EndpointRequest {
   readonly query: URLSearchParams;
   /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The caller of the request. */
   readonly caller: Caller;
   /** The trace context for what the request causes. Undefined if it is in no trace. */
   readonly trace: TraceContext | undefined;

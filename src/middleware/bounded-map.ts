@@ -7,7 +7,6 @@ export class BoundedMap<Value> {
     this.#maxSize = maxSize;
   }
 
-  /** Returns the value of a key; undefined if there is none. */
   get(key: string): Value | undefined {
     const value = this.#values.get(key);
     if (value === undefined) return undefined;
@@ -16,7 +15,6 @@ export class BoundedMap<Value> {
     return value;
   }
 
-  /** Returns the value of a key, created if there is none. */
   getOrCreate(key: string, create: () => Value): Value {
     const known = this.get(key);
     if (known !== undefined) return known;

@@ -137,7 +137,6 @@ export class Breaker {
     };
   }
 
-  /** Counts a call that is over. */
   count(result: CallResult): void {
     if (result === "unknown" || this.#state !== "closed") return;
     const now = this.#now();

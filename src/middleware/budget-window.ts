@@ -84,7 +84,6 @@ export class BudgetWindow {
     return add(this.#sum, amount, 1);
   }
 
-  /** Adds an amount. */
   take(amount: Amount): Taken {
     this.#sum = this.with(amount);
     return { amount, begin: this.#begin };

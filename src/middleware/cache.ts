@@ -131,7 +131,6 @@ class Cache {
     }
   }
 
-  /** Keeps an answer if it is whole. */
   keep(key: string, response: Response): void {
     if (!this.#isWhole(response)) return;
     this.#store.set(key, toBinary(ResponseSchema, { ...response, attempts: [] }));

@@ -43,14 +43,12 @@ interface Counter {
   readonly middleware: MiddlewareMethods;
 }
 
-/** The counters of one caller. */
 class Counters {
   readonly #name: string;
   readonly #create: CreateCounter;
   /** By the settings of the budgets. */
   readonly #all = new BoundedMap<MiddlewareMethods>(MAX_COUNTERS);
   #budgets: readonly CallerBudget[] = [];
-  /** The counters of the budgets. */
   #current: readonly Counter[] = [];
 
   constructor(name: string, create: CreateCounter) {

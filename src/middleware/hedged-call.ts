@@ -28,7 +28,6 @@ export interface HedgedOutcome<Result> {
   readonly failed: readonly Attempt[];
 }
 
-/** Sends one of the requests of a call. */
 type Send<Result> = (request: Request, options: CallOptions) => Promise<Result>;
 
 /** Why a request is cancelled: another one has answered. */
@@ -39,7 +38,6 @@ export function isLost({ signal }: CallOptions): boolean {
   return signal?.reason instanceof LostError;
 }
 
-/** One of the requests of a call. */
 interface Contender {
   readonly request: Request;
   readonly scope: CallScope;

@@ -45,7 +45,6 @@ export class LogTexts {
     return logged;
   }
 
-  /** The text of an answer. */
   logAnswer({ message }: Response): string {
     return this.#clean(collectTexts(message?.content ?? []), this.#maxLength);
   }

@@ -69,7 +69,6 @@ interface LogSettings {
   readonly include: ReadonlySet<LoggedContent>;
 }
 
-/** An attempt that will be logged. */
 class LoggedAttempt implements CallWatcher {
   readonly #settings: LogSettings;
   readonly #kind: AttemptEntry["kind"];

@@ -9,7 +9,6 @@ import { type CallEnd, watchCalls } from "./watch-stream.ts";
 
 /** The usage of a call. */
 export interface Spent {
-  /** Whether the call was sent to the provider. */
   readonly wasSent: boolean;
   /** Tokens of the call: as the provider reports them, else as far as they are known. */
   readonly usage: Usage;

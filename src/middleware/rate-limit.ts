@@ -62,7 +62,6 @@ export function getAmountsPerMinute(options: RateLimitOptions): number[] {
   return createLimits(options).map(({ perMinute }) => perMinute);
 }
 
-/** A limit, and its name in errors. */
 interface Limit {
   readonly perMinute: number;
   readonly what: "requests" | "tokens";

@@ -160,7 +160,6 @@ export class TargetChoice {
     if (repeats !== undefined && this.#generations.has(repeats)) this.#generations.set(repeats, target);
   }
 
-  /** Returns the targets that the caller may use. */
   #listCandidates({ aliasTargets = [], caller = anyCaller }: CallOptions): Candidate[] {
     return aliasTargets.flatMap(({ provider, model }, index) => {
       const target = this.#targets[index];
@@ -342,7 +341,6 @@ function toPositive(weight: number): number {
   return weight || 1;
 }
 
-/** Returns the first item with the lowest value. */
 function minBy<Item>(items: readonly Item[], getValue: (item: Item) => number): Item | undefined {
   let lowest: Item | undefined;
   let value = Number.POSITIVE_INFINITY;

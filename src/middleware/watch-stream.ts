@@ -20,7 +20,6 @@ export interface CallEnd {
 
 /** Is notified of the progress of a call. No method may throw. */
 export interface CallWatcher {
-  /** The first events of a stream have arrived. */
   begin?(): void;
   /** The first output of a stream, or a whole answer, has arrived. */
   output?(): void;

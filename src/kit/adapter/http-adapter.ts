@@ -105,7 +105,6 @@ export interface WireFailure {
   readonly headers: HttpHeaders;
   /** The body as received; empty if it exceeds `MAX_ERROR_BYTES`. The adapter's keys are masked in the error. */
   readonly body: string;
-  /** The request that failed. */
   readonly request: Request;
   /** As in `WireRequest`. */
   readonly elementFields?: readonly (string | undefined)[] | undefined;
@@ -367,7 +366,6 @@ export class HttpAdapter implements ProviderAdapter {
     return new EventRelay(relay, rules, this.#mask.applyToBytes);
   }
 
-  /** Relays a whole body. */
   #relayBody(body: string, answer: HttpAnswer, relay: AnswerRelay | undefined): void {
     relay?.begin(answer);
     relay?.add(this.#mask.applyToBytes(Buffer.from(body)));

@@ -17,7 +17,6 @@ export interface ProviderSettings {
 /** The context for translating one request, as far as all adapters have the same. */
 export interface TranslationContext extends ProviderSettings {
   readonly request: Request;
-  /** Traits of the requested model. */
   readonly traits: ModelTraits;
   /** Collects the parts of the request that the API cannot honour. */
   readonly loss: LossReport;

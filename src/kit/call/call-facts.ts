@@ -26,7 +26,6 @@ export interface CallFacts {
   readonly models?: ProviderModels | undefined;
   /** Whether the adapter prices its answers itself. Default false. */
   readonly pricesAnswers?: boolean | undefined;
-  /** Id of the call. */
   readonly inferenceId: string;
   /** When the provider accepted the request, in milliseconds since the epoch. */
   readonly acceptedAt: number;

@@ -34,7 +34,6 @@ function hasRateLimits(headers: Iterable<[name: string, value: string]>): boolea
   return false;
 }
 
-/** The headers of a window. */
 type WindowHeaders = Readonly<Record<keyof RateWindow, string>>;
 
 function toWindowHeaders(window: string): WindowHeaders {

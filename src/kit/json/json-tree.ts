@@ -20,7 +20,6 @@ export class JsonTree {
     return this.#root;
   }
 
-  /** Number of changes of the value. */
   get version(): number {
     return this.#version;
   }
@@ -30,7 +29,6 @@ export class JsonTree {
     return this.#open.length;
   }
 
-  /** Whether the innermost open container is a list. */
   get isInList(): boolean {
     return Array.isArray(this.#open.at(-1)?.container);
   }

@@ -113,7 +113,6 @@ async function openUnder(roots: readonly string[], path: string, fieldPath: stri
   throw outside(fieldPath);
 }
 
-/** Returns the size of a file that may be read. */
 async function getSize(handle: FileHandle, maxBytes: number, fieldPath: string): Promise<number> {
   const facts = await handle.stat();
   if (!facts.isFile()) throw invalidField(fieldPath, "is no regular file");

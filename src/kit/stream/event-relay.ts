@@ -50,7 +50,6 @@ export class EventRelay {
     this.#markers = rules.hidden?.markers.map((marker) => Buffer.from(marker)) ?? [];
   }
 
-  /** Number of bytes that are held. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
@@ -145,7 +144,6 @@ export class EventRelay {
     this.#heldBytes += bytes.byteLength;
   }
 
-  /** Returns the bytes that are held, and these. */
   #join(bytes: Uint8Array): Uint8Array {
     const held = this.#held;
     this.#held = [];
@@ -194,7 +192,6 @@ class MarkerPlace {
   }
 }
 
-/** Returns the index of the first marker; infinite if there is none. */
 function getFirst(places: readonly MarkerPlace[]): number {
   return Math.min(...places.map(({ at }) => at));
 }

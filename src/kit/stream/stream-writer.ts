@@ -28,7 +28,6 @@ import { type Answer, type CallFacts, createResponse } from "../call/call-facts.
 import type { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
 import { isJson } from "../json/json.ts";
 
-/** The content of an event. */
 type EventContent = StreamEvent["event"];
 
 /** The end of a text or reasoning block, except its text. */
@@ -80,7 +79,6 @@ export class StreamWriter {
     this.#log.joinsDeltas = joinsDeltas;
   }
 
-  /** Whether `stream_start` was written. */
   get started(): boolean {
     return this.#log.sequence > 0;
   }
@@ -133,7 +131,6 @@ export class StreamWriter {
     return new TextBlock(this.#log, partIndex, refusal);
   }
 
-  /** Begins a reasoning part. */
   startReasoning(): ReasoningBlock {
     const partIndex = this.reserve();
     this.#log.emit({ case: "reasoningStart", value: create(ReasoningStartSchema, { partIndex }) });

@@ -44,7 +44,6 @@ export interface ConnectionKind<Connection> {
 export interface ConnectionObserver {
   /** @param problem Undefined if the server can be used. Called at the first connection, and when that changes. */
   changed(problem: string | undefined): void;
-  /** A command failed. */
   failed(reason: FailureReason): void;
 }
 
@@ -85,7 +84,6 @@ export class KeptConnection<Connection> {
     void this.#keep();
   }
 
-  /** The server in messages. */
   get server(): string {
     return this.#kind.server;
   }

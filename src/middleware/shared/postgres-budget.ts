@@ -146,7 +146,6 @@ function toRemove(table: string): string {
 const ADDED = `requests = counted.requests + excluded.requests, tokens = counted.tokens + excluded.tokens,
   nano_usd = counted.nano_usd + excluded.nano_usd`;
 
-/** Counts a budget in PostgreSQL. */
 class PostgresBudgetCounter implements BudgetCounter {
   readonly #budgets: PostgresBudgets;
   readonly #key: string;

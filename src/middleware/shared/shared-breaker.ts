@@ -83,7 +83,6 @@ interface View {
   /** When a call may pass, and when this was seen, in milliseconds of the process's clock. */
   readonly blockedUntil: number;
   readonly seenAt: number;
-  /** Whether successes count. */
   readonly isCounted: boolean;
 }
 
@@ -132,7 +131,6 @@ class SharedBreaker {
   readonly #rule: readonly string[];
   readonly #onChange: (state: CircuitState) => void;
   #view: View = { state: "closed", blockedUntil: 0, seenAt: Number.NEGATIVE_INFINITY, isCounted: false };
-  /** The look that is under way. */
   #looking: Promise<unknown> | undefined;
   /** Results that were not sent yet. */
   #calls = 0;

@@ -25,7 +25,6 @@ import { ValkeyBudgetCounter } from "./valkey-budget.ts";
 /** The servers of shared counts. At least one. */
 export interface SharedSettings {
   readonly valkey: ValkeySettings | undefined;
-  /** For budgets. */
   readonly postgres: PostgresSettings | undefined;
   /** The choice of rules that make none. */
   readonly whenAway: WhenAway;
