@@ -157,8 +157,10 @@ export class SseDecoder {
         this.#pendingLines = 0;
         this.#onEvent({ type: event, data });
       },
-      onError: ({ type }) => {
+      onError: ({ type, field, value = "" }) => {
         if (type === "max-buffer-size-exceeded") throw answerTooLarge("maxEventChars", this.#maxEventChars);
+        // llama.cpp wrote failures into a field of this name, and then the end marker, until its build 6500.
+        if (field === "error" && value.startsWith("{")) this.#onEvent({ type: field, data: value });
       },
     });
     // A byte order mark can only come first.

@@ -4,13 +4,18 @@ import { textIn } from "../../kit/json/json.ts";
 import type { Message, StopReason } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** Returns why the model stopped (provider documentation: "Stop reasons", and `stop_sequence` of "Message"). */
-export function finishReasonOf({
-  stop_reason: word,
-  stop_sequence: sequence,
-}: Untrusted<Message>): FinishReason {
+/**
+ * Returns why the model stopped (provider documentation: "Stop reasons", and `stop_sequence` of "Message"). Compatible
+ * servers report an ordinary end for tool calls as well.
+ * @param endsWithCall Whether the last block is a tool call of the caller.
+ */
+export function finishReasonOf(
+  { stop_reason: word, stop_sequence: sequence }: Untrusted<Message>,
+  endsWithCall: boolean,
+): FinishReason {
   const raw = finishWordIn(word);
-  return finishReason(REASONS.get(raw) ?? Reason.OTHER, raw, textIn(sequence));
+  const reason = REASONS.get(raw) ?? Reason.OTHER;
+  return finishReason(raw === "end_turn" && endsWithCall ? Reason.TOOL_CALLS : reason, raw, textIn(sequence));
 }
 
 const REASON_OF: { readonly [Word in StopReason]: Reason } = {

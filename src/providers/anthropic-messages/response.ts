@@ -42,7 +42,7 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const states = new StateWriter(facts, model);
   const blocks = blocksIn(toMembers(body).get("content") ?? "");
   const { includeRaw } = facts.request;
-  const finishReason = finishReasonOf(message);
+  const finishReason = finishReasonOf(message, blocks.at(-1)?.block.type === "tool_use");
   const isCut = isStopped(finishReason.reason);
   return createResponse(facts, {
     id: textIn(message.id),

@@ -52,6 +52,8 @@ export class MessagesDecoder implements StreamDecoder {
   readonly #open = new Map<number, OpenBlock>();
   /** The blocks that have ended, with all of their content if `include_raw` asks for it. */
   readonly #done: Untrusted<ContentBlock>[] = [];
+  /** Whether the last block is a tool call of the caller. */
+  #endsWithCall = false;
   /** A call that has ended without input. The rest of the message shows whether the answer was stopped in it. */
   #emptyCall: OpenBlock | undefined;
   #states: StateWriter;
@@ -154,6 +156,7 @@ export class MessagesDecoder implements StreamDecoder {
     if (block === undefined) return;
     const source = toMembers(data).get("content_block") ?? "{}";
     if (block.type === "fallback") this.#changeModel(textIn(objectIn<FallbackModel>(block.to).model));
+    this.#endsWithCall = block.type === "tool_use";
     this.#open.set(index, beginBlock({ block, source }, this.#writer));
   }
 
@@ -229,7 +232,7 @@ export class MessagesDecoder implements StreamDecoder {
   #finish(): void {
     if (!this.#writer.started) throw new StreamError("the provider ended a message that it never began");
     const message = this.#message;
-    const finishReason = finishReasonOf(message);
+    const finishReason = finishReasonOf(message, this.#endsWithCall);
     this.#closeEmptyCall(isStopped(finishReason.reason));
     for (const open of this.#open.values()) this.#close(open, isStopped(finishReason.reason));
     if (this.#done.length === 0 && !Array.isArray(message.content)) throw answerMissing(this.#facts);

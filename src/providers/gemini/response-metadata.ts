@@ -107,6 +107,7 @@ export class ResponseMetadata {
     this.#lastKind = kind;
     // Content after a finish reason revokes it: with code execution the API sends one in between.
     this.#finish = undefined;
+    this.#block = undefined;
   }
 
   /** Records why the candidate finished. Call it after the parts of the same event. */
@@ -145,7 +146,7 @@ export class ResponseMetadata {
 
   /** Whether the answer was stopped before the model had ended it. */
   get isStopped(): boolean {
-    return this.#finish !== undefined && this.#finish !== "STOP";
+    return this.#isBlocked || (this.#finish !== undefined && this.#finish !== "STOP");
   }
 
   /** Returns the answer without its content. @param rawJson Its body, verbatim, if the caller asked for it. */
@@ -180,9 +181,9 @@ export class ResponseMetadata {
     return ORDINARY_REASONS.has(finishReasonOf(this.#finish ?? "", false).reason) ? "" : this.#message;
   }
 
-  /** A blocked prompt has no candidates. */
+  /** Whether nothing follows a report that the prompt was blocked. It may come late, after a part of the answer. */
   get #isBlocked(): boolean {
-    return this.#block !== undefined && !this.#hasCandidate;
+    return this.#block !== undefined && this.#finish === undefined;
   }
 
   #readUsage(metadata: unknown): void {

@@ -4,7 +4,7 @@ import { type Citation, CitationSchema } from "../../gen/outrigger/v1/message_pb
 import { type ProviderSpan, SpanConverter, setSpan } from "../../kit/adapter/citation-span.ts";
 import { asInt32, asJson, asObject, asString, objectsIn, textIn } from "../../kit/json/json.ts";
 import type { Annotation, FileCitation, UrlCitation } from "../../wire/openai-chat/message.ts";
-import type { SearchResult } from "../../wire/openai-chat/response.ts";
+import type { SearchResult, WebPage } from "../../wire/openai-chat/response.ts";
 import type { AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
@@ -79,12 +79,14 @@ function countCodePoints(text: string): number {
 /**
  * Returns the sources of a whole answer or chunk that are listed beside its message: `citations`, to whose entries the
  * text refers by number (Perplexity, xAI), each with its entry in `search_results`, then the results that are not
- * cited. Undefined if there is no such list.
+ * cited; or the results in `web_search` (Z.ai). Undefined if there is no such list.
  */
 export function getSources({
   citations,
   search_results: results,
+  web_search: pages,
 }: Untrusted<AnyCompletion>): Citation[] | undefined {
+  if (Array.isArray(pages)) return objectsIn<WebPage>(pages).map(toPage);
   if (!Array.isArray(citations) && !Array.isArray(results)) return undefined;
   const found = objectsIn<SearchResult>(results);
   const urls = Array.isArray(citations) ? citations.filter((url) => typeof url === "string") : [];
@@ -97,6 +99,16 @@ export function getSources({
 function toSource(url: string, result: Untrusted<SearchResult> | undefined): Citation {
   if (result !== undefined) return toResult(result);
   return create(CitationSchema, { type: "citation", url, rawJson: JSON.stringify(url) });
+}
+
+function toPage(page: Untrusted<WebPage>): Citation {
+  return create(CitationSchema, {
+    type: "search_result",
+    title: textIn(page.title),
+    url: textIn(page.link),
+    citedText: textIn(page.content),
+    rawJson: JSON.stringify(page),
+  });
 }
 
 function toResult(result: Untrusted<SearchResult>): Citation {

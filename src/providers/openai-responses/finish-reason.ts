@@ -49,7 +49,14 @@ function getIncompleteReason({ incomplete_details: details }: Untrusted<Response
   }
 }
 
-function isRunByCaller({ type, environment }: Untrusted<OutputItem>): boolean {
+/** Whether a call is one of xAI's own tools, such as `x_keyword_search`, which it has run already. */
+export function isRunByProvider({ type, call_id: id }: Untrusted<OutputItem>): boolean {
+  return type === "custom_tool_call" && textIn(id).startsWith("xs_call_");
+}
+
+function isRunByCaller(item: Untrusted<OutputItem>): boolean {
+  const { type, environment } = item;
+  if (isRunByProvider(item)) return false;
   if (type === "shell_call") return objectIn<ShellEnvironment>(environment).type === "local";
   return RUN_BY_CALLER.has(textIn(type));
 }

@@ -10,6 +10,7 @@ import type { OutputText, Refusal } from "../../wire/openai-responses/items.ts";
 import type { Annotation, OutputContent, OutputItem } from "../../wire/openai-responses/response.ts";
 import type { StreamEvent } from "../../wire/openai-responses/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
+import { isRunByProvider } from "./finish-reason.ts";
 import { callHead, callInput, contentIn, messageText } from "./response.ts";
 
 /** An item that has begun. */
@@ -69,6 +70,7 @@ export interface OpenSinglePart {
 
 /** Opens an item. */
 export function openItem(item: Untrusted<OutputItem>, writer: StreamWriter): OpenItem {
+  if (isRunByProvider(item)) return { kind: "single part", item, partIndex: writer.reserve() };
   switch (item.type) {
     case "message":
       return { kind: "message", item, texts: new Map(), last: undefined };

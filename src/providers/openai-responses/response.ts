@@ -23,7 +23,7 @@ import type {
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
 import { reportedError } from "./error.ts";
-import { finishReasonOf } from "./finish-reason.ts";
+import { finishReasonOf, isRunByProvider } from "./finish-reason.ts";
 import { isRedacted, reasoningText } from "./reasoning.ts";
 import { StateWriter } from "./state.ts";
 import { toUsage } from "./usage.ts";
@@ -65,6 +65,7 @@ function getParts(
   states: StateWriter,
   toolCallIds: ToolCallIdAllocator,
 ): ContentPart[] {
+  if (isRunByProvider(item)) return [singlePart(item, states)];
   switch (item.type) {
     case "message": {
       const parts = contentIn(item);

@@ -143,9 +143,12 @@ export class ResponsesDecoder implements StreamDecoder {
         return this.#completeText(type, event);
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
+      // The name in the specification of Open Responses.
+      case "response.reasoning.delta":
         return this.#appendReasoning(type, event);
       case "response.reasoning_summary_text.done":
       case "response.reasoning_text.done":
+      case "response.reasoning.done":
         return this.#completeReasoning(type, event);
       case "response.function_call_arguments.delta":
         return this.#appendCall(event, "function_call");
@@ -407,6 +410,7 @@ const TEXT_DELTAS: ReadonlySet<string> = new Set([
   "response.refusal.delta",
   "response.reasoning_summary_text.delta",
   "response.reasoning_text.delta",
+  "response.reasoning.delta",
   "response.function_call_arguments.delta",
   "response.custom_tool_call_input.delta",
 ]);

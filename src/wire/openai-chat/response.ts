@@ -28,6 +28,8 @@ export interface CompletionExtensions {
   citations?: string[];
   /** The results of a search (Perplexity documentation: "Chat completions"). */
   search_results?: SearchResult[];
+  /** The results of a search (Z.ai documentation: "Chat completion"). */
+  web_search?: WebPage[];
   /** Groq ("Text generation", "Streaming"). */
   x_groq?: { id?: string; usage?: Usage; error?: string };
   /** Status of the answer (MiniMax documentation: "Error codes"). */
@@ -48,6 +50,18 @@ export interface SearchResult {
   snippet?: string;
   /** When it was published. */
   date?: string;
+}
+
+/** One of `web_search` (Z.ai documentation: "Chat completion"). */
+export interface WebPage {
+  /** Title of the page. */
+  title?: string;
+  /** Its address. */
+  link?: string;
+  /** Text of the page. */
+  content?: string;
+  /** The mark by which the text refers to it: `ref_1`. */
+  refer?: string;
 }
 
 /** Fields by which servers other than OpenAI explain why a choice ended, beside `finish_reason`. */

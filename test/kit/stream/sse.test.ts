@@ -49,6 +49,12 @@ describe("SseDecoder", () => {
       ":ok\nid: 7\nretry: x\nfoo: bar\ndata: a\n: b\n\n",
       [message("a")],
     ],
+    [
+      "the JSON of a field for failures as an event",
+      'data: a\n\nerror: {"code":500}\n\ndata: b\n\n',
+      [message("a"), message('{"code":500}', "error"), message("b")],
+    ],
+    ["no other text of such a field", "error: no\n\n", []],
     ["a byte order mark", "\ufeffdata: a\n\n", [message("a")]],
     ["lines that end in CR", "data: a\rdata: b\r\rdata: c\r\r", [message("a\nb"), message("c")]],
     ["lines that end in CRLF", "data: a\r\ndata: b\r\n\r\n", [message("a\nb")]],

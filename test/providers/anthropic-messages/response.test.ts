@@ -32,6 +32,20 @@ describe("toResponse()", () => {
     expect(respond(answer({ stop_reason: raw })).finishReason).toMatchObject({ reason, raw });
   });
 
+  it("takes an ordinary end after a call for the end of a turn with calls", () => {
+    const call = { type: "tool_use", id: "a", name: "look", input: {} };
+    const text = { type: "text", text: "Done." };
+    const reasonFor = (content: object[], stop_reason: string) =>
+      respond(answer({ content, stop_reason })).finishReason;
+    expect(reasonFor([text, call], "end_turn")).toMatchObject({
+      reason: Reason.TOOL_CALLS,
+      raw: "end_turn",
+    });
+    // The call was answered before the model went on, in code of the provider.
+    expect(reasonFor([call, text], "end_turn")?.reason).toBe(Reason.STOP);
+    expect(reasonFor([call], "max_tokens")?.reason).toBe(Reason.LENGTH);
+  });
+
   it("keeps blocks and arguments exactly as written", () => {
     const native = '{"type":"web_search_tool_result","content":[{"score":1.0}],"2":1,"1":2}';
     const call = '{"type":"tool_use","id":"a","name":"look","input":{"2":1.0, "1":[]}}';

@@ -106,6 +106,15 @@ describe("content blocks of a stream", () => {
     expect(kinds.filter((kind) => kind === "providerEvent")).toEqual([]);
   });
 
+  it("are calls to answer if they end the message, though the server reports an ordinary end", async () => {
+    const call = [begin({ type: "tool_use", id: "a", name: "look", input: {} }), end()];
+    const text = [begin({ type: "text", text: "So." }, 1), end(1)];
+    const ends = async (blocks: Wire[]) =>
+      (await read([START, ...blocks, stop("end_turn"), STOP])).response?.finishReason;
+    expect(await ends(call)).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "end_turn" });
+    expect(await ends([...call, ...text])).toMatchObject({ reason: Reason.STOP });
+  });
+
   it("become parts if the message has them when it starts", async () => {
     const content = [
       {

@@ -221,6 +221,7 @@ describe("finish reasons", () => {
     ["BLOCKLIST", Reason.CONTENT_FILTER],
     ["PROHIBITED_CONTENT", Reason.CONTENT_FILTER],
     ["SPII", Reason.CONTENT_FILTER],
+    ["MODEL_ARMOR", Reason.CONTENT_FILTER],
     ["IMAGE_SAFETY", Reason.CONTENT_FILTER],
     ["IMAGE_PROHIBITED_CONTENT", Reason.CONTENT_FILTER],
     ["IMAGE_RECITATION", Reason.CONTENT_FILTER],
@@ -276,6 +277,28 @@ describe("finish reasons", () => {
       providerRequestId: "r1",
     });
     expect(getCodes(response.warnings)).toEqual(codes);
+  });
+
+  // Written by hand after reports about Gemini's filter, which reads a long prompt while the model writes.
+  it("are CONTENT_FILTER if the prompt is blocked after a part of the answer, unless more follows", async () => {
+    const blocked = { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } };
+    const begun = event([{ text: "Hel" }]);
+    for (const last of [blocked, { ...blocked, candidates: [{ index: 0 }] }]) {
+      const response = getFinal(await decodeEvents([begun, last]));
+      expect(response.finishReason).toMatchObject({
+        reason: Reason.CONTENT_FILTER,
+        raw: "PROHIBITED_CONTENT",
+      });
+      expect(textOf(response)).toBe("Hel");
+    }
+    const call = event([{ functionCall: { name: "f", willContinue: true } }]);
+    const [part] = getContent(await decodeEvents([call, blocked]));
+    expect(part?.part).toMatchObject({ case: "toolCall", value: { argumentsInvalid: true } });
+    const more = await decodeEvents([blocked, begun]);
+    expect(more.error).toMatchObject({ kind: ErrorKind.STREAM });
+    expect(getFinal(await decodeEvents([blocked, event([{ text: "a" }], STOP)])).finishReason?.reason).toBe(
+      Reason.STOP,
+    );
   });
 
   it("come with the token that continues a long answer", async () => {

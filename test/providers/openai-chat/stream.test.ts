@@ -366,6 +366,17 @@ describe("the parts of a stream", () => {
     expect(part?.citations).toMatchObject([{ type: "search_result", url: "u", title: "T", citedText: "S" }]);
   });
 
+  // Written by hand after Z.ai's documentation.
+  it("hold the pages of a search that Z.ai lists beside them", async () => {
+    const page = { title: "T", link: "u", content: "S", media: "M", refer: "ref_1" };
+    const response = getFinal(
+      await decodeEvents([text("a[ref_1]"), chunk({}, "stop", { web_search: [page] })]),
+    );
+    expect(response.message?.content[0]?.citations).toMatchObject([
+      { type: "search_result", url: "u", title: "T", citedText: "S", rawJson: JSON.stringify(page) },
+    ]);
+  });
+
   it("keep log probabilities in the state of their text", async () => {
     const probability = (token: string) => ({ token, logprob: -0.5 });
     const { events } = await decodeEvents([
@@ -671,6 +682,15 @@ describe("a failure in a stream", () => {
     const bytes = `data: ${JSON.stringify(text("a"))}\n\n{"error":{"message":"out of memory","code":500}}`;
     const { error } = await decodeBytes([Buffer.from(bytes)]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, outputStarted: true });
+  });
+
+  // Written by hand after llama.cpp, until its build 6500.
+  it("in a separate field is found before the end marker", async () => {
+    const failure = { code: 500, message: "context shift is disabled", type: "server_error" };
+    const bytes = `data: ${JSON.stringify(text("a"))}\n\nerror: ${JSON.stringify(failure)}\n\ndata: [DONE]\n\n`;
+    const { error } = await decodeBytes([Buffer.from(bytes)]);
+    expect(error).toMatchObject({ kind: ErrorKind.SERVER, outputStarted: true });
+    expect(error).toMatchObject({ message: expect.stringContaining("context shift is disabled") });
   });
 
   it("after the finish reason is still a failure", async () => {

@@ -353,6 +353,12 @@ describe("the finish reason", () => {
       "completed",
     ]),
     [
+      "a call of a tool that xAI has run",
+      { status: "completed", output: [{ type: "custom_tool_call", call_id: "xs_call_1" }, message] },
+      Reason.STOP,
+      "completed",
+    ],
+    [
       "a local shell",
       { status: "completed", output: [{ type: "shell_call", environment: { type: "local" } }] },
       Reason.TOOL_CALLS,

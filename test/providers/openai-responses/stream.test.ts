@@ -179,6 +179,27 @@ describe("a stream as documented", () => {
     ]);
   });
 
+  // Written by hand after the specification of Open Responses.
+  it("has the reasoning of servers that follow Open Responses while it arrives", async () => {
+    const item = { type: "reasoning", id: "rs_1", summary: [] };
+    const { events } = await stream([
+      CREATED,
+      added(0, item),
+      { type: "response.reasoning.delta", output_index: 0, content_index: 0, delta: "Lo" },
+      { type: "response.reasoning.done", output_index: 0, content_index: 0, text: "Long." },
+      done(0, item),
+      completed(),
+    ]);
+    expect(events).toEqual([
+      START,
+      { reasoningStart: 0 },
+      { delta: 0, text: "Lo" },
+      { delta: 0, text: "ng." },
+      { reasoningEnd: 0, reasoning: "Long.", redacted: false, state: { item } },
+      STOP,
+    ]);
+  });
+
   it("has a text block for a refusal", async () => {
     const whole = message("", { content: [{ type: "refusal", refusal: "I won't." }] });
     const { events } = await stream([
@@ -227,6 +248,33 @@ describe("a stream as documented", () => {
       ...callEvents(0, ["SELECT", " {"], { type: "custom" }, state),
       TOOL_CALLS,
     ]);
+  });
+
+  it("has no call for a tool that xAI has run itself, which waits for no result", async () => {
+    const whole = {
+      type: "custom_tool_call",
+      id: "ctc_1",
+      call_id: "xs_call_1",
+      name: "x_keyword_search",
+      input: "{}",
+    };
+    const { events, response } = await stream([
+      CREATED,
+      added(0, { ...whole, input: "" }),
+      { type: "response.custom_tool_call_input.delta", output_index: 0, delta: "{}" },
+      { type: "response.custom_tool_call_input.done", output_index: 0, input: "{}" },
+      done(0, whole),
+      added(1, message("", { content: [] })),
+      done(1, message("Hey")),
+      completed(),
+    ]);
+    expect(events).toEqual([
+      START,
+      { added: 0, native: whole, kind: "custom_tool_call", provider: "openai" },
+      ...textEvents(1, ["Hey"]),
+      STOP,
+    ]);
+    expect(response?.message?.content.map(({ part }) => part.case)).toEqual(["native", "text"]);
   });
 
   it("adds hosted tool blocks, images and unknown content as whole parts in order", async () => {
