@@ -3,44 +3,98 @@
  *
  *   node bench/chart.ts
  *
- * Reads bench/RESULTS.md and writes bench/results.svg beside it. `node bench/run.ts --write` does it too.
+ * Reads bench/RESULTS.md and writes bench/results.svg beside it, as `node bench/run.ts --write` and
+ * `node bench/responses.ts --write` do.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** A group of bars: one measure of one case. */
+/** A group of bars: one measure. */
 interface Panel {
   readonly title: string;
-  /** Beginning of the heading of the case in the results. */
+  /** Beginning of the heading of its section in the results. */
   readonly section: string;
-  /** Label of the row in the case's table. */
-  readonly row: string;
   readonly unit: string;
+  /** Takes the values from the rows of the section's tables; undefined for a bar that was not measured. */
+  readonly getBars: (rows: readonly Row[]) => readonly (Bar | undefined)[];
 }
+
+interface Bar {
+  readonly label: string;
+  readonly isOurs: boolean;
+  readonly value: number;
+}
+
+/** The cells of a row of a table. */
+type Row = readonly string[];
+
+const CPU_OF_CALL = "CPU per call, µs";
 
 /** The measures that interest readers most. Less is better in each. */
 const PANELS: readonly Panel[] = [
   {
     title: "CPU of a streamed answer of 100 events",
     section: "Stream of 100 events, unpaced",
-    row: "CPU per call, µs",
     unit: "µs",
+    getBars: compareImplementations(CPU_OF_CALL),
   },
-  { title: "CPU of a whole answer", section: "Complete", row: "CPU per call, µs", unit: "µs" },
+  {
+    title: "CPU of a whole answer",
+    section: "Complete",
+    unit: "µs",
+    getBars: compareImplementations(CPU_OF_CALL),
+  },
+  {
+    title: "CPU of a streamed answer of 100 events over gRPC and /v1/responses",
+    section: "The Responses API",
+    unit: "µs",
+    getBars: compareApis("Stream of 100 events"),
+  },
+  {
+    title: "CPU of a whole answer over gRPC and /v1/responses",
+    section: "The Responses API",
+    unit: "µs",
+    getBars: compareApis("Whole answer"),
+  },
   {
     title: "Memory while 500 callers do not read their streams",
     section: "500 streams whose callers stop reading",
-    row: "RSS while stalled, MB",
     unit: "MB",
+    getBars: compareImplementations("RSS while stalled, MB"),
   },
 ];
 
-/** The implementations in the order of their bars: column of the tables, and label for the reader. */
-const BARS = [
-  ["outrigger", "Outrigger"],
-  ["stock", "the same on connect-node"],
-  ["minimal", "a minimal Node program"],
-] as const;
+/** Bars for a row of a case, whose columns are implementations. */
+function compareImplementations(row: string): Panel["getBars"] {
+  return (rows) => {
+    const header = rows.find((cells) => cells.includes("outrigger")) ?? [];
+    const found = rows.find(([label]) => label === row) ?? [];
+    return [
+      toBar("Outrigger", true, found[header.indexOf("outrigger")]),
+      toBar("the same on connect-node", false, found[header.indexOf("stock")]),
+      toBar("a minimal Node program", false, found[header.indexOf("minimal")]),
+    ];
+  };
+}
+
+/** Bars for the column of the CPU in a table whose rows are the APIs of one sidecar. */
+function compareApis(table: string): Panel["getBars"] {
+  return (rows) => {
+    const start = rows.findIndex(([title]) => title === table);
+    const column = rows[start]?.indexOf("CPU, µs") ?? -1;
+    const find = (label: string) => rows.slice(start).find(([cell]) => cell === label)?.[column];
+    return [
+      toBar("gRPC", true, find("gRPC")),
+      toBar("/v1, store: false", true, find("/v1/responses, store: false")),
+      toBar("/v1, stored in SQLite", true, find("/v1/responses, stored in SQLite")),
+    ];
+  };
+}
+
+function toBar(label: string, isOurs: boolean, cell = ""): Bar | undefined {
+  const value = Number.parseFloat(cell);
+  return Number.isNaN(value) ? undefined : { label, isOurs, value };
+}
 
 const WIDTH = 840;
 const LABEL_WIDTH = 220;
@@ -55,11 +109,11 @@ const PANEL_DISTANCE = 18;
 export function drawChart(results: string): string {
   let y = 0;
   const drawn = PANELS.flatMap((panel) => {
-    const values = collectValues(panel, results);
-    if (values === undefined) return [];
+    const bars = panel.getBars(readRows(panel.section, results));
+    if (!bars.every((bar) => bar !== undefined)) return [];
     const top = y;
-    y += TITLE_HEIGHT + values.length * BAR_DISTANCE + PANEL_DISTANCE;
-    return [`<g transform="translate(0 ${top})">\n${drawPanel(panel, values)}\n</g>`];
+    y += TITLE_HEIGHT + bars.length * BAR_DISTANCE + PANEL_DISTANCE;
+    return [`<g transform="translate(0 ${top})">\n${drawPanel(panel, bars)}\n</g>`];
   });
   if (drawn.length === 0) throw new Error("the results have none of the measures that the chart shows");
   return [
@@ -79,20 +133,19 @@ text { fill: #57606a; } .title { fill: #24292f; font-weight: bold; } .other { fi
 }
 </style>`;
 
-function drawPanel({ title, unit }: Panel, values: readonly number[]): string {
-  const most = Math.max(...values);
-  const bars = values.map((value, index) => {
+function drawPanel({ title, unit }: Panel, bars: readonly Bar[]): string {
+  const most = Math.max(...bars.map(({ value }) => value));
+  const drawn = bars.map((bar, index) => {
     const y = TITLE_HEIGHT + index * BAR_DISTANCE;
-    const width = ((WIDTH - LABEL_WIDTH - VALUE_WIDTH) * value) / most;
-    return drawBar(index, y, width, `${Math.round(value).toLocaleString("en-US")} ${unit}`);
+    const width = ((WIDTH - LABEL_WIDTH - VALUE_WIDTH) * bar.value) / most;
+    return drawBar(bar, y, width, `${Math.round(bar.value).toLocaleString("en-US")} ${unit}`);
   });
-  return [`<text class="title" x="0" y="20">${title} (less is better)</text>`, ...bars].join("\n");
+  return [`<text class="title" x="0" y="20">${title} (less is better)</text>`, ...drawn].join("\n");
 }
 
-function drawBar(index: number, y: number, width: number, value: string): string {
-  const [name, label] = BARS[index] ?? ["", ""];
+function drawBar({ label, isOurs }: Bar, y: number, width: number, value: string): string {
   const baseline = y + BAR_HEIGHT - 4;
-  const kind = name === "outrigger" ? "ours" : "other";
+  const kind = isOurs ? "ours" : "other";
   return [
     `<text x="${LABEL_WIDTH - 10}" y="${baseline}" text-anchor="end">${label}</text>`,
     `<rect class="${kind}" x="${LABEL_WIDTH}" y="${y}" width="${width.toFixed(1)}" height="${BAR_HEIGHT}" rx="2"/>`,
@@ -100,15 +153,10 @@ function drawBar(index: number, y: number, width: number, value: string): string
   ].join("\n");
 }
 
-/** Returns the values of a measure, in the order of the bars. Undefined if the run did not measure it. */
-function collectValues({ section, row }: Panel, results: string): number[] | undefined {
+/** Returns the rows of all tables in the section whose heading begins with `section`. */
+function readRows(section: string, results: string): Row[] {
   const [, text = ""] = results.split(`\n## ${section}`);
-  const rows = (text.split("\n## ")[0] ?? "").split("\n").map(splitCells);
-  const header = rows.find((cells) => cells.includes("outrigger")) ?? [];
-  const found = rows.find(([label]) => label === row);
-  if (found === undefined) return undefined;
-  const values = BARS.map(([name]) => Number.parseFloat(found[header.indexOf(name)] ?? ""));
-  return values.some(Number.isNaN) ? undefined : values;
+  return (text.split("\n## ")[0] ?? "").split("\n").map(splitCells);
 }
 
 function splitCells(line: string): string[] {

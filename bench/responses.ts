@@ -1,5 +1,6 @@
 /** The cost of `/v1/responses`: `node bench/responses.ts --help`. See bench/README.md. */
 
+import { writeChart } from "./chart.ts";
 import { buildLoad } from "./load/load.ts";
 import { describeMachine } from "./machine.ts";
 import { killAll } from "./processes.ts";
@@ -53,7 +54,9 @@ async function measureAll(options: ResponsesOptions): Promise<void> {
     [...machine.slice(0, 2), `Node ${process.version}`].map((line) => `- ${line}`).join("\n"),
   ].join("\n\n");
   process.stdout.write(`${section}\n`);
-  if (options.write) await writeSection("responses.ts", section);
+  if (!options.write) return;
+  await writeSection("responses.ts", section);
+  writeChart();
 }
 
 /** Measures a part in all rounds. @returns Its tables. */

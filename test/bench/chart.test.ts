@@ -31,6 +31,26 @@ describe("the chart of the benchmark", () => {
     expect(svg).toContain("200 µs");
   });
 
+  it("shows streams and whole answers of the Responses API beside gRPC", () => {
+    const table = (title: string, values: readonly number[]) =>
+      [
+        `\n| ${title} | CPU, µs | / gRPC |`,
+        "|---|--:|--:|",
+        `| gRPC | ${values[0]} | |`,
+        `| /v1/responses, store: false | ${values[1]} | 2 × |`,
+        `| /v1/responses, stored in SQLite | ${values[2]} | 3 × |`,
+        "| LiteLLM's /v1/responses | 90000 | 300 × |\n",
+      ].join("\n");
+    const svg = drawChart(
+      `\n## The Responses API\n${table("Stream of 100 events", [400, 500, 800])}${table("Whole answer", [100, 130, 400])}`,
+    );
+    const labels = [...svg.matchAll(/>([\d,]+ µs)</g)].map(([, label]) => label);
+    expect(labels).toEqual(["400 µs", "500 µs", "800 µs", "100 µs", "130 µs", "400 µs"]);
+    const widths = widthsIn(svg);
+    expect((widths[2] ?? 0) / (widths[0] ?? 1)).toBeCloseTo(2);
+    expect((widths[5] ?? 0) / (widths[3] ?? 1)).toBeCloseTo(4);
+  });
+
   it("leaves out values that a run did not measure", () => {
     const row = "CPU per call, µs";
     const svg = drawChart(
