@@ -10,6 +10,7 @@ import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts"
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { getSources } from "./citations.ts";
 import { type AnswerContent, finishReasonOf } from "./finish-reason.ts";
+import type { ServerProfile } from "./profile.ts";
 import { countsIn, mergeCounts, mismatchesIn, toUsage } from "./usage.ts";
 
 /**
@@ -18,6 +19,7 @@ import { countsIn, mergeCounts, mismatchesIn, toUsage } from "./usage.ts";
  */
 export class AnswerFacts {
   readonly #facts: CallFacts;
+  readonly #profile: ServerProfile;
   #id = "";
   #model = "";
   #requestId = "";
@@ -28,8 +30,9 @@ export class AnswerFacts {
   /** Sources that are listed beside the message. */
   sources: readonly Citation[] = [];
 
-  constructor(facts: CallFacts) {
+  constructor(facts: CallFacts, profile: ServerProfile) {
     this.#facts = facts;
+    this.#profile = profile;
   }
 
   /** The model as the server reports it; empty until it does. */
@@ -49,7 +52,7 @@ export class AnswerFacts {
 
   /** The counts so far. Converted on demand: with include_raw each conversion serializes them all. */
   get usage(): Usage | undefined {
-    return toUsage(this.#counts, this.#facts.request.includeRaw);
+    return toUsage(this.#counts, this.#facts.request.includeRaw, this.#profile.countsReasoningInTotal);
   }
 
   /** Reads the fields of a chunk. @param choices Choices of the chunk. */

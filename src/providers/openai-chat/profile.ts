@@ -12,6 +12,11 @@ export type ReasoningFormat =
   /** `enable_thinking: true`: Qwen at Alibaba. */
   | "qwen"
   /**
+   * `thinking: {type: "adaptive"}`, and in every request `reasoning_split`, without which reasoning is in the content,
+   * between tags: MiniMax.
+   */
+  | "minimax"
+  /**
    * `chat_template_kwargs: {enable_thinking: true}`, with `reasoning_effort` if the server has efforts: vLLM, SGLang,
    * llama.cpp.
    */
@@ -84,6 +89,8 @@ export interface ServerProfile {
    * Default false.
    */
   readonly requiresReasoning: boolean;
+  /** Whether the tokens of reasoning are only in the total of the counts (Gemini). Default false. */
+  readonly countsReasoningInTotal: boolean;
   /** Whether an answer that begins with `<think>…</think>` is split into reasoning and text. Default false. */
   readonly thinkTags: boolean;
   /** `content` of an assistant message that has none. Default null. */

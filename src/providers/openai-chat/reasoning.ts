@@ -3,11 +3,12 @@ import { effortFor } from "../../kit/adapter/effort.ts";
 import type { ReasoningSettings } from "../../wire/openai-chat/request.ts";
 import type { RequestContext } from "./context.ts";
 
-/** Returns the settings for the effort that the caller asks for; none if it does not. */
+/** Returns the settings for the effort that the caller asks for, and those that the server needs in every request. */
 export function reasoningSettings(context: RequestContext): ReasoningSettings {
   const { request, profile } = context;
   const wanted = request.reasoningEffort;
-  if (wanted === "") return {};
+  const always = profile.reasoningFormat === "minimax" ? { reasoning_split: true } : {};
+  if (wanted === "") return always;
   const isOn = wanted !== "none";
   switch (profile.reasoningFormat) {
     case "openai":
@@ -22,6 +23,9 @@ export function reasoningSettings(context: RequestContext): ReasoningSettings {
     case "qwen":
       if (isOn) loseEffort(context);
       return { enable_thinking: isOn };
+    case "minimax":
+      if (isOn) loseEffort(context);
+      return { ...always, thinking: { type: isOn ? "adaptive" : "disabled" } };
     case "template":
       return {
         chat_template_kwargs: { enable_thinking: isOn },

@@ -69,7 +69,7 @@ export class ChatDecoder implements StreamDecoder {
     this.#profile = profile;
     this.#states = new StateWriter(facts);
     this.#message = new MessageWriter(writer, this.#states, profile);
-    this.#answer = new AnswerFacts(facts);
+    this.#answer = new AnswerFacts(facts, profile);
     writer.readUsage = () => this.#answer.usage;
   }
 

@@ -42,7 +42,7 @@ export function countsIn(
  */
 export function mergeCounts(earlier: Counts | undefined, later: Counts | undefined): Counts | undefined {
   const merged = mergeUsage(earlier, later);
-  return merged === undefined || toUsage(later, false) === undefined
+  return merged === undefined || toUsage(later, false, false) === undefined
     ? merged
     : Object.assign(merged, { total_tokens: later?.total_tokens });
 }
@@ -51,32 +51,30 @@ export function mergeCounts(earlier: Counts | undefined, later: Counts | undefin
  * Converts token counts. `input_tokens` of these servers already includes cached tokens. `output_tokens` includes
  * reasoning, except at xAI, which counts it separately; its total shows that. Undefined if the server sent neither
  * count.
+ * @param isInTotal Whether reasoning is only in the total.
  */
-export function toUsage(counts: Counts | undefined, includeRaw: boolean): Usage | undefined {
+export function toUsage(
+  counts: Counts | undefined,
+  includeRaw: boolean,
+  isInTotal: boolean,
+): Usage | undefined {
   if (counts === undefined) return undefined;
   const input = asCount(counts.prompt_tokens) ?? asCount(counts.input_tokens);
   const written = asCount(counts.completion_tokens) ?? asCount(counts.output_tokens);
   if (input === undefined && written === undefined) return undefined;
-  const reasoningTokens = reasoningIn(counts);
   const inputTokens = input ?? 0;
+  const rest = (asCount(counts.total_tokens) ?? 0) - inputTokens - (written ?? 0);
+  const reasoningTokens = reasoningIn(counts) ?? (isInTotal && rest > 0 ? rest : undefined);
   const converted = {
     inputTokens,
-    outputTokens: (written ?? 0) + separateReasoning(counts, inputTokens, written ?? 0, reasoningTokens),
+    // Reasoning that the server does not include in its output tokens makes its total larger by its number.
+    outputTokens: (written ?? 0) + (rest > 0 && rest === reasoningTokens ? rest : 0),
     reasoningTokens,
     cacheReadTokens: cacheReadIn(counts),
     cacheWriteTokens: cacheWriteIn(counts),
     costNanoUsd: reportedCostIn(counts),
   };
   return createUsage(converted, includeRaw ? counts : undefined);
-}
-
-/**
- * Returns the reasoning tokens that the server does not include in its output tokens: its total is then larger by their
- * number.
- */
-function separateReasoning(counts: Counts, input: number, written: number, reasoning = 0): number {
-  const total = asCount(counts.total_tokens) ?? 0;
-  return reasoning > 0 && total - input - written === reasoning ? reasoning : 0;
 }
 
 function reasoningIn(counts: Counts): number | undefined {

@@ -60,8 +60,10 @@ export interface ReasoningSettings {
   reasoning_effort?: string | null;
   /** OpenRouter ("Reasoning tokens"). */
   reasoning?: { effort?: string; enabled?: boolean; exclude?: boolean; max_tokens?: number };
-  /** DeepSeek ("Thinking mode"), Z.ai ("Deep thinking"), Moonshot ("Thinking models"). */
-  thinking?: { type: "enabled" | "disabled" };
+  /** DeepSeek ("Thinking mode"), Z.ai ("Deep thinking"), Moonshot ("Thinking models"), MiniMax ("Chat Completions"). */
+  thinking?: { type: "enabled" | "adaptive" | "disabled" };
+  /** Whether reasoning has separate fields (MiniMax documentation: "Chat Completions"). */
+  reasoning_split?: boolean;
   /** Alibaba Model Studio ("Deep thinking"). */
   enable_thinking?: boolean;
   /** Variables of the model's chat template: vLLM ("Reasoning outputs"), SGLang and llama.cpp. */

@@ -23,6 +23,7 @@ describe("the profile of a server", () => {
     ["https://acme.snowflakecomputing.com/api/v2/cortex/v1", "snowflake"],
     ["https://api.z.ai/api/paas/v4", "zai"],
     ["https://api.moonshot.ai/v1", "moonshot"],
+    ["https://api.minimax.io/v1", "minimax"],
     ["https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "alibaba"],
     ["https://generativelanguage.googleapis.com/v1beta/openai", "gemini"],
     ["http://localhost:11434/v1", "ollama"],

@@ -164,6 +164,21 @@ describe("reasoning effort", () => {
       { chat_template_kwargs: { enable_thinking: false } },
       [],
     ],
+    [
+      "MiniMax's switch",
+      "minimax",
+      "high",
+      { reasoning_split: true, thinking: { type: "adaptive" } },
+      ["adjusted_setting reasoning_effort"],
+    ],
+    [
+      "MiniMax's switch, off",
+      "minimax",
+      "none",
+      { reasoning_split: true, thinking: { type: "disabled" } },
+      [],
+    ],
+    ["a separation alone if no effort is asked for", "minimax", "", { reasoning_split: true }, []],
     ["nothing", { reasoningFormat: "none" }, "low", {}, ["unsupported_setting reasoning_effort"]],
   ])("is sent as %s", async (_, init, reasoningEffort, settings, warnings) => {
     expect(await toSettings({ reasoningEffort }, init)).toEqual({ settings, warnings });

@@ -126,6 +126,27 @@ describe("the token counts of an answer", () => {
   });
 });
 
+describe("the tokens of Gemini's reasoning", () => {
+  // Written by hand after Gemini's API for OpenAI clients.
+  const counts = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 42 };
+
+  it("are what the total has beside the counts", () => {
+    const { usage, warnings } = respond(answer(counts), "gemini");
+    expect(usage).toMatchObject({ inputTokens: 10, outputTokens: 32, totalTokens: 42, reasoningTokens: 27 });
+    expect(warnings).toEqual([]);
+    for (const total_tokens of [14, 15]) {
+      const other = respond(answer({ ...counts, total_tokens }), "gemini").usage;
+      expect([other?.outputTokens, other?.reasoningTokens]).toEqual([5, undefined]);
+    }
+  });
+
+  it("are not guessed at other servers, whose total is a contradiction", () => {
+    const { usage, warnings } = respond(answer(counts));
+    expect([usage?.outputTokens, usage?.reasoningTokens]).toEqual([5, undefined]);
+    expect(warnings).toMatchObject([{ code: "count_mismatch" }]);
+  });
+});
+
 describe("a whole answer", () => {
   it("is kept verbatim with include_raw", () => {
     const body = '{"choices":[{"message":{"content":"hi"}}], "created": 12345678901234567890}';

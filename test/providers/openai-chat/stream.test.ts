@@ -1,12 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { ServerError, StreamError } from "../../../src/core/errors.ts";
-import { reasoningOf, textOf, toolCallsOf } from "../../../src/core/message.ts";
+import { reasoningOf, textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { getProfile } from "../../../src/providers/openai-chat/profiles.ts";
 import { createRandom } from "../../support/random.ts";
 import { readParts } from "./reading.ts";
-import { answerTo, chunk, decodeBytes, decodeEvents, getFinal, respond } from "./support.ts";
+import {
+  answerTo,
+  chunk,
+  decodeBytes,
+  decodeEvents,
+  getFinal,
+  respond,
+  sent,
+  toMessages,
+} from "./support.ts";
 
 const text = (content: string) => chunk({ content });
 const piece = (call: object) => ({ tool_calls: [call] });
@@ -551,6 +560,21 @@ describe("the framing of a stream", () => {
     const response = getFinal(await decodeEvents([text("a"), "[DONE]"], lenient));
     expect(response.finishReason).toMatchObject({ reason: Reason.OTHER, raw: "" });
     expect((await decodeEvents([text("a")], lenient)).error).toBeInstanceOf(StreamError);
+  });
+
+  // Written by hand after MiniMax's streams, which have reasoning twice.
+  it("sends MiniMax's reasoning back in the form that carries it whole", async () => {
+    const detail = (piece: string) => ({ type: "reasoning.text", id: "r-1", index: 0, text: piece });
+    const reasoning = (piece: string) => ({ reasoning_content: piece, reasoning_details: [detail(piece)] });
+    const response = await answerTo([reasoning("The "), reasoning("user"), { content: "Hi" }], "minimax");
+    expect([reasoningOf(response), textOf(response)]).toEqual(["The user", "Hi"]);
+    const messages = [userMessage("hi"), response.message ?? userMessage(""), userMessage("on")];
+    const { body } = await sent({ messages }, "minimax");
+    expect(toMessages(body)[1]).toEqual({
+      role: "assistant",
+      content: "Hi",
+      reasoning_details: [detail("The user")],
+    });
   });
 
   // Written by hand after MiniMax's streams.
