@@ -11,6 +11,10 @@ const SHARE_MS = 10;
 const LARGE_BYTES = 1024 * 1024;
 
 const waiting: (() => void)[] = [];
+/** Work that makes way for the above: one piece begins in each turn, and more if nothing else waits. */
+const postponed: (() => void)[] = [];
+/** Whether the piece of postponed work of this turn is still to come. */
+let owesPostponed = false;
 /** When the current turn began, once a call has worked in it. Undefined: none has. */
 let startedAt: number | undefined;
 
@@ -30,14 +34,26 @@ export function yieldTurn(): Promise<void> | undefined {
  */
 export function yieldTurnAfter(bytes: number): Promise<void> | undefined {
   if (bytes < LARGE_BYTES) return undefined;
-  hasShare();
-  return new Promise((resolve) => waiting.push(resolve));
+  return new Promise(runInLaterTurn);
 }
 
 /** Runs work now, or in a later turn if the share of this one is used up. */
 export function runInTurn(work: () => void): void {
   if (hasShare()) work();
   else waiting.push(work);
+}
+
+/** Runs work in a later turn, after the work of those who wait already. */
+export function runInLaterTurn(work: () => void): void {
+  // Begins a turn, so that there is a later one.
+  hasShare();
+  waiting.push(work);
+}
+
+/** Runs work in a later turn in which others go first: for those who took much time recently. */
+export function runAfterOthers(work: () => void): void {
+  hasShare();
+  postponed.push(work);
 }
 
 /** Whether work can begin in this turn. If not, give it to `runInTurn`. */
@@ -52,14 +68,15 @@ export function hasShare(): boolean {
 
 /** Ends the turn of work that a socket or a timer began. It runs before either is polled again. */
 function endTurn(): void {
-  if (waiting.length > 0) setImmediate(beginTurn);
+  if (isAnyWaiting()) setImmediate(beginTurn);
   else startedAt = undefined;
 }
 
 function beginTurn(): void {
   startedAt = undefined;
-  if (waiting.length === 0) return;
+  if (!isAnyWaiting()) return;
   startedAt = performance.now();
+  owesPostponed = true;
   // An immediate that is set in an immediate belongs to the next turn.
   setImmediate(beginTurn);
   runNext();
@@ -68,9 +85,19 @@ function beginTurn(): void {
 /** Runs the waiting work, with all promise callbacks that follow from each piece, until the share is used up. */
 function runNext(): void {
   if (startedAt === undefined || performance.now() - startedAt >= SHARE_MS) return;
-  const next = waiting.shift();
+  const next = takeNext();
   if (next === undefined) return;
   // A tick that is queued by a microtask runs when no further microtasks are left.
   queueMicrotask(() => process.nextTick(runNext));
   next();
+}
+
+function isAnyWaiting(): boolean {
+  return waiting.length > 0 || postponed.length > 0;
+}
+
+function takeNext(): (() => void) | undefined {
+  const owed = owesPostponed ? postponed.shift() : undefined;
+  owesPostponed = false;
+  return owed ?? waiting.shift() ?? postponed.shift();
 }

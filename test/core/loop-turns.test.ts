@@ -1,6 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { runInTurn, yieldTurn, yieldTurnAfter } from "../../src/core/loop-turns.ts";
+import {
+  runAfterOthers,
+  runInLaterTurn,
+  runInTurn,
+  yieldTurn,
+  yieldTurnAfter,
+} from "../../src/core/loop-turns.ts";
 
 /** More than half of the share of a turn, in milliseconds. */
 const PIECE_MS = 6;
@@ -64,6 +70,29 @@ describe("the share of a turn", () => {
     expect(await countTurns(() => isDone)).toBeGreaterThanOrEqual(1);
     runInTurn(useUp);
     expect(yieldTurnAfter(1024)).toBeUndefined();
+  });
+
+  it("runs work in a later turn even if there is time in this one", async () => {
+    await setImmediate();
+    let hasRun = false;
+    runInLaterTurn(() => (hasRun = true));
+    expect(hasRun).toBe(false);
+    expect(await countTurns(() => hasRun)).toBeGreaterThanOrEqual(1);
+  });
+
+  it("goes to others before postponed work, of which one piece runs in each turn", async () => {
+    await setImmediate();
+    const order: string[] = [];
+    const note = (name: string) => () => {
+      useUp();
+      order.push(name);
+    };
+    runAfterOthers(note("a"));
+    runAfterOthers(note("b"));
+    for (const name of ["1", "2", "3"]) runInLaterTurn(note(name));
+    // Each piece takes as long as all the work of a turn may.
+    await countTurns(() => order.length === 5);
+    expect(order).toEqual(["a", "b", "1", "2", "3"]);
   });
 
   it("lets timers run before work that waits", async () => {

@@ -3,8 +3,9 @@
  * test/server/internals/node-http.test.ts checks each use.
  */
 import { type Server as Http1Server, type IncomingMessage, ServerResponse } from "node:http";
-import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 
 /**
@@ -16,7 +17,7 @@ export function startConnectionChecks(server: Http1Server): void {
 }
 
 /** Hands a connection that another server accepted to a server. */
-export function injectConnection(server: Http1Server | Http2Server, socket: Socket): void {
+export function injectConnection(server: Http1Server | Http2Server, socket: Duplex): void {
   server.emit("connection", socket);
 }
 
@@ -76,38 +77,6 @@ export function injectStream(
   ...rest: readonly unknown[]
 ): void {
   server.emit("stream", stream, headers, ...rest);
-}
-
-/**
- * Stops reading from a connection for this turn of the event loop. Its `pause()` has no effect after HTTP/2 has taken
- * it over, and libuv reads up to 32 times in one turn. Each later turn reads from one such connection, in their order: a
- * single read can hold tens of thousands of header fields.
- */
-export function readInLaterTurn(session: ServerHttp2Session): void {
-  const handle: unknown = session.destroyed ? undefined : Reflect.get(session.socket, "_handle");
-  if (!isReadHandle(handle)) return;
-  handle.readStop();
-  resumptions.push(() => {
-    if (!session.destroyed) handle.readStart();
-  });
-  if (resumptions.length === 1) setImmediate(resumeNext);
-}
-
-/** Continue to read from one connection each. */
-const resumptions: (() => void)[] = [];
-
-function resumeNext(): void {
-  resumptions.shift()?.();
-  if (resumptions.length > 0) setImmediate(resumeNext);
-}
-
-interface ReadHandle {
-  readStop(): unknown;
-  readStart(): unknown;
-}
-
-function isReadHandle(handle: unknown): handle is ReadHandle {
-  return typeof handle === "object" && handle !== null && "readStop" in handle && "readStart" in handle;
 }
 
 /** Whether the last frame of a stream has left, by nghttp2's state of the stream. Node has no event for that. */

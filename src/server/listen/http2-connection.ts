@@ -4,9 +4,9 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import { hasShare, runAfterOthers, runInTurn } from "../../core/loop-turns.ts";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import type { Limits } from "../base/limits.ts";
-import { readInLaterTurn } from "../internals/node-http.ts";
 
 /** Limits of the lifetime of an HTTP/2 connection; see Limits. */
 export type ConnectionLimits = Pick<
@@ -23,16 +23,10 @@ export type ServeStream = (
 ) => void;
 
 /**
- * Cost of the streams that a connection may open in one turn of the event loop before the others have their turn: about
- * a hundred ordinary ones.
+ * Cost of the streams of a connection that are served before others have their turn: about five ordinary ones. The
+ * beginning of a call takes about a millisecond.
  */
-const MAX_READ_PER_TURN = 2000;
-
-/**
- * Cost of the streams of a connection that are served in one turn: about twenty ordinary ones. The beginning of a call
- * takes about a millisecond.
- */
-const MAX_SERVED_PER_TURN = 400;
+const MAX_SERVED_PER_TURN = 100;
 
 /**
  * Time for a peer to act on the first GOAWAY, before new streams are refused. Peers are on the same machine or near it.
@@ -87,11 +81,9 @@ export class Http2Connection {
   idleSince: number | undefined = performance.now();
   #waiting: Parameters<ServeStream>[] = [];
   #openStreams = 0;
-  /** Cost of the streams that were opened in this turn. */
-  #readInTurn = 0;
   /** Cost of the streams that were served in this turn. */
   #servedInTurn = 0;
-  #isTurnScheduled = false;
+  #isTurnEnding = false;
   #isPingPending = false;
   #idleTimer: NodeJS.Timeout | undefined;
   #ageTimer: NodeJS.Timeout | undefined;
@@ -150,48 +142,48 @@ export class Http2Connection {
     this.#openStreams += 1;
     this.idleSince = undefined;
     const cost = getCost(rawHeaders);
-    const hadRead = this.#readInTurn;
-    this.#readInTurn += cost;
-    if (hadRead < MAX_READ_PER_TURN && this.#readInTurn >= MAX_READ_PER_TURN) readInLaterTurn(this.#session);
-    this.#scheduleTurn();
-    if (this.#waiting.length > 0 || this.#servedInTurn >= MAX_SERVED_PER_TURN) {
-      // A refused stream may be sent again (RFC 9113 §8.7).
-      if (!this.#backlog.add(cost)) stream.close(constants.NGHTTP2_REFUSED_STREAM);
-      else this.#waiting.push([stream, headers, flags, rawHeaders]);
-      return;
-    }
+    if (this.#waiting.length > 0 || this.#servedInTurn >= MAX_SERVED_PER_TURN || !hasShare())
+      return this.#postpone([stream, headers, flags, rawHeaders], cost);
     this.#servedInTurn += cost;
+    this.#endTurnLater();
     this.#serve(stream, headers, flags, rawHeaders);
   };
 
-  #scheduleTurn(): void {
-    if (this.#isTurnScheduled) return;
-    this.#isTurnScheduled = true;
-    setImmediate(this.#beginTurn);
+  #endTurnLater(): void {
+    if (this.#isTurnEnding) return;
+    this.#isTurnEnding = true;
+    setImmediate(this.#endTurn);
   }
 
-  readonly #beginTurn = (): void => {
-    this.#isTurnScheduled = false;
-    this.#readInTurn = 0;
+  readonly #endTurn = (): void => {
+    this.#isTurnEnding = false;
     this.#servedInTurn = 0;
-    if (this.#waiting.length > 0) this.#serveWaiting();
   };
 
+  #postpone(event: Parameters<ServeStream>, cost: number): void {
+    // A refused stream may be sent again (RFC 9113 §8.7).
+    if (!this.#backlog.add(cost)) return event[0].close(constants.NGHTTP2_REFUSED_STREAM);
+    this.#waiting.push(event);
+    if (this.#waiting.length > 1) return;
+    if (this.#servedInTurn < MAX_SERVED_PER_TURN) runInTurn(this.#serveWaiting);
+    else runAfterOthers(this.#serveWaiting);
+  }
+
   /** Streams that were reset before their turn are not served, so that opening and resetting streams costs little. */
-  #serveWaiting(): void {
+  readonly #serveWaiting = (): void => {
     let next = 0;
-    for (; next < this.#waiting.length && this.#servedInTurn < MAX_SERVED_PER_TURN; next += 1) {
+    for (let served = 0; next < this.#waiting.length && served < MAX_SERVED_PER_TURN; next += 1) {
       const event = this.#waiting[next];
       if (event === undefined) continue;
       const cost = getCost(event[3]);
       this.#backlog.remove(cost);
       if (event[0].closed) continue;
-      this.#servedInTurn += cost;
+      served += cost;
       this.#serve(...event);
     }
     this.#waiting = this.#waiting.slice(next);
-    if (this.#servedInTurn > 0) this.#scheduleTurn();
-  }
+    if (this.#waiting.length > 0) runAfterOthers(this.#serveWaiting);
+  };
 
   readonly #onStreamClose = (): void => {
     this.#openStreams -= 1;

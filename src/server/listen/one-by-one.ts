@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { hasShare, runInTurn } from "../../core/loop-turns.ts";
 import { getParserState, interceptReading } from "../internals/node-http.ts";
+import { TurnReader } from "./turn-reader.ts";
 
 /**
  * Serves the requests of an HTTP/1.1 connection one after the other. Requests that a client sends before its previous
@@ -10,10 +10,9 @@ import { getParserState, interceptReading } from "../internals/node-http.ts";
  * @param socket A connection of an HTTP/1.1 server of Node.
  */
 export function serveOneByOne(socket: Socket): void {
-  const connection: OneByOne = new OneByOne(
-    socket,
-    interceptReading(socket, (bytes) => connection.read(bytes)),
-  );
+  const reader: TurnReader = new TurnReader(socket, (bytes) => connection.read(bytes));
+  const interception = interceptReading(socket, (bytes) => reader.read(bytes));
+  const connection = new OneByOne(socket, interception, reader);
 }
 
 /** The request in progress. */
@@ -28,22 +27,19 @@ type Interception = ReturnType<typeof interceptReading>;
 class OneByOne {
   readonly #socket: Socket;
   readonly #interception: Interception;
+  readonly #reader: TurnReader;
   readonly #headers = new HeadersEnd();
   #progress: Progress | undefined;
   #isHolding = false;
-  /** Whether the bytes that are held may be parsed in this turn of the event loop. */
-  #hasTurn = false;
 
-  constructor(socket: Socket, interception: Interception) {
+  constructor(socket: Socket, interception: Interception, reader: TurnReader) {
     this.#socket = socket;
     this.#interception = interception;
+    this.#reader = reader;
   }
 
   /** Parses bytes up to the end of the next request. Keeps the bytes after it. */
   read(bytes: Buffer): void {
-    // Node reads a socket up to 32 times in a turn, and parsing the smallest chunks of one read takes milliseconds.
-    if (!this.#hasTurn && !hasShare()) return this.#wait(bytes);
-    this.#hasTurn = false;
     let rest = bytes;
     while (rest.length > 0) {
       const { isPaused } = getParserState(this.#socket);
@@ -79,15 +75,6 @@ class OneByOne {
     if (this.#progress?.isAnswered && this.#progress.request.complete) this.#progress = undefined;
   }
 
-  /** Parses the bytes in a later turn: many connections can have some at the same time. */
-  #wait(bytes: Buffer): void {
-    this.#hold(bytes);
-    runInTurn(() => {
-      this.#hasTurn = true;
-      this.#readOn();
-    });
-  }
-
   #hold(rest: Buffer): void {
     this.#isHolding = true;
     this.#socket.pause();
@@ -103,6 +90,7 @@ class OneByOne {
   /** Ends the interception after an upgrade: the bytes after the request belong to the new protocol. */
   #leave(rest: Buffer): void {
     this.#interception.end();
+    this.#reader.stop();
     if (rest.length > 0) this.#socket.unshift(rest);
   }
 }

@@ -8,6 +8,7 @@ import type { UpgradeHandler } from "../base/http-types.ts";
 import type { Limits } from "../base/limits.ts";
 import type { Rejection } from "../http/rejection.ts";
 import type { RequestChecks } from "../http/request-handler.ts";
+import { TurnStream } from "../listen/turn-stream.ts";
 import { REQUEST_ID_HEADER } from "../telemetry/call-ids.ts";
 import { disconnectedOutcome } from "../telemetry/call-observer.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
@@ -52,10 +53,10 @@ async function serveUpgrade(
     answerOn(connection, response);
     return recorder.end(route.reject(request, response, refusal));
   }
-  const socket = await handshake.accept(request, connection, head, recorder);
-  if (socket === undefined) return recorder.end(disconnectedOutcome());
+  const accepted = await handshake.accept(request, connection, head, recorder);
+  if (accepted === undefined) return recorder.end(disconnectedOutcome());
   if (route.serveSocket === undefined) throw new TypeError(`${route.name} takes no WebSockets`);
-  recorder.end(await route.serveSocket({ socket, connection, request, recorder, admit }));
+  recorder.end(await route.serveSocket({ ...accepted, request, recorder, admit }));
 }
 
 /** Sends a response on a connection that is not upgraded after all, and ends it. */
@@ -84,19 +85,25 @@ class Handshake {
   /** Undefined if the peer has disconnected. */
   async accept(
     request: IncomingMessage,
-    connection: Duplex,
+    socket: Socket,
     head: Buffer,
     { call }: CallRecorder,
-  ): Promise<WebSocket | undefined> {
+  ): Promise<{ readonly socket: WebSocket; readonly connection: Duplex } | undefined> {
     this.#server ??= this.#load();
     const server = await this.#server;
+    // A peer that has left meanwhile may have ended its side only.
+    if (!socket.readable) socket.destroy();
+    if (socket.destroyed) return undefined;
+    const connection = new TurnStream(socket);
     return new Promise((resolve) => {
       const addHeaders = (headers: string[], answered: IncomingMessage) => {
         if (answered === request) headers.push(`${REQUEST_ID_HEADER}: ${call.requestId}`);
       };
       connection.once("close", () => resolve(undefined));
       server.on("headers", addHeaders);
-      server.handleUpgrade(request, connection, head, resolve);
+      server.handleUpgrade(request, connection, head, (accepted) =>
+        resolve({ socket: accepted, connection }),
+      );
       server.off("headers", addHeaders);
     });
   }

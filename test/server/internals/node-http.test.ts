@@ -1,11 +1,6 @@
 /** Checks the behaviour of Node on which src/server/internals/node-http.ts relies. Written for Node 24. */
 import { createServer as createHttp1, get, type IncomingMessage } from "node:http";
-import {
-  connect,
-  createServer as createHttp2,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { connect, createServer as createHttp2, type ServerHttp2Stream } from "node:http2";
 import { type AddressInfo, connect as connectTcp, createServer, type Server, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import {
@@ -14,7 +9,6 @@ import {
   injectConnection,
   injectStream,
   interceptReading,
-  readInLaterTurn,
   startConnectionChecks,
 } from "../../../src/server/internals/node-http.ts";
 
@@ -103,60 +97,6 @@ describe("injectStream() and hasSentLastFrame()", () => {
     expect(answer).toBe("served");
     expect(states).toEqual([false, true]);
   });
-});
-
-describe("readInLaterTurn()", () => {
-  it("reads all of a connection, in portions", async () => {
-    const server = createHttp2();
-    let [turn, streams, mostInTurn, inTurn] = [0, 0, 0, 0];
-    server.on("session", (session) => {
-      session.on("stream", (stream) => {
-        stream.respond({}, { endStream: true });
-        streams += 1;
-        inTurn += 1;
-        mostInTurn = Math.max(mostInTurn, inTurn);
-        if (inTurn > 1) return;
-        readInLaterTurn(session);
-        setImmediate(() => {
-          inTurn = 0;
-          turn += 1;
-        });
-      });
-    });
-    await withServer(server, async (port) => {
-      const session = connect(`http://127.0.0.1:${port}`);
-      // About a hundred bytes each in the first read, and far more than 64 KiB in all.
-      const padding = { "x-padding": "x".repeat(10_000) };
-      const answers = Array.from({ length: 90 }, () => {
-        const stream = session.request(padding);
-        stream.resume();
-        return new Promise((resolve) => stream.once("close", resolve));
-      });
-      await Promise.all(answers);
-      session.close();
-    });
-    expect(streams).toBe(90);
-    expect(turn).toBeGreaterThan(3);
-    // One read can bring this many calls at most.
-    expect(mostInTurn).toBeLessThan(30);
-  });
-});
-
-it("reads from one connection in each later turn, in the order in which they were stopped", async () => {
-  let turn = 0;
-  const read: [name: string, turn: number][] = [];
-  const stop = (name: string, destroyed = false) => {
-    const handle = { readStop: () => {}, readStart: () => read.push([name, turn]) };
-    readInLaterTurn({ destroyed, socket: { _handle: handle } } as unknown as ServerHttp2Session);
-  };
-  for (const name of ["a", "b", "c"]) stop(name);
-  stop("destroyed", true);
-  while (read.length < 3) {
-    await new Promise((resolve) => setImmediate(resolve));
-    turn += 1;
-  }
-  expect(read.map(([name]) => name)).toEqual(["a", "b", "c"]);
-  expect(new Set(read.map(([, each]) => each)).size).toBe(3);
 });
 
 describe("interceptReading() and getParserState()", () => {

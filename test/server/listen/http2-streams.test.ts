@@ -14,8 +14,8 @@ const REFUSED_STREAM = 7;
 /** The reason that nghttp2 gives when a client resets too often. */
 const INTERNAL_ERROR = 2;
 
-/** A listener that answers with the path, and `/wait` never. */
-async function open(limits: Partial<Limits> = {}) {
+/** A listener that answers with the path, and `/wait` never. Each request takes it some milliseconds. */
+async function open(limits: Partial<Limits> = {}, takesMs = 0) {
   const served: string[] = [];
   let finish = () => {};
   const listener = await openListener({
@@ -24,6 +24,7 @@ async function open(limits: Partial<Limits> = {}) {
     intake: createIntake({ ...DEFAULT_LIMITS, ...limits }),
     handler(request, response) {
       served.push(request.url ?? "");
+      for (const end = performance.now() + takesMs; performance.now() < end; );
       if (request.url !== "/wait") return void response.end(request.url);
       response.write("begun ");
       finish = () => response.end("finished");
@@ -100,19 +101,23 @@ describe("streams of one connection", () => {
   });
 
   it("are refused if the headers of those that wait for their turn take too much memory", async () => {
-    const { url, served } = await open({ maxCalls: 10 });
-    const peer = new FrameConnection(url);
-    servers.onEnd(() => peer.destroy());
+    const { url, served } = await open({ maxCalls: 10 }, 1);
     const fields = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x-${index}`, "1"]));
-    for (let index = 0; index < 400; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
+    const peers = Array.from({ length: 40 }, () => new FrameConnection(url));
+    servers.onEnd(() => {
+      for (const peer of peers) peer.destroy();
+    });
+    for (const peer of peers)
+      for (let index = 0; index < 20; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
+    const frames = () => peers.flatMap((peer) => peer.frames);
     const refused = () =>
-      peer.frames.filter(
+      frames().filter(
         ({ type, payload }) => type === FRAME.reset && payload.readUInt32BE() === REFUSED_STREAM,
       );
-    await expect.poll(() => served.length + refused().length).toBe(400);
+    await expect.poll(() => served.length + refused().length).toBe(800);
     expect(served.length).toBeGreaterThan(5);
     expect(refused().length).toBeGreaterThan(20);
-    peer.call(801, "/last", fields);
+    peers[0]?.call(801, "/last", fields);
     await expect.poll(() => served.at(-1)).toBe("/last");
   });
 

@@ -20,6 +20,19 @@ export const END_HEADERS = 0x4;
 const ACK = 0x1;
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
+/** Writes bytes. Resolves when the socket takes more, or is closed. */
+export function writeAll(socket: net.Socket, bytes: Buffer): Promise<void> {
+  if (socket.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      socket.off("close", done);
+      resolve();
+    };
+    socket.once("close", done);
+    socket.write(bytes, done);
+  });
+}
+
 /** A connection that has sent only the preface and empty settings. */
 export class FrameConnection {
   readonly frames: Http2Frame[] = [];
@@ -45,6 +58,11 @@ export class FrameConnection {
     header.writeUInt8(flags, 4);
     header.writeUInt32BE(streamId, 5);
     this.#socket.write(Buffer.concat([header, payload]));
+  }
+
+  /** Sends whole frames. Resolves when the socket takes more, or is closed. */
+  sendRaw(frames: Buffer): Promise<void> {
+    return writeAll(this.#socket, frames);
   }
 
   /** Begins a call. */
