@@ -1,6 +1,6 @@
 /** Creates parts of requests, written out: `create` gives the same objects and takes ten times as long. */
 
-import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
+import type { ContentPart, Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, LossPolicy, type Request, StatePolicy } from "../../gen/outrigger/v1/request_pb.ts";
 
 /** Creates a request. */
@@ -26,4 +26,10 @@ export function createRequest(fields: Partial<Request>): Request {
 /** Creates a message. */
 export function createMessage(fields: Pick<Message, "role" | "content"> & Partial<Message>): Message {
   return { $typeName: "outrigger.v1.Message", name: "", toolCallId: "", ...fields };
+}
+
+/** Creates a text part. */
+export function createTextPart(text: string): ContentPart {
+  const part = { case: "text", value: text } as const;
+  return { $typeName: "outrigger.v1.ContentPart", citations: [], refusal: false, part };
 }

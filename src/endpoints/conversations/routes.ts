@@ -8,10 +8,9 @@ import type { RouteDefinition } from "../../http/route-table.ts";
 import type { NewMessage, ThreadInput } from "../../runs/engine.ts";
 import { missing } from "../../runs/errors.ts";
 import type { Threads } from "../../runs/threads.ts";
-import { type Fields, mistake, parseBody, quote } from "../openai/fields.ts";
+import { type Fields, mistake, parseBody, quote, readMetadata } from "../openai/fields.ts";
 import { type ItemPlace, placeOfItem, toConversationId, toThreadId } from "../openai/ids.ts";
 import { conversationNotFound } from "../openai/not-found.ts";
-import { readMetadata } from "../openai/read-metadata.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import { listItems, readPage, withinMemory } from "../responses/item-list.ts";
 import { readInput } from "../responses/read-input.ts";
@@ -177,7 +176,7 @@ class ConversationRoutes {
         findCall: (callId) => this.#threads.findCall(owner, callId),
       },
     });
-    const { messages, approvals } = await readInput(fields, "items", context);
+    const { messages, approvals } = await readInput(fields, "items", () => context);
     if (approvals.length > 0)
       throw mistake(
         "items",

@@ -8,9 +8,9 @@ import { type ContentPart, Role, ToolCallSchema } from "../../gen/outrigger/v1/m
 import { asString, type JsonObject } from "../../kit/json/json.ts";
 import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
 import type { Part } from "../../wire/gemini/request.ts";
-import { createMessage } from "../answers/create-request.ts";
+import { createMessage, createTextPart } from "../answers/create-request.ts";
 import { joinWords, mistake, quote } from "../openai/fields.ts";
-import { createPart, createTextPart, type ReadPart } from "../responses/read-content.ts";
+import { createPart, type ReadPart } from "../responses/read-content.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 import { type ReadMessage, toReadMessage } from "../stateless/to-request.ts";
 import { type ProtoFields, toJsonName } from "./fields.ts";

@@ -43,8 +43,20 @@ export interface Bounds {
  * @throws InvalidRequestError if it is not a JSON object in UTF-8, or nests too deep.
  */
 export function parseBody(body: Uint8Array): Fields {
-  const text = decode(body);
-  const value = parse(text);
+  let text: string;
+  let value: unknown;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    throw mistake("", "invalid_value", "expected a body of JSON in UTF-8, found other bytes");
+  }
+  try {
+    value = parseJson(text);
+  } catch (thrown) {
+    // The cause quotes the body, so it is left out.
+    const found = text === "" ? "nothing" : `text that is not JSON at ${describeJsonPlace(thrown)}`;
+    throw mistake("", "invalid_value", `expected a JSON object as the body, found ${found}`);
+  }
   if (!isObject(value))
     throw mistake("", "invalid_type", `expected a JSON object as the body, found ${getKind(value)}`);
   return toFields(value, () => text);
@@ -63,24 +75,6 @@ export function toFields(body: JsonObject, text: () => string): Fields {
       `expected at most ${MAX_JSON_LEVELS} levels of JSON in the body, found more`,
     );
   return new Fields(body, "", text);
-}
-
-function decode(body: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(body);
-  } catch {
-    throw mistake("", "invalid_value", "expected a body of JSON in UTF-8, found other bytes");
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch (thrown) {
-    // The cause quotes the body, so it is left out.
-    const found = text === "" ? "nothing" : `text that is not JSON at ${describeJsonPlace(thrown)}`;
-    throw mistake("", "invalid_value", `expected a JSON object as the body, found ${found}`);
-  }
 }
 
 /** An element of a list. */
@@ -286,4 +280,32 @@ export function checkContentType(type: string | undefined): void {
   if (type === undefined || /^application\/(.+\+)?json\s*(;|$)/i.test(type)) return;
   const found = JSON.stringify(type.slice(0, 100));
   throw mistake("", "invalid_value", `expected the content type application/json, found ${found}`);
+}
+
+const MAX_PAIRS = 16;
+const MAX_KEY_CHARS = 64;
+const MAX_VALUE_CHARS = 512;
+
+/** Reads `metadata`: labels of a response or a conversation. */
+export function readMetadata(fields: Fields): Readonly<Record<string, string>> {
+  const metadata = fields.texts("metadata") ?? {};
+  const pairs = Object.entries(metadata);
+  if (pairs.length > MAX_PAIRS)
+    throw mistake("metadata", "invalid_value", `expected at most ${MAX_PAIRS} pairs, found ${pairs.length}`);
+  for (const [key, value] of pairs) {
+    const path = `metadata.${key.slice(0, MAX_KEY_CHARS)}`;
+    if (key.length > MAX_KEY_CHARS)
+      throw mistake(
+        path,
+        "invalid_value",
+        `expected a key of at most ${MAX_KEY_CHARS} characters, found ${key.length}`,
+      );
+    if (value.length > MAX_VALUE_CHARS)
+      throw mistake(
+        path,
+        "invalid_value",
+        `expected at most ${MAX_VALUE_CHARS} characters, found ${value.length}`,
+      );
+  }
+  return metadata;
 }

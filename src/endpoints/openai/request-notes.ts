@@ -14,17 +14,13 @@ const MAX_WARNINGS = 64;
 
 /** Collects warnings about parts of a request that have no effect. */
 export class RequestNotes {
-  readonly #warnings: RequestWarning[] = [];
-
-  /** All warnings in their order. */
-  get warnings(): readonly RequestWarning[] {
-    return this.#warnings;
-  }
+  /** All warnings in their order. Added by `warn` alone. */
+  readonly warnings: RequestWarning[] = [];
 
   /** @param param Path in the body. */
   warn(param: string, code: WarningCode, message: string): void {
-    if (this.#warnings.length < MAX_WARNINGS - 1) this.#warnings.push({ code, param, message });
-    else if (this.#warnings.length < MAX_WARNINGS)
-      this.#warnings.push({ code: "limit_reached", param: "", message: "there are more warnings" });
+    if (this.warnings.length < MAX_WARNINGS - 1) this.warnings.push({ code, param, message });
+    else if (this.warnings.length < MAX_WARNINGS)
+      this.warnings.push({ code: "limit_reached", param: "", message: "there are more warnings" });
   }
 }

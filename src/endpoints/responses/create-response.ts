@@ -17,7 +17,7 @@ import { jsonTextResponse } from "../../http/json-response.ts";
 import type { StartedRun } from "../../runs/engine.ts";
 import { RunStateError } from "../../runs/errors.ts";
 import { createStatusEvent } from "../../runs/run-log.ts";
-import { checkContentType, type Fields, mistake } from "../openai/fields.ts";
+import { checkContentType, mistake } from "../openai/fields.ts";
 import { toConversationId, toResponseId } from "../openai/ids.ts";
 import { conversationNotFound } from "../openai/not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
@@ -41,13 +41,16 @@ export async function createResponse(
 ): Promise<EndpointResponse> {
   checkContentType(request.headers["content-type"]);
   const fields = await parseRequest(await request.readBody());
+  const reading = { ...parts, owner: request.caller.name };
+  // Only a response that is not stored can do without a run.
+  if (fields.get("store") !== false) return answerRun(await readRequest(fields, reading), request, parts);
   const target = readTarget(fields, parts.models);
-  const readAll = () => readFields(fields, parts, request);
+  const read = () => readRequest(fields, reading);
   if (isRelayable(fields, target))
-    return answerSingleCall(await readRelayable(fields, target, readAll), request, parts);
-  const read = await readAll();
-  const call = findSingleCall(read);
-  return call === undefined ? answerRun(read, request, parts) : answerSingleCall(call, request, parts);
+    return answerSingleCall(await readRelayable(fields, target, read), request, parts);
+  const found = await read();
+  const call = findSingleCall(found);
+  return call === undefined ? answerRun(found, request, parts) : answerSingleCall(call, request, parts);
 }
 
 async function answerRun(
@@ -59,7 +62,11 @@ async function answerRun(
   const { started } = requested;
   if (read.isStreamed) return await streamAnswer(requested, request, parts);
   if (started.run.background) return await jsonTextResponse(writeRun(started.run, read.settings));
-  return await wholeResponse(requested);
+  const { mcpServers, inheritTools } = read.input.request;
+  if (mcpServers.length > 0 || inheritTools) return await responseFromEvents(requested);
+  const run = await started.result();
+  if (run.error !== undefined) throw failureOfRequest(errorFromProto(run.error), read);
+  return await jsonTextResponse(writeRun(run, read.settings));
 }
 
 async function streamAnswer(
@@ -89,14 +96,6 @@ async function streamAnswer(
   }
 }
 
-async function wholeResponse({ read, started }: RequestedRun): Promise<EndpointResponse> {
-  const { mcpServers, inheritTools } = read.input.request;
-  if (mcpServers.length > 0 || inheritTools) return await responseFromEvents({ read, started });
-  const run = await started.result();
-  if (run.error !== undefined) throw failureOfRequest(errorFromProto(run.error), read);
-  return await jsonTextResponse(writeRun(run, read.settings));
-}
-
 /** Returns the response of a run whose tools the sidecar executes: only its events have the order of the calls. */
 async function responseFromEvents({ read, started }: RequestedRun): Promise<EndpointResponse> {
   const { failure, last } = await readToEnd(started.run, started.events, read.settings);
@@ -115,17 +114,6 @@ export interface RequestedRun {
 export interface StartOptions {
   /** Whether the caller reads events. Default: what the request says. */
   readonly isStreamed?: boolean | undefined;
-}
-
-/** Reads a request. @throws SDKError with the paths of the body. */
-export function readFields(
-  fields: Fields,
-  { engine, models, allowsUnstoredContinuation, recentAnswers }: ResponsesParts,
-  { caller }: Pick<EndpointRequest, "caller">,
-  continuedId?: string,
-): Promise<ReadRequest> {
-  const settings = { allowsUnstoredContinuation, continuedId, recentAnswers, owner: caller.name };
-  return readRequest(fields, { models, engine, ...settings });
 }
 
 /** Creates the run of a request that was read. @throws SDKError with the paths of the body. */

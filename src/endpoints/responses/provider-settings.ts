@@ -23,6 +23,7 @@ type Field = keyof CreateRequest | "stream" | Penalty;
 type Penalty = "frequency_penalty" | "presence_penalty";
 
 const PENALTIES: readonly Penalty[] = ["frequency_penalty", "presence_penalty"];
+const PENALTY_BOUNDS = { min: -2, max: 2 };
 
 /** Fields that are read elsewhere, and mean the same for every model. */
 const READ_ELSEWHERE: ReadonlySet<string> = new Set<Field>([
@@ -145,13 +146,16 @@ function relaxToolChoice(fields: Fields): JsonObject {
 
 /** Reads the penalties of a request that are not 0, since 0 means no penalty. */
 function readPenalties(fields: Fields): { readonly [Name in Penalty]?: number } {
-  const found = PENALTIES.map((name) => [name, fields.number(name, { min: -2, max: 2 })] as const);
+  const found = PENALTIES.map((name) => [name, fields.number(name, PENALTY_BOUNDS)] as const);
   return Object.fromEntries(found.filter(([, value]) => value !== undefined && value !== 0));
 }
 
 function tellPenalties(fields: Fields, notes: RequestNotes): void {
-  for (const name of Object.keys(readPenalties(fields)))
-    notes.warn(name, "unsupported_setting", "OpenAI's Responses API has no such setting; it was left out");
+  for (const name of PENALTIES) {
+    const penalty = fields.number(name, PENALTY_BOUNDS) ?? 0;
+    if (penalty !== 0)
+      notes.warn(name, "unsupported_setting", "OpenAI's Responses API has no such setting; it was left out");
+  }
 }
 
 function optionsFor({ provider }: ServedModel, options: JsonObject): Readonly<Record<string, string>> {
@@ -165,11 +169,12 @@ function nativeOptions(fields: Fields, includes: readonly string[]): JsonObject 
   );
   // The sidecar decides about `reasoning.encrypted_content`.
   const include = includes.filter((value) => !SIDECAR_INCLUDES.includes(value));
+  const [reasoning, text] = [fields.object("reasoning"), fields.object("text")];
   return {
     ...Object.fromEntries(passed),
     ...(include.length === 0 ? {} : { include }),
-    ...reasoningOptions(fields.object("reasoning")),
-    ...textOptions(fields.object("text")),
+    ...(reasoning && reasoningOptions(reasoning)),
+    ...(text && textOptions(text)),
     ...(fields.has("max_tool_calls") ? { max_tool_calls: fields.integer("max_tool_calls", { min: 1 }) } : {}),
   };
 }
@@ -179,10 +184,8 @@ function isPenalty(name: string): boolean {
 }
 
 /** Returns the fields of `reasoning` besides the effort. */
-function reasoningOptions(reasoning: Fields | undefined): JsonObject {
-  const rest = Object.entries(reasoning?.value ?? {}).filter(
-    ([name, value]) => name !== "effort" && value !== null,
-  );
+function reasoningOptions(reasoning: Fields): JsonObject {
+  const rest = Object.entries(reasoning.value).filter(([name, value]) => name !== "effort" && value !== null);
   return rest.length === 0 ? {} : { reasoning: Object.fromEntries(rest) };
 }
 
@@ -193,8 +196,8 @@ function readVerbosity(text: Fields | undefined): string | undefined {
 }
 
 /** Returns the fields of `text` besides the format that the contract knows. */
-function textOptions(text: Fields | undefined): JsonObject {
-  const description = text?.object("format")?.string("description");
+function textOptions(text: Fields): JsonObject {
+  const description = text.object("format")?.string("description");
   const verbosity = readVerbosity(text);
   if (description === undefined && verbosity === undefined) return {};
   return { text: { verbosity, ...(description === undefined ? {} : { format: { description } }) } };

@@ -2,8 +2,9 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, type ToolResult, ToolResultSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { isJson } from "../../kit/json/json.ts";
+import { createTextPart } from "../answers/create-request.ts";
 import type { Fields } from "../openai/fields.ts";
-import { createPart, createTextPart, readContent, readInputPart } from "./read-content.ts";
+import { createPart, readContent, readInputPart } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
 /** Reads a call of a tool that the caller executes. @param itemId The provider's id of the item, if it is sent back. */

@@ -14,6 +14,7 @@ import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
 import type { Annotation } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
+import { createTextPart } from "../answers/create-request.ts";
 import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
@@ -82,13 +83,6 @@ export function readOutputPart(element: Element, context: ReadingContext): ReadP
     default:
       throw unknownType(fields, ["output_text", "refusal"]);
   }
-}
-
-/** Creates a text part. */
-export function createTextPart(text: string): ContentPart {
-  const part = { case: "text", value: text } as const;
-  // As `create` would do it, which takes ten times as long.
-  return { $typeName: "outrigger.v1.ContentPart", citations: [], refusal: false, part };
 }
 
 /** Creates a part of the contract. */

@@ -5,6 +5,7 @@ import { type ToolApproval, ToolApprovalSchema } from "../../gen/outrigger/v1/ru
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import type { NewMessage } from "../../runs/engine.ts";
 import type { InputItem } from "../../wire/openai-responses/request.ts";
+import { createMessage, createTextPart } from "../answers/create-request.ts";
 import { KeptMessages } from "../answers/kept-messages.ts";
 import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import { placeOfItem } from "../openai/ids.ts";
@@ -15,7 +16,6 @@ import { readCall, readResult, readServerCall, readServerResult } from "./read-c
 import {
   createNativePart,
   createPart,
-  createTextPart,
   isInputPart,
   type ReadPart,
   readContent,
@@ -39,16 +39,28 @@ export interface ReadInput {
   readonly restoresReasoning: boolean;
 }
 
-/** Reads `input`, or the items of a conversation. @param name Name of the field. */
-export async function readInput(fields: Fields, name: string, context: ReadingContext): Promise<ReadInput> {
-  const value = fields.get(name);
-  if (typeof value !== "string")
-    return new InputReader(context).read(fields.list(name, {}, "a text or a list of items") ?? []);
+/**
+ * Reads `input`, or the items of a conversation.
+ * @param name Name of the field.
+ * @param getContext Returns what items are read with. A text needs nothing.
+ */
+export async function readInput(
+  fields: Fields,
+  name: string,
+  getContext: () => ReadingContext,
+): Promise<ReadInput> {
+  if (typeof fields.get(name) !== "string")
+    return new InputReader(getContext()).read(fields.list(name, {}, "a text or a list of items") ?? []);
   const path = fields.at(name);
-  const drafts = new MessageDrafts();
-  drafts.add(Role.USER, [{ part: createTextPart(fields.requireString(name)), path }], path);
-  const { messages, paths } = drafts;
-  return { messages, paths, approvals: [], approved: {}, restoresReasoning: false };
+  const content = [createTextPart(fields.requireString(name))];
+  const messages = [{ message: createMessage({ role: Role.USER, content }), originJson: "" }];
+  return {
+    messages,
+    paths: [{ path, parts: [path] }],
+    approvals: [],
+    approved: {},
+    restoresReasoning: false,
+  };
 }
 
 /** Items of the model that only OpenAI's API knows. */

@@ -19,10 +19,9 @@ import type { Threads } from "../../runs/threads.ts";
 import { createRequest } from "../answers/create-request.ts";
 import type { RecentAnswers } from "../answers/recent-answers.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
-import { Fields, mistake, parseBody } from "../openai/fields.ts";
+import { Fields, mistake, parseBody, readMetadata } from "../openai/fields.ts";
 import { toResponseId, toRunId, toThreadId } from "../openai/ids.ts";
 import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
-import { readMetadata } from "../openai/read-metadata.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { type ContinuedConversation, readEnd } from "./read-history.ts";
@@ -109,11 +108,13 @@ export function readTarget(fields: Fields, models: RequestReading["models"]): Mo
 export async function readRequest(body: Uint8Array | Fields, reading: RequestReading): Promise<ReadRequest> {
   const fields = body instanceof Fields ? body : await parseRequest(body);
   const state = readState(fields, reading.allowsUnstoredContinuation === true);
-  const conversation = await openConversation(state, reading);
+  const { previousRunId, threadId } = state;
+  const continues = previousRunId !== "" || threadId !== "";
+  const conversation = continues ? await openConversation(state, reading) : undefined;
   const { run, origin } = conversation?.previous ?? {};
   const previous = run && { ...run, origin };
   try {
-    const history = state.store ? [] : await readUnstoredHistory(reading, state.threadId, previous);
+    const history = state.store ? [] : await readUnstoredHistory(reading, threadId, previous);
     const read = await new RequestReader(fields, state, { previous, history }, reading).read();
     return { ...read, input: { ...read.input, conversation } };
   } catch (thrown) {
@@ -126,8 +127,7 @@ export async function readRequest(body: Uint8Array | Fields, reading: RequestRea
 async function openConversation(
   { previousRunId, threadId }: ConversationState,
   { engine, owner }: RequestReading,
-): Promise<OpenConversation | undefined> {
-  if (previousRunId === "" && threadId === "") return undefined;
+): Promise<OpenConversation> {
   try {
     return await engine.openConversation(owner, { previousRunId, threadId });
   } catch (thrown) {
@@ -158,8 +158,13 @@ function readState(fields: Fields, allowsUnstored: boolean): ConversationState {
       "invalid_value",
       "is set together with previous_response_id, expected only one of them",
     );
-  const previousRunId = readId(fields, "previous_response_id", toRunId, previousNotFound);
-  return { store, background, previousRunId, threadId: toConversation(fields) };
+  const hasPrevious = fields.has("previous_response_id");
+  return {
+    store,
+    background,
+    previousRunId: hasPrevious ? readId(fields, "previous_response_id", toRunId, previousNotFound) : "",
+    threadId: toConversation(fields),
+  };
 }
 
 const UNSTORED_BACKGROUND =
@@ -174,8 +179,7 @@ function readId(
   convert: (id: string) => string | undefined,
   notFound: (id: string) => SDKError,
 ): string {
-  const id = fields.string(name, { min: 1 });
-  if (id === undefined) return "";
+  const id = fields.requireString(name, { min: 1 });
   const converted = convert(id);
   if (converted === undefined) throw notFound(id);
   return converted;
@@ -242,12 +246,15 @@ class RequestReader {
     const input = await this.#readInput();
     const request = this.#toRequest(use);
     const streamed = fields.object("stream_options")?.boolean("include_obfuscation");
-    const settings = this.#settings(input);
+    const metadata = fields.has("metadata") ? readMetadata(fields) : {};
+    const include = fields.strings("include") ?? [];
+    const { approved } = input;
+    const settings = { echoed: this.#echo(metadata), include, warnings: this.#notes.warnings, approved };
     const continued = this.#history.length === 0 ? input : composeContinuation(this.#history, input);
     const paths = { messages: continued.paths, tools: use.tools.toolPaths, servers: use.tools.serverPaths };
     return {
       input: {
-        request: this.#toRun(request, use, input),
+        request: this.#toRun(request, use, input, metadata),
         input: continued.messages,
         origin: this.#state.store ? getOrigin(settings) : undefined,
       },
@@ -261,8 +268,21 @@ class RequestReader {
   }
 
   async #readInput(): Promise<ReadInput> {
+    const input = await readInput(this.#fields, "input", () => this.#createContext());
+    const continues = this.#state.previousRunId !== "" || this.#state.threadId !== "";
+    if (
+      input.messages.length === 0 &&
+      !continues &&
+      !this.#fields.has("prompt") &&
+      input.approvals.length === 0
+    )
+      this.#fields.missing("input", "a text or a list of items");
+    return input;
+  }
+
+  #createContext(): ReadingContext {
     const { engine, owner, recentAnswers: recent } = this.#reading;
-    const context = new ReadingContext({
+    return new ReadingContext({
       served: this.#target.served,
       names: this.#names,
       notes: this.#notes,
@@ -275,16 +295,6 @@ class RequestReader {
       conversation: this.#conversation(),
       searches: searchesIn(this.#previous),
     });
-    const input = await readInput(this.#fields, "input", context);
-    const continues = this.#state.previousRunId !== "" || this.#state.threadId !== "";
-    if (
-      input.messages.length === 0 &&
-      !continues &&
-      !this.#fields.has("prompt") &&
-      input.approvals.length === 0
-    )
-      this.#fields.missing("input", "a text or a list of items");
-    return input;
   }
 
   #conversation(): ContinuedConversation | undefined {
@@ -306,7 +316,8 @@ class RequestReader {
       metadata: { ...metadata },
       providerOptionsJson: { ...optionsJson },
     });
-    const format = readFormat(fields.object("text"));
+    const text = fields.object("text");
+    const format = text && readFormat(text);
     const [temperature, topP] = [
       fields.number("temperature", { min: 0, max: 2 }),
       fields.number("top_p", UNIT),
@@ -321,7 +332,12 @@ class RequestReader {
   }
 
   /** The messages are written out: `create` gives the same ones and takes ten times as long. */
-  #toRun(request: Request, { tools }: ReadToolChoice, { approvals }: ReadInput): CreateRunRequest {
+  #toRun(
+    request: Request,
+    { tools }: ReadToolChoice,
+    { approvals }: ReadInput,
+    metadata: Readonly<Record<string, string>>,
+  ): CreateRunRequest {
     const fields = this.#fields;
     const options: GenerationOptions = {
       $typeName: "outrigger.v1.GenerationOptions",
@@ -345,19 +361,14 @@ class RequestReader {
       previousRunId: store ? previousRunId : "",
       threadId: store ? threadId : "",
       options,
-      metadata: { ...readMetadata(fields) },
+      metadata: { ...metadata },
       mcpServers: [...tools.servers],
       approvals: [...approvals],
       inheritTools: this.#inherits && store,
     };
   }
 
-  #settings({ approved }: ReadInput): ResponseSettings {
-    const include = this.#fields.strings("include") ?? [];
-    return { echoed: this.#echo(), include, warnings: this.#notes.warnings, approved };
-  }
-
-  #echo(): EchoedSettings {
+  #echo(metadata: Readonly<Record<string, string>>): EchoedSettings {
     const fields = this.#fields;
     const { echoed } = defaultSettings;
     const { store, background } = this.#state;
@@ -372,7 +383,7 @@ class RequestReader {
       instructions: fields.string("instructions") ?? null,
       max_output_tokens: fields.integer("max_output_tokens") ?? null,
       max_tool_calls: fields.integer("max_tool_calls") ?? null,
-      metadata: readMetadata(fields),
+      metadata,
       parallel_tool_calls: fields.boolean("parallel_tool_calls") ?? echoed.parallel_tool_calls,
       presence_penalty: fields.number("presence_penalty") ?? echoed.presence_penalty,
       previous_response_id: fields.string("previous_response_id") ?? this.#reading.continuedId ?? null,
@@ -409,8 +420,8 @@ const UNIT = { min: 0, max: 1 };
 const FORMATS = ["text", "json_object", "json_schema"] as const;
 
 /** Reads `text.format`. */
-function readFormat(text: Fields | undefined): ResponseFormat | undefined {
-  const format = text?.object("format");
+function readFormat(text: Fields): ResponseFormat | undefined {
+  const format = text.object("format");
   switch (format?.word("type", FORMATS)) {
     case "json_object":
       return create(ResponseFormatSchema, { type: ResponseFormat_Type.JSON });

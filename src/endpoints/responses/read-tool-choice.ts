@@ -25,7 +25,8 @@ export function readToolChoice(
   inherits: boolean,
 ): ReadToolChoice {
   const parallel = fields.boolean("parallel_tool_calls");
-  const { mode, toolName = "", allowed = tools } = chosen(fields, tools, names);
+  const choosing = fields.has("tool_choice") ? chosen(fields, tools, names) : {};
+  const { mode, toolName = "", allowed = tools }: Chosen = choosing;
   const hasTools = tools.tools.length > 0 || tools.servers.length > 0 || inherits;
   // Servers refuse tool settings without tools.
   if (mode === undefined && (parallel === undefined || !hasTools)) return { choice: undefined, tools };
@@ -43,7 +44,6 @@ interface Chosen {
 const MODES = { auto: Mode.AUTO, none: Mode.NONE, required: Mode.REQUIRED } as const;
 
 function chosen(fields: Fields, tools: ReadTools, names: ToolNames): Chosen {
-  if (!fields.has("tool_choice")) return {};
   if (typeof fields.get("tool_choice") === "string") {
     const word = fields.word("tool_choice", ["auto", "none", "required"]);
     return word === undefined ? {} : { mode: MODES[word] };

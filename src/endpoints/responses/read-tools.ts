@@ -78,10 +78,14 @@ const openAiTools: ReadonlySet<string> = new Set(OPENAI_TOOLS);
 
 /** Reads `tools`. */
 export function readTools(fields: Fields, reading: ToolReading): ReadTools {
+  const elements = fields.list("tools");
+  if (elements === undefined) return NO_TOOLS;
   const reader = new ToolReader(reading);
-  for (const element of fields.list("tools") ?? []) reader.add(element, undefined);
+  for (const element of elements) reader.add(element, undefined);
   return reader;
 }
+
+const NO_TOOLS: ReadTools = { tools: [], toolPaths: [], servers: [], serverPaths: [] };
 
 class ToolReader implements ReadTools {
   readonly tools: ContractTool[] = [];

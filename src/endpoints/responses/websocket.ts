@@ -10,11 +10,12 @@ import { type JsonObject, type JsonValue, without } from "../../kit/json/json.ts
 import { getStatus, toErrorObject } from "../openai/errors.ts";
 import { mistake, parseBody, quote, toFields } from "../openai/fields.ts";
 import { previousNotFound } from "../openai/not-found.ts";
-import { createRun, prepareRun, readFields } from "./create-response.ts";
+import { createRun, prepareRun } from "./create-response.ts";
 import { MessageSink } from "./event-output.ts";
 import { LaneQueue } from "./lane-queue.ts";
 import type { LatestResponse } from "./latest-response.ts";
 import type { ResponsesParts } from "./parts.ts";
+import { readRequest } from "./read-request.ts";
 import { SocketLanes } from "./socket-lanes.ts";
 import { ResponseEvents } from "./write-events.ts";
 
@@ -164,7 +165,8 @@ class Exchange {
     const previousId = this.#previousId;
     const isContinued = typeof previousId === "string" && body.previous_response_id !== previousId;
     const continuedId = isContinued ? previousId : undefined;
-    const prepared = await readFields(fields, this.#parts, this.#request, continuedId);
+    const owner = this.#request.caller.name;
+    const prepared = await readRequest(fields, { ...this.#parts, owner, continuedId });
     const { started } = generates
       ? await createRun(prepared, this.#parts, this.#request, { isStreamed: true })
       : prepareRun(prepared);

@@ -114,9 +114,9 @@ export class ItemWriter {
 
   /** Writes a message with one text. */
   message(id: string, status: ItemStatus, part: ContentPart): WrittenItem {
-    const { phase } = toMessageFields(part);
-    const content = [getContent(part).part];
-    return { id, type: "message", status, content, ...phase, role: "assistant" };
+    const { part: content, phase } = getContent(part);
+    const phased = phase === undefined ? {} : { phase };
+    return { id, type: "message", status, content: [content], ...phased, role: "assistant" };
   }
 
   /** Writes a message that begins. */
@@ -219,16 +219,22 @@ export function createPart(init: MessageInitShape<typeof ContentPartSchema>): Co
 /** Returns the content of a message's item: a text with its sources, or the text of a refusal. */
 export function getContent(part: ContentPart): WrittenContent {
   const text = part.part.case === "text" ? part.part.value : "";
-  if (part.refusal) return { annotations: [], part: { type: "refusal", refusal: text } };
+  // Fields that only OpenAI's API has are in the provider state.
+  const state = dataOfState(part.providerState);
+  const phase = asString(objectIn(state.item).phase);
+  if (part.refusal) return { annotations: [], part: { type: "refusal", refusal: text }, phase };
   const annotations = part.citations.length === 0 ? [] : toAnnotations(part, text);
-  const { logprobs } = toMessageFields(part);
-  return { annotations, part: { type: "output_text", annotations, logprobs, text } };
+  const { logprobs } = objectIn(state.part);
+  const known = Array.isArray(logprobs) ? logprobs : [];
+  return { annotations, part: { type: "output_text", annotations, logprobs: known, text }, phase };
 }
 
 /** A content part of a message, and the sources of its text. */
 export interface WrittenContent {
   readonly part: object;
   readonly annotations: readonly object[];
+  /** The phase of the message, which only OpenAI's API has. */
+  readonly phase?: string | undefined;
 }
 
 /** Whether a call belongs to a custom tool, even if the provider treats it as a function call. */
@@ -241,14 +247,6 @@ export function toInput({ input }: ToolCall, tool: CallerTool | undefined): stri
   const text = input.value ?? "";
   if (input.case === "text" || tool?.type !== "custom") return text;
   return asString(asObject(tryParseJson(text))?.[CUSTOM_INPUT]) ?? text;
-}
-
-/** Returns the fields of a message that only OpenAI's API has. They are in the provider state. */
-function toMessageFields({ providerState }: ContentPart): { phase: object; logprobs: readonly unknown[] } {
-  const { item, part } = dataOfState(providerState);
-  const phase = asString(objectIn(item).phase);
-  const { logprobs } = objectIn(part);
-  return { phase: phase === undefined ? {} : { phase }, logprobs: Array.isArray(logprobs) ? logprobs : [] };
 }
 
 /**

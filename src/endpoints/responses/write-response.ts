@@ -4,15 +4,12 @@
  */
 
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { InferenceError } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { IncompleteReason, type Run, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { answerMessageId, isRepeated } from "../../runs/messages.ts";
 import type {
-  IncompleteDetails,
-  ResponseError,
   ResponseObject,
   ResponseStatus,
   Usage as WrittenUsage,
@@ -67,24 +64,27 @@ export class ResponseWriter {
   /** Returns the response object of a run, as JSON text. */
   write(run: Run, { model, items, warnings }: RunOutput): string {
     const state = toMembers(toState(run, model));
-    const told = [
-      ...this.#warnings,
-      ...[...run.warnings, ...warnings].map(({ code, field, message }) => {
-        return { code, param: this.toRequestPath(field), message };
-      }),
-    ];
-    return `${this.#head},${state},"output":[${items.join(",")}],${warningsText(told)}${this.#tail}`;
+    const told = [...this.#warnings];
+    for (const { code, field, message } of [...run.warnings, ...warnings])
+      told.push({ code, param: this.toRequestPath(field), message });
+    // A field that OpenAI does not have, so only if there are any.
+    const warned = told.length === 0 ? "" : `"warnings":${JSON.stringify(told)},`;
+    return `${this.#head},${state},"output":[${items.join(",")}],${warned}${this.#tail}`;
   }
 }
 
 /** Returns the fields of a response that change while its run does. */
 function toState(run: Run, model: string) {
   const status = toResponseStatus(run.status);
+  const { error, incompleteReason } = run;
+  // OpenAI has no reasons for limits on steps, calls or cost: they are reported as a limit on tokens.
+  const isFiltered = incompleteReason === IncompleteReason.CONTENT_FILTER;
+  const reason = isFiltered ? "content_filter" : "max_output_tokens";
   return {
     status,
     completed_at: status === "completed" ? (toSeconds(run.endedAt) ?? null) : null,
-    error: toError(run.error),
-    incomplete_details: toIncompleteDetails(run),
+    error: error === undefined ? null : toResponseError(error),
+    incomplete_details: status === "incomplete" ? { reason } : null,
     model: model === "" ? run.model : model,
     usage: toUsage(run.usage),
   } satisfies Partial<ResponseObject>;
@@ -109,17 +109,6 @@ export function toResponseStatus(status: RunStatus): ResponseStatus {
   }
 }
 
-function toError(error: InferenceError | undefined): ResponseError | null {
-  return error === undefined ? null : toResponseError(error);
-}
-
-/** OpenAI has no reasons for limits on steps, calls or cost: they are reported as a limit on tokens. */
-function toIncompleteDetails({ status, incompleteReason }: Run): IncompleteDetails | null {
-  if (status !== RunStatus.INCOMPLETE) return null;
-  const isFiltered = incompleteReason === IncompleteReason.CONTENT_FILTER;
-  return { reason: isFiltered ? "content_filter" : "max_output_tokens" };
-}
-
 /** Converts token counts. */
 export function toUsage(usage: Usage | undefined): WrittenUsage | null {
   if (usage === undefined) return null;
@@ -131,11 +120,6 @@ export function toUsage(usage: Usage | undefined): WrittenUsage | null {
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
     total_tokens: totalTokens,
   };
-}
-
-/** Returns `warnings`, which OpenAI does not have, only if there are any. */
-function warningsText(warnings: readonly RequestWarning[]): string {
-  return warnings.length === 0 ? "" : `"warnings":${JSON.stringify(warnings)},`;
 }
 
 /** Returns the members of an object, without its braces. */
@@ -154,14 +138,16 @@ function toSeconds(time: Timestamp | undefined): number | undefined {
  */
 export function writeRun(run: Run, settings: ResponseSettings): string {
   const writer = new ResponseWriter(run, settings);
-  const items = new ItemWriter(settings);
-  const responses = run.steps.flatMap(({ response }) => response ?? []);
-  const written = responses.flatMap((response, index) =>
-    items.answer(answerMessageId(run.id, index + 1, isRepeated(run.attempts, index + 1)), response),
-  );
-  return writer.write(run, {
-    model: responses.at(-1)?.model ?? "",
-    items: written.map((item) => JSON.stringify(item)),
-    warnings: responses.flatMap(({ warnings }) => warnings),
-  });
+  const itemWriter = new ItemWriter(settings);
+  const items: string[] = [];
+  const warnings: Warning[] = [];
+  let model = "";
+  for (const [index, { response }] of run.steps.entries()) {
+    if (response === undefined) continue;
+    const messageId = answerMessageId(run.id, index + 1, isRepeated(run.attempts, index + 1));
+    for (const item of itemWriter.answer(messageId, response)) items.push(JSON.stringify(item));
+    warnings.push(...response.warnings);
+    model = response.model;
+  }
+  return writer.write(run, { model, items, warnings });
 }

@@ -1,8 +1,11 @@
 /** Objects that are written out instead of created from their schema. */
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
-import { createMessage, createRequest } from "../../../src/endpoints/answers/create-request.ts";
-import { createTextPart } from "../../../src/endpoints/responses/read-content.ts";
+import {
+  createMessage,
+  createRequest,
+  createTextPart,
+} from "../../../src/endpoints/answers/create-request.ts";
 import { ContentPartSchema, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 
