@@ -58,7 +58,7 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
     if (problem instanceof SDKError) logger.warn(problem.message);
     else report("use the store of runs", problem);
   };
-  const engine = createLazyRunEngine(async () => {
+  const openEngine = async () => {
     const [{ RunEngine }, { createMcpTools }] = await Promise.all([
       import("../runs/run-engine.ts"),
       import("../runs/mcp/mcp-tools.ts"),
@@ -83,7 +83,6 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       observer,
       account,
     });
-  });
-  if (runs.store.kind !== "memory") await engine.open();
-  return engine;
+  };
+  return runs.store.kind === "memory" ? createLazyRunEngine(openEngine) : openEngine();
 }

@@ -17,54 +17,55 @@ type EventContent = NonNullable<MessageInitShape<typeof StreamEventSchema>["even
  * repeat no content of the deltas (FINAL_RESPONSE_WITHOUT_CONTENT).
  */
 export function toStreamEvents(response: Response): StreamEvent[] {
-  const parts = response.message?.content ?? [];
-  const contents = [toStart(response), ...parts.flatMap(toPartEvents), toFinish(response)];
+  const { inferenceId, provider, model, warnings, createdAt, message, finishReason, usage } = response;
+  const startedAt = createdAt && { startedAt: createdAt };
+  const start = { inferenceId, provider, model, warnings, finalResponse: FinalResponse.WITHOUT_CONTENT };
+  const known = { ...(finishReason && { finishReason }), ...(usage && { usage }) };
+  const contents: readonly EventContent[] = [
+    { case: "streamStart", value: { ...start, ...startedAt } },
+    ...(message?.content ?? []).flatMap(toPartEvents),
+    { case: "finish", value: { response: responseWithoutContent(response), ...known } },
+  ];
   return contents.map((event, sequence) => create(StreamEventSchema, { sequence, event }));
 }
 
-function toStart({ inferenceId, provider, model, createdAt, warnings }: Response): EventContent {
-  const startedAt = createdAt === undefined ? {} : { startedAt: createdAt };
-  const fields = { inferenceId, provider, model, warnings, finalResponse: FinalResponse.WITHOUT_CONTENT };
-  return { case: "streamStart", value: { ...fields, ...startedAt } };
-}
-
-function toFinish(response: Response): EventContent {
-  const { finishReason, usage } = response;
-  const known = { ...(finishReason && { finishReason }), ...(usage && { usage }) };
-  return { case: "finish", value: { response: responseWithoutContent(response), ...known } };
-}
-
 function toPartEvents(whole: ContentPart, partIndex: number): EventContent[] {
-  const { part, citations, providerState, refusal } = whole;
-  const state = providerState === undefined ? {} : { providerState };
+  const { part, citations, refusal } = whole;
+  const state = whole.providerState && { providerState: whole.providerState };
   switch (part.case) {
     case "text":
-      return [
+      return withoutEmptyDelta([
         { case: "textStart", value: { partIndex, refusal } },
-        ...(part.value === ""
-          ? []
-          : [{ case: "textDelta", value: { partIndex, delta: part.value } } as const]),
+        { case: "textDelta", value: { partIndex, delta: part.value } },
         { case: "textEnd", value: { partIndex, citations, ...state } },
-      ];
+      ]);
     case "reasoning": {
       const { text: delta, redacted } = part.value;
-      return [
+      return withoutEmptyDelta([
         { case: "reasoningStart", value: { partIndex } },
-        ...(delta === "" ? [] : [{ case: "reasoningDelta", value: { partIndex, delta } } as const]),
+        { case: "reasoningDelta", value: { partIndex, delta } },
         { case: "reasoningEnd", value: { partIndex, redacted, ...state } },
-      ];
+      ]);
     }
     case "toolCall": {
       const { id, name, input } = part.value;
       const inputKind = input.case === "text" ? InputKind.TEXT : InputKind.ARGUMENTS_JSON;
-      const delta = input.value ?? "";
-      return [
+      return withoutEmptyDelta([
         { case: "toolCallStart", value: { partIndex, id, name, inputKind } },
-        ...(delta === "" ? [] : [{ case: "toolCallDelta", value: { partIndex, delta } } as const]),
+        { case: "toolCallDelta", value: { partIndex, delta: input.value ?? "" } },
         { case: "toolCallEnd", value: { partIndex, toolCall: part.value, ...state } },
-      ];
+      ]);
     }
     default:
       return [{ case: "partAdded", value: { partIndex, part: whole } }];
   }
+}
+
+/** @param block The start, the delta and the end of a part. */
+function withoutEmptyDelta([start, delta, end]: [
+  EventContent,
+  { value: { delta: string } } & EventContent,
+  EventContent,
+]): EventContent[] {
+  return delta.value.delta === "" ? [start, end] : [start, delta, end];
 }

@@ -5,7 +5,7 @@ import type { SDKError } from "../core/errors.ts";
 import { systemMessage, toolCallsOf } from "../core/message.ts";
 import { toolMessage } from "../core/tools.ts";
 import { type Message, Role, type ToolCall, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
-import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
 import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
 import { failedResult } from "../generation/loop/failed-result.ts";
@@ -45,10 +45,14 @@ export interface CheckedConversation {
   readonly request: Request;
 }
 
-/** The request for the model, with the system message if there is a text for it. */
+/**
+ * The request for the model, with the system message if there is a text for it. The whole answer is needed; the events
+ * leave out what the deltas already contain.
+ */
 export function createModelRequest(request: Request, system: string, { messages }: Conversation): Request {
   const before = system === "" ? [] : [systemMessage(system)];
-  return { ...request, messages: [...before, ...messages.map(({ message }) => message)] };
+  const all = [...before, ...messages.map(({ message }) => message)];
+  return { ...request, messages: all, finalResponse: FinalResponse.FULL };
 }
 
 /** Error result for a call that the conversation continued without. */

@@ -1,4 +1,5 @@
-import { nextTurn, WakeUp } from "./event-hub.ts";
+import { yieldTurn } from "../core/loop-turns.ts";
+import { WakeUp } from "./event-hub.ts";
 import type { EngineParts } from "./executions.ts";
 import type { HistoryShare } from "./limits.ts";
 import { recoverRun, releaseRun } from "./recovery.ts";
@@ -146,7 +147,8 @@ export class Delivery {
       for (const { run } of abandoned) tried.add(run.id);
       await Promise.all(
         abandoned.map(async (held) => {
-          await nextTurn();
+          const turn = yieldTurn();
+          if (turn !== undefined) await turn;
           // If that fails, the run is taken as abandoned the next time.
           await this.#report(`recover the run ${held.run.id}`, () => recoverRun(this.#parts, held));
         }),
@@ -170,7 +172,7 @@ export class Delivery {
         for (let place = taken; place < places; place += 1) background.leave("");
       }
       if (taken < places) return;
-      await nextTurn();
+      await yieldTurn();
     }
   }
 
@@ -204,6 +206,6 @@ export class Delivery {
     const { store, limits } = this.#parts;
     const before = new Date(Date.now() - limits.retentionMs);
     while (!this.#stopped.signal.aborted && (await store.removeOld(before, REMOVAL_BATCH)) === REMOVAL_BATCH)
-      await nextTurn();
+      await yieldTurn();
   }
 }

@@ -1,4 +1,5 @@
 import { toSdkError } from "../core/errors.ts";
+import { yieldTurn } from "../core/loop-turns.ts";
 import type { RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import { isUnderWay } from "./status.ts";
 import type { RunStore } from "./store.ts";
@@ -225,7 +226,8 @@ export class RunFeed {
       const events = await store.readEvents(runId, this.hub.last, PAGE_EVENTS);
       if (events.length === 0) break;
       this.hub.publish(events);
-      await nextTurn();
+      const turn = yieldTurn();
+      if (turn !== undefined) await turn;
     }
     return status === undefined || !isUnderWay(status);
   }
@@ -246,9 +248,9 @@ export class WakeUp {
     this.#isWoken = false;
   }
 
-  /** Resolves at the next `wake`, in the next turn if there was one since `reset`, or after some milliseconds. */
-  wait(ms: number): Promise<void> {
-    if (this.#isWoken) return nextTurn();
+  /** Resolves at the next `wake`, soon if there was one since `reset`, or after some milliseconds. */
+  async wait(ms: number): Promise<void> {
+    if (this.#isWoken) return yieldTurn();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms).unref();
       this.#resolve = () => {
@@ -257,20 +259,4 @@ export class WakeUp {
       };
     });
   }
-}
-
-/** Work in many short pieces that must not hold the event loop: one piece for each of its turns, over the whole process. */
-const waiting: (() => void)[] = [];
-
-/** Resolves in a turn of the event loop of its own: after those that asked before, and after other work. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(begin);
-  });
-}
-
-function begin(): void {
-  waiting.shift()?.();
-  // An immediate that is set in an immediate belongs to the next turn.
-  if (waiting.length > 0) setImmediate(begin);
 }

@@ -193,7 +193,7 @@ export class Executions {
     // A run whose answers come whole is seldom read.
     let reader = plan.isStreamed ? open() : undefined;
     const result = async () => {
-      if (reader?.hasBegun !== true) live.hub.setCaller(undefined);
+      if (reader?.hasBegun === false) live.hub.setCaller(undefined);
       await live.ended;
       const { end } = live.hub;
       if (end?.case === "failed") throw end.error;

@@ -10,21 +10,15 @@ import type { Threads } from "./threads.ts";
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 10_000;
 
-/** An engine that is opened when it is first used. */
-export type LazyRunEngine = RunEngine & {
-  /** Opens the engine now. If that fails, the next use tries again. */
-  open(): Promise<void>;
-};
-
-/** Creates an engine that is opened at its first use: a process without runs never loads it. */
-export function createLazyRunEngine(openEngine: () => Promise<RunEngine>): LazyRunEngine {
+/**
+ * Creates an engine that is opened at its first use: a process without runs never loads it. If that fails, the next use
+ * tries again.
+ */
+export function createLazyRunEngine(openEngine: () => Promise<RunEngine>): RunEngine {
   const opener = new Opener(openEngine);
-  const engine = () => opener.open();
-  return withMethods(engine, {
-    threads: withMethods<Threads, object>(async () => (await engine()).threads, {}),
-    streamRun: (...args: Parameters<RunEngine["streamRun"]>) =>
-      lazyBatches(async () => (await engine()).streamRun(...args)),
-    open: async () => void (await engine()),
+  return withMethods<RunEngine>(() => opener.open(), {
+    threads: withMethods<Threads>(async () => (await opener.open()).threads, {}),
+    streamRun: (...args) => lazyBatches(async () => (await opener.open()).streamRun(...args)),
     drain: async () => (await opener.end())?.drain(),
     close: async () => (await opener.end())?.close(),
   });
@@ -70,22 +64,18 @@ function createLazyStore(opener: Opener<RunStore>): RunStore {
       detach?.();
     };
   };
-  const members: Partial<RunStore> = {
+  return withMethods<RunStore>(() => opener.open(), {
     isShared: true,
     subscribe: (runId, listener) => subscribe((store) => store.subscribe(runId, listener)),
     subscribeToQueue: (listener) => subscribe((store) => store.subscribeToQueue(listener)),
     leave: async (holder) => (await opener.end())?.leave(holder),
     close: async () => (await opener.end())?.close(),
-  };
-  return withMethods(() => opener.open(), members);
+  });
 }
 
 /** Returns `members`, with all other methods of a target that is opened when one of them is called. */
-function withMethods<Target extends object, Members extends object>(
-  open: () => Promise<Target>,
-  members: Members,
-): Target & Members {
-  return new Proxy(members as Target & Members, {
+function withMethods<Target extends object>(open: () => Promise<Target>, members: Partial<Target>): Target {
+  return new Proxy(members as Target, {
     get: (_target, name) => {
       // Without `then`, since a promise of the result would call it.
       if (name === "then" || Reflect.has(members, name)) return Reflect.get(members, name);
@@ -170,9 +160,6 @@ export function watchStore(
     state = next;
     onChange(next, problem);
   };
-  const succeed = (method: string | symbol) => {
-    if (state !== "ok" && (state === "away" || WRITES.includes(method))) change("ok");
-  };
   const fail = (thrown: unknown) => {
     if (thrown instanceof StoreFullError) change("full", thrown.message);
     else if (isOutage(thrown)) change("away", toSdkError(thrown).message);
@@ -184,10 +171,13 @@ export function watchStore(
       if (known !== undefined) return known;
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== "function") return member;
+      const succeed = () => {
+        if (state === "away" || (state === "full" && WRITES.includes(name))) change("ok");
+      };
+      // Not an async function, which would hold the parameters until the store has written them.
       const method = (...parameters: unknown[]): unknown => {
         const result: unknown = member.apply(target, parameters);
-        if (!(result instanceof Promise)) return result;
-        result.then(() => succeed(name), fail);
+        if (result instanceof Promise) result.then(succeed, fail);
         return result;
       };
       watched.set(name, method);

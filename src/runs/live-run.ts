@@ -9,14 +9,8 @@ import {
   StepFinishSchema,
   type StepResult,
 } from "../gen/outrigger/v1/generation_pb.ts";
-import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
-import {
-  type McpServer,
-  type McpTool,
-  StepRestart_Reason as Reason,
-  type Run,
-} from "../gen/outrigger/v1/run_pb.ts";
-import type { Generation } from "../generation/contract/options.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { StepRestart_Reason as Reason, type Run } from "../gen/outrigger/v1/run_pb.ts";
 import { AttemptLog } from "../generation/loop/attempt-log.ts";
 import { LinkedSignal } from "../generation/loop/linked-signal.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
@@ -36,6 +30,7 @@ import { isOutage } from "./errors.ts";
 import { EventHub } from "./event-hub.ts";
 import type { Gate } from "./limits.ts";
 import { isAbandoned, isRepeated } from "./messages.ts";
+import type { RunDraft } from "./read-request.ts";
 import { type EarlierWork, type RecoveryParts, requeueRun } from "./recovery.ts";
 import { createStatusEvent, HoldLostError, Journal } from "./run-log.ts";
 import {
@@ -48,23 +43,17 @@ import { runAfter, runAfterFailure, sumUsage } from "./status.ts";
 import type { Hold, StoredRun } from "./store.ts";
 
 /** What a run executes. */
-export interface RunPlan {
+export interface RunPlan extends Pick<RunDraft, "generation" | "servers" | "knownTools" | "inputPath"> {
   /** The run as it is in the store: IN_PROGRESS. */
   readonly run: Run;
   readonly client: ModelClient;
-  readonly generation: Generation;
   /** Text of the system message. Empty: none. */
   readonly system: string;
   readonly conversation: ConversationParts;
   /** The conversation as it was checked, with its request, if nothing is added to them before the model is called. */
   readonly checked?: CheckedConversation | undefined;
-  /** Path of the input messages in the caller's request, for errors. */
-  readonly inputPath: string;
   /** What the run has done already. Undefined if it begins. */
   readonly earlier?: EarlierWork | undefined;
-  readonly servers: readonly McpServer[];
-  /** Tools of these servers that are known from an earlier turn. */
-  readonly knownTools: readonly McpTool[];
   /** The trace of the call that created the run. */
   readonly trace: TraceContext | undefined;
   /** When the caller's time is over, in milliseconds of `performance.now()`. */
@@ -123,7 +112,8 @@ export class LiveRun {
     this.#parts = parts;
     this.#plan = plan;
     this.#options = options;
-    this.#run = run;
+    const { warnings = [] } = plan.checked?.conversation ?? {};
+    this.#run = warnings.length === 0 ? run : { ...run, warnings: [...warnings] };
     this.owner = stored?.owner;
     this.#attempts = new AttemptLog(run.attempts);
     const hub = new EventHub(run.lastSequence, stored === undefined);
@@ -198,8 +188,15 @@ export class LiveRun {
     const unsubscribe = stored && store.subscribe(id, (notice) => notice === "cancel" && this.cancel());
     try {
       const ended = await this.#generate();
+      this.isEnding = true;
       if (ended === undefined) await this.#leave();
-      else await this.#end(ended);
+      else {
+        const cancelRequested = this.#isCancelRequested;
+        const fail = (error: Error) => ({ ...runAfterFailure(this.run, error), cancelRequested });
+        // Written with all pending changes, and published only then.
+        this.#endedRun = await this.#journal.end({ ...ended, cancelRequested }, fail);
+        this.hub.close({ case: "over" });
+      }
     } catch (thrown) {
       // The run is left as the store has it: another process holds it, or this one recovers it when it can.
       const isLost = thrown instanceof HoldLostError;
@@ -224,17 +221,7 @@ export class LiveRun {
     }
   }
 
-  /** Writes the final state of the run with all pending changes, and only then publishes it. */
-  async #end(ended: Run): Promise<void> {
-    this.isEnding = true;
-    const cancelRequested = this.#isCancelRequested;
-    const fail = (error: Error) => ({ ...runAfterFailure(this.run, error), cancelRequested });
-    this.#endedRun = await this.#journal.end({ ...ended, cancelRequested }, fail);
-    this.hub.close({ case: "over" });
-  }
-
   async #leave(): Promise<void> {
-    this.isEnding = true;
     const { stored } = this.#options;
     if (stored === undefined) return;
     const { run } = this;
@@ -248,13 +235,13 @@ export class LiveRun {
 
   /** Runs until the model has answered, a limit is reached, or the caller must act. */
   async #execute(signal: AbortSignal): Promise<GenerateResult> {
-    const { servers, system, inputPath, earlier } = this.#plan;
+    const { servers, system, inputPath, earlier, checked } = this.#plan;
     try {
       const executor = servers.length === 0 ? undefined : await this.#openTools(signal);
       const last = this.steps.at(-1);
       if (earlier?.isSubmitted && last !== undefined)
         await executor?.executeApproved(getOpenCalls(last), signal);
-      const { conversation, request } = await this.#prepareRequest(executor, signal);
+      const { conversation, request } = checked ?? (await this.#prepareRequest(executor, signal));
       try {
         return await this.#runLoop(request, executor ?? NO_TOOLS, signal);
       } catch (thrown) {
@@ -301,12 +288,11 @@ export class LiveRun {
     executor: ServerToolExecutor | undefined,
     signal: AbortSignal,
   ): Promise<CheckedConversation> {
-    const { conversation: parts, checked, generation, system, earlier } = this.#plan;
+    const { conversation: parts, generation, system, earlier } = this.#plan;
     const results = new Map(earlier?.approvedResults.map((result) => [result.toolCallId, result]));
-    let conversation = checked?.conversation ?? composeConversation(parts, results);
+    let conversation = composeConversation(parts, results);
     const { approved, warnings } = conversation;
     if (warnings.length > 0) this.#run = { ...this.#run, warnings: [...warnings] };
-    if (checked !== undefined) return checked;
     if (approved.length > 0) {
       for (const result of (await executor?.executeApproved(approved, signal)) ?? [])
         results.set(result.toolCallId, result);
@@ -314,8 +300,6 @@ export class LiveRun {
     }
     const request = createModelRequest(generation.request, system, conversation);
     request.tools = [...request.tools, ...(this.#tools?.tools ?? [])];
-    // The loop needs the whole answer; the events leave out what the deltas already contain.
-    request.finalResponse = FinalResponse.FULL;
     return { conversation, request };
   }
 

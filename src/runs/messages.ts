@@ -12,25 +12,15 @@ import { type ThreadMessage, ThreadMessageSchema } from "../gen/outrigger/v1/thr
 import type { NewMessage } from "./engine.ts";
 import type { StoredMessage } from "./store.ts";
 
-/** Random bytes of the ids of runs and threads, which have twice as many digits. */
-const ID_BYTES = 16;
+/** Random bytes of ids by their prefixes. An id has twice as many digits; that of a message has room for a step. */
+const ID_BYTES = { run: 16, thread: 16, msg: 18 };
 
 /** Steps that an id of a message has room for, beside the id of its run. */
 const MAX_STEPS = 0x8000;
 
-/** A new id of a run. */
-export function createRunId(): string {
-  return `run_${randomHex(ID_BYTES)}`;
-}
-
-/** A new id of a thread. */
-export function createThreadId(): string {
-  return `thread_${randomHex(ID_BYTES)}`;
-}
-
-/** A new id of a message that is not the answer of a model. */
-export function createMessageId(): string {
-  return `msg_${randomHex(ID_BYTES + 2)}`;
+/** A new id of a run, of a thread, or of a message that is not the answer of a model. */
+export function createId(prefix: keyof typeof ID_BYTES): string {
+  return `${prefix}_${randomHex(ID_BYTES[prefix])}`;
 }
 
 /**
@@ -59,7 +49,7 @@ export function newThreadMessage(
   { runId = "", output = false }: { readonly runId?: string; readonly output?: boolean } = {},
 ): StoredMessage {
   const content = message === undefined ? {} : { message };
-  const fields = { id: createMessageId(), runId, output, createdAt: timestampNow(), ...content };
+  const fields = { id: createId("msg"), runId, output, createdAt: timestampNow(), ...content };
   return { ...create(ThreadMessageSchema, fields), originJson };
 }
 

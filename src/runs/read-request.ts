@@ -35,6 +35,7 @@ export interface RunDraft {
   readonly generation: Generation;
   /** With their secrets. */
   readonly servers: readonly McpServer[];
+  /** Tools of these servers that are known from an earlier turn. */
   readonly knownTools: readonly McpTool[];
   readonly input: readonly NewMessage[];
   /** Path of the input messages in the caller's request, for errors. */

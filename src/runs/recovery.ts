@@ -5,6 +5,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { AbortError, ServerError, toSdkError } from "../core/errors.ts";
+import { yieldTurn } from "../core/loop-turns.ts";
 import { toolMessage } from "../core/tools.ts";
 import { type Attempt, AttemptSchema } from "../gen/outrigger/v1/attempt_pb.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
@@ -24,7 +25,7 @@ import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
 import { refusedResult } from "./conversation.ts";
 import type { RunObserver } from "./engine.ts";
 import { isOutage, missing, RunStateError, StoreFullError } from "./errors.ts";
-import { nextTurn, PAGE_EVENTS } from "./event-hub.ts";
+import { PAGE_EVENTS } from "./event-hub.ts";
 import { createResultOutputs, isAbandoned, newThreadMessage } from "./messages.ts";
 import { checkSubmission, isResumable } from "./read-request.ts";
 import { createRunEvent, createStatusEvent, type RunEventValue } from "./run-log.ts";
@@ -289,7 +290,8 @@ export async function readProgress(store: RunStore, { run, request }: StoredRun)
       next += page.length;
     }
     tail.addBefore(events);
-    await nextTurn();
+    const turn = yieldTurn();
+    if (turn !== undefined) await turn;
   }
   const { begun, openCall, losses, isFinished, isSubmitted } = tail;
   const hasTools = request.mcpServers.length === 0 || tail.hasLists;

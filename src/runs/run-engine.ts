@@ -115,12 +115,15 @@ export class RunEngine {
   /** Creates a run and starts it, or queues it if it is in the background. Resolves when it is stored. */
   async createRun(input: RunInput, options: RunOptions): Promise<StartedRun> {
     const { request, conversation } = input;
+    const { previousRunId, threadId, inheritTools } = request;
     const share = conversation?.share ?? this.#parts.histories.begin(options.owner);
     try {
       this.#refuseWhileDraining();
-      const previous = conversation?.previous ?? (await this.#findPrevious(request, options.owner, share));
+      const continues = conversation !== undefined || previousRunId !== "" || threadId !== "";
+      const find = () => this.#findPrevious(request, options.owner, share);
+      const previous = continues ? (conversation?.previous ?? (await find())) : undefined;
       const draft = await readRunInput(input, previous, this.#parts.limits);
-      share.keepPrevious(request.inheritTools ? previous : undefined);
+      if (continues) share.keepPrevious(inheritTools ? previous : undefined);
       const begins = !request.background || !draft.isStored || draft.hasSecrets;
       return await this.#start({ draft, options, share, begins });
     } catch (thrown) {

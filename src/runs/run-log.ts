@@ -57,7 +57,8 @@ interface Pending {
   readonly messages: ThreadMessage[];
   /** Replaces the latest step of earlier writes. */
   latestStep?: StepResult | undefined;
-  getRun?: (() => Run) | undefined;
+  /** The run to write: as it has ended, or as it is when it is written. */
+  run?: Run | "current" | undefined;
 }
 
 /**
@@ -123,7 +124,7 @@ export class Journal {
 
   /** Notes that more is known of the run, which is still in progress. */
   noteChange(): void {
-    this.#pending.getRun = this.#target.getRun;
+    this.#pending.run = "current";
   }
 
   /** Writes what was added, now or after the current write. */
@@ -178,7 +179,7 @@ export class Journal {
    */
   async finish(run: Run): Promise<number> {
     await this.#stop();
-    this.#pending.getRun = () => run;
+    this.#pending.run = run;
     await this.#persist((thrown) => {
       if (thrown instanceof StoreFullError) throw thrown;
     });
@@ -200,7 +201,7 @@ export class Journal {
   #addEnd(run: Run): Run {
     const ended = { ...run, lastSequence: this.#next };
     this.add(0, { case: "run", value: ended });
-    this.#pending.getRun = () => ended;
+    this.#pending.run = ended;
     return ended;
   }
 
@@ -227,13 +228,13 @@ export class Journal {
   }
 
   async #write(): Promise<void> {
-    const { stored, hub } = this.#target;
+    const { stored, hub, getRun } = this.#target;
     if (stored === undefined) return this.#deliver();
     const { store, hold } = stored;
     const pending = this.#pending;
-    const { getRun, ...changes } = pending;
+    const { run: known, ...changes } = pending;
     const { events } = changes;
-    const run = getRun?.();
+    const run = known === "current" ? getRun() : known;
     const lastSequence = events.at(-1)?.sequence ?? this.#next - 1;
     this.#pending = nothing();
     try {
@@ -262,6 +263,6 @@ function joined(failed: Pending, later: Pending): Pending {
     steps: [...steps, ...later.steps],
     messages: [...failed.messages, ...later.messages],
     latestStep: isOfFailed ? failed.latestStep : (later.latestStep ?? failed.latestStep),
-    getRun: later.getRun ?? failed.getRun,
+    run: later.run ?? failed.run,
   };
 }

@@ -6,7 +6,6 @@ import type { CallOptions } from "../core/adapter.ts";
 import { toSdkError } from "../core/errors.ts";
 import type { TraceContext } from "../core/trace-context.ts";
 import { type Message, Role, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
-import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
 import { type Run, RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { readOptions } from "../generation/contract/options.ts";
 import { failedResult } from "../generation/loop/failed-result.ts";
@@ -25,7 +24,7 @@ import { missing, RunStateError } from "./errors.ts";
 import type { EngineParts } from "./executions.ts";
 import type { HistoryShare } from "./limits.ts";
 import type { RunPlan } from "./live-run.ts";
-import { createResultOutputs, createRunId, createThreadId, newThreadMessage } from "./messages.ts";
+import { createId, createResultOutputs, newThreadMessage } from "./messages.ts";
 import { INPUT_PATH, isResumable, type RunDraft } from "./read-request.ts";
 import { readProgress } from "./recovery.ts";
 import { createStatusEvent } from "./run-log.ts";
@@ -120,8 +119,6 @@ function checkInput({ draft, share, begins }: NewRun, history: readonly Message[
   } catch (thrown) {
     throw withRunFields(toSdkError(thrown), { system, conversation, inputPath });
   }
-  // The loop needs the whole answer; the events leave out what the deltas already contain.
-  modelRequest.finalResponse = FinalResponse.FULL;
   return { conversation: parts, checked: { conversation: found, request: modelRequest } };
 }
 
@@ -145,8 +142,8 @@ function toRun({ request, isStored }: RunDraft, begins: boolean): Run {
   const now = timestampNow();
   const { model = "", provider = "" } = request.options?.request ?? {};
   return create(RunSchema, {
-    id: createRunId(),
-    threadId: createThreadId(),
+    id: createId("run"),
+    threadId: createId("thread"),
     status: begins ? RunStatus.IN_PROGRESS : RunStatus.QUEUED,
     previousRunId: request.previousRunId,
     background: request.background,

@@ -1,16 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { yieldTurn } from "../core/loop-turns.ts";
 import { type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal, untilAborted } from "../generation/loop/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import { missing, ThreadBusyError } from "./errors.ts";
-import {
-  type EventHub,
-  type HubReader,
-  nextTurn,
-  PAGE_EVENTS,
-  type RunFeed,
-  type RunFeeds,
-} from "./event-hub.ts";
+import { type EventHub, type HubReader, PAGE_EVENTS, type RunFeed, type RunFeeds } from "./event-hub.ts";
 import { isTerminal, isUnderWay } from "./status.ts";
 import type { RunStore } from "./store.ts";
 
@@ -188,7 +182,8 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     const { store } = this.#parts;
     const { owner, runId } = this.#place;
     try {
-      await nextTurn();
+      const turn = yieldTurn();
+      if (turn !== undefined) await turn;
       const events = this.#isOver ? [] : await store.readEvents(runId, this.cursor, PAGE_EVENTS, owner);
       if (this.#isOver) return DONE;
       const last = events.at(-1);

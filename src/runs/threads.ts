@@ -5,7 +5,7 @@ import { type Thread, ThreadSchema } from "../gen/outrigger/v1/thread_pb.ts";
 import type { NewMessage, ThreadInput } from "./engine.ts";
 import { found, missing } from "./errors.ts";
 import type { RunLimits } from "./limits.ts";
-import { createThreadId, newThreadMessage } from "./messages.ts";
+import { createId, newThreadMessage } from "./messages.ts";
 import { checkMetadata } from "./read-request.ts";
 import { type ReadParts, waitForTurn } from "./run-reader.ts";
 import type { MessageQuery, Page, StoredMessage } from "./store.ts";
@@ -22,7 +22,7 @@ export class Threads {
   async createThread(owner: string, { metadata, messages }: ThreadInput): Promise<Thread> {
     checkLabels(metadata);
     const thread = create(ThreadSchema, {
-      id: createThreadId(),
+      id: createId("thread"),
       createdAt: timestampNow(),
       metadata,
       conversation: true,

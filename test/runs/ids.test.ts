@@ -2,23 +2,17 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
-import {
-  answerMessageId,
-  createMessageId,
-  createRunId,
-  createThreadId,
-  isRepeated,
-} from "../../src/runs/messages.ts";
+import { answerMessageId, createId, isRepeated } from "../../src/runs/messages.ts";
 
 const DIGITS = "0123456789abcdef".repeat(2);
 
 describe("ids", () => {
   it.each([
-    [createRunId, /^run_[0-9a-f]{32}$/],
-    [createThreadId, /^thread_[0-9a-f]{32}$/],
-    [createMessageId, /^msg_[0-9a-f]{36}$/],
-  ])("are random, with a prefix for their kind", (create, form) => {
-    const ids = Array.from({ length: 100 }, create);
+    ["run", /^run_[0-9a-f]{32}$/],
+    ["thread", /^thread_[0-9a-f]{32}$/],
+    ["msg", /^msg_[0-9a-f]{36}$/],
+  ] as const)("are random, with a prefix for their kind: %s", (prefix, form) => {
+    const ids = Array.from({ length: 100 }, () => createId(prefix));
     expect(new Set(ids).size).toBe(100);
     for (const id of ids) expect(id).toMatch(form);
   });

@@ -48,7 +48,7 @@ describe("createLazyRunEngine()", () => {
     expect(counts.opened).toBe(0);
     const lists = await Promise.all([engine.listRuns("", list), engine.listRuns("", list)]);
     expect(lists.map(({ runs }) => runs)).toEqual([[], []]);
-    await engine.open();
+    await engine.listRuns("", list);
     expect(counts.opened).toBe(1);
     await engine.close();
   });
@@ -64,7 +64,7 @@ describe("createLazyRunEngine()", () => {
 
   it("tries again if it could not be opened", async () => {
     const { engine, counts } = await countedEngine(2);
-    await expect(engine.open()).rejects.toThrow("a failure of the test");
+    await expect(engine.listRuns("", list)).rejects.toThrow("a failure of the test");
     await expect(engine.listRuns("", list)).rejects.toThrow("a failure of the test");
     expect((await engine.listRuns("", list)).runs).toEqual([]);
     expect(counts.opened).toBe(3);

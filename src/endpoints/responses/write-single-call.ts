@@ -14,7 +14,7 @@ import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/respo
 import { type Run, RunSchema, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { EventWriter } from "../../http/event-body.ts";
-import { answerMessageId, createRunId } from "../../runs/messages.ts";
+import { answerMessageId, createId } from "../../runs/messages.ts";
 import { createRunEvent, createStatusEvent } from "../../runs/run-log.ts";
 import { runAfter, runAfterFailure } from "../../runs/status.ts";
 import type { AnswerFormat } from "../answers/answer-request.ts";
@@ -43,7 +43,7 @@ export function createUnstoredRun({ target, metadata }: Pick<ResponseFacts, "tar
   const { model, provider } = target;
   const status = RunStatus.IN_PROGRESS;
   const times = { createdAt: now, startedAt: now };
-  return create(RunSchema, { id: createRunId(), status, ...times, model, provider, metadata });
+  return create(RunSchema, { id: createId("run"), status, ...times, model, provider, metadata });
 }
 
 /** Writes the answer of one call. */

@@ -1,5 +1,6 @@
 /** Where a run's MCP server is, and with which headers it is called: what the configuration and the caller say together. */
 import { Violations } from "../../client/violations.ts";
+import { InvalidRequestError, invalidField } from "../../core/errors.ts";
 import type { McpServer } from "../../gen/outrigger/v1/run_pb.ts";
 import { allowsAddress, type ConfiguredMcpServer, type McpSettings } from "./settings.ts";
 
@@ -39,12 +40,13 @@ export function readEndpoints(servers: readonly McpServer[], settings: McpSettin
   const endpoints = servers.flatMap((server, index) => {
     try {
       if (labels.has(server.serverLabel))
-        throw new Problem("server_label", "expected a label that no other server has");
+        throw invalidField("server_label", "expected a label that no other server has");
       labels.add(server.serverLabel);
       return [readEndpoint(server, settings)];
     } catch (thrown) {
-      if (!(thrown instanceof Problem)) throw thrown;
-      violations.add(`mcp_servers[${index}].${thrown.field}`, thrown.message);
+      if (!(thrown instanceof InvalidRequestError)) throw thrown;
+      for (const { field, description } of thrown.violations)
+        violations.add(`mcp_servers[${index}].${field}`, description);
       return [];
     }
   });
@@ -52,33 +54,24 @@ export function readEndpoints(servers: readonly McpServer[], settings: McpSettin
   return endpoints;
 }
 
-class Problem extends Error {
-  readonly field: string;
-
-  constructor(field: string, description: string) {
-    super(description);
-    this.field = field;
-  }
-}
-
 function readEndpoint(server: McpServer, settings: McpSettings): McpEndpoint {
   const { serverLabel: label, serverUrl } = server;
-  if (!LABEL.test(label)) throw new Problem("server_label", "expected at most 64 letters, digits, _ or -");
+  if (!LABEL.test(label)) throw invalidField("server_label", "expected at most 64 letters, digits, _ or -");
   const headers = readHeaders(server);
   const configured = settings.servers.get(label);
   if (configured !== undefined && hasAddress(configured, serverUrl))
     return joined(server, configured, headers);
   if (serverUrl === "")
-    throw new Problem("server_url", `expected an address: mcp.servers has no server ${label}`);
+    throw invalidField("server_url", `expected an address: mcp.servers has no server ${label}`);
   const url = serverUrl.length > MAX_URL_CHARS ? null : URL.parse(serverUrl);
-  if (url === null) throw new Problem("server_url", "expected an https: address");
+  if (url === null) throw invalidField("server_url", "expected an https: address");
   if (url.username !== "" || url.password !== "" || url.hash !== "")
-    throw new Problem("server_url", "expected an address without user name, password and fragment");
+    throw invalidField("server_url", "expected an address without user name, password and fragment");
   if (settings.allowedUrls.some((pattern) => allowsAddress(pattern, url))) return { server, url, headers };
   // The rest of the address may hold a key.
   const origin = `${url.protocol}//${url.host}`.slice(0, 200);
   const remedy = "add it to mcp.allow_urls, or the server to mcp.servers";
-  throw new Problem("server_url", `the configuration does not allow ${origin}: ${remedy}`);
+  throw invalidField("server_url", `the configuration does not allow ${origin}: ${remedy}`);
 }
 
 /** Whether the caller means the configured server: by its label alone, or by its address as well. */
@@ -97,7 +90,7 @@ function joined(
     Object.hasOwn(own, name) || (name === "authorization" && token !== undefined);
   const double = Object.keys(headers).find(isOwn);
   if (double !== undefined)
-    throw new Problem("headers", `the configuration sets ${double} of this server already`);
+    throw invalidField("headers", `the configuration sets ${double} of this server already`);
   return { server, url: new URL(url), headers: { ...headers, ...own }, token, tls };
 }
 
@@ -105,16 +98,16 @@ function readHeaders({ headers: given, authorization }: McpServer): Record<strin
   const headers = lowerCaseNames(given);
   const names = Object.keys(headers);
   if (names.length > MAX_HEADERS)
-    throw new Problem("headers", `expected at most ${MAX_HEADERS}, found ${names.length}`);
+    throw invalidField("headers", `expected at most ${MAX_HEADERS}, found ${names.length}`);
   for (const name of names) {
-    if (!HEADER_NAME.test(name)) throw new Problem("headers", "expected names of headers");
-    if (OWN_HEADER.test(name)) throw new Problem("headers", `${name} cannot be set`);
-    if (!isHeaderValue(headers[name])) throw new Problem("headers", `the value of ${name} cannot be sent`);
+    if (!HEADER_NAME.test(name)) throw invalidField("headers", "expected names of headers");
+    if (OWN_HEADER.test(name)) throw invalidField("headers", `${name} cannot be set`);
+    if (!isHeaderValue(headers[name])) throw invalidField("headers", `the value of ${name} cannot be sent`);
   }
   if (authorization === "") return headers;
   if (Object.hasOwn(headers, "authorization"))
-    throw new Problem("authorization", "expected either this or the header, found both");
-  if (!isHeaderValue(authorization)) throw new Problem("authorization", "its value cannot be sent");
+    throw invalidField("authorization", "expected either this or the header, found both");
+  if (!isHeaderValue(authorization)) throw invalidField("authorization", "its value cannot be sent");
   return { ...headers, authorization: `Bearer ${authorization}` };
 }
 

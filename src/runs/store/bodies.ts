@@ -172,7 +172,9 @@ export function getCreationTime({ createdAt }: Pick<Run, "createdAt">): number {
 
 /** The latest time at which one of the messages was created, in milliseconds. 0 if there is none. */
 export function getLatestTime(messages: readonly StoredMessage[]): number {
-  return messages.reduce((latest, message) => Math.max(latest, getCreationTime(message)), 0);
+  let latest = 0;
+  for (const message of messages) latest = Math.max(latest, getCreationTime(message));
+  return latest;
 }
 
 /** The failure of a write whose events do not follow those that are stored. */
@@ -182,9 +184,9 @@ export function outOfSequence(expected: number, found: number): InternalError {
 
 /** Id of the first tool call of a model's message, by which the message is found again. Undefined: it has none. */
 export function getFirstCallId({ output, message }: Partial<StoredMessage>): string | undefined {
-  if (!output) return undefined;
-  const call = message?.content.find(({ part }) => part.case === "toolCall")?.part;
-  return call?.case === "toolCall" && isIndexedId(call.value.id) ? call.value.id : undefined;
+  for (const { part } of (output && message?.content) || [])
+    if (part.case === "toolCall") return isIndexedId(part.value.id) ? part.value.id : undefined;
+  return undefined;
 }
 
 /** Whether messages are found by this id of a call. PostgreSQL has no texts with U+0000. */

@@ -146,37 +146,38 @@ export class NotConnectedError extends StoreUnreachableError {}
 
 /** Tells the subscribers of this process about changes of runs, after the commit. Drivers may tell other processes too. */
 export class LocalNotices {
-  readonly #listeners = new Map<string, Set<(notice: RunNotice) => void>>();
-  readonly #queueListeners = new Set<() => void>();
+  /** In objects, since the same listener may be subscribed twice. */
+  readonly #subscriptions = new Map<string, Set<{ readonly listener: (notice: RunNotice) => void }>>();
+  readonly #queueSubscriptions = new Set<{ readonly listener: () => void }>();
 
   announce(runId: string, notice: RunNotice): void {
-    const listeners = this.#listeners.get(runId);
-    if (listeners !== undefined) for (const listener of listeners) listener(notice);
+    const subscriptions = this.#subscriptions.get(runId);
+    if (subscriptions !== undefined) for (const { listener } of subscriptions) listener(notice);
   }
 
   announceQueued(): void {
-    for (const listener of this.#queueListeners) listener();
+    for (const { listener } of this.#queueSubscriptions) listener();
   }
 
   subscribe(runId: string, listener: (notice: RunNotice) => void): () => void {
-    const listeners = this.#listeners.get(runId) ?? new Set();
-    this.#listeners.set(runId, listeners);
-    // A function of its own: the same listener may be subscribed twice.
-    const added = (notice: RunNotice) => listener(notice);
-    listeners.add(added);
+    const subscriptions = this.#subscriptions.get(runId) ?? new Set();
+    this.#subscriptions.set(runId, subscriptions);
+    const subscription = { listener };
+    subscriptions.add(subscription);
     return () => {
-      listeners.delete(added);
-      if (listeners.size === 0 && this.#listeners.get(runId) === listeners) this.#listeners.delete(runId);
+      subscriptions.delete(subscription);
+      if (subscriptions.size === 0 && this.#subscriptions.get(runId) === subscriptions)
+        this.#subscriptions.delete(runId);
     };
   }
 
   subscribeToQueue(listener: () => void): () => void {
-    const added = () => listener();
-    this.#queueListeners.add(added);
-    return () => this.#queueListeners.delete(added);
+    const subscription = { listener };
+    this.#queueSubscriptions.add(subscription);
+    return () => this.#queueSubscriptions.delete(subscription);
   }
 
   get runIds(): readonly string[] {
-    return [...this.#listeners.keys()];
+    return [...this.#subscriptions.keys()];
   }
 }

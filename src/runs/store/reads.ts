@@ -100,17 +100,16 @@ export const MEASURE_CONVERSATION = `
       ON thread_messages.thread = continued.number AND thread_messages.position < continued.end_position
     JOIN :schema.messages ON messages.number = thread_messages.message`;
 
-function defineEventPage(condition: string) {
-  const rest = `
-    FROM :schema.events
-    WHERE run = (SELECT number FROM :schema.runs WHERE id = $1 ${condition}) AND last_sequence > $2
-    ORDER BY last_sequence LIMIT $3`;
-  return definePage("last_sequence", "body", rest, "last_sequence");
-}
-
-const READ_EVENTS = defineEventPage("");
-
-const READ_EVENTS_OF_OWNER = defineEventPage("AND owner = $4");
+/** $4: the owner of the run. NULL: every owner. */
+const READ_EVENTS = definePage(
+  "last_sequence",
+  "body",
+  `FROM :schema.events
+  WHERE run = (SELECT number FROM :schema.runs WHERE id = $1 AND owner = coalesce($4, owner))
+    AND last_sequence > $2
+  ORDER BY last_sequence LIMIT $3`,
+  "last_sequence",
+);
 
 /** Some events of a run. */
 export interface EventRange {
@@ -127,10 +126,8 @@ export async function readEvents(
   { runId, afterSequence, maxEvents, owner }: EventRange,
   bodies: Bodies,
 ): Promise<RunEvent[]> {
-  const values = [runId, afterSequence, Math.min(maxEvents, MAX_EVENT_ROWS)];
-  const page = owner === undefined ? READ_EVENTS : READ_EVENTS_OF_OWNER;
-  const all = owner === undefined ? values : [...values, owner];
-  const { rows } = await driver.readPage<EventRow>(page, all, MAX_EVENT_BYTES);
+  const values = [runId, afterSequence, Math.min(maxEvents, MAX_EVENT_ROWS), owner ?? null];
+  const { rows } = await driver.readPage<EventRow>(READ_EVENTS, values, MAX_EVENT_BYTES);
   const events = rows.flatMap((row) => bodies.readEvents(runId, row));
   // The first row may begin before the requested event.
   return events.filter(({ sequence }) => sequence > afterSequence).slice(0, maxEvents);

@@ -91,10 +91,9 @@ export class SqlRunStore implements RunStore {
 
   async createRun(creation: RunCreation): Promise<RunCreationResult> {
     const create = () => writes.createRun(this.#driver, this.#room, this.#bodies, creation);
-    const attempt = () => this.#inRoom(create);
     const result = await (this.isShared
-      ? createThroughOutage(this.#driver, creation, this.#bodies, attempt)
-      : attempt());
+      ? createThroughOutage(this.#driver, creation, this.#bodies, () => this.#inRoom(create))
+      : this.#inRoom(create));
     if (result.case !== "created") return result;
     const { number, ...created } = result;
     const { request, holder } = creation;

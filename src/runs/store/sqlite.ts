@@ -345,8 +345,8 @@ export class SqliteDriver implements Driver {
       const { changes, lastInsertRowid } = statement.run(...bound);
       return { rows: [], changes: Number(changes), number: Number(lastInsertRowid) };
     } finally {
-      const isLarge = (value: Value) => value instanceof Uint8Array && value.byteLength > MAX_KEPT_BODY_BYTES;
-      if (values.some(isLarge)) releaseValues(statement);
+      for (const value of values)
+        if (value instanceof Uint8Array && value.byteLength > MAX_KEPT_BODY_BYTES) releaseValues(statement);
     }
   }
 

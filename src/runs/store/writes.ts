@@ -1,7 +1,7 @@
 /** Creates runs in their threads or forks of these, gives them to processes, and changes runs that a process holds. */
 import { create } from "@bufbuild/protobuf";
 import { InternalError } from "../../core/errors.ts";
-import type { StepResult } from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Thread, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
 import { createStatusEvent } from "../run-log.ts";
@@ -118,8 +118,8 @@ export async function createRun(
 ): Promise<NumberedResult> {
   const { run, request } = creation;
   let bytes = 0;
-  const prepare = (place: Place, history: readonly MessageRow[]) => {
-    const calls = insertRun(creation, place, creation.input(bodies.readHistory(history)), bodies);
+  const prepare = (place: Place, history: readonly Message[]) => {
+    const calls = insertRun(creation, place, creation.input(history), bodies);
     bytes = countBytes(calls);
     room?.checkCreation(bytes);
     return calls;
@@ -134,8 +134,8 @@ export async function createRun(
       const place = await findPlace(queries, creation, bodies);
       if ("case" in place) return place;
       const { threadId, forked, source, position } = place;
-      const history = await queries.query<MessageRow>(READ_HISTORY, [source.number, position]);
-      const number = getNumber(await queries.execute(prepare(place, history)));
+      const rows = await queries.query<MessageRow>(READ_HISTORY, [source.number, position]);
+      const number = getNumber(await queries.execute(prepare(place, bodies.readHistory(rows))));
       return { case: "created", run: { ...run, threadId }, forked, number };
     });
   }
@@ -212,10 +212,11 @@ function insertRun(
   const times = run.createdAt && { createdAt: run.createdAt };
   const thread = create(ThreadSchema, { id: created.threadId, ...times });
   const isNew = source === undefined || forked;
-  const firstEvents = events.map((event): RunEvent => {
-    if (event.event.case !== "run" || event.event.value.threadId === threadId) return event;
+  const moved = (event: RunEvent): RunEvent => {
+    if (event.event.case !== "run") return event;
     return { ...event, event: { case: "run", value: { ...event.event.value, threadId } } };
-  });
+  };
+  const firstEvents = created.threadId === threadId ? events : events.map(moved);
   return [
     { text: INSERT_RUN, values: [...row, ...hold, bodies.writeRun(run)] },
     { text: INSERT_REQUEST, values: [bodies.writeRequest(run.id, { request, origin, trace })] },
@@ -357,8 +358,6 @@ export function createWriteCalls(
   if (rows.length === 1 && row !== undefined && parts === 0)
     return { calls: [{ text: APPEND_EVENTS, values: [...held, row.last_sequence, row.body] }], checking: 0 };
   const marked = (text: string, ...rest: Value[]): Call => ({ text, values: [number, revision, ...rest] });
-  const writeStep = (text: string, step: StepResult, at: number) =>
-    marked(text, at, bodies.writeStep(runId, at, step));
   const calls: Call[] = [];
   if (messages.length > 0) calls.push({ text: LOCK_HELD_THREAD, values: [number], onlyLocks: true });
   const checking = calls.length;
@@ -370,8 +369,12 @@ export function createWriteCalls(
     calls.push({ text: UPDATE_RUN, values });
   }
   for (const { last_sequence, body } of rows) calls.push(marked(INSERT_HELD_EVENTS, last_sequence, body));
-  if (latestStep !== undefined) calls.push(writeStep(REPLACE_STEP, latestStep, known));
-  for (const [index, step] of steps.entries()) calls.push(writeStep(INSERT_STEP, step, known + index + 1));
+  if (latestStep !== undefined)
+    calls.push(marked(REPLACE_STEP, known, bodies.writeStep(runId, known, latestStep)));
+  for (const [index, step] of steps.entries()) {
+    const at = known + index + 1;
+    calls.push(marked(INSERT_STEP, at, bodies.writeStep(runId, at, step)));
+  }
   for (const [index, message] of messages.entries()) {
     const values = toMessageValues(message, bodies);
     calls.push(marked(INSERT_HELD_MESSAGE, ...values), marked(INSERT_HELD_LINK, index));
