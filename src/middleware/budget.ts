@@ -14,6 +14,7 @@ import {
   type BudgetStore,
   LocalBudgetStore,
 } from "./budget-window.ts";
+import { checkOption } from "./check-option.ts";
 import { describeCount, describeTarget } from "./describe.ts";
 import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
 import type { MiddlewareObserver } from "./observer.ts";
@@ -126,8 +127,7 @@ function createLimits({ requests, tokens, usd }: BudgetOptions): AmountLimits {
     throw new ConfigurationError("a budget needs requests, tokens, usd or several of them");
   for (const [name, value = 0] of given) {
     const max = name === "usd" ? MAX_USD : Number.MAX_SAFE_INTEGER;
-    if (!(value > 0 && value <= max))
-      throw new ConfigurationError(`the budget's ${name} is ${value}; expected above 0 and at most ${max}`);
+    checkOption(`the budget's ${name}`, value, value > 0 && value <= max, `above 0 and at most ${max}`);
   }
   return compact({ requests, tokens, nanoUsd: usd && Math.round(usd * NANO) });
 }

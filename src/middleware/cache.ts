@@ -4,7 +4,6 @@ import type { MiddlewareMethods } from "../client/middleware.ts";
 import { replayedEvents } from "../client/replayed-events.ts";
 import type { CallOptions } from "../core/adapter.ts";
 import { lazyBatches } from "../core/batches.ts";
-import { ConfigurationError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { getInferenceId } from "../core/ids.ts";
 import type { SourceForm } from "../core/source-form.ts";
@@ -12,6 +11,7 @@ import { FinalResponse, type Request, RequestSchema } from "../gen/outrigger/v1/
 import { FinishReason_Reason, type Response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { warning } from "../kit/call/loss-report.ts";
+import { checkOption } from "./check-option.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { watchStream } from "./watch-stream.ts";
 
@@ -92,8 +92,7 @@ export function getMaxAgeMs({ maxAge = DEFAULT_MAX_AGE }: CacheOptions): number 
 }
 
 function checkAboveZero(name: string, value: number): void {
-  if (value > 0) return;
-  throw new ConfigurationError(`the cache's ${name} is ${value}; expected a number above 0`);
+  checkOption(`the cache's ${name}`, value, value > 0, "a number above 0");
 }
 
 class Cache {

@@ -1,9 +1,10 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions, CallTarget } from "../core/adapter.ts";
-import { ConfigurationError, ProviderError, type SDKError, ServerError } from "../core/errors.ts";
+import { ProviderError, type SDKError, ServerError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { type BreakerRule, type BreakerStore, type CallResult, LocalBreakerStore } from "./breaker.ts";
+import { checkOption } from "./check-option.ts";
 import { describeTarget } from "./describe.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { isRefusal, refusal, refuseUncounted } from "./refusals.ts";
@@ -66,10 +67,10 @@ export function toBreakerRule({
   window = 30,
   openFor = 30,
 }: CircuitBreakerOptions): BreakerRule {
-  checkRange("failureRatio", failureRatio, 1);
-  checkRange("minCalls", minCalls, Infinity);
-  checkRange("window", window, Infinity);
-  checkRange("openFor", openFor, Infinity);
+  checkAboveZero("failureRatio", failureRatio, 1, " and at most 1");
+  checkAboveZero("minCalls", minCalls);
+  checkAboveZero("window", window);
+  checkAboveZero("openFor", openFor);
   return { failureRatio, minCalls, windowMs: window * 1000, openMs: openFor * 1000 };
 }
 
@@ -109,8 +110,6 @@ function isLocalLimit({ kind, retryable }: SDKError, { timeouts }: Request): boo
   return timeouts?.request !== undefined || timeouts?.betweenBytes !== undefined;
 }
 
-function checkRange(name: string, value: number, max: number): void {
-  if (value > 0 && value <= max) return;
-  const expected = max === Infinity ? "above 0" : `above 0 and at most ${max}`;
-  throw new ConfigurationError(`the circuit breaker's ${name} is ${value}; expected a number ${expected}`);
+function checkAboveZero(name: string, value: number, max = Infinity, atMost = ""): void {
+  checkOption(`the circuit breaker's ${name}`, value, value > 0 && value <= max, `a number above 0${atMost}`);
 }

@@ -8,6 +8,7 @@ import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { asObject, tryReadJson } from "../kit/json/json.ts";
 import { withAttempts } from "./attempts.ts";
 import { BoundedMap } from "./bounded-map.ts";
+import { checkOption } from "./check-option.ts";
 import { takeNextTarget } from "./fallback.ts";
 import { HedgedCall } from "./hedged-call.ts";
 import { LatencyWindow } from "./latency-window.ts";
@@ -165,13 +166,10 @@ function isGiven(value: unknown): boolean {
 function checkOptions({ after, percentile, max = 1, budget = 0.1 }: HedgeOptions): void {
   if ((after === undefined) === (percentile === undefined))
     throw new ConfigurationError("a hedge needs either after or percentile");
+  const check = (name: string, value: number, min: number, max: number) =>
+    checkOption(`the hedge's ${name}`, value, value >= min && value <= max, `from ${min} to ${max}`);
   check("after", after ?? 1, 0.001, MAX_HEDGE_AFTER);
   check("percentile", percentile ?? 50, 50, 99);
   check("max", Number.isInteger(max) ? max : Number.NaN, 1, MAX_HEDGES);
   check("budget", budget, 0.001, 1);
-}
-
-function check(name: string, value: number, min: number, max: number): void {
-  if (!(value >= min && value <= max))
-    throw new ConfigurationError(`the hedge's ${name} is ${value}; expected from ${min} to ${max}`);
 }

@@ -1,10 +1,11 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
 import { compact } from "../core/compact.ts";
-import { ConfigurationError, ProviderError, type SDKError } from "../core/errors.ts";
+import { ProviderError, type SDKError } from "../core/errors.ts";
 import { type FinishReasonName, finishReasonOf } from "../core/response.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import { checkOption } from "./check-option.ts";
 import { type LoggedMessage, LogTexts } from "./log-texts.ts";
 import { type CallEnd, type CallWatcher, watchCalls } from "./watch-stream.ts";
 
@@ -56,8 +57,7 @@ export interface LoggingOptions {
  */
 export function createLogging(options: LoggingOptions): Required<MiddlewareMethods> {
   const { log, include = [], redact, maxTextLength = 2000 } = options;
-  if (!(maxTextLength > 0))
-    throw new ConfigurationError(`the log's maxTextLength is ${maxTextLength}; expected a number above 0`);
+  checkOption("the log's maxTextLength", maxTextLength, maxTextLength > 0, "a number above 0");
   const texts = new LogTexts(maxTextLength, redact);
   const settings = { log, texts, include: new Set(include) };
   return watchCalls((request, callOptions, kind) => new LoggedAttempt(settings, kind, request, callOptions));

@@ -6,28 +6,19 @@ import { AccessDeniedError, type SDKError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { parseJsonText } from "../core/json-text.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { chooseMiddleware } from "./choose-middleware.ts";
 
 /**
  * Refuses calls of models that the caller may not use. Put it inside the middleware that resolves the provider and the
  * model, and around every cache.
  */
 export function createModelAccess(): Required<MiddlewareMethods> {
-  return {
-    async complete(request, next, { caller }) {
-      const denial = findDenial(request, caller);
-      if (denial !== undefined) throw denial;
-      return next(request);
-    },
-    stream(request, next, { caller }) {
-      const denial = findDenial(request, caller);
-      if (denial === undefined) return next(request);
-      return new EventStream(
-        lazyBatches(() => {
-          throw denial;
-        }),
-      );
-    },
-  };
+  return chooseMiddleware((request, { caller }) => {
+    const denial = findDenial(request, caller);
+    if (denial === undefined) return undefined;
+    const fail = async () => Promise.reject(denial);
+    return { complete: fail, stream: () => new EventStream(lazyBatches(fail)) };
+  });
 }
 
 /** Whether an error is a refusal by this middleware, as opposed to a provider's. */

@@ -1,5 +1,5 @@
 import { compact } from "../core/compact.ts";
-import { ConfigurationError } from "../core/errors.ts";
+import { checkOption } from "./check-option.ts";
 
 /**
  * When a target of an alias is left out because it is worse than the others, after Envoy's outlier detection. Failures
@@ -58,7 +58,6 @@ export function createEjectionRule(options: OutlierEjection): EjectionRule {
 }
 
 function check(name: string, value: number, min: number, max: number): void {
-  if (value >= min && value <= max) return;
   const expected = max === Infinity ? `${min} or more` : `from ${min} to ${max}`;
-  throw new ConfigurationError(`the outlier ejection's ${name} is ${value}; expected ${expected}`);
+  checkOption(`the outlier ejection's ${name}`, value, value >= min && value <= max, expected);
 }

@@ -3,6 +3,7 @@ import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
 import { ConfigurationError, RateLimitError, type SDKError } from "../core/errors.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { checkOption } from "./check-option.ts";
 import { describeCount } from "./describe.ts";
 import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
 import type { MiddlewareObserver } from "./observer.ts";
@@ -142,11 +143,10 @@ function checkOptions({
   if (requestsPerMinute === undefined && tokensPerMinute === undefined)
     throw new ConfigurationError("a rate limit needs requestsPerMinute, tokensPerMinute or both");
   for (const [name, value] of Object.entries({ requestsPerMinute, tokensPerMinute })) {
-    if (value === undefined || (value >= 1 && value < Infinity)) continue;
-    throw new ConfigurationError(`the rate limit's ${name} is ${value}; expected at least 1`);
+    if (value === undefined) continue;
+    checkOption(`the rate limit's ${name}`, value, value >= 1 && value < Infinity, "at least 1");
   }
-  if (!(maxWait >= 0 && maxWait <= MAX_WAIT))
-    throw new ConfigurationError(`the rate limit's maxWait is ${maxWait}; expected 0 to ${MAX_WAIT} seconds`);
-  if (!(maxQueue >= 0))
-    throw new ConfigurationError(`the rate limit's maxQueue is ${maxQueue}; expected 0 or more`);
+  const isWait = maxWait >= 0 && maxWait <= MAX_WAIT;
+  checkOption("the rate limit's maxWait", maxWait, isWait, `0 to ${MAX_WAIT} seconds`);
+  checkOption("the rate limit's maxQueue", maxQueue, maxQueue >= 0, "0 or more");
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../core/errors.ts";
+import { checkOption } from "./check-option.ts";
 
 /** Limits on the retries of all calls to a provider together. */
 export interface RetryBudgetOptions {
@@ -60,6 +60,6 @@ export class RetryBudget {
 }
 
 function checked(name: string, value: number): number {
-  if (value >= 0 && value < Infinity) return value;
-  throw new ConfigurationError(`the retry budget's ${name} is ${value}; expected 0 or more`);
+  checkOption(`the retry budget's ${name}`, value, value >= 0 && value < Infinity, "0 or more");
+  return value;
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ConfigurationError, isProviderTimeout, RequestTimeoutError, SDKError } from "../core/errors.ts";
+import { isProviderTimeout, RequestTimeoutError, SDKError } from "../core/errors.ts";
 import type { RepeatLimit } from "../core/repeat-limit.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import { LONGEST_TIMER_MS } from "../kit/http/timeouts.ts";
+import { checkOption } from "./check-option.ts";
 
 /** When and how often to retry. Times are in seconds. */
 export interface RetryPolicy {
@@ -110,14 +111,10 @@ function isWorthRetrying(error: unknown, { retryTimeouts }: RetryPolicy): error 
 /** @throws ConfigurationError if a number is out of range. */
 export function checkPolicy(policy: RetryPolicy): RetryPolicy {
   const { maxRetries } = policy;
-  if (!isRetryCount(maxRetries)) {
-    const expected = `a whole number from 0 to ${MAX_RETRIES}`;
-    throw new ConfigurationError(`the retry policy's maxRetries is ${maxRetries}; expected ${expected}`);
-  }
-  for (const name of ["baseDelay", "maxDelay", "backoffMultiplier"] as const) {
-    if (policy[name] >= 0) continue;
-    throw new ConfigurationError(`the retry policy's ${name} is ${policy[name]}; expected 0 or more`);
-  }
+  const expected = `a whole number from 0 to ${MAX_RETRIES}`;
+  checkOption("the retry policy's maxRetries", maxRetries, isRetryCount(maxRetries), expected);
+  for (const name of ["baseDelay", "maxDelay", "backoffMultiplier"] as const)
+    checkOption(`the retry policy's ${name}`, policy[name], policy[name] >= 0, "0 or more");
   return policy;
 }
 

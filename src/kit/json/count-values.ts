@@ -14,7 +14,7 @@ export function countJsonValues(text: string, max: number): number {
   let count = 0;
   for (let at = 0; at < text.length && count <= max; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
+    if (code === QUOTE) at = endOfString(text, at) - 1;
     else if (code === COMMA || code === LEFT_BRACKET || code === LEFT_BRACE) count += 1;
   }
   return count;
@@ -27,22 +27,21 @@ export function nestsDeeper(text: string, maxLevels: number): boolean {
   let levels = 0;
   for (let at = 0; at < text.length && levels <= maxLevels; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
+    if (code === QUOTE) at = endOfString(text, at) - 1;
     else if (code === LEFT_BRACKET || code === LEFT_BRACE) levels += 1;
     else if (code === RIGHT_BRACKET || code === RIGHT_BRACE) levels -= 1;
   }
   return levels > maxLevels;
 }
 
-/**
- * Returns the index of the quote that ends the string which begins at an index; of the last character if there is none.
- */
-function endOfString(text: string, start: number): number {
+/** Returns the index behind the string that begins at an index; behind the text if the string does not end. */
+export function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end < 0 ? text.length : end;
+  return end < 0 ? text.length : end + 1;
 }
 
+/** Whether an odd number of backslashes stands before a character. */
 function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;

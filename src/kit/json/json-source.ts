@@ -3,6 +3,7 @@
  * keys that look like numbers to the front; text that a model wrote and a provider signed has to be returned byte for
  * byte.
  */
+import { endOfString } from "./count-values.ts";
 import { isObject, type JsonObject, SourceText } from "./json.ts";
 
 /**
@@ -116,19 +117,6 @@ function endOfValue(text: string, at: number): number {
   PRIMITIVE.lastIndex = at;
   PRIMITIVE.test(text);
   return PRIMITIVE.lastIndex;
-}
-
-function endOfString(text: string, at: number): number {
-  let end = text.indexOf('"', at + 1);
-  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end < 0 ? text.length : end + 1;
-}
-
-/** Whether an odd number of backslashes stands before a character. */
-function isEscaped(text: string, at: number): boolean {
-  let first = at;
-  while (text[first - 1] === "\\") first -= 1;
-  return (at - first) % 2 === 1;
 }
 
 function endOfNested(text: string, start: number): number {
