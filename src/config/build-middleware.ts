@@ -20,7 +20,7 @@ import { createAttemptLog } from "./attempt-log.ts";
 import type { ClientConfig, FallbackRule, MiddlewareConfig } from "./config.ts";
 import { KeptClientParts, type KeptParts } from "./kept-parts.ts";
 import type { CallRules } from "./middleware-schema.ts";
-import { RuleLevels } from "./rule-levels.ts";
+import { createRuleLevels } from "./rule-levels.ts";
 
 /** The parts that the middleware of a configuration uses. */
 export interface MiddlewareParts {
@@ -59,7 +59,7 @@ export function buildMiddleware(
 ): MiddlewareMethods[] {
   const { modelAliases, fallbacks } = middleware;
   const { middleware: kept, sums } = earlier;
-  const levels = new RuleLevels(middleware, models, catalog, kept);
+  const levels = createRuleLevels(middleware, models, catalog, kept);
   const excludedProviders = listProvidersWithEffects(providers);
   const createBudgets = () => buildCallerBudgets({ catalog: prices, observer }, shared, log);
   return [

@@ -2,7 +2,7 @@
 import { type ModelRouting, resolveModel } from "../client/model-names.ts";
 import type { CallTarget } from "../core/adapter.ts";
 import type { RoutedAlias } from "../middleware/alias-routing.ts";
-import { resolveFallback } from "../middleware/fallback.ts";
+import { resolveTarget } from "../middleware/choose-middleware.ts";
 
 /** The aliases and the routing that resolve the models of an access key. */
 export interface ModelNames {
@@ -55,7 +55,7 @@ function grantsOfAlias(
     resolveModel(target, { ...routing, defaultProvider });
   return targets.flatMap((target) => [
     target,
-    ...fallbacks.map((fallback) => resolveFallback(fallback, target, resolve)),
+    ...fallbacks.map((fallback) => resolveTarget(fallback, target, resolve)),
   ]);
 }
 

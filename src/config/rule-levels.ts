@@ -19,75 +19,30 @@ type Create<Name extends keyof CallRules> = (
   what: string,
 ) => MiddlewareMethods;
 
-/** Rules for all calls, for a provider, and for a model. */
-export class RuleLevels {
-  readonly #config: MiddlewareConfig;
-  readonly #models: readonly ConfiguredModel[];
-  readonly #catalog: Catalog;
-  readonly #kept: KeptParts<MiddlewareMethods>;
+/**
+ * Creates the middleware of rules for all calls, for a provider, and for a model.
+ * @param kept Keeps the middleware of rules that do not change, with what it has counted.
+ */
+export function createRuleLevels(
+  { rules, providerRules }: MiddlewareConfig,
+  models: readonly ConfiguredModel[],
+  catalog: Catalog,
+  kept: KeptParts<MiddlewareMethods>,
+) {
+  // The key of the configured model that a call goes to, even if the call uses an alias or snapshot of the model.
+  const getModel = ({ provider, model }: CallTarget) =>
+    toKey(provider, catalog.addedEntry(model, provider)?.id ?? model);
 
-  /** @param kept Keeps the middleware of rules that do not change, with what it has counted. */
-  constructor(
-    config: MiddlewareConfig,
-    models: readonly ConfiguredModel[],
-    catalog: Catalog,
-    kept: KeptParts<MiddlewareMethods>,
-  ) {
-    this.#config = config;
-    this.#models = models;
-    this.#catalog = catalog;
-    this.#kept = kept;
-  }
-
-  /**
-   * Returns middleware that applies the model's rule, or else the provider's rule, or else the rule for all calls.
-   * Empty if there is no rule.
-   * @param context Further settings on which the middleware depends: it is not kept if they change.
-   */
-  mostSpecific<Name extends keyof CallRules>(
-    name: Name,
-    create: Create<Name>,
-    context?: unknown,
-  ): MiddlewareMethods[] {
-    const { all, ofProvider, ofModel } = this.#levels(name, create, context);
-    if (all === undefined && ofProvider.size === 0 && ofModel.size === 0) return [];
-    return [
-      chooseMiddleware((request) => {
-        return ofModel.get(this.#getModel(request)) ?? ofProvider.get(request.provider) ?? all;
-      }),
-    ];
-  }
-
-  /**
-   * Returns middleware that applies the rules for all calls, for the provider and for the model, nested in this order.
-   * @param isKept Whether middleware is kept. False if `create` keeps what it counts itself.
-   */
-  everyLevel<Name extends keyof CallRules>(
-    name: Name,
-    create: Create<Name>,
-    isKept = true,
-  ): MiddlewareMethods[] {
-    const { all, ofProvider, ofModel } = this.#levels(name, create, undefined, isKept);
-    const byProvider = chooseMiddleware(({ provider }) => ofProvider.get(provider));
-    const byModel = chooseMiddleware((request) => ofModel.get(this.#getModel(request)));
-    return [
-      ...(all === undefined ? [] : [all]),
-      ...(ofProvider.size === 0 ? [] : [byProvider]),
-      ...(ofModel.size === 0 ? [] : [byModel]),
-    ];
-  }
-
-  #levels<Name extends keyof CallRules>(
+  function getLevels<Name extends keyof CallRules>(
     name: Name,
     create: Create<Name>,
     context: unknown,
     isKept = true,
   ): Levels {
-    const { rules, providerRules } = this.#config;
     const made = ({ [name]: rule }: CallRules, what: string) => {
       if (rule === undefined) return [];
       if (!isKept) return [create(rule, what)];
-      return [this.#kept.keep(`${name} of ${what}`, [rule, context], () => create(rule, what))];
+      return [kept.keep(`${name} of ${what}`, [rule, context], () => create(rule, what))];
     };
     return {
       all: made(rules, "this sidecar")[0],
@@ -97,7 +52,7 @@ export class RuleLevels {
         ),
       ),
       ofModel: new Map(
-        this.#models.flatMap((model) =>
+        models.flatMap((model) =>
           made(model.rules, `${model.provider}, ${model.id}`).map((middleware) => [
             toKey(model.provider, model.id),
             middleware,
@@ -107,13 +62,45 @@ export class RuleLevels {
     };
   }
 
-  /**
-   * Returns the key of the configured model that a call goes to, even if the call uses an alias or snapshot of the
-   * model.
-   */
-  #getModel({ provider, model }: CallTarget): string {
-    return toKey(provider, this.#catalog.addedEntry(model, provider)?.id ?? model);
-  }
+  return {
+    /**
+     * Returns middleware that applies the model's rule, or else the provider's rule, or else the rule for all calls.
+     * Empty if there is no rule.
+     * @param context Further settings on which the middleware depends: it is not kept if they change.
+     */
+    mostSpecific<Name extends keyof CallRules>(
+      name: Name,
+      create: Create<Name>,
+      context?: unknown,
+    ): MiddlewareMethods[] {
+      const { all, ofProvider, ofModel } = getLevels(name, create, context);
+      if (all === undefined && ofProvider.size === 0 && ofModel.size === 0) return [];
+      return [
+        chooseMiddleware(
+          (request) => ofModel.get(getModel(request)) ?? ofProvider.get(request.provider) ?? all,
+        ),
+      ];
+    },
+
+    /**
+     * Returns middleware that applies the rules for all calls, for the provider and for the model, nested in this order.
+     * @param isKept Whether middleware is kept. False if `create` keeps what it counts itself.
+     */
+    everyLevel<Name extends keyof CallRules>(
+      name: Name,
+      create: Create<Name>,
+      isKept = true,
+    ): MiddlewareMethods[] {
+      const { all, ofProvider, ofModel } = getLevels(name, create, undefined, isKept);
+      const byProvider = chooseMiddleware(({ provider }) => ofProvider.get(provider));
+      const byModel = chooseMiddleware((request) => ofModel.get(getModel(request)));
+      return [
+        ...(all === undefined ? [] : [all]),
+        ...(ofProvider.size === 0 ? [] : [byProvider]),
+        ...(ofModel.size === 0 ? [] : [byModel]),
+      ];
+    },
+  };
 }
 
 function toKey(provider: string, id: string): string {

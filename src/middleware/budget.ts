@@ -16,7 +16,7 @@ import {
 } from "./budget-window.ts";
 import { checkOption } from "./check-option.ts";
 import { describeCount, describeTarget } from "./describe.ts";
-import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
+import { meterCalls, type Spent } from "./meter-calls.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { getPrice } from "./price.ts";
 import { refusal, refuseUncounted } from "./refusals.ts";
@@ -54,65 +54,41 @@ const MAX_USD = 1_000_000;
  * @throws ConfigurationError if there is no limit, or one is out of range.
  */
 export function createBudget(options: BudgetOptions): Required<MiddlewareMethods> {
-  const budget = new Budget(options);
-  return meterCalls((request) => budget.reserve(request));
-}
-
-class Budget {
-  readonly #options: BudgetOptions;
-  readonly #store: BudgetStore;
-  readonly #limits: AmountLimits;
-  readonly #catalog: NonNullable<BudgetOptions["catalog"]>;
-
-  constructor(options: BudgetOptions) {
-    this.#options = options;
-    this.#store = options.store ?? new LocalBudgetStore(options.window);
-    this.#limits = createLimits(options);
-    this.#catalog = options.catalog ?? defaultCatalog;
-  }
-
-  /** Reserves the estimated usage of a call. Throws QuotaExceededError if too little is left. */
-  async reserve(request: Request): Promise<Reservation> {
+  const { store = new LocalBudgetStore(options.window), catalog = defaultCatalog } = options;
+  const limits = createLimits(options);
+  /** Returns the cost in billionths of a US dollar; 0 if money does not count, undefined if the price is unknown. */
+  const costOf = (usage: Usage, request: Request) => {
+    if (limits.nanoUsd === undefined) return 0;
+    const cost = usage.costNanoUsd ?? getPrice(catalog, usage, request);
+    return cost === undefined ? undefined : Number(cost);
+  };
+  return meterCalls(async (request) => {
     const estimate = estimateUsage(request);
-    const amount = {
-      requests: 1,
-      tokens: estimate.totalTokens,
-      nanoUsd: this.#estimatedCost(estimate, request),
-    };
-    const decision = await this.#store.take(amount, this.#limits);
-    if (!("settle" in decision)) throw this.#refuse(request, decision);
+    const cost = costOf(estimate, request);
+    if (cost === undefined && options.allowUnknownPrices !== true) throw refusal(unknownPrice(request));
+    const amount = { requests: 1, tokens: estimate.totalTokens, nanoUsd: cost ?? 0 };
+    const decision = await store.take(amount, limits);
+    if (!("settle" in decision)) throw refuse(request, decision, limits, options);
     const settle = ({ wasSent, usage }: Spent) => {
-      const nanoUsd = this.#costOf(usage, request) ?? amount.nanoUsd;
+      const nanoUsd = costOf(usage, request) ?? amount.nanoUsd;
       decision.settle({ requests: wasSent ? 1 : 0, tokens: usage.totalTokens, nanoUsd });
     };
     return { estimate, settle };
-  }
+  });
+}
 
-  #estimatedCost(estimate: Usage, request: Request): number {
-    const cost = this.#costOf(estimate, request);
-    if (cost === undefined && this.#options.allowUnknownPrices !== true) throw refusal(unknownPrice(request));
-    return cost ?? 0;
-  }
-
-  /** Returns the cost in billionths of a US dollar; 0 if money does not count, undefined if the price is unknown. */
-  #costOf(usage: Usage, request: Request): number | undefined {
-    if (this.#limits.nanoUsd === undefined) return 0;
-    const cost = usage.costNanoUsd ?? getPrice(this.#catalog, usage, request);
-    return cost === undefined ? undefined : Number(cost);
-  }
-
-  #refuse(
-    { provider, model }: CallTarget,
-    decision: Exclude<BudgetDecision, { readonly settle: unknown }>,
-  ): SDKError {
-    const { name = "this client", observer, window } = this.#options;
-    observer?.refused?.({ provider, model }, "budget");
-    if ("away" in decision) return refuseUncounted("budget", decision.away);
-    const limit = describe(decision.exceeded, this.#limits[decision.exceeded] ?? 0);
-    const reset = new Date(decision.resetsAt).toISOString();
-    const message = `the budget of ${limit} per ${window} for ${name} has too little left for this call; it resets at ${reset}`;
-    return refusal(new QuotaExceededError(message));
-  }
+function refuse(
+  { provider, model }: CallTarget,
+  decision: Exclude<BudgetDecision, { readonly settle: unknown }>,
+  limits: AmountLimits,
+  { name = "this client", observer, window }: BudgetOptions,
+): SDKError {
+  observer?.refused?.({ provider, model }, "budget");
+  if ("away" in decision) return refuseUncounted("budget", decision.away);
+  const limit = describe(decision.exceeded, limits[decision.exceeded] ?? 0);
+  const reset = new Date(decision.resetsAt).toISOString();
+  const message = `the budget of ${limit} per ${window} for ${name} has too little left for this call; it resets at ${reset}`;
+  return refusal(new QuotaExceededError(message));
 }
 
 function describe(kind: keyof Amount, limit: number): string {

@@ -38,26 +38,35 @@ export interface CacheOptions {
  * @throws ConfigurationError if an option is not above 0.
  */
 export function createCache(options: CacheOptions = {}): Required<MiddlewareMethods> {
-  const cache = new Cache(options);
+  const { store = createLocalCacheStore(options), toolCalls = false, observer } = options;
+  const find = async (key: string, { provider, model }: Request, callOptions: CallOptions) => {
+    const stored = await store.get(key);
+    const response = stored && readAnswer(stored, toolCalls);
+    observer?.cache?.({ provider, model }, response === undefined ? "miss" : "hit");
+    return stored && response && answerFrom(response, stored, callOptions);
+  };
+  const keep = (key: string, response: Response) => {
+    if (isWhole(response, toolCalls)) store.set(key, toBinary(ResponseSchema, { ...response, attempts: [] }));
+  };
   return {
     async complete(request, next, callOptions) {
       // The response of an operation has no content that could be kept.
-      const key = callOptions.operation === undefined ? cache.toKey(request, callOptions) : undefined;
-      const hit = key === undefined ? undefined : await cache.find(key, request, callOptions);
+      const key = callOptions.operation === undefined ? toKey(request, callOptions) : undefined;
+      const hit = key === undefined ? undefined : await find(key, request, callOptions);
       if (hit !== undefined) return hit;
       const response = await next(request);
-      if (key !== undefined) cache.keep(key, response);
+      if (key !== undefined) keep(key, response);
       return response;
     },
     stream(request, next, callOptions) {
-      const key = cache.toKey(request, callOptions);
+      const key = toKey(request, callOptions);
       const open = async () => {
-        const hit = key === undefined ? undefined : await cache.find(key, request, callOptions);
+        const hit = key === undefined ? undefined : await find(key, request, callOptions);
         if (hit !== undefined) return oneBatch(replayedEvents(hit, request, callOptions));
         const batches = next(request).batches();
         if (key === undefined) return batches;
         return watchStream(batches, {
-          end: ({ response }) => response !== undefined && cache.keep(key, response),
+          end: ({ response }) => response !== undefined && keep(key, response),
         });
       };
       return new EventStream(lazyBatches(open));
@@ -95,55 +104,28 @@ function checkAboveZero(name: string, value: number): void {
   checkOption(`the cache's ${name}`, value, value > 0, "a number above 0");
 }
 
-class Cache {
-  readonly #store: CacheStore;
-  readonly #keepsToolCalls: boolean;
-  readonly #observer: MiddlewareObserver | undefined;
+/** Returns the key of a request; undefined if its answer must not be kept. */
+function toKey(request: Request, { source }: CallOptions): string | undefined {
+  if (request.includeRaw || request.tools.some(({ tool }) => tool.case === "hosted")) return undefined;
+  return requestKey(request, source);
+}
 
-  constructor(options: CacheOptions) {
-    this.#store = options.store ?? createLocalCacheStore(options);
-    this.#keepsToolCalls = options.toolCalls ?? false;
-    this.#observer = options.observer;
+/** Undefined if it is none of the answers that this cache keeps: programs share its store. */
+function readAnswer({ bytes }: StoredAnswer, toolCalls: boolean): Response | undefined {
+  try {
+    const response = fromBinary(ResponseSchema, bytes);
+    return response.message !== undefined && isWhole(response, toolCalls) ? response : undefined;
+  } catch {
+    return undefined;
   }
+}
 
-  /** Returns the key of a request; undefined if its answer must not be kept. */
-  toKey(request: Request, { source }: CallOptions): string | undefined {
-    if (request.includeRaw || request.tools.some(({ tool }) => tool.case === "hosted")) return undefined;
-    return requestKey(request, source);
-  }
-
-  /** Returns the answer of an earlier request with the same key. */
-  async find(key: string, { provider, model }: Request, options: CallOptions): Promise<Response | undefined> {
-    const stored = await this.#store.get(key);
-    const response = stored === undefined ? undefined : this.#read(stored);
-    this.#observer?.cache?.({ provider, model }, response === undefined ? "miss" : "hit");
-    return stored && response && answerFrom(response, stored, options);
-  }
-
-  /** Undefined if it is none of the answers that this cache keeps: programs share its store. */
-  #read({ bytes }: StoredAnswer): Response | undefined {
-    try {
-      const response = fromBinary(ResponseSchema, bytes);
-      return response.message !== undefined && this.#isWhole(response) ? response : undefined;
-    } catch {
-      return undefined;
-    }
-  }
-
-  keep(key: string, response: Response): void {
-    if (!this.#isWhole(response)) return;
-    this.#store.set(key, toBinary(ResponseSchema, { ...response, attempts: [] }));
-  }
-
-  #isWhole({ finishReason, warnings }: Response): boolean {
-    // Some servers report an ordinary end although the token limit cut the answer.
-    if (warnings.some(({ code }) => code === "limit_reached")) return false;
-    const reason = finishReason?.reason;
-    return (
-      reason === FinishReason_Reason.STOP ||
-      (this.#keepsToolCalls && reason === FinishReason_Reason.TOOL_CALLS)
-    );
-  }
+/** @param toolCalls Whether an answer that calls tools counts as whole. */
+function isWhole({ finishReason, warnings }: Response, toolCalls: boolean): boolean {
+  // Some servers report an ordinary end although the token limit cut the answer.
+  if (warnings.some(({ code }) => code === "limit_reached")) return false;
+  const reason = finishReason?.reason;
+  return reason === FinishReason_Reason.STOP || (toolCalls && reason === FinishReason_Reason.TOOL_CALLS);
 }
 
 /** Returns the answer to another call: without the account's rate limits, which are outdated, and without a cost. */

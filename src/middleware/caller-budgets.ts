@@ -29,11 +29,11 @@ export type CreateCounter = (budget: CallerBudget, name: string, caller: string)
  * passes. If a caller's budgets change, those that stay the same keep their counts.
  */
 export function createCallerBudgets(createCounter: CreateCounter): Required<MiddlewareMethods> {
-  const callers = new BoundedMap<Counters>(MAX_CALLERS);
+  const callers = new BoundedMap<ChooseCounters>(MAX_CALLERS);
   return chooseMiddleware(({ provider, model }, { caller }) => {
     if (caller?.budgets === undefined) return undefined;
-    const counters = callers.getOrCreate(caller.name, () => new Counters(caller.name, createCounter));
-    return counters.forModel(caller.budgets, provider, model);
+    const choose = callers.getOrCreate(caller.name, () => createCounters(caller.name, createCounter));
+    return choose(caller.budgets, provider, model);
   });
 }
 
@@ -43,39 +43,34 @@ interface Counter {
   readonly middleware: MiddlewareMethods;
 }
 
-class Counters {
-  readonly #name: string;
-  readonly #create: CreateCounter;
+/** Returns the middleware for a call of a model; undefined if no budget counts the call. */
+type ChooseCounters = (
+  budgets: readonly CallerBudget[],
+  provider: string,
+  model: string,
+) => MiddlewareMethods | undefined;
+
+function createCounters(name: string, create: CreateCounter): ChooseCounters {
   /** By the settings of the budgets. */
-  readonly #all = new BoundedMap<MiddlewareMethods>(MAX_COUNTERS);
-  #budgets: readonly CallerBudget[] = [];
-  #current: readonly Counter[] = [];
-
-  constructor(name: string, create: CreateCounter) {
-    this.#name = name;
-    this.#create = create;
-  }
-
-  /** Returns the middleware for a call of a model; undefined if no budget counts the call. */
-  forModel(budgets: readonly CallerBudget[], provider: string, model: string): MiddlewareMethods | undefined {
-    if (budgets !== this.#budgets) this.#use(budgets);
-    const counting = this.#current.filter(({ budget }) => budget.countsModel(provider, model));
+  const all = new BoundedMap<MiddlewareMethods>(MAX_COUNTERS);
+  let current: readonly CallerBudget[] = [];
+  let counters: readonly Counter[] = [];
+  const use = (budgets: readonly CallerBudget[]) => {
+    current = budgets;
+    // A budget that is listed twice counts once.
+    const byKey = new Map(budgets.map((budget) => [toKey(budget), budget]));
+    counters = [...byKey].map(([key, budget]) => ({
+      budget,
+      middleware: all.getOrCreate(key, () => create(budget, describe(name, budget), name)),
+    }));
+  };
+  return (budgets, provider, model) => {
+    if (budgets !== current) use(budgets);
+    const counting = counters.filter(({ budget }) => budget.countsModel(provider, model));
     return counting.length === 0
       ? undefined
       : combineMiddleware(counting.map(({ middleware }) => middleware));
-  }
-
-  #use(budgets: readonly CallerBudget[]): void {
-    this.#budgets = budgets;
-    // A budget that is listed twice counts once.
-    const byKey = new Map(budgets.map((budget) => [toKey(budget), budget]));
-    this.#current = [...byKey].map(([key, budget]) => ({
-      budget,
-      middleware: this.#all.getOrCreate(key, () =>
-        this.#create(budget, describe(this.#name, budget), this.#name),
-      ),
-    }));
-  }
+  };
 }
 
 function toKey(budget: CallerBudget): string {

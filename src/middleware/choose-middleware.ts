@@ -1,5 +1,5 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
-import type { CallOptions } from "../core/adapter.ts";
+import type { CallOptions, CallTarget } from "../core/adapter.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 
 /** Selects calls. A field that is left out matches all calls. */
@@ -23,13 +23,19 @@ export function onlyFor(scope: CallScope, middleware: MiddlewareMethods): Requir
 
 /** Whether a request goes to a provider and a model. */
 export function isWithin(request: Request, scope: CallScope, { resolveModel }: CallOptions): boolean {
-  const { provider = request.provider, model = request.model } = scope;
-  const isNamed = scope.provider === undefined && scope.model !== undefined;
-  const target = (isNamed ? resolveModel?.({ provider: "", model }, provider) : undefined) ?? {
-    provider,
-    model,
-  };
-  return target.provider === request.provider && target.model === request.model;
+  const { provider, model } = resolveTarget(scope, request, resolveModel);
+  return provider === request.provider && model === request.model;
+}
+
+/** Resolves names of a provider, a model or both. @param first The destination that has what they leave out. */
+export function resolveTarget(
+  { provider, model }: CallScope,
+  first: CallTarget,
+  resolve: CallOptions["resolveModel"],
+): CallTarget {
+  const target = { provider: provider ?? first.provider, model: model ?? first.model };
+  if (provider !== undefined || model === undefined) return target;
+  return resolve?.({ provider: "", model }, first.provider) ?? target;
 }
 
 /** Creates a middleware that is chosen for each call. If `choose` returns undefined, the call passes unchanged. */

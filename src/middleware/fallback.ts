@@ -4,6 +4,8 @@ import { anyCaller } from "../core/caller.ts";
 import { ConfigurationError, isProviderTimeout, type SDKError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { toTargetKey } from "./breaker.ts";
+import { resolveTarget } from "./choose-middleware.ts";
 import { isDenial } from "./model-access.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { repeatCalls, withRepeatLimit } from "./repeat-calls.ts";
@@ -164,31 +166,15 @@ function requestsFor(
   targets: readonly FallbackTarget[],
   resolve: CallOptions["resolveModel"],
 ): Request[] {
-  const seen = new Set([toPlace(first)]);
+  const seen = new Set([toTargetKey(first)]);
   const requests: Request[] = [];
   for (const target of targets) {
-    const request = { ...first, ...resolveFallback(target, first, resolve) };
-    if (seen.has(toPlace(request))) continue;
-    seen.add(toPlace(request));
+    const request = { ...first, ...resolveTarget(target, first, resolve) };
+    if (seen.has(toTargetKey(request))) continue;
+    seen.add(toTargetKey(request));
     requests.push(request);
   }
   return requests;
-}
-
-/** Resolves the target of a fallback. @param first The first destination of the call. */
-export function resolveFallback(
-  target: FallbackTarget,
-  first: CallTarget,
-  resolve: CallOptions["resolveModel"],
-): CallTarget {
-  const { provider = first.provider, model = first.model } = target;
-  const isNamed = target.provider === undefined && target.model !== undefined;
-  const named = isNamed ? resolve?.({ provider: "", model }, provider) : undefined;
-  return { provider: named?.provider ?? provider, model: named?.model ?? model };
-}
-
-function toPlace({ provider, model }: Request): string {
-  return JSON.stringify([provider, model]);
 }
 
 function checkTargets(targets: readonly FallbackTarget[]): void {

@@ -1,13 +1,11 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
-import type { CallOptions } from "../core/adapter.ts";
 import { compact } from "../core/compact.ts";
 import { ProviderError, type SDKError } from "../core/errors.ts";
 import { type FinishReasonName, finishReasonOf } from "../core/response.ts";
-import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { checkOption } from "./check-option.ts";
 import { type LoggedMessage, LogTexts } from "./log-texts.ts";
-import { type CallEnd, type CallWatcher, watchCalls } from "./watch-stream.ts";
+import { type CallWatcher, watchCalls } from "./watch-stream.ts";
 
 /** The log entry of an attempt to get an answer from a provider. Unknown fields are absent. */
 export interface AttemptEntry {
@@ -59,64 +57,37 @@ export function createLogging(options: LoggingOptions): Required<MiddlewareMetho
   const { log, include = [], redact, maxTextLength = 2000 } = options;
   checkOption("the log's maxTextLength", maxTextLength, maxTextLength > 0, "a number above 0");
   const texts = new LogTexts(maxTextLength, redact);
-  const settings = { log, texts, include: new Set(include) };
-  return watchCalls((request, callOptions, kind) => new LoggedAttempt(settings, kind, request, callOptions));
-}
-
-interface LogSettings {
-  readonly log: LoggingOptions["log"];
-  readonly texts: LogTexts;
-  readonly include: ReadonlySet<LoggedContent>;
-}
-
-class LoggedAttempt implements CallWatcher {
-  readonly #settings: LogSettings;
-  readonly #kind: AttemptEntry["kind"];
-  readonly #request: Request;
-  readonly #options: CallOptions;
-  readonly #startedAt = performance.now();
-  #firstEventMs: number | undefined;
-
-  constructor(settings: LogSettings, kind: AttemptEntry["kind"], request: Request, options: CallOptions) {
-    this.#settings = settings;
-    this.#kind = kind;
-    this.#request = request;
-    this.#options = options;
-  }
-
-  begin(): void {
-    this.#firstEventMs = this.#elapsedMs();
-  }
-
-  end({ response, error }: CallEnd): void {
-    try {
-      this.#settings.log(this.#entry(response, error));
-    } catch {
-      // A failing log does not fail the call.
-    }
-  }
-
-  #entry(response: Response | undefined, error: SDKError | undefined): AttemptEntry {
-    const { provider, model } = this.#request;
-    const { inferenceId } = this.#options;
-    const { include, texts } = this.#settings;
-    return compact({
-      kind: this.#kind,
-      provider,
-      model,
-      inferenceId,
-      durationMs: this.#elapsedMs(),
-      firstEventMs: this.#firstEventMs,
-      left: response === undefined && error === undefined ? (true as const) : undefined,
-      ...getFacts(response, error),
-      messages: include.has("messages") ? texts.logMessages(this.#request) : undefined,
-      answer: include.has("answer") && response !== undefined ? texts.logAnswer(response) : undefined,
-    });
-  }
-
-  #elapsedMs(): number {
-    return Math.round((performance.now() - this.#startedAt) * 10) / 10;
-  }
+  const included = new Set(include);
+  return watchCalls((request, { inferenceId }, kind): CallWatcher => {
+    const startedAt = performance.now();
+    const elapsedMs = () => Math.round((performance.now() - startedAt) * 10) / 10;
+    let firstEventMs: number | undefined;
+    const toEntry = (response: Response | undefined, error: SDKError | undefined): AttemptEntry =>
+      compact({
+        kind,
+        provider: request.provider,
+        model: request.model,
+        inferenceId,
+        durationMs: elapsedMs(),
+        firstEventMs,
+        ...getFacts(response, error),
+        left: response === undefined && error === undefined ? (true as const) : undefined,
+        messages: included.has("messages") ? texts.logMessages(request) : undefined,
+        answer: included.has("answer") && response !== undefined ? texts.logAnswer(response) : undefined,
+      });
+    return {
+      begin() {
+        firstEventMs = elapsedMs();
+      },
+      end({ response, error }) {
+        try {
+          log(toEntry(response, error));
+        } catch {
+          // A failing log does not fail the call.
+        }
+      },
+    };
+  });
 }
 
 function getFacts(response: Response | undefined, error: SDKError | undefined) {

@@ -1,11 +1,10 @@
 import { estimateUsage } from "../client/estimate-usage.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
-import type { CallOptions } from "../core/adapter.ts";
 import { ConfigurationError, RateLimitError, type SDKError } from "../core/errors.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { checkOption } from "./check-option.ts";
 import { describeCount } from "./describe.ts";
-import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
+import { meterCalls, type Spent } from "./meter-calls.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { refusal, refuseUncounted } from "./refusals.ts";
 import { TokenBucket } from "./token-bucket.ts";
@@ -43,8 +42,20 @@ export const MAX_WAIT = 3600;
  * @throws ConfigurationError if there is no limit, or an option is out of range.
  */
 export function createRateLimit(options: RateLimitOptions): Required<MiddlewareMethods> {
-  const limiter = new RateLimiter(options);
-  return meterCalls((request, callOptions) => limiter.reserve(request, callOptions));
+  checkOptions(options);
+  const limits = createLimits(options);
+  const store = options.store ?? createLocalRateStore(options);
+  return meterCalls(async (request, { signal, deadline = Infinity, timing }) => {
+    const estimate = estimateUsage(request);
+    // A call that needs more than a minute allows would never fit, so it runs when the whole minute is available.
+    const taken = limits.map(({ perMinute, what }) =>
+      Math.min(what === "requests" ? 1 : estimate.totalTokens, perMinute),
+    );
+    timing?.begin("queue");
+    const turn = await store.take(taken, deadline - now(), signal).finally(() => timing?.end("queue"));
+    if (typeof turn !== "function") throw refuse(request, turn, limits, options);
+    return { estimate, settle: (spent) => turn(toUnused(limits, taken, spent)) };
+  });
 }
 
 /** Creates a store that counts the calls of a rate limit in memory. */
@@ -68,56 +79,27 @@ interface Limit {
   readonly what: "requests" | "tokens";
 }
 
-class RateLimiter {
-  readonly #limits: readonly Limit[];
-  readonly #store: RateStore;
-  readonly #name: string;
-  readonly #observer: MiddlewareObserver | undefined;
+function toUnused(limits: readonly Limit[], taken: readonly number[], { wasSent, usage }: Spent): number[] {
+  const used = limits.map(({ what }) => {
+    if (what === "tokens") return usage.totalTokens;
+    return wasSent ? 1 : 0;
+  });
+  return taken.map((amount, index) => amount - (used[index] ?? 0));
+}
 
-  constructor(options: RateLimitOptions) {
-    const { name = "this client", observer } = options;
-    checkOptions(options);
-    this.#limits = createLimits(options);
-    this.#store = options.store ?? createLocalRateStore(options);
-    this.#name = name;
-    this.#observer = observer;
-  }
-
-  /**
-   * Takes the amounts that a call needs, after a wait if necessary. Throws RateLimitError if it would wait too long.
-   */
-  async reserve(
-    request: Request,
-    { signal, deadline = Infinity, timing }: CallOptions,
-  ): Promise<Reservation> {
-    const estimate = estimateUsage(request);
-    // A call that needs more than a minute allows would never fit, so it runs when the whole minute is available.
-    const taken = this.#limits.map(({ perMinute, what }) =>
-      Math.min(what === "requests" ? 1 : estimate.totalTokens, perMinute),
-    );
-    timing?.begin("queue");
-    const turn = await this.#store.take(taken, deadline - now(), signal).finally(() => timing?.end("queue"));
-    if (typeof turn !== "function") throw this.#refuse(request, turn);
-    return { estimate, settle: (spent) => turn(this.#toUnused(taken, spent)) };
-  }
-
-  #toUnused(taken: readonly number[], { wasSent, usage }: Spent): number[] {
-    const used = this.#limits.map(({ what }) => {
-      if (what === "tokens") return usage.totalTokens;
-      return wasSent ? 1 : 0;
-    });
-    return taken.map((amount, index) => amount - (used[index] ?? 0));
-  }
-
-  #refuse({ provider, model }: Request, refused: QueueRefusal | UncountedCall): SDKError {
-    this.#observer?.refused?.({ provider, model }, "rate_limit");
-    if ("away" in refused) return refuseUncounted("rate limit", refused.away);
-    const { bucket, waitMs } = refused;
-    const limit = this.#limits[bucket];
-    const what = limit === undefined ? "calls" : describeCount(limit.perMinute, limit.what);
-    const message = `the limit of ${what} per minute for ${this.#name} is reached; retry in ${Math.ceil(waitMs / 1000)} s`;
-    return refusal(new RateLimitError(message, { retryAfter: waitMs / 1000 }));
-  }
+function refuse(
+  { provider, model }: Request,
+  refused: QueueRefusal | UncountedCall,
+  limits: readonly Limit[],
+  { name = "this client", observer }: RateLimitOptions,
+): SDKError {
+  observer?.refused?.({ provider, model }, "rate_limit");
+  if ("away" in refused) return refuseUncounted("rate limit", refused.away);
+  const { bucket, waitMs } = refused;
+  const limit = limits[bucket];
+  const what = limit === undefined ? "calls" : describeCount(limit.perMinute, limit.what);
+  const message = `the limit of ${what} per minute for ${name} is reached; retry in ${Math.ceil(waitMs / 1000)} s`;
+  return refusal(new RateLimitError(message, { retryAfter: waitMs / 1000 }));
 }
 
 function createLimits({ requestsPerMinute, tokensPerMinute }: RateLimitOptions): Limit[] {

@@ -61,21 +61,17 @@ export interface SharedRate {
 export class SharedRateStore implements RateStore {
   readonly #valkey: Valkey;
   readonly #key: string;
-  readonly #buckets: readonly SharedBucket[];
-  readonly #limits: QueueLimits;
+  readonly #rate: SharedRate;
   readonly #whenAway: WhenAway;
-  readonly #local: RateStore;
   #waiting = 0;
   /** Amounts that the server counts although no call uses them. The next call takes less by them. */
   #unused: Amounts | undefined;
 
-  constructor(valkey: Valkey, key: string, { buckets, limits, local }: SharedRate, whenAway: WhenAway) {
+  constructor(valkey: Valkey, key: string, rate: SharedRate, whenAway: WhenAway) {
     this.#valkey = valkey;
     this.#key = `rate:${key}`;
-    this.#buckets = buckets;
-    this.#limits = limits;
+    this.#rate = rate;
     this.#whenAway = whenAway;
-    this.#local = local;
   }
 
   async take(
@@ -83,8 +79,9 @@ export class SharedRateStore implements RateStore {
     maxMs: number,
     signal: AbortSignal | undefined,
   ): Promise<GiveBack | QueueRefusal | UncountedCall> {
-    const mayWait = this.#waiting < this.#limits.maxQueue;
-    const maxWaitMs = mayWait ? Math.max(0, Math.min(maxMs - 1, this.#limits.maxWaitMs)) : 0;
+    const { limits, local } = this.#rate;
+    const mayWait = this.#waiting < limits.maxQueue;
+    const maxWaitMs = mayWait ? Math.max(0, Math.min(maxMs - 1, limits.maxWaitMs)) : 0;
     const unused = this.#unused;
     this.#unused = undefined;
     const needed = amounts.map((amount, index) => amount - (unused?.[index] ?? 0));
@@ -95,7 +92,7 @@ export class SharedRateStore implements RateStore {
         return { bucket, waitMs };
       }
       // Other calls may have begun to wait during the round trip.
-      if (waitMs > 0 && this.#waiting >= this.#limits.maxQueue) {
+      if (waitMs > 0 && this.#waiting >= limits.maxQueue) {
         this.#giveBack(amounts);
         return { bucket, waitMs };
       }
@@ -106,12 +103,12 @@ export class SharedRateStore implements RateStore {
       this.#keepUnused(unused);
       this.#undo(thrown, needed);
       if (this.#whenAway === "refuse") return { away: thrown.message };
-      return this.#whenAway === "allow" ? () => {} : this.#local.take(amounts, maxMs, signal);
+      return this.#whenAway === "allow" ? () => {} : local.take(amounts, maxMs, signal);
     }
   }
 
   #run(maxWaitMs: number, amounts: Amounts): Promise<number[]> {
-    const buckets = this.#buckets.flatMap(({ capacity, perMinute }, index) => {
+    const buckets = this.#rate.buckets.flatMap(({ capacity, perMinute }, index) => {
       return [capacity, perMinute, amounts[index] ?? 0];
     });
     return this.#valkey.run(TAKE, this.#key, [maxWaitMs, ...buckets].map(String), readNumbers);
