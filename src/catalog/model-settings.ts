@@ -101,10 +101,11 @@ function converted<Setting, Value>(
 /** Data files write the names of traits in snake case. */
 function toTraitsEntry(traits: Partial<ModelTraits>): TraitsEntry {
   const entries = Object.entries(compact(traits));
-  return Object.fromEntries(entries.map(([name, value]) => [snakeCase(name), value])) as TraitsEntry;
+  return Object.fromEntries(entries.map(([name, value]) => [toSnakeCase(name), value])) as TraitsEntry;
 }
 
-function snakeCase(name: string): string {
+/** Returns a name of code as data files and logs write it: `maxTokens` as `max_tokens`. */
+export function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 

@@ -5,7 +5,7 @@ import type { Environment } from "../client/from-env.ts";
 import type { AccessKey } from "./caller-grants.ts";
 import { grantFields, toGrants } from "./caller-grants.ts";
 import { fields, list } from "./fields.ts";
-import { leaf } from "./leaves.ts";
+import { leaf, textThat } from "./leaves.ts";
 import type { ModelNames } from "./model-grants.ts";
 import { describeIssues, type Locate } from "./problems.ts";
 import { parseYamlFile } from "./yaml-file.ts";
@@ -78,14 +78,14 @@ function readDigest(key: unknown): Buffer | undefined {
 }
 
 const entrySchema = fields({
-  name: leaf('a name of at most 64 letters, digits, ".", "_" or "-"', (value) => {
-    return typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(value) ? value : undefined;
-  }),
+  name: textThat('a name of at most 64 letters, digits, ".", "_" or "-"', (value) =>
+    /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(value),
+  ),
   key: z.optional(secrets),
   certificate: z.optional(
-    leaf("a SPIFFE id, or the common name of a certificate, of at most 256 characters", (value) => {
-      return typeof value === "string" && /^[\x20-\x7e]{1,256}$/.test(value) ? value : undefined;
-    }),
+    textThat("a SPIFFE id, or the common name of a certificate, of at most 256 characters", (value) =>
+      /^[\x20-\x7e]{1,256}$/.test(value),
+    ),
   ),
   ...grantFields,
 });

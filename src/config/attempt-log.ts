@@ -1,3 +1,4 @@
+import { toSnakeCase } from "../catalog/model-settings.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { Log } from "../core/log.ts";
 import { type AttemptEntry, createLogging } from "../middleware/logging.ts";
@@ -15,24 +16,6 @@ export function createAttemptLog(
   });
 }
 
-/** Fields that are undefined are not written. */
 function toFields(entry: AttemptEntry): object {
-  return {
-    kind: entry.kind,
-    provider: entry.provider,
-    model: entry.model,
-    inference_id: entry.inferenceId,
-    duration_ms: entry.durationMs,
-    first_event_ms: entry.firstEventMs,
-    finish_reason: entry.finishReason,
-    input_tokens: entry.inputTokens,
-    output_tokens: entry.outputTokens,
-    cost_usd: entry.costUsd,
-    error_kind: entry.errorKind,
-    http_status: entry.httpStatus,
-    provider_request_id: entry.providerRequestId,
-    left: entry.left,
-    messages: entry.messages,
-    answer: entry.answer,
-  };
+  return Object.fromEntries(Object.entries(entry).map(([name, value]) => [toSnakeCase(name), value]));
 }

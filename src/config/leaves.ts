@@ -21,6 +21,11 @@ export function leaf<Value>(expected: string, read: (value: unknown) => Value | 
   });
 }
 
+/** A text that a function accepts. @param expected As for `leaf`. */
+export function textThat(expected: string, isValid: (text: string) => boolean) {
+  return leaf(expected, (value) => (typeof value === "string" && isValid(value) ? value : undefined));
+}
+
 /** A non-empty text without control characters, since it may become a header. */
 export const text = leaf("a text", readText);
 
@@ -93,14 +98,12 @@ export const dollars = leaf("a number of US dollars from 0 such as 1.25", (value
 });
 
 /** A day. */
-export const day = leaf("a day such as 2026-01-31", (value) => {
-  return typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value) ? value : undefined;
-});
+export const day = textThat("a day such as 2026-01-31", (value) => /^\d{4}-\d{2}-\d{2}$/.test(value));
 
 /** A listen address. */
-export const address = leaf(
+export const address = textThat(
   'an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock"',
-  (value) => (typeof value === "string" && isAddress(value) ? value : undefined),
+  isAddress,
 );
 
 /** A listen address, or `off`. */
@@ -113,22 +116,18 @@ export const addressOrOff = leaf(
 );
 
 /** A folder, by its absolute path. */
-export const folder = leaf("an absolute path", (value) => {
-  return typeof value === "string" && isAbsolute(value) ? value : undefined;
-});
+export const folder = textThat("an absolute path", isAbsolute);
 
 /** The value of a browser's `Origin` header, or `*`. */
-export const origin = leaf('an origin such as "https://app.example.com", or "*"', (value) => {
-  if (typeof value !== "string") return undefined;
-  return value === "*" || URL.parse(value)?.origin === value ? value : undefined;
+export const origin = textThat('an origin such as "https://app.example.com", or "*"', (value) => {
+  return value === "*" || URL.parse(value)?.origin === value;
 });
 
 /** A name by which the sidecar may be called: `api.example.com`, `*.example.com`, or `*`. */
-export const hostPattern = leaf('a host name such as "api.example.com", "*.example.com" or "*"', (value) => {
-  return typeof value === "string" && /^(?:\*|(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)$/.test(value)
-    ? value
-    : undefined;
-});
+export const hostPattern = textThat(
+  'a host name such as "api.example.com", "*.example.com" or "*"',
+  (value) => /^(?:\*|(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)$/.test(value),
+);
 
 /** Permissions of a file. A number is refused: YAML reads 0660 as a decimal. */
 export const fileMode = leaf('permissions in quotes such as "0660"', (value) => {

@@ -1,14 +1,8 @@
 /** The Client of a configuration that changes while calls use it. */
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Client } from "../client/client.ts";
-import type { ModelRouting, ResolvedModel } from "../client/model-names.ts";
+import type { ModelRouting } from "../client/model-names.ts";
 import type { ProviderApi } from "../client/providers.ts";
-import type { CallOptions, CallTarget } from "../core/adapter.ts";
-import type { EventStream } from "../core/event-stream.ts";
-import type { EmbedRequest, EmbedResponse } from "../gen/outrigger/v1/embedding_service_pb.ts";
-import type { CountTokensResponse } from "../gen/outrigger/v1/inference_service_pb.ts";
-import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
-import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { buildClient, createCatalogWith } from "./build-client.ts";
 import type { MiddlewareParts } from "./build-middleware.ts";
@@ -92,33 +86,21 @@ export class ServedClient implements ModelClient {
     return this.#current.namedModels.has(model) || this.catalog.getModelInfo(model)?.id === model;
   }
 
-  complete(request: Request, options?: CallOptions): Promise<Response> {
-    return this.#current.client.complete(request, options);
-  }
+  readonly complete: Client["complete"] = (...call) => this.#current.client.complete(...call);
 
-  stream(request: Request, options?: CallOptions): EventStream {
-    return this.#current.client.stream(request, options);
-  }
+  readonly stream: Client["stream"] = (...call) => this.#current.client.stream(...call);
 
-  countTokens(request: Request, options?: CallOptions): Promise<CountTokensResponse> {
-    return this.#current.client.countTokens(request, options);
-  }
+  readonly countTokens: Client["countTokens"] = (...call) => this.#current.client.countTokens(...call);
 
-  embed(request: EmbedRequest, options?: CallOptions): Promise<EmbedResponse> {
-    return this.#current.client.embed(request, options);
-  }
+  readonly embed: Client["embed"] = (...call) => this.#current.client.embed(...call);
 
-  resolveModel(name: CallTarget): ResolvedModel {
-    return this.#current.client.resolveModel(name);
-  }
+  readonly resolveModel: Client["resolveModel"] = (name) => this.#current.client.resolveModel(name);
 
-  supportsToolChoice(mode: ToolChoice_Mode, model: string, provider?: string): boolean {
-    return this.#current.client.supportsToolChoice(mode, model, provider);
-  }
+  readonly supportsToolChoice: Client["supportsToolChoice"] = (...choice) =>
+    this.#current.client.supportsToolChoice(...choice);
 
-  supportsJsonSchema(model: string, provider?: string): boolean {
-    return this.#current.client.supportsJsonSchema(model, provider);
-  }
+  readonly supportsJsonSchema: Client["supportsJsonSchema"] = (...model) =>
+    this.#current.client.supportsJsonSchema(...model);
 
   /** Reads all key files again. Returns the names of their providers. */
   reloadKeys(): string[] {

@@ -1,7 +1,7 @@
 /** The fields of a configuration about counts that sidecars share. */
 import * as z from "zod/mini";
 import { fields, notBoth } from "./fields.ts";
-import { choice, flag, leaf, positiveDuration, text } from "./leaves.ts";
+import { choice, flag, leaf, positiveDuration, text, textThat } from "./leaves.ts";
 import { clientTls } from "./tls-schema.ts";
 
 /** The fate of calls if shared counts cannot be reached. */
@@ -49,8 +49,8 @@ const valkey = fields({
   password_file: z.optional(text),
   tls: z.optional(clientTls),
   prefix: z.optional(
-    leaf("up to 100 letters, digits, dots, colons, underscores and hyphens", (value) =>
-      typeof value === "string" && /^[\w.:-]{1,100}$/.test(value) ? value : undefined,
+    textThat("up to 100 letters, digits, dots, colons, underscores and hyphens", (value) =>
+      /^[\w.:-]{1,100}$/.test(value),
     ),
   ),
   timeout: z.optional(positiveDuration),
@@ -70,15 +70,11 @@ export function isPostgresUrl(text: string): boolean {
 }
 
 const postgres = fields({
-  url: z.optional(
-    leaf('a URL that begins with "postgres://"', (value) =>
-      typeof value === "string" && isPostgresUrl(value) ? value : undefined,
-    ),
-  ),
+  url: z.optional(textThat('a URL that begins with "postgres://"', isPostgresUrl)),
   url_file: z.optional(text),
   schema: z.optional(
-    leaf("up to 40 lower-case letters, digits and underscores, a digit not first", (value) =>
-      typeof value === "string" && /^[a-z_][a-z0-9_]{0,39}$/.test(value) ? value : undefined,
+    textThat("up to 40 lower-case letters, digits and underscores, a digit not first", (value) =>
+      /^[a-z_][a-z0-9_]{0,39}$/.test(value),
     ),
   ),
   timeout: z.optional(positiveDuration),

@@ -52,34 +52,16 @@ export function readTracing(environment: Environment): {
   const tracing: TracingConfig = {
     protocol: reader.word("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", PROTOCOLS, protocol),
     sampler: reader.word("OTEL_TRACES_SAMPLER", SAMPLERS, "parentbased_always_on"),
-    ratio: reader.number("OTEL_TRACES_SAMPLER_ARG", { default: 1, max: 1, isWhole: false }),
+    ratio: reader.number("OTEL_TRACES_SAMPLER_ARG", 1, [0, 1], "number"),
     batch: {
-      maxQueueSize: reader.number("OTEL_BSP_MAX_QUEUE_SIZE", { default: 2048, min: 1, max: 65_536 }),
-      maxExportBatchSize: reader.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", {
-        default: 512,
-        min: 1,
-        max: 65_536,
-      }),
-      scheduledDelayMillis: reader.number("OTEL_BSP_SCHEDULE_DELAY", { default: 5_000, max: 600_000 }),
-      exportTimeoutMillis: reader.number("OTEL_BSP_EXPORT_TIMEOUT", {
-        default: 30_000,
-        min: 1,
-        max: 600_000,
-      }),
+      maxQueueSize: reader.number("OTEL_BSP_MAX_QUEUE_SIZE", 2048, [1, 65_536]),
+      maxExportBatchSize: reader.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512, [1, 65_536]),
+      scheduledDelayMillis: reader.number("OTEL_BSP_SCHEDULE_DELAY", 5_000, [0, 600_000]),
+      exportTimeoutMillis: reader.number("OTEL_BSP_EXPORT_TIMEOUT", 30_000, [1, 600_000]),
     },
     recordsContent: reader.flag("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"),
   };
   return { tracing, problems: reader.problems };
-}
-
-/** Limits of a number. */
-interface NumberLimits {
-  readonly default: number;
-  /** Default 0. */
-  readonly min?: number;
-  readonly max: number;
-  /** Default true. */
-  readonly isWhole?: boolean;
 }
 
 /** Reads variables and notes what is wrong with them. An empty variable counts as unset. */
@@ -111,12 +93,17 @@ class VariableReader {
     return word ?? fallback;
   }
 
-  number(name: string, { default: fallback, min = 0, max, isWhole = true }: NumberLimits): number {
+  number(
+    name: string,
+    fallback: number,
+    [min, max]: readonly [min: number, max: number],
+    kind: "number" | "whole number" = "whole number",
+  ): number {
     const text = this.text(name);
     if (text === undefined) return fallback;
     const value = Number(text);
-    const isValid = value >= min && value <= max && (!isWhole || Number.isInteger(value));
-    if (!isValid) this.#note(name, `a ${isWhole ? "whole number" : "number"} from ${min} to ${max}`, text);
+    const isValid = value >= min && value <= max && (kind === "number" || Number.isInteger(value));
+    if (!isValid) this.#note(name, `a ${kind} from ${min} to ${max}`, text);
     return isValid ? value : fallback;
   }
 

@@ -285,7 +285,8 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
       [{ kind: "complete", provider: "one", finish_reason: "STOP", answer: text }, "attempt"],
       [{ kind: "complete", provider: "two", inference_id: "inf_2", finish_reason: "STOP" }, "attempt"],
     ]);
-    expect(lines[2]?.[0]).toMatchObject({ messages: undefined, answer: undefined });
+    expect(Object.keys(lines[2]?.[0] ?? {})).not.toContain("messages");
+    expect(Object.keys(lines[2]?.[0] ?? {})).not.toContain("answer");
   });
 
   it("answers a request from memory that was answered before", async () => {
