@@ -59,21 +59,8 @@ Ctrl-C stops it. With a provider's key set, "outrigger serve" does the same with
 `;
 }
 
-/** Prints command lines for an address. A method is preceded by its service, a body is JSON text. */
-interface CommandLines {
-  /** The address in the form of gRPC libraries. */
-  readonly target: string;
-  /** The base URL of the HTTP API. */
-  readonly v1: string;
-  /** A call of the Responses API. */
-  responses(model: string): string;
-  curl(method: string, body: string): string;
-  curlStream(method: string, body: string): string;
-  grpcurl(method: string, body: string): string;
-  grpcurlCommand(name: string): string;
-}
-
-function toolsFor(address: string): CommandLines {
+/** Returns functions that print command lines. A method is preceded by its service, a body is JSON text. */
+function toolsFor(address: string) {
   const path = address.startsWith("unix:") ? address.replace(/^unix:(\/\/)?/, "") : undefined;
   const target = path === undefined ? reachable(address) : address;
   const base = `http://${path === undefined ? target : "localhost"}`;
@@ -81,15 +68,19 @@ function toolsFor(address: string): CommandLines {
   const socket = path === undefined ? "" : ` --unix-socket ${path}`;
   const grpcurl = `grpcurl -plaintext${path === undefined ? "" : " -unix"}`;
   return {
+    /** The address in the form of gRPC libraries. */
     target,
+    /** The base URL of the HTTP API. */
     v1: `${base}/v1`,
-    responses: (model) =>
+    responses: (model: string) =>
       `curl -sS${socket} ${base}/v1/responses ${JSON_TYPE} \\\n    -d '{"model":"${model}","input":"Say hello."}'`,
-    curl: (method, body) => `curl -sS${socket} ${url}.${method} ${JSON_TYPE} \\\n    -d '${body}'`,
-    curlStream: (method, body) =>
+    curl: (method: string, body: string) =>
+      `curl -sS${socket} ${url}.${method} ${JSON_TYPE} \\\n    -d '${body}'`,
+    curlStream: (method: string, body: string) =>
       `curl -sSN${socket} ${url}.${method} ${JSON_TYPE} \\\n    -H 'accept: text/event-stream' -d '${body}'`,
-    grpcurl: (method, body) => `${grpcurl} -d '${body}' \\\n    ${path ?? target} ${PACKAGE}.${method}`,
-    grpcurlCommand: (name) => `${grpcurl} ${path ?? target} ${name}`,
+    grpcurl: (method: string, body: string) =>
+      `${grpcurl} -d '${body}' \\\n    ${path ?? target} ${PACKAGE}.${method}`,
+    grpcurlCommand: (name: string) => `${grpcurl} ${path ?? target} ${name}`,
   };
 }
 

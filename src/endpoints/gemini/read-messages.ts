@@ -4,7 +4,7 @@
  * separate messages.
  */
 import { create } from "@bufbuild/protobuf";
-import { type ContentPart, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import { type ContentPart, type Image, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { asString, type JsonObject } from "../../kit/json/json.ts";
 import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
 import type { Part } from "../../wire/gemini/request.ts";
@@ -127,10 +127,9 @@ class ConversationReader {
 /** The calls of one message of the model that have no result yet. Clients may leave out ids, as the API allows. */
 class OpenCalls {
   readonly #ids = new Set<string>();
-  /** Ids by the names of the functions, the last call first. */
-  readonly #byName = new Map<string, string[]>();
+  /** By the names of the functions, with the number of ids that were looked at. */
+  readonly #byName = new Map<string, { readonly ids: string[]; seen: number }>();
   readonly #results = new Map<string, string>();
-  #isReversed = false;
 
   /** Whether a result repeats the one before of the same id, as Gemini CLI does when it resumes a session. */
   isRepeated(id: string, text: string): boolean {
@@ -142,25 +141,20 @@ class OpenCalls {
 
   add(id: string, name: string): void {
     this.#ids.add(id);
-    const ids = this.#byName.get(name);
-    if (ids === undefined) this.#byName.set(name, [id]);
-    else ids.push(id);
+    const calls = this.#byName.get(name);
+    if (calls === undefined) this.#byName.set(name, { ids: [id], seen: 0 });
+    else calls.ids.push(id);
   }
 
   /** Returns the id of the call that a result belongs to: by its id, else the first open call of the function. */
   take(id: string, name: string): string {
     if (this.#ids.delete(id)) return id;
-    this.#reverse();
-    const ids = this.#byName.get(name) ?? [];
-    for (let next = ids.pop(); next !== undefined; next = ids.pop()) if (this.#ids.delete(next)) return next;
+    const calls = this.#byName.get(name) ?? { ids: [], seen: 0 };
+    while (calls.seen < calls.ids.length) {
+      const next = calls.ids[calls.seen++] ?? "";
+      if (this.#ids.delete(next)) return next;
+    }
     return id || name;
-  }
-
-  /** Once all calls are known, so that each is taken in constant time. */
-  #reverse(): void {
-    if (this.#isReversed) return;
-    this.#isReversed = true;
-    for (const ids of this.#byName.values()) ids.reverse();
   }
 }
 
@@ -218,12 +212,7 @@ function readMedia(part: ProtoFields): ContentPart | undefined {
   return toMedia(mediaType, file, isUrl ? { case: "url", value: uri } : { case: "fileId", value: uri });
 }
 
-type Source =
-  | { readonly case: "url"; readonly value: string }
-  | { readonly case: "fileId"; readonly value: string }
-  | { readonly case: "data"; readonly value: Uint8Array };
-
-function toMedia(mediaType: string, media: ProtoFields, source: Source): ContentPart {
+function toMedia(mediaType: string, media: ProtoFields, source: Image["source"]): ContentPart {
   const [kind = ""] = mediaType.toLowerCase().split("/");
   if (kind === "image") return createPart({ part: { case: "image", value: { mediaType, source } } });
   if (kind === "audio") return createPart({ part: { case: "audio", value: { mediaType, source } } });
@@ -232,7 +221,7 @@ function toMedia(mediaType: string, media: ProtoFields, source: Source): Content
 }
 
 /** Bytes are in the standard or the URL-safe alphabet of base64. */
-function toData(blob: ProtoFields): Source {
+function toData(blob: ProtoFields): Image["source"] {
   const data = blob.requireString("data");
   if (/^[\w+/-]*={0,2}$/.test(data)) return { case: "data", value: Buffer.from(data, "base64") };
   throw mistake(blob.at("data"), "invalid_value", "expected base64, found other characters");

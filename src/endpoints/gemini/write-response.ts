@@ -1,5 +1,5 @@
 /** A response of the contract -> an answer of the Gemini API ("GenerateContentResponse"). */
-import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
+import type { ContentPart, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
@@ -63,15 +63,10 @@ export function writePart(part: ContentPart, states: StateFields, gemini: string
   }
 }
 
-interface Media {
-  readonly mediaType: string;
-  readonly source:
-    | { readonly case: "data"; readonly value: Uint8Array }
-    | { readonly case: "url" | "fileId"; readonly value: string }
-    | { readonly case: undefined; readonly value?: undefined };
-}
-
-function writeMedia({ mediaType, source }: Media, rest: JsonObject): JsonObject {
+function writeMedia(
+  { mediaType, source }: Pick<Image, "mediaType" | "source">,
+  rest: JsonObject,
+): JsonObject {
   if (source.case !== "data")
     return { ...rest, fileData: { mimeType: mediaType, fileUri: source.value ?? "" } };
   const data = Buffer.from(source.value).toString("base64");

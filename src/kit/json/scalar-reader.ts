@@ -12,8 +12,10 @@ type Part =
   | "exponentSign"
   | "power";
 
+const KINDS = ["0", "-", "+", ".", "e"] as const;
+
 /** The kinds of characters in numbers; `digit` covers 1 to 9. */
-type Kind = "0" | "digit" | "-" | "+" | "." | "e";
+type Kind = (typeof KINDS)[number] | "digit";
 
 /** The grammar of numbers (RFC 8259, section 6): the kinds that may follow each part. */
 const FOLLOWING: Record<Part, Partial<Record<Kind, Part>>> = {
@@ -57,7 +59,7 @@ export class NumberReader {
   read(piece: string, start: number): number {
     let at = start;
     for (; at < piece.length; at += 1) {
-      const kind = getKind(piece.charCodeAt(at));
+      const kind = getKind(piece.charAt(at));
       const next = kind && FOLLOWING[this.#part][kind];
       if (next === undefined) break;
       this.#part = next;
@@ -68,23 +70,9 @@ export class NumberReader {
   }
 }
 
-function getKind(code: number): Kind | undefined {
-  if (code >= 0x31 && code <= 0x39) return "digit";
-  switch (code) {
-    case 0x30:
-      return "0";
-    case 0x2d:
-      return "-";
-    case 0x2b:
-      return "+";
-    case 0x2e:
-      return ".";
-    case 0x45:
-    case 0x65:
-      return "e";
-    default:
-      return undefined;
-  }
+function getKind(character: string): Kind | undefined {
+  if (character >= "1" && character <= "9") return "digit";
+  return KINDS.find((kind) => kind === character.toLowerCase());
 }
 
 /** The words of JSON and their values, by first letter. */

@@ -38,7 +38,7 @@ export function parseDataUri(uri: string, maxBytes: number, fieldPath: string): 
   const isBase64 = parameters.at(-1)?.trim().toLowerCase() === "base64";
   const base64 = isBase64 ? normalizeBase64(payload, fieldPath) : encodeBase64(percentDecode(payload));
   if (base64 === "") throw invalidField(fieldPath, "is a data: URI without data");
-  if (bytesIn(base64) > maxBytes) throw tooLarge(fieldPath, maxBytes);
+  if (Buffer.byteLength(base64, "base64") > maxBytes) throw tooLarge(fieldPath, maxBytes);
   return { mediaType, base64 };
 }
 
@@ -76,11 +76,6 @@ function percentDecode(text: string): Buffer {
     if (encoded) index += 2;
   }
   return bytes.subarray(0, length);
-}
-
-function bytesIn(base64: string): number {
-  const padding = base64.endsWith("==") ? 2 : Number(base64.endsWith("="));
-  return (base64.length / 4) * 3 - padding;
 }
 
 function tooLarge(fieldPath: string, maxBytes: number): Error {
