@@ -179,13 +179,8 @@ export function createCatalog({ models = [] }: CatalogOptions = {}): Catalog {
   return new Catalog(catalogFile as CatalogData, added);
 }
 
-/** The catalog that the project ships, which the functions below use. */
+/** The catalog that the project ships. */
 export const defaultCatalog: Catalog = createCatalog();
-
-/** As {@link Catalog.sameModel}. */
-export function sameModel(left: string, right: string, provider: string): boolean {
-  return defaultCatalog.sameModel(left, right, provider);
-}
 
 /** As {@link Catalog.costOf}. */
 export function costOf(

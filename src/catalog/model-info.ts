@@ -6,7 +6,7 @@ import {
   ModelInfoSchema,
   type PriceSchema,
 } from "../gen/outrigger/v1/catalog_service_pb.ts";
-import type { CapabilityWord, CatalogEntry, PriceTier } from "./catalog-data.ts";
+import { type CapabilityWord, type CatalogEntry, capabilityWords, type PriceTier } from "./catalog-data.ts";
 import { pricesOn } from "./model-cost.ts";
 import { type ModelTraits, reasons } from "./model-traits.ts";
 
@@ -38,7 +38,7 @@ export function embeds({ capabilities = [] }: CatalogEntry): boolean {
 
 /** Returns the capabilities of a model: the ones in its entry, and the ones that follow from its traits. */
 export function getCapabilities(entry: CatalogEntry, traits: ModelTraits): Set<Capability> {
-  const has = new Set((entry.capabilities ?? []).map((word) => capabilityNumbers[word]));
+  const has = new Set((entry.capabilities ?? []).map(toNumber));
   if (embeds(entry)) return has;
   if (reasons(traits)) has.add(Capability.REASONING);
   if (traits.jsonSchema) has.add(Capability.STRUCTURED_OUTPUT);
@@ -53,30 +53,21 @@ export function getCapabilities(entry: CatalogEntry, traits: ModelTraits): Set<C
  */
 export function toCapability(capability: Capability | CapabilityWord): Capability {
   if (typeof capability === "number") return capability;
-  if (Object.hasOwn(capabilityNumbers, capability)) return capabilityNumbers[capability];
-  const words = Object.keys(capabilityNumbers).join(", ");
+  if (capabilityWords.includes(capability)) return toNumber(capability);
+  const words = capabilityWords.join(", ");
   throw new ConfigurationError(`expected a capability, one of ${words}; found ${JSON.stringify(capability)}`);
 }
 
 /** Returns the capabilities of a model in words: `["tools", "image_input"]`. Unknown ones are left out. */
 export function capabilityNames({ capabilities }: ModelInfo): CapabilityWord[] {
-  const words = Object.keys(capabilityNumbers) as CapabilityWord[];
   return capabilities.flatMap(
-    (capability) => words.find((word) => capabilityNumbers[word] === capability) ?? [],
+    (capability) => capabilityWords.find((word) => toNumber(word) === capability) ?? [],
   );
 }
 
-const capabilityNumbers: Readonly<Record<CapabilityWord, Capability>> = {
-  tools: Capability.TOOLS,
-  image_input: Capability.IMAGE_INPUT,
-  reasoning: Capability.REASONING,
-  audio_input: Capability.AUDIO_INPUT,
-  document_input: Capability.DOCUMENT_INPUT,
-  structured_output: Capability.STRUCTURED_OUTPUT,
-  sampling: Capability.SAMPLING,
-  prompt_caching: Capability.PROMPT_CACHING,
-  embeddings: Capability.EMBEDDINGS,
-};
+function toNumber(word: CapabilityWord): Capability {
+  return Capability[word.toUpperCase() as Uppercase<CapabilityWord>];
+}
 
 function cachesPrompts(entry: CatalogEntry, traits: ModelTraits): boolean {
   const priced =

@@ -1,6 +1,6 @@
 import type { ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
-import { type Catalog, defaultCatalog } from "./catalog.ts";
+import type { Catalog } from "./catalog.ts";
 import type { CostOptions } from "./model-cost.ts";
 import { defaultTraits, type ModelTraits, withTraits } from "./model-traits.ts";
 
@@ -62,9 +62,4 @@ export class ProviderModels {
       ? undefined
       : this.#catalog.costOf(usage, model, this.#provider, options);
   }
-}
-
-/** Returns the shipped catalog as seen by a provider. */
-export function shippedModels(provider: string): ProviderModels {
-  return new ProviderModels(defaultCatalog, provider, provider);
 }

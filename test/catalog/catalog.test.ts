@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { createCatalog, defaultCatalog, sameModel } from "../../src/catalog/catalog.ts";
+import { createCatalog, defaultCatalog } from "../../src/catalog/catalog.ts";
 import { defaultTraits } from "../../src/catalog/model-traits.ts";
 import { Capability } from "../../src/gen/outrigger/v1/catalog_service_pb.ts";
 import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
@@ -287,8 +287,8 @@ describe("sameModel()", () => {
       ["compatible", "anything", "anything"],
     ] as const;
     for (const [provider, left, right] of pairs) {
-      expect(sameModel(left, right, provider), `${left} and ${right}`).toBe(true);
-      expect(sameModel(right, left, provider), `${right} and ${left}`).toBe(true);
+      expect(defaultCatalog.sameModel(left, right, provider), `${left} and ${right}`).toBe(true);
+      expect(defaultCatalog.sameModel(right, left, provider), `${right} and ${left}`).toBe(true);
     }
   });
 
@@ -302,7 +302,7 @@ describe("sameModel()", () => {
       ["anthropic", "", "claude-opus-5"],
     ] as const;
     for (const [provider, left, right] of pairs) {
-      expect(sameModel(left, right, provider), `${left} and ${right}`).toBe(false);
+      expect(defaultCatalog.sameModel(left, right, provider), `${left} and ${right}`).toBe(false);
     }
   });
 });

@@ -2,7 +2,7 @@
 import { Client, createCatalog, type ModelSettings, OpenAIAdapter, userMessage } from "outrigger";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Simulator, startSimulator } from "../../simulator/index.ts";
-import { shippedModels } from "../../src/catalog/provider-models.ts";
+import { shippedModels } from "../support/shipped-models.ts";
 
 let simulator: Simulator;
 

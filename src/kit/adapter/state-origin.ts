@@ -1,4 +1,4 @@
-import { sameModel } from "../../catalog/catalog.ts";
+import { defaultCatalog } from "../../catalog/catalog.ts";
 import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import { asObject, tryParseJson } from "../json/json.ts";
 
@@ -27,7 +27,7 @@ export function getOrigin(
   if (!owners.includes(state.provider)) return "foreign";
   const isSame =
     state.model === model ||
-    sameModel(state.model, model, catalog) ||
+    defaultCatalog.sameModel(state.model, model, catalog) ||
     asObject(tryParseJson(state.dataJson))?.model === model;
   return isSame ? "current_model" : "other_model";
 }

@@ -1,6 +1,5 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { textPart } from "../../../src/core/parts.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReasonSchema, RateLimitInfoSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -8,6 +7,7 @@ import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { type Answer, createResponse } from "../../../src/kit/call/call-facts.ts";
 import { warning } from "../../../src/kit/call/loss-report.ts";
 import { factsFor } from "../../support/decode.ts";
+import { shippedModels } from "../../support/shipped-models.ts";
 
 const answer: Answer = {
   id: "resp_1",

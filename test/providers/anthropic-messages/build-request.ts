@@ -1,11 +1,11 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { userMessage } from "../../../src/core/message.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
 import type { RequestSettings } from "../../../src/providers/anthropic-messages/context.ts";
 import { toRequestBody } from "../../../src/providers/anthropic-messages/request.ts";
+import { shippedModels } from "../../support/shipped-models.ts";
 
 /** The fields of a request. The model and the message have defaults. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;

@@ -1,7 +1,6 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { defaultTraits } from "../../../src/catalog/model-traits.ts";
-import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ProviderError, StreamError } from "../../../src/core/errors.ts";
 import { userMessage } from "../../../src/core/message.ts";
@@ -24,6 +23,7 @@ import { MessagesDecoder } from "../../../src/providers/anthropic-messages/strea
 import { decode, factsFor } from "../../support/decode.ts";
 import { createRandom, hashName, splitAtRandom } from "../../support/random.ts";
 import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
+import { shippedModels } from "../../support/shipped-models.ts";
 import { list, readContent, readParts, readStream } from "./independent-reader.ts";
 
 const PROVIDER = "anthropic";

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { costOf } from "../../../src/catalog/catalog.ts";
-import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { toUsage } from "../../../src/providers/anthropic-messages/usage.ts";
 import { factsFor } from "../../support/decode.ts";
+import { shippedModels } from "../../support/shipped-models.ts";
 
 function respond(body: unknown, includeRaw = false) {
   const facts = factsFor("anthropic", { model: "claude-opus-5", includeRaw });

@@ -1,11 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import type { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { decode, factsFor } from "../../support/decode.ts";
+import { shippedModels } from "../../support/shipped-models.ts";
 
 type Wire = Readonly<Record<string, unknown>>;
 

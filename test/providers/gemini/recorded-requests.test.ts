@@ -1,6 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { ContentPartSchema, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -13,6 +12,7 @@ import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
 import { toRequestBody } from "../../../src/providers/gemini/request.ts";
 import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
+import { shippedModels } from "../../support/shipped-models.ts";
 import { getEvents, type Wire } from "./reading.ts";
 
 const recorded = [...getRecordings("gemini", ".sse"), ...getRecordings("gemini", ".json")].filter(

@@ -1,7 +1,6 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { defaultCatalog } from "../../../src/catalog/catalog.ts";
-import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ServerError, StreamError } from "../../../src/core/errors.ts";
 import { toolResult } from "../../../src/core/tools.ts";
@@ -20,6 +19,7 @@ import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
 import { type Decoded, decode, factsFor } from "../../support/decode.ts";
 import { createRandom, hashName, splitAtRandom } from "../../support/random.ts";
 import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
+import { shippedModels } from "../../support/shipped-models.ts";
 import {
   getEvents,
   isFinished,

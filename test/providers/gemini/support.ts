@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import type { PartInput } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
@@ -15,6 +14,7 @@ import { toRequestBody } from "../../../src/providers/gemini/request.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
 import { type Decoded, decode, factsFor } from "../../support/decode.ts";
+import { shippedModels } from "../../support/shipped-models.ts";
 
 /** The fields of a request body that tests read. */
 export interface Body {

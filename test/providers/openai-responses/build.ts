@@ -1,6 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect } from "vitest";
-import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { type FieldViolation, InvalidRequestError } from "../../../src/core/errors.ts";
 import { userMessage } from "../../../src/core/message.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -9,6 +8,7 @@ import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
 import type { RequestSettings } from "../../../src/providers/openai-responses/context.ts";
 import { toRequestBody } from "../../../src/providers/openai-responses/request.ts";
+import { shippedModels } from "../../support/shipped-models.ts";
 
 /** Initial values of a request; a model and a message are added if there are none. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;

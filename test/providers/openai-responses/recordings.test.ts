@@ -1,7 +1,6 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { defaultCatalog } from "../../../src/catalog/catalog.ts";
-import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ProviderError, SDKError, StreamError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
@@ -21,6 +20,7 @@ import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream
 import { decode, factsFor } from "../../support/decode.ts";
 import { createRandom, hashName, splitAtRandom } from "../../support/random.ts";
 import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
+import { shippedModels } from "../../support/shipped-models.ts";
 import { readOutput, readParts, readStream } from "./read-recorded-answer.ts";
 
 const PROVIDER = "openai";
