@@ -6,7 +6,6 @@ import type { Terminal } from "./terminal.ts";
 /** System codes of addresses that cannot be listened on. */
 const ADDRESS_CODES = new Set(["EADDRINUSE", "EADDRNOTAVAIL", "EACCES"]);
 
-/** Settings of addresses. */
 const ADDRESS_FIELDS = new Set(["listen", "admin_listen"]);
 
 /** Returns the reason for a command's failure, in a few lines and without a stack, and the matching exit code. */

@@ -123,7 +123,6 @@ function listProvidersWithEffects(providers: ClientConfig["providers"]): string[
   });
 }
 
-/** What the budgets of a configuration have in common. */
 type BudgetParts = Pick<BudgetOptions, "name" | "catalog" | "observer">;
 
 /** A budget keeps its sums if its amounts change. */

@@ -87,7 +87,6 @@ function listRules({ middleware, providers = {}, models = [], jwt = [] }: Settin
   ];
 }
 
-/** The rules of one place, as far as they are shared. */
 type SharedRules = {
   readonly [Name in "rateLimit" | "circuitBreaker" | "cache"]?: SharedRule | undefined;
 } & {

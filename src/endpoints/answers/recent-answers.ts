@@ -13,7 +13,6 @@ import type { Kept, KeptResponses } from "./kept-responses.ts";
 /** How long an answer is kept after its last use, in milliseconds. A tool may wait for a person's approval. */
 export const DEFAULT_KEEP_MS = 3_600_000;
 
-/** Largest answer that is kept, in bytes. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 /** Memory of an answer besides its content: its object, its ids, and their places in maps. Estimated. */

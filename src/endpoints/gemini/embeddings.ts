@@ -128,7 +128,6 @@ function readSettings(element: ProtoFields, { api }: ServedModel): EmbedSettings
   };
 }
 
-/** Returns the path in the body of a field of the contract. */
 function toPath(field: string, elements: readonly ProtoFields[]): string {
   const [, index] = /^texts\[(\d+)\]/.exec(field) ?? [];
   const element = elements[Number(index ?? 0)];

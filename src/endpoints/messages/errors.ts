@@ -15,7 +15,6 @@ const TYPES: ReadonlyMap<number, string> = new Map([
   [529, "overloaded_error"],
 ]);
 
-/** The status of an overloaded provider. */
 const OVERLOADED = 529;
 
 /** Creates the response to a failed request. */

@@ -8,7 +8,6 @@ import { jsonResponse } from "../../http/json-response.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
 import { toWarningsHeader } from "../openai/warnings-header.ts";
 
-/** Marks a count as an estimate. */
 const ESTIMATE = { "outrigger-estimate": "true" };
 
 /**

@@ -155,7 +155,6 @@ function textsInTool({ tool }: Tool): string[] {
 /** Matches prose. A single word in JSON is more likely a setting, which an error may name. */
 const PROSE = /\s|^.{24}/;
 
-/** Returns the prose among the values of a JSON text. */
 function proseIn(json: string): string[] {
   const texts: string[] = [];
   const open: unknown[] = [tryReadJson(json)];

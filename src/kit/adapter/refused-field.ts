@@ -8,7 +8,6 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
  */
 export type FieldNames = readonly (readonly [wire: string, contract: string])[];
 
-/** Kinds of failures that are about the request. */
 const REQUEST_KINDS: ReadonlySet<ErrorKind> = new Set([
   ErrorKind.INVALID_REQUEST,
   ErrorKind.CONTEXT_LENGTH,

@@ -137,7 +137,6 @@ async function readWhole(
   return bytes.subarray(0, length);
 }
 
-/** The setting that allows folders. */
 const SETTINGS = "media.allow_files_under (in the library the option allowFilesUnder)";
 
 function outside(fieldPath: string): InvalidRequestError {

@@ -124,7 +124,6 @@ export class SharedBreakerStore implements BreakerStore {
 
 const UNCOUNTED: AdmittedCall = { begin() {}, end() {} };
 
-/** The breaker of one provider and model. */
 class SharedBreaker {
   readonly #valkey: Valkey;
   readonly #key: string;
