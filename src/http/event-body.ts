@@ -68,36 +68,20 @@ export async function streamEvents(
   const start = first[0]?.event;
   const warnings = start?.case === "streamStart" ? start.value.warnings : [];
   const relay = form?.relay.head === undefined ? undefined : form.relay;
-  const source = { first, events, writer, relay, onAnswer, signal, noteFailure };
-  return streamSource(source, getHeaders(warnings), keepAliveMs);
-}
-
-/**
- * Returns the events of a call as a response.
- * @param headers Further headers.
- * @param keepAliveMs Longest silence in milliseconds.
- */
-function streamSource(
-  source: EventSourceOptions,
-  headers: Readonly<Record<string, string>>,
-  keepAliveMs: number,
-): EndpointResponse {
-  const { writer } = source;
+  const source = new EventSource({ first, events, writer, relay, onAnswer, signal, noteFailure });
+  const { contentType, keepAlive = COMMENT } = writer;
+  const type = contentType === undefined ? {} : { "content-type": contentType };
   return {
     status: 200,
-    headers: { ...HEADERS, ...getType(writer), ...headers },
-    body: new EventBody(new EventSource(source), keepAliveMs, Buffer.from(writer.keepAlive ?? COMMENT)),
+    headers: { ...HEADERS, ...type, ...getHeaders(warnings) },
+    body: new EventBody(source, keepAliveMs, Buffer.from(keepAlive)),
   };
-}
-
-function getType({ contentType }: EventWriter): Readonly<Record<string, string>> {
-  return contentType === undefined ? {} : { "content-type": contentType };
 }
 
 type Result = IteratorResult<Uint8Array>;
 
 /** The events of a call that its provider has accepted. */
-export interface EventSourceOptions extends Pick<EndpointRequest, "signal" | "noteFailure"> {
+interface EventSourceOptions extends Pick<EndpointRequest, "signal" | "noteFailure"> {
   /** The first batch, which has been read already. */
   readonly first: readonly StreamEvent[];
   readonly events: AsyncIterator<readonly StreamEvent[]>;
