@@ -16,13 +16,14 @@ export interface FinishWords {
 }
 
 /** The facts about the end of an answer. */
-export type AnswerEnd = Pick<Response, "finishReason" | "provider" | "usage">;
+export type AnswerEnd = Pick<Response, "finishReason" | "message" | "provider" | "usage">;
 
 /**
  * Returns why an answer ended.
  * @throws ServerError if the provider ended the answer with an error.
  */
-export function getFinishWord({ finishReason, provider, usage }: AnswerEnd, words: FinishWords): string {
+export function getFinishWord(end: AnswerEnd, words: FinishWords): string {
+  const { finishReason, provider, usage } = end;
   switch (finishReason?.reason) {
     case FinishReason_Reason.ERROR: {
       const message = `the provider ended the answer with the finish reason ${JSON.stringify(finishReason.raw)}`;
@@ -31,7 +32,7 @@ export function getFinishWord({ finishReason, provider, usage }: AnswerEnd, word
     case FinishReason_Reason.LENGTH:
       return words.length;
     case FinishReason_Reason.TOOL_CALLS:
-      return words.toolCalls;
+      return getCallWord(end, words);
     case FinishReason_Reason.CONTENT_FILTER:
       return words.contentFilter;
     case FinishReason_Reason.OTHER:
@@ -39,6 +40,16 @@ export function getFinishWord({ finishReason, provider, usage }: AnswerEnd, word
     default:
       return words.stop;
   }
+}
+
+/**
+ * Returns the word for an answer that waits for the caller. Without a call that the API can hold, its clients would wait
+ * for one: compatible servers report calls that they did not send, and OpenAI waits for approvals and screenshots.
+ */
+function getCallWord({ message }: AnswerEnd, words: FinishWords): string {
+  const kinds = new Set(message?.content.map(({ part }) => part.case));
+  if (kinds.has("toolCall")) return words.toolCalls;
+  return kinds.has("native") ? words.unfinished : words.stop;
 }
 
 /** Returns the input of a call, for APIs that have objects only. Others are wrapped: clients run tools with what they get. */

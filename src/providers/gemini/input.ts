@@ -119,17 +119,25 @@ class ContentWriter {
   async #addUser({ content }: Message, field: string): Promise<void> {
     const parts = await toUserContent(content, `${field}.content`, this.#context, this.#media);
     if (parts.length > 0) this.#contents.push({ role: "user", parts });
-    // Native parts of other providers are left out, and so is a message that has no other parts.
-    else if (!content.some(({ part }) => part.case === "native"))
-      throw invalidField(`${field}.content`, "expected at least one part that is not empty");
+    // The native parts of other providers are left out with a separate warning.
+    else if (!content.some(({ part }) => part.case === "native")) this.#leaveOut(field);
+  }
+
+  /** Another provider may have taken the message earlier in the conversation. @param field Path of the message. */
+  #leaveOut(field: string): void {
+    this.#context.loss.note(
+      field,
+      "unsupported_content",
+      "the Gemini API takes no empty message; it was left out",
+    );
   }
 
   #addLaterInstructions(message: Message, field: string): void {
+    const text = textOf(message);
+    if (text === "") return this.#leaveOut(field);
     const loss =
       "the Gemini API takes instructions only at the beginning; they were sent as text of the user";
     this.#context.loss.lose(field, "converted_content", loss);
-    const text = textOf(message);
-    if (text === "") throw invalidField(`${field}.content`, "expected text that is not empty");
     this.#contents.push({ role: "user", parts: [{ text: `${SYSTEM_OPENING}${text}${SYSTEM_CLOSING}` }] });
   }
 }

@@ -88,7 +88,7 @@ describe("A chat completion", () => {
   it.each([
     [Reason.STOP, "stop", "stop"],
     [Reason.LENGTH, "max_tokens", "length"],
-    [Reason.TOOL_CALLS, "tool_use", "tool_calls"],
+    [Reason.TOOL_CALLS, "tool_use", "stop"],
     [Reason.CONTENT_FILTER, "SAFETY", "content_filter"],
     // Answers that are not finished must not look finished.
     [Reason.OTHER, "pause_turn", "length"],
@@ -97,6 +97,14 @@ describe("A chat completion", () => {
   ])("ends for the reason %i, %j, as %s", (reason, raw, finish_reason) => {
     const [choice] = write([text("Half")], { finishReason: { reason, raw } }).choices;
     expect(choice).toMatchObject({ finish_reason, native_finish_reason: raw });
+  });
+
+  it("waits for results only if it has calls", () => {
+    const finishReason = { reason: Reason.TOOL_CALLS, raw: "completed" };
+    const call: Part = { part: { case: "toolCall", value: { id: "c1", name: "f" } } };
+    expect(write([call], { finishReason }).choices).toMatchObject([{ finish_reason: "tool_calls" }]);
+    const approval: Part = { part: { case: "native", value: { provider: "openai", dataJson: "{}" } } };
+    expect(write([approval], { finishReason }).choices).toMatchObject([{ finish_reason: "length" }]);
   });
 
   it("is an error if the provider ended the answer with one, after output that was paid", () => {

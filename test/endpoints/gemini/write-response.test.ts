@@ -108,6 +108,7 @@ describe("An answer of the Gemini API", () => {
       "MALFORMED_FUNCTION_CALL",
       "MALFORMED_RESPONSE",
       "MISSING_THOUGHT_SIGNATURE",
+      "MODEL_ARMOR",
       "IMAGE_SAFETY",
       "IMAGE_PROHIBITED_CONTENT",
       "IMAGE_RECITATION",

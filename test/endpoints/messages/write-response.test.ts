@@ -98,7 +98,7 @@ describe("A message of Anthropic's API", () => {
     [Reason.STOP, "stop", "", "end_turn"],
     [Reason.STOP, "stop", "END", "stop_sequence"],
     [Reason.LENGTH, "length", "", "max_tokens"],
-    [Reason.TOOL_CALLS, "tool_calls", "", "tool_use"],
+    [Reason.TOOL_CALLS, "tool_calls", "", "end_turn"],
     [Reason.CONTENT_FILTER, "SAFETY", "", "refusal"],
     [Reason.OTHER, "pause_turn", "", "pause_turn"],
     [Reason.OTHER, "compaction", "", "compaction"],
@@ -109,6 +109,14 @@ describe("A message of Anthropic's API", () => {
   ])("stops for the reason %i, %j, with the sequence %j, by %s", (reason, raw, stopSequence, stop_reason) => {
     const message = write([], { finishReason: { reason, raw, stopSequence } });
     expect(message).toMatchObject({ stop_reason, stop_sequence: stopSequence || null });
+  });
+
+  it("waits for results only if it has calls", () => {
+    const finishReason = { reason: Reason.TOOL_CALLS, raw: "completed" };
+    const call: Part = { part: { case: "toolCall", value: { id: "c1", name: "f" } } };
+    expect(write([call], { finishReason })).toMatchObject({ stop_reason: "tool_use" });
+    // An approval that the API has no form for: the answer must not look finished.
+    expect(write([native("openai", "{}")], { finishReason })).toMatchObject({ stop_reason: "max_tokens" });
   });
 
   it("is an error if the provider ended the answer with one, after output that was paid", () => {

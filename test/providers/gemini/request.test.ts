@@ -130,9 +130,20 @@ describe("messages", () => {
     expect(getCodes(warnings)).toEqual(["unsupported_setting messages[0].name"]);
   });
 
-  it("of the user are refused by field if they have no content", async () => {
-    const messages = [userMessage("hi"), userMessage("")];
-    await expect(translate({ messages })).rejects.toThrow("messages[1].content: expected at least one part");
+  it("without content, which other providers may have taken, are left out with a note", async () => {
+    const messages = [userMessage("hi"), userMessage(""), systemMessage(""), userMessage("go on")];
+    const { body, warnings } = await translate({ messages, lossPolicy: LossPolicy.REFUSE });
+    expect(body.contents).toEqual([
+      { role: "user", parts: [{ text: "hi" }] },
+      { role: "user", parts: [{ text: "go on" }] },
+    ]);
+    expect(getCodes(warnings)).toEqual([
+      "unsupported_content messages[1]",
+      "unsupported_content messages[2]",
+    ]);
+    await expect(translate({ messages: [userMessage("")] })).rejects.toThrow(
+      "messages: expected a message with content, found none",
+    );
   });
 });
 
