@@ -49,6 +49,9 @@ const LINGER_MS = 500;
 /** Bytes of a request that a server has in its buffers anyway; a connection is not closed for fewer unsent bytes. */
 const READ_BY_SERVERS = 64 * 1024;
 
+/** Answers with a status of 1xx that may come before the answer. Servers send one or two. */
+const MAX_INTERIM_ANSWERS = 100;
+
 /** Options of an exchange beside its request. */
 export interface ExchangeOptions {
   /** Host and port, for errors. */
@@ -83,6 +86,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
   /** Whether the server may have answered without reading the request. */
   #isRefused = false;
   #timing: CallTiming | undefined;
+  #interimCount = 0;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -122,7 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, fields: HeaderRecord): void {
-    if (status < 200) return;
+    if (status < 200) return this.#countInterim();
     if (this.#connector !== undefined) this.#connector.expectsHead = false;
     if (this.#ended) return;
     this.#isRefused = status >= 300 && this.#bodyLength > READ_BY_SERVERS;
@@ -141,6 +145,14 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
     const { betweenBytesMs } = this.#options.timeouts;
     if (betweenBytesMs > 0) this.#silenceTimer = setTimeout(this.#onSilence, betweenBytesMs);
     this.#head.resolve(this);
+  }
+
+  /** A server could send them until the call's time is over, and each takes as much time as an answer. */
+  #countInterim(): void {
+    this.#interimCount += 1;
+    if (this.#ended || this.#interimCount <= MAX_INTERIM_ANSWERS) return;
+    const { peer } = this.#options;
+    this.#cancel(new NetworkError(`${peer} sent more than ${MAX_INTERIM_ANSWERS} interim answers (1xx)`));
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

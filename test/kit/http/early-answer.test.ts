@@ -34,6 +34,21 @@ describe("an answer before the request was read", () => {
   });
 });
 
+it("ends a call whose server sends interim answers without end", async () => {
+  const server = await serveTcp((socket) => {
+    socket
+      .on("error", () => {})
+      .on("data", () => {
+        const heads = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
+        socket.write(heads);
+        setTimeout(() => socket.destroyed || socket.write(heads + OK), 20);
+      });
+  });
+  const transport = openTransport({ port: server.port });
+  const failed = transport.post("/", { headers: {}, body: "{}" });
+  await expect(failed).rejects.toThrow("sent more than 100 interim answers (1xx)");
+});
+
 describe("a head before the answer", () => {
   it.each([
     ["100 Continue", "HTTP/1.1 100 Continue\r\n\r\n"],

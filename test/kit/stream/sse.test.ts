@@ -178,6 +178,45 @@ describe("the limit of an event", () => {
   });
 });
 
+describe("unknown fields", () => {
+  it("cost no stack of an error, which the listener's errors have", () => {
+    const before = Error.stackTraceLimit;
+    const limits: number[] = [];
+    const decoder = new SseDecoder(() => {
+      limits.push(Error.stackTraceLimit);
+      throw new Error("of the listener");
+    });
+    expect(() => decoder.push(Buffer.from("a\nb: 1\ndata: x\n\n"))).toThrow("of the listener");
+    expect(limits).toEqual([before]);
+    expect(Error.stackTraceLimit).toBe(before);
+  });
+
+  it("are limited, whatever events are between them", () => {
+    let events = 0;
+    const decoder = new SseDecoder(() => {
+      events += 1;
+    });
+    const chunk = Buffer.from(`${"a\n".repeat(10_000)}data: x\n\n`);
+    expect(() => {
+      for (let count = 0; count < 60; count += 1) decoder.push(chunk);
+    }).toThrow("the provider's stream has more than 500000 unknown fields");
+    expect(events).toBe(50);
+  });
+
+  it("are read quickly", () => {
+    const time = (text: string) => {
+      const decoder = new SseDecoder(() => {});
+      const chunk = Buffer.from(text.repeat(60_000));
+      const { user } = process.threadCpuUsage();
+      decoder.push(chunk);
+      return process.threadCpuUsage().user - user;
+    };
+    time("id\n");
+    // With stacks they take more than fifty times as long as known fields.
+    expect(time("a\n")).toBeLessThan(30 * time("id\n"));
+  });
+});
+
 describe("SseDecoder with events that are taken as bytes", () => {
   const TAKEN = "data: taken\n\n";
 
