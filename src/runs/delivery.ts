@@ -29,7 +29,8 @@ export class Delivery {
   readonly #execute: (held: HeldRun, share: HistoryShare) => Promise<void>;
   /** How often this process gives a sign of life and looks for those that give none, in milliseconds. */
   readonly #signMs: number;
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #beatTimer: NodeJS.Timeout;
+  #removalTimer: NodeJS.Timeout | undefined;
   readonly #stopped = new AbortController();
   readonly #executions = new Set<Promise<void>>();
   readonly #unsubscribe: () => void;
@@ -51,11 +52,9 @@ export class Delivery {
     const { store, limits, holder } = parts;
     this.#signMs = holder.timeoutMs / SIGNS_PER_TIMEOUT;
     this.#unsubscribe = store.subscribeToQueue(() => this.wake());
-    this.#repeat(this.#signMs, "tell the store that this process is alive", () => this.#beat());
-    if (limits.retentionMs > 0) {
-      const removeOld = this.#repeat(REMOVAL_MS.interval, "remove old runs", () => this.#removeOld());
-      this.#timers.push(setTimeout(removeOld, REMOVAL_MS.first).unref());
-    }
+    const beat = () => this.#report("tell the store that this process is alive", () => this.#beat());
+    this.#beatTimer = setInterval(beat, this.#signMs).unref();
+    if (limits.retentionMs > 0) this.#removeLater(REMOVAL_MS.first);
     this.#loop = this.#run();
   }
 
@@ -80,22 +79,10 @@ export class Delivery {
   /** Ends the signs of life. Other processes may continue what this one still holds at once. */
   async close(): Promise<void> {
     const { store, holder, observer } = this.#parts;
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#beatTimer);
+    clearTimeout(this.#removalTimer);
     await this.#beating?.catch(() => undefined);
     await store.leave(holder).catch((thrown) => observer.failed?.("leave the store of runs", thrown));
-  }
-
-  /** Repeats work, and reports its failures. Returns a function that does it now. */
-  #repeat(ms: number, what: string, work: () => Promise<void>): () => Promise<void> {
-    let isAtWork = false;
-    const run = async () => {
-      if (isAtWork) return;
-      isAtWork = true;
-      await this.#report(what, work);
-      isAtWork = false;
-    };
-    this.#timers.push(setInterval(run, ms).unref());
-    return run;
   }
 
   async #report(what: string, work: () => Promise<void>): Promise<void> {
@@ -200,6 +187,15 @@ export class Delivery {
       this.wake();
     });
     this.#executions.add(execution);
+  }
+
+  /** Removes old runs after some milliseconds, and from then on again and again. */
+  #removeLater(ms: number): void {
+    const remove = async () => {
+      await this.#report("remove old runs", () => this.#removeOld());
+      if (!this.#stopped.signal.aborted) this.#removeLater(REMOVAL_MS.interval);
+    };
+    this.#removalTimer = setTimeout(remove, ms).unref();
   }
 
   async #removeOld(): Promise<void> {

@@ -242,7 +242,10 @@ class RequestReader {
     const fields = this.#fields;
     const reading = { names: this.#names, notes: this.#notes, served: this.#target.served };
     const read = readTools(fields, { ...reading, sendsGroups: this.#sendsGroups });
-    const use = readToolChoice(fields, read, this.#names, this.#inherits);
+    const isChosen = fields.has("tool_choice") || fields.has("parallel_tool_calls");
+    const use = isChosen
+      ? readToolChoice(fields, read, this.#names, this.#inherits)
+      : { choice: undefined, tools: read };
     const input = await this.#readInput();
     const request = this.#toRequest(use);
     const streamed = fields.object("stream_options")?.boolean("include_obfuscation");

@@ -5,6 +5,7 @@
 
 import type { Queries } from "./driver.ts";
 import { IS_FREE, IS_UNDER_WAY } from "./schema.ts";
+import { LOCK_THREAD } from "./writes.ts";
 
 const FIND_RUN = `SELECT number, id, thread_id FROM :schema.runs WHERE id = $1 AND owner = $2`;
 
@@ -21,8 +22,6 @@ const FIND_OLD_CONVERSATIONS = `
       SELECT 1 FROM :schema.runs
       WHERE runs.thread_id = threads.id AND runs.owner = threads.owner AND ${IS_UNDER_WAY})
   ORDER BY used_ms LIMIT $2 :skip_locked`;
-
-const FIND_THREAD = `SELECT number FROM :schema.threads WHERE id = $1 AND owner = $2 :for_update`;
 
 /** Threads that runs created, in an order, so that transactions do not wait for each other in a circle. */
 const LOCK_THREADS = `
@@ -153,7 +152,7 @@ async function removeThreads(queries: Queries, threads: readonly NumberedRow[]):
 
 /** Removes a thread of an owner, inside a transaction. False if there is none. */
 export async function removeThread(queries: Queries, owner: string, threadId: string): Promise<boolean> {
-  const threads = await queries.query<NumberedRow>(FIND_THREAD, [threadId, owner]);
+  const threads = await queries.query<NumberedRow>(LOCK_THREAD, [threadId, owner]);
   await removeThreads(queries, threads);
   return threads.length > 0;
 }
@@ -165,7 +164,7 @@ export async function removeMessage(
   threadId: string,
   messageId: string,
 ): Promise<boolean> {
-  const [thread] = await queries.query<NumberedRow>(FIND_THREAD, [threadId, owner]);
+  const [thread] = await queries.query<NumberedRow>(LOCK_THREAD, [threadId, owner]);
   if (thread === undefined) return false;
   const links = await queries.query<NumberedRow>(DELETE_LINK, [thread.number, messageId]);
   await removeUnused(queries, links);
