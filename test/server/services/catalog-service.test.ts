@@ -65,6 +65,23 @@ describe("ListModels", () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ models: [{}], nextPageToken: expect.any(String) });
   });
+
+  it("takes messages of GET in base64, and says which ones are none", async () => {
+    const { server } = await start();
+    const ask = async (message: string) => {
+      const query = `encoding=json&connect=v1&base64=1&message=${encodeURIComponent(message)}`;
+      const response = await fetch(`${server.url}/outrigger.v1.CatalogService/ListModels?${query}`);
+      return [response.status, await response.json()];
+    };
+    const message = Buffer.from('{"pageSize":1}').toString("base64url");
+    expect(await ask(message)).toMatchObject([200, { models: [{}] }]);
+    for (const wrong of ["%%%", "a"]) {
+      const refused = { code: "invalid_argument", message: expect.stringContaining("expected base64") };
+      expect(await ask(wrong)).toMatchObject([400, refused]);
+    }
+    const codes = server.log.map(({ code }) => code).filter((code) => code !== undefined);
+    expect(codes).toEqual(["OK", "INVALID_ARGUMENT", "INVALID_ARGUMENT"]);
+  });
 });
 
 describe("GetModel", () => {

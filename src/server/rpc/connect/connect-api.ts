@@ -1,4 +1,5 @@
 import { createRegistry, type Registry } from "@bufbuild/protobuf";
+import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, type ConnectRouter, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { Compression as ConnectCompression, UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
@@ -7,7 +8,7 @@ import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
 import type { Service } from "../../calls/service.ts";
 import { PeerClosedError, type UnsentResponses } from "../../http/flushed-response.ts";
 import { takesTextResponse } from "../../http/grpc-web-text.ts";
-import { sendRejection, toRejection } from "../../http/rejection.ts";
+import { type Rejection, sendRejection, toRejection } from "../../http/rejection.ts";
 import { discardBody } from "../../http/request-body.ts";
 import type { FindRoute, Route } from "../../http/route.ts";
 import { BINARY_OPTIONS, binaryCodec, jsonCodec } from "../../requests/codec.ts";
@@ -136,6 +137,8 @@ async function serve(
   response: HttpResponse,
 ): Promise<TransportOutcome> {
   const { exchange } = body;
+  if (request.method === "GET" && !isQueryReadable(request.url ?? ""))
+    return sendRejection(request, response, UNREADABLE_QUERY);
   const answered = await handler(toUniversalRequest(body, request, response));
   const answer = takesTextResponse(request.headers) ? toTextResponse(answered) : answered;
   if (answer.status !== OK && answer.body === undefined)
@@ -154,6 +157,24 @@ async function serve(
 }
 
 const OK = 200;
+
+const UNREADABLE_QUERY: Rejection = {
+  status: 400,
+  code: Code.InvalidArgument,
+  message: "message: expected base64, since the query has base64=1",
+};
+
+/** Whether the message in the query of a GET request can be decoded. Connect takes the failure for one of its own. */
+function isQueryReadable(url: string): boolean {
+  const query = new URLSearchParams(url.slice(url.indexOf("?") + 1));
+  if (query.get("base64") !== "1") return true;
+  try {
+    base64Decode(query.get("message") ?? "");
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Returns the outcome after sending broke off: the peer is gone, or there is a bug and the peer gets a reset. */
 function outcomeOfBreak(exchange: ConnectExchange, error: unknown, response: HttpResponse): TransportOutcome {
