@@ -8,7 +8,6 @@
 import { Client } from "../src/client/client.ts";
 import { userMessage } from "../src/core/message.ts";
 import { HttpAdapter, type Protocol } from "../src/kit/adapter/http-adapter.ts";
-import { HttpBody } from "../src/kit/http/body.ts";
 import { createHeaders, type HttpTransport } from "../src/kit/http/transport.ts";
 import { MessagesDecoder } from "../src/providers/anthropic-messages/stream.ts";
 import { GeminiDecoder } from "../src/providers/gemini/stream.ts";
@@ -41,29 +40,17 @@ const plainProfile = getProfile(undefined, "http://127.0.0.1/v1");
 /** The successive reads of a socket. */
 type Reads = readonly Uint8Array[];
 
-/** A body that replays reads of a socket as its reader asks for them. */
-class ReplayedBody extends HttpBody {
-  readonly #reads: Iterator<Uint8Array>;
-
-  constructor(reads: Reads) {
-    super({ resume: () => {}, leave: () => {} });
-    this.#reads = reads.values();
-  }
-
-  override next(): Promise<IteratorResult<Uint8Array>> {
-    const result = super.next();
-    const read = this.#reads.next();
-    if (read.done) this.end();
-    else this.push(read.value);
-    return result;
-  }
+/** Replays reads of a socket as their reader asks for them. */
+function replay(reads: Reads): AsyncIterable<Uint8Array> {
+  const iterator = reads.values();
+  return { [Symbol.asyncIterator]: () => ({ next: async () => iterator.next() }) };
 }
 
 /** A client whose provider answers with the recordings in turn, repeatedly. */
 function clientFor(createDecoder: Protocol["createDecoder"], recordings: readonly Reads[]): Client {
   let at = 0;
   const post: HttpTransport["post"] = async () => {
-    const body = new ReplayedBody(recordings[at++ % recordings.length] ?? []);
+    const body = replay(recordings[at++ % recordings.length] ?? []);
     const headers = createHeaders({ "content-type": "text/event-stream" });
     return { status: 200, headers, body, text: unused, destroy: () => {}, release: () => {} };
   };

@@ -125,9 +125,7 @@ export class Client {
     this.#fieldPaths = fieldPaths;
     const catalog = this.catalog === defaultCatalog ? {} : { catalog: this.catalog };
     this.#additions = { ...catalog, adviseOnModel: this.#adviseOnModel };
-    this.#complete = this.#hasMiddleware
-      ? wrapComplete(middleware, async (request, changed) => this.#sendComplete(request, changed))
-      : this.#sendComplete;
+    this.#complete = this.#hasMiddleware ? wrapComplete(middleware, this.#sendComplete) : this.#sendComplete;
     this.#stream = wrapStream(middleware, (request, changed) => this.#sendStream(request, changed));
   }
 
@@ -344,14 +342,11 @@ export class Client {
     return this.#fieldPaths === "contract" ? error : withTypeScriptPaths(error);
   }
 
-  /** Throws at once, or by the promise. */
-  readonly #sendComplete = (request: Request, options: CallOptions): Promise<Response> => {
+  readonly #sendComplete = async (request: Request, options: CallOptions): Promise<Response> => {
     const { adapter, ready } = this.#route(request, options);
-    const send = () => {
-      const changed = this.#toAdapterOptions(adapter, request, options);
-      return options.operation?.send(adapter, request, changed) ?? adapter.complete(request, changed);
-    };
-    return ready === undefined ? send() : ready.then(send);
+    if (ready !== undefined) await ready;
+    const changed = this.#toAdapterOptions(adapter, request, options);
+    return options.operation?.send(adapter, request, changed) ?? adapter.complete(request, changed);
   };
 
   /** Makes a call that asks for no answer, through the same middleware. @param send Returns what middleware learns. */

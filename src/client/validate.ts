@@ -8,6 +8,7 @@ import {
   StatePolicySchema,
   type Timeouts,
 } from "../gen/outrigger/v1/request_pb.ts";
+import { isEmpty } from "../kit/json/json.ts";
 import { checkMessages } from "./validate-messages.ts";
 import { checkToolChoice, checkTools } from "./validate-tools.ts";
 import { checkDuration, checkEnum, checkJsonObject, quote, Violations } from "./violations.ts";
@@ -27,7 +28,9 @@ export function validateRequest(request: Request, { mayNameNoModel = false } = {
   const needsModel = request.model !== "" || !mayNameNoModel;
   if (needsModel && request.model.trim() === "")
     violations.add("model", "is empty, expected the provider's id of a model");
-  const options = checkProviderOptions(request.providerOptionsJson, violations);
+  const options = isEmpty(request.providerOptionsJson)
+    ? NO_OPTIONS
+    : checkProviderOptions(request.providerOptionsJson, violations);
   if (request.messages.length === 0) violations.add("messages", "is empty, expected at least one message");
   checkMessages(request.messages, { open: options.bringConversation }, violations);
   const names = request.tools.length === 0 ? NO_NAMES : checkTools(request.tools, violations);
@@ -67,6 +70,8 @@ interface ProviderOptions {
   /** Whether some options append tools to the tools of the request. */
   readonly bringTools: boolean;
 }
+
+const NO_OPTIONS: ProviderOptions = { bringConversation: false, bringTools: false };
 
 function checkProviderOptions(
   options: Request["providerOptionsJson"],

@@ -1,4 +1,4 @@
-/** JSON text: written with numbers of any size, and read without a defect of V8's parser. */
+/** JSON text: measured before it is parsed, read without a defect of V8's parser, written with numbers of any size. */
 import { randomUUID } from "node:crypto";
 
 /**
@@ -109,8 +109,14 @@ function isName(text: string, end: number): boolean {
   return text.charCodeAt(next) === COLON;
 }
 
-const BACKSLASH = 0x5c;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
 const COLON = 0x3a;
+const LEFT_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const RIGHT_BRACKET = 0x5d;
+const LEFT_BRACE = 0x7b;
+const RIGHT_BRACE = 0x7d;
 const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /** Returns the object with its names in place of those that stand for them; a repeated name has its last value. */
@@ -122,4 +128,38 @@ function withNames(object: object, names: ReadonlyMap<string, string>): object {
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Estimates the number of values in a JSON text before it is parsed, by counting lists, objects and commas, at most two
+ * for a value. Text that is not JSON gives an arbitrary number. Stops once there are more than `max`.
+ */
+export function countJsonValues(text: string, max: number): number {
+  let count = 0;
+  for (let at = 0; at < text.length && count <= max; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at) - 1;
+    else if (code === COMMA || code === LEFT_BRACKET || code === LEFT_BRACE) count += 1;
+  }
+  return count;
+}
+
+/** Whether a JSON text nests more levels than these. Text that is not JSON gives an arbitrary answer. */
+export function nestsDeeper(text: string, maxLevels: number): boolean {
+  // Each level takes two characters.
+  if (text.length <= 2 * maxLevels) return false;
+  let levels = 0;
+  for (let at = 0; at < text.length && levels <= maxLevels; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at) - 1;
+    else if (code === LEFT_BRACKET || code === LEFT_BRACE) levels += 1;
+    else if (code === RIGHT_BRACKET || code === RIGHT_BRACE) levels -= 1;
+  }
+  return levels > maxLevels;
+}
+
+/** Returns the index behind the string that begins at an index; behind the text if the string does not end. */
+export function endOfString(text: string, start: number): number {
+  const end = findEnd(text, start);
+  return end < 0 ? text.length : end + 1;
 }

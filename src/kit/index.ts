@@ -13,7 +13,6 @@ export { kindOfStatus, type ProviderMessage, readMessage, repeatableMessage } fr
 export { checkOptionalKey, requireCredential } from "./adapter/credentials.ts";
 export { effortFor } from "./adapter/effort.ts";
 export { type FailureBody, readFailureBody } from "./adapter/failure-body.ts";
-export { finishReason } from "./adapter/finish-reason.ts";
 export { replaceForeignPart } from "./adapter/foreign-state.ts";
 export {
   type AdapterCallOptions,
@@ -30,7 +29,7 @@ export { type AskedModel, getOrigin, type Origin } from "./adapter/state-origin.
 export { ToolCallIdMapper, type ToolCallIdRule } from "./adapter/tool-call-id-mapper.ts";
 export { type ToolCallNameRule, wireToolCallName } from "./adapter/tool-call-names.ts";
 export { createUsage, type UsageCounts } from "./adapter/usage.ts";
-export { type Answer, type CallFacts, createResponse } from "./call/call-facts.ts";
+export { type Answer, type CallFacts, createResponse, finishReason } from "./call/call-facts.ts";
 export { LossReport, type WarningCode, warning } from "./call/loss-report.ts";
 export { ToolCallIdAllocator } from "./call/tool-call-id-allocator.ts";
 export { getRateLimit } from "./http/rate-limit.ts";

@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { create } from "@bufbuild/protobuf";
+import { countJsonValues } from "../../core/json-text.ts";
 import {
   type ContentPart,
   ContentPartSchema,
@@ -14,7 +15,6 @@ import {
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
-import { countJsonValues } from "../../kit/json/count-values.ts";
 import {
   asObject,
   asString,

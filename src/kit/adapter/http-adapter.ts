@@ -22,6 +22,7 @@ import {
 } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
 import { getInferenceId } from "../../core/ids.ts";
+import { countJsonValues } from "../../core/json-text.ts";
 import { yieldTurn, yieldTurnAfter } from "../../core/loop-turns.ts";
 import { checkTranslatable, type SourceForm } from "../../core/source-form.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
@@ -52,7 +53,6 @@ import type {
   HttpTimeouts,
   HttpTransport,
 } from "../http/transport.ts";
-import { countJsonValues } from "../json/count-values.ts";
 import { isEmpty } from "../json/json.ts";
 import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { EventRelay, type RelayRules } from "../stream/event-relay.ts";

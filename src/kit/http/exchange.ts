@@ -1,9 +1,9 @@
 import type { Dispatcher } from "undici";
 import type { CallTiming } from "../../core/call-timing.ts";
-import { AbortError, NetworkError, type SDKError, StreamError } from "../../core/errors.ts";
+import { AbortError, InternalError, NetworkError, type SDKError, StreamError } from "../../core/errors.ts";
 import { toAbortError } from "./abort.ts";
-import { type BodySource, decodeBody, HttpBody } from "./body.ts";
 import type { Connector } from "./connector.ts";
+import { decodeBody } from "./content-encoding.ts";
 import { type ExchangePhase, toHttpError, toRequestTimeout, toSilenceTimeout } from "./error.ts";
 import { type HeaderRecord, type HttpHeaders, ReceivedHeaders } from "./headers.ts";
 import type { HttpTimeouts } from "./timeouts.ts";
@@ -43,6 +43,13 @@ const NO_HEADERS: HttpHeaders = new ReceivedHeaders({});
 
 const NO_BODY: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} };
 
+/** Number of unread bytes at which the provider's socket is paused. */
+const HIGH_WATER_BYTES = 16 * 1024;
+
+const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
+
+const SETTLED = Promise.resolve();
+
 /** How long a released answer may take to end, in milliseconds: a round trip and a margin. */
 const LINGER_MS = 500;
 
@@ -65,14 +72,25 @@ export interface ExchangeOptions {
 /**
  * One request and its answer: the handler that undici calls. It ends exactly once (by the last byte, a failure, a time
  * limit, the caller's signal or a reader that stops) and then holds no timer, no listener and no socket.
+ *
+ * It is also the body of its answer: the socket pushes bytes, the reader pulls them. Everything that has arrived since
+ * the last read is one chunk: a provider that sends each event as a separate chunk costs one step of the reader per read
+ * of the socket, not per event. At most `HIGH_WATER_BYTES` and one read of the socket are held.
  */
-export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySource {
+export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIterableIterator<Uint8Array> {
   status = 0;
   headers = NO_HEADERS;
   readonly #options: ExchangeOptions;
   readonly #head = Promise.withResolvers<HttpAnswer>();
-  readonly #bytes = new HttpBody(this);
-  body: AsyncIterable<Uint8Array> = this.#bytes;
+  body: AsyncIterable<Uint8Array> = this;
+  /** The bytes that have arrived and were not read. */
+  #chunks: Uint8Array[] = [];
+  #unreadBytes = 0;
+  #waiter: PromiseWithResolvers<IteratorResult<Uint8Array>> | undefined;
+  /** Whether the reader that waits will get the chunks of this read of the socket. */
+  #isWaking = false;
+  /** Thrown after the bytes that have arrived. */
+  #error: SDKError | undefined;
   #phase: ExchangePhase = "connecting";
   #ended = false;
   #released = false;
@@ -136,7 +154,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
     this.headers = new ReceivedHeaders(fields);
     const encoding = this.headers.get("content-encoding");
     if (encoding !== undefined) {
-      const decoded = decodeBody(this.#bytes, encoding);
+      const decoded = decodeBody(this, encoding);
       // The status of a failed answer says enough, even if its body cannot be read.
       if (decoded === undefined && status < 300) return this.#cancel(this.#encodedError(encoding));
       this.body = decoded ?? NO_BODY;
@@ -158,10 +176,16 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return;
     // Once for all chunks of a read: a provider may send hundreds together.
-    if (!this.#bytes.isWaking) this.#silenceTimer?.refresh();
-    if (this.#released || !this.#bytes.push(chunk)) return;
-    controller.pause();
-    this.#connector?.hold();
+    if (!this.#isWaking) this.#silenceTimer?.refresh();
+    if (this.#released) return;
+    this.#chunks.push(chunk);
+    this.#unreadBytes += chunk.byteLength;
+    // A reader that waits takes all chunks of this read at once.
+    if (this.#waiter !== undefined) this.#wake();
+    else if (this.#unreadBytes > HIGH_WATER_BYTES) {
+      controller.pause();
+      this.#connector?.hold();
+    }
   }
 
   onResponseEnd(): void {
@@ -169,7 +193,65 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
     // A server that answered before it had read the request may never read it, and the next request would wait behind it.
     if (this.#isRefused || this.#connector?.hasUnsent === true) this.#connector?.retire();
     this.#end();
-    this.#bytes.end();
+    this.#wake();
+  }
+
+  /** Returns the next bytes. One reader at a time. */
+  next(): Promise<IteratorResult<Uint8Array>> {
+    if (this.#waiter !== undefined)
+      return Promise.reject(new InternalError("a body was read twice at the same time"));
+    const waiter = Promise.withResolvers<IteratorResult<Uint8Array>>();
+    this.#waiter = waiter;
+    if (!this.#isWaking) this.#deliver();
+    return waiter.promise;
+  }
+
+  /** Stops reading: the exchange ends and its socket closes. */
+  return(): Promise<IteratorResult<Uint8Array>> {
+    if (!this.#released && !this.#ended)
+      this.#cancel(new AbortError("the reader stopped before the end of the answer"));
+    return Promise.resolve(DONE);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /**
+   * Wakes the reader after all chunks of one socket read have been pushed: they arrive in one synchronous run, and a
+   * microtask sees them all.
+   */
+  #wake(): void {
+    if (this.#waiter === undefined || this.#isWaking) return;
+    this.#isWaking = true;
+    // `queueMicrotask` would create an async resource and a closure each time.
+    void SETTLED.then(this.#deliver);
+  }
+
+  readonly #deliver = (): void => {
+    this.#isWaking = false;
+    const waiter = this.#waiter;
+    const chunks = this.#chunks;
+    const [first] = chunks;
+    if (waiter === undefined || (first === undefined && !this.#ended)) return;
+    this.#waiter = undefined;
+    if (first === undefined) return this.#error ? waiter.reject(this.#error) : waiter.resolve(DONE);
+    this.#dropUnread();
+    waiter.resolve({ done: false, value: chunks.length === 1 ? first : Buffer.concat(chunks) });
+    if (this.#controller?.paused) this.#resume(this.#controller);
+  };
+
+  /** The reader has caught up. */
+  #resume(controller: Dispatcher.DispatchController): void {
+    this.#silenceTimer?.refresh();
+    controller.resume();
+    // Earlier bytes come first and may pause the answer again; otherwise they would all be joined with the new ones.
+    if (!controller.paused) this.#connector?.go();
+  }
+
+  #dropUnread(): void {
+    this.#chunks = [];
+    this.#unreadBytes = 0;
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
@@ -193,39 +275,28 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
     this.#cancel(new AbortError("the answer was destroyed"));
   }
 
-  leave(): void {
-    if (!this.#released && !this.#ended)
-      this.#cancel(new AbortError("the reader stopped before the end of the answer"));
-  }
-
   release(): void {
     if (this.#ended) return;
     this.#released = true;
     this.#stopWatching();
     this.#requestTimer = setTimeout(this.#onTimeout, LINGER_MS).unref();
-    this.#bytes.drop();
+    this.#dropUnread();
     this.#connector?.go();
     if (this.#controller?.paused) this.#controller.resume();
-  }
-
-  resume(): void {
-    this.#silenceTimer?.refresh();
-    this.#controller?.resume();
-    // Earlier bytes come first and may pause the answer again; otherwise they would all be joined with the new ones.
-    if (!this.#controller?.paused) this.#connector?.go();
   }
 
   /** Ends the exchange. The reader sees no more of the answer. */
   #cancel(error: SDKError): void {
     if (this.#ended) return;
-    this.#bytes.drop();
+    this.#dropUnread();
     this.#fail(error);
   }
 
   #fail(error: SDKError): void {
     const controller = this.#controller;
     this.#end();
-    this.#bytes.fail(error);
+    this.#error = error;
+    this.#wake();
     this.#head.reject(error);
     if (controller !== undefined) controller.abort(error);
     else this.#connector?.giveUp(error);
@@ -253,15 +324,17 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, BodySou
 
   /** Without the byte order mark; invalid bytes become U+FFFD. */
   async text(maxBytes: number, memory?: BodyMemory): Promise<string> {
-    const whole = this.body === this.#bytes ? this.#bytes.takeWhole() : undefined;
-    if (whole !== undefined) {
+    if (this.body === this && this.#ended && this.#error === undefined) {
+      const [first] = this.#chunks;
+      const whole = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+      this.#dropUnread();
       if (whole.byteLength > maxBytes) throw this.#tooLarge(maxBytes);
       const waiting = memory?.grow(whole.byteLength);
       if (waiting !== undefined) await waiting;
       return WHOLE_TEXT.decode(whole);
     }
     // The length of an encoded body says nothing about its text.
-    const announced = this.body === this.#bytes ? Number(this.headers.get("content-length") ?? 0) : 0;
+    const announced = this.body === this ? Number(this.headers.get("content-length") ?? 0) : 0;
     let utf8: InstanceType<typeof TextDecoder> | undefined;
     let text = "";
     let bytes = 0;

@@ -3,7 +3,7 @@
  * keys that look like numbers to the front; text that a model wrote and a provider signed has to be returned byte for
  * byte.
  */
-import { endOfString } from "./count-values.ts";
+import { endOfString } from "../../core/json-text.ts";
 import { isObject, type JsonObject, SourceText } from "./json.ts";
 
 /**

@@ -3,9 +3,8 @@
  * text, so that a schema, a tool argument or a provider's block is not altered.
  */
 import { invalidField } from "../../core/errors.ts";
-import { parseJsonText } from "../../core/json-text.ts";
+import { nestsDeeper, parseJsonText } from "../../core/json-text.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { nestsDeeper } from "./count-values.ts";
 
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;

@@ -1,5 +1,6 @@
 import type { Batches } from "../../core/batches.ts";
 import { NetworkError, type SDKError, StreamError, toSdkError, withProgress } from "../../core/errors.ts";
+import { countJsonValues } from "../../core/json-text.ts";
 import { yieldTurn } from "../../core/loop-turns.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import {
@@ -8,7 +9,6 @@ import {
   answerTooLarge,
   DEFAULT_ANSWER_LIMITS,
 } from "../call/answer-limits.ts";
-import { countJsonValues } from "../json/count-values.ts";
 import { isJson } from "../json/json.ts";
 import type { DeltaRun } from "./delta-template.ts";
 import type { ByteRange, EventRelay } from "./event-relay.ts";

@@ -34,12 +34,14 @@ export class DeltaTemplate {
   #textAt = 0;
 
   /**
-   * Remembers an event that was parsed, if its text can be told from the rest. Returns whether that is so.
+   * Remembers an event that was parsed in place of an earlier one, if its text can be told from the rest. Returns whether
+   * that is so; else every event has to be parsed.
    * @param field Name of the field with the text.
    * @param ignored Names of members that differ between events and are not read: strings, and numbers without a sign.
    */
   learn({ type, data }: SseEvent, field: string, text: string, ignored: readonly string[] = []): boolean {
-    this.forget();
+    this.#constants = [];
+    this.#encoded = undefined;
     const found = findValue(data, field);
     if (found === undefined || data[found.start - 1] !== '"' || data.slice(found.start, found.end) !== text)
       return false;
@@ -49,18 +51,17 @@ export class DeltaTemplate {
       if (gap !== undefined) gaps.push({ ...gap, isText: false });
     }
     gaps.sort((left, right) => left.start - right.start);
+    const constants: string[] = [];
+    let at = 0;
+    for (const { start, end, isText } of gaps) {
+      if (isText) this.#textAt = constants.length;
+      constants.push(data.slice(at, start));
+      at = end;
+    }
+    constants.push(data.slice(at));
     this.#type = type;
-    this.#textAt = gaps.findIndex(({ isText }) => isText);
-    this.#constants = [0, ...gaps.map(({ end }) => end)].map((start, index) =>
-      data.slice(start, gaps[index]?.start ?? data.length),
-    );
+    this.#constants = constants;
     return true;
-  }
-
-  /** Forgets the event: others have to be parsed. */
-  forget(): void {
-    this.#constants = [];
-    this.#encoded = undefined;
   }
 
   /** Returns the text of an event that is otherwise like the remembered one; undefined for any other event. */

@@ -53,7 +53,7 @@ export class SseDecoder {
   #hasBegun = false;
   readonly #maxEventChars: number;
   /** Number of characters since the last event, plus a cost for their lines. */
-  #pendingChars = 0;
+  pendingChars = 0;
   #pendingLines = 0;
   #unknownFields = 0;
   /** The limit outside the parser. */
@@ -68,10 +68,6 @@ export class SseDecoder {
     this.#maxEventChars = maxEventChars;
     this.#onEvent = onEvent;
     this.#takeDeltas = takeDeltas;
-  }
-
-  get pendingChars(): number {
-    return this.#pendingChars;
   }
 
   /** Takes the next bytes. Throws StreamError if an event exceeds the limit, and the errors of `onEvent`. */
@@ -139,7 +135,7 @@ export class SseDecoder {
       const event = end < 0 || end - at > this.#maxEventChars ? undefined : toPlainEvent(text, at, end);
       if (event === undefined) return at;
       at = end + 2;
-      this.#pendingChars = 0;
+      this.pendingChars = 0;
       this.#pendingLines = 0;
       this.#isLineStart = true;
       this.#hasBegun = true;
@@ -173,7 +169,7 @@ export class SseDecoder {
     const parser = createParser({
       maxBufferSize: this.#maxEventChars,
       onEvent: ({ event = "", data }) => {
-        this.#pendingChars = 0;
+        this.pendingChars = 0;
         this.#pendingLines = 0;
         Error.stackTraceLimit = this.#stackTraceLimit;
         this.#onEvent({ type: event, data });
@@ -200,8 +196,8 @@ export class SseDecoder {
    * not count.
    */
   #countLines(text: string): void {
-    this.#pendingChars += text.length;
-    if (this.#pendingChars < LARGE_EVENT_CHARS) return;
+    this.pendingChars += text.length;
+    if (this.pendingChars < LARGE_EVENT_CHARS) return;
     for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) this.#pendingLines += 1;
     if (this.#pendingLines * LINE_CHARS > this.#maxEventChars)
       throw answerTooLarge("maxEventChars", this.#maxEventChars);

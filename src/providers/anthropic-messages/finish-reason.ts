@@ -1,5 +1,5 @@
 import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
-import { finishReason, finishWordIn } from "../../kit/adapter/finish-reason.ts";
+import { finishReason, finishWordIn } from "../../kit/call/call-facts.ts";
 import { textIn } from "../../kit/json/json.ts";
 import type { Message, StopReason } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";

@@ -6,9 +6,8 @@
 
 import { StreamError } from "../../core/errors.ts";
 import { isUnnamedFailure, unreadableEvent } from "../../kit/adapter/failure-body.ts";
-import { isStopped } from "../../kit/adapter/finish-reason.ts";
 import { mergeUsage, negativeCountsIn } from "../../kit/adapter/usage.ts";
-import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
+import { answerMissing, type CallFacts, isStopped } from "../../kit/call/call-facts.ts";
 import {
   asInt32,
   asObject,

@@ -1,6 +1,6 @@
 /** Why a model stopped (provider documentation: "FinishReason", "BlockReason"). */
 import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
-import { finishReason } from "../../kit/adapter/finish-reason.ts";
+import { finishReason } from "../../kit/call/call-facts.ts";
 
 /**
  * Returns the reason of a candidate that ended. The API has no finish reason for tool calls: an answer with calls that

@@ -3,10 +3,9 @@ import { hash } from "node:crypto";
 import { FinishReason_Reason as Reason, type Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { repeatableMessage } from "../../kit/adapter/classify.ts";
-import { finishWordIn } from "../../kit/adapter/finish-reason.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../../kit/call/answer-limits.ts";
-import type { CallFacts } from "../../kit/call/call-facts.ts";
+import { type CallFacts, finishWordIn } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import {
   asInt32,

@@ -1,7 +1,6 @@
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { finishWordIn, isStopped } from "../../kit/adapter/finish-reason.ts";
-import type { CallFacts } from "../../kit/call/call-facts.ts";
+import { type CallFacts, finishWordIn, isStopped } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import { asObject, textIn } from "../../kit/json/json.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";

@@ -1,5 +1,5 @@
 import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
-import { finishReason } from "../../kit/adapter/finish-reason.ts";
+import { finishReason } from "../../kit/call/call-facts.ts";
 
 /** The facts about the content of an answer that show why it ended. */
 export interface AnswerContent {

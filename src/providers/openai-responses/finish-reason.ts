@@ -1,7 +1,7 @@
 /** Why the model stopped. */
 
 import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
-import { finishReason, finishWordIn } from "../../kit/adapter/finish-reason.ts";
+import { finishReason, finishWordIn } from "../../kit/call/call-facts.ts";
 import { objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   IncompleteDetails,

@@ -135,11 +135,11 @@ export interface DonePart {
 export function getContent({ texts }: OpenMessage, item: Untrusted<OutputItem>): DonePart[] {
   const parts = contentIn(item);
   const begun = getParts(texts, parts);
+  const content: DonePart[] = [];
+  for (const [open, part = textPart(open)] of begun) content.push({ open, part });
   const used = new Set(begun.values());
-  return [
-    ...[...begun].map(([open, part]) => ({ open, part: part ?? textPart(open) })),
-    ...parts.filter((part) => !used.has(part)).map((part) => ({ open: undefined, part })),
-  ];
+  for (const part of parts) if (!used.has(part)) content.push({ open: undefined, part });
+  return content;
 }
 
 type Parts = readonly Untrusted<OutputContent>[];
@@ -152,15 +152,14 @@ function getParts(
   texts: OpenMessage["texts"],
   parts: Parts,
 ): ReadonlyMap<OpenText, Untrusted<OutputContent> | undefined> {
-  const atIndex = new Map([...texts].map(([index, text]) => [text, parts[index]]));
-  if ([...atIndex].every(([text, part]) => isPartOf(text, part))) return atIndex;
+  const atIndex = new Map<OpenText, Untrusted<OutputContent> | undefined>();
+  for (const [index, text] of texts) atIndex.set(text, parts[index]);
+  let fits = true;
+  for (const [{ block }, part] of atIndex)
+    fits &&= part !== undefined && messageText(part)?.startsWith(block.text) === true;
+  if (fits) return atIndex;
   const written = parts.filter((part) => messageText(part) !== undefined);
-  return new Map([...new Set(texts.values())].map((text, place) => [text, written[place]]));
-}
-
-/** Whether a text is the beginning of a part. */
-function isPartOf({ block }: OpenText, part: Untrusted<OutputContent> | undefined): boolean {
-  return part !== undefined && (messageText(part)?.startsWith(block.text) ?? false);
+  return new Map([...atIndex.keys()].map((text, place) => [text, written[place]]));
 }
 
 function textPart({ block: { text }, annotations, refuses }: OpenText): Untrusted<OutputText | Refusal> {

@@ -41,7 +41,7 @@ export function toRequestBody(
 ): Promise<RequestBody> | RequestBody {
   const loss = new LossReport();
   const traits = settings.models.traitsOf(request.model);
-  const options = readOptions(request, settings.provider);
+  const options = isEmpty(request.providerOptionsJson) ? NO_OPTIONS : readOptions(request, settings.provider);
   const store = options.store ?? settings.store;
   // Most conversations have no tool calls.
   let toolCallIds: ToolCallIds | undefined;
@@ -90,6 +90,8 @@ function createBody(
 }
 
 const NO_STOP_SEQUENCES = "the Responses API has no stop sequences; they were left out";
+
+const NO_OPTIONS: ProviderOptions = { body: {}, store: undefined, tools: undefined };
 
 /** @throws InvalidRequestError naming the option that is wrong. */
 function readOptions(request: Request, provider: string): ProviderOptions {

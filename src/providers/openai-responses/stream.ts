@@ -96,14 +96,10 @@ export class ResponsesDecoder implements StreamDecoder {
     const isFailure = type === "error" || isUnnamedFailure(kind, event);
     this.#latest = undefined;
     this.#dispatch(isFailure ? "error" : kind, event);
-    if (kind === "response.output_text.delta") this.#learn({ data, type }, event);
-  }
-
-  /** Most deltas differ from the one before only in their text, their number and their padding. */
-  #learn(source: SseEvent, event: Untrusted<StreamEvent>): void {
-    const text = asString(event.delta);
-    if (text === undefined || !this.#template.learn(source, "delta", text, VARYING)) return;
-    this.#latest = this.#textAt("response.output_text.delta", event).block;
+    const text = kind === "response.output_text.delta" ? asString(event.delta) : undefined;
+    // Most deltas differ from the one before only in their text, their number and their padding.
+    if (text !== undefined && this.#template.learn({ data, type }, "delta", text, VARYING))
+      this.#latest = this.#textAt(kind, event).block;
   }
 
   pushDeltas(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {
@@ -310,11 +306,14 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   #endMessage(open: OpenMessage, item: Untrusted<OutputItem>): Untrusted<OutputItem> {
-    const content = getContent(open, item);
-    for (const done of content) this.#endContentPart(done, item);
+    const content: Untrusted<OutputContent>[] = [];
+    for (const done of getContent(open, item)) {
+      this.#endContentPart(done, item);
+      content.push(done.part);
+    }
     if (content.length === 0)
       this.#writer.startText().end({ providerState: this.#states.ofEmptyMessage(item) });
-    return { ...item, content: content.map(({ part }) => part) };
+    return { ...item, content };
   }
 
   #endContentPart({ open, part }: DonePart, item: Untrusted<OutputItem>): void {
@@ -350,13 +349,13 @@ export class ResponsesDecoder implements StreamDecoder {
   #endMissedItems(object: Untrusted<ResponseObject>): void {
     const output = objectsIn<OutputItem>(object.output);
     const { done } = this.#items;
-    const known = new Set(done.map(({ id }) => id));
     // Some servers give an item a different id in each mention, and do not count from zero.
     const isWhole = output.every(({ type }, index) => done[index]?.type === type);
-    output.forEach((item, index) => {
-      const isKnown = item.id !== undefined && known.has(item.id);
-      if (!isKnown && !isWhole) this.#endItem(index, item);
-    });
+    if (!isWhole) {
+      const known = new Set(done.map(({ id }) => id));
+      for (const [index, item] of output.entries())
+        if (item.id === undefined || !known.has(item.id)) this.#endItem(index, item);
+    }
     const isCut = object.status === INCOMPLETE || object.status === CANCELLED;
     for (const [index, { item }] of this.#items.open)
       this.#endItem(index, isCut ? { ...item, status: INCOMPLETE } : item);

@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
+import type { Dispatcher } from "undici";
 import { describe, expect, it } from "vitest";
-import { HttpBody } from "../../../src/kit/http/body.ts";
+import { Exchange, type HttpAnswer } from "../../../src/kit/http/exchange.ts";
+import { DEFAULT_HTTP_TIMEOUTS } from "../../../src/kit/http/timeouts.ts";
 import { openTransport, pause, serveTcp } from "./servers.ts";
 
 const MIB = 1024 * 1024;
@@ -99,27 +101,68 @@ describe("a reader who stops", () => {
   });
 });
 
-describe("HttpBody", () => {
-  it("asks for a pause above 16 KiB and resumes when the reader has taken all", async () => {
-    const calls: string[] = [];
-    const body = new HttpBody({ resume: () => calls.push("resume"), leave: () => calls.push("leave") });
-    expect(body.push(Buffer.alloc(16 * 1024))).toBe(false);
-    expect(body.push(Buffer.alloc(1))).toBe(true);
-    expect(calls).toEqual([]);
-    const taken = await body.next();
-    expect([taken.value?.byteLength, ...calls]).toEqual([16 * 1024 + 1, "resume"]);
-    body.push(Buffer.alloc(3));
-    body.end();
-    expect((await body.next()).value?.byteLength).toBe(3);
-    expect((await body.next()).done).toBe(true);
-    expect(calls).toEqual(["resume"]);
+/** An exchange whose answer has begun, and what it asked of its connection. */
+class BegunAnswer {
+  readonly calls: string[] = [];
+  readonly exchange = new Exchange({ peer: "a:1", timeouts: DEFAULT_HTTP_TIMEOUTS });
+  readonly controller: Dispatcher.DispatchController = {
+    paused: false,
+    aborted: false,
+    reason: null,
+    pause: () => this.#setPaused(true),
+    resume: () => this.#setPaused(false),
+    abort: () => {},
+  };
+  readonly answer: Promise<HttpAnswer>;
+
+  constructor() {
+    const dispatcher = { dispatch: () => true } as unknown as Dispatcher;
+    this.answer = this.exchange.run(dispatcher, { origin: "http://a", path: "/", method: "GET" });
+    this.exchange.onRequestStart(this.controller);
+    this.exchange.onResponseStart(this.controller, 200, {});
+  }
+
+  async read(): Promise<AsyncIterator<Uint8Array>> {
+    return (await this.answer).body[Symbol.asyncIterator]();
+  }
+
+  receive(bytes: number): void {
+    this.exchange.onResponseData(this.controller, Buffer.alloc(bytes));
+  }
+
+  #setPaused(paused: boolean): void {
+    Object.assign(this.controller, { paused });
+    this.calls.push(paused ? "pause" : "resume");
+  }
+}
+
+describe("Exchange", () => {
+  it("pauses the answer above 16 KiB and resumes it when the reader has taken all", async () => {
+    const begun = new BegunAnswer();
+    const reader = await begun.read();
+    begun.receive(16 * 1024);
+    expect(begun.calls).toEqual([]);
+    begun.receive(1);
+    expect(begun.calls).toEqual(["pause"]);
+    expect((await reader.next()).value?.byteLength).toBe(16 * 1024 + 1);
+    expect(begun.calls).toEqual(["pause", "resume"]);
+    begun.receive(3);
+    begun.exchange.onResponseEnd();
+    expect((await reader.next()).value?.byteLength).toBe(3);
+    expect((await reader.next()).done).toBe(true);
+    expect(begun.calls).toEqual(["pause", "resume"]);
   });
 
-  it("asks for no pause while a reader waits, which takes the chunks of a read together", async () => {
-    const body = new HttpBody({ resume: () => {}, leave: () => {} });
-    const read = body.next();
-    expect([body.push(Buffer.alloc(16 * 1024)), body.push(Buffer.alloc(16 * 1024))]).toEqual([false, false]);
+  it("does not pause while a reader waits, which takes the chunks of a read together", async () => {
+    const begun = new BegunAnswer();
+    const reader = await begun.read();
+    const read = reader.next();
+    begun.receive(16 * 1024);
+    begun.receive(16 * 1024);
     expect((await read).value?.byteLength).toBe(32 * 1024);
-    expect(body.push(Buffer.alloc(16 * 1024 + 1))).toBe(true);
+    expect(begun.calls).toEqual([]);
+    begun.receive(16 * 1024 + 1);
+    expect(begun.calls).toEqual(["pause"]);
+    begun.exchange.destroy();
   });
 });

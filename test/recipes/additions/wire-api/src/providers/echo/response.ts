@@ -1,8 +1,7 @@
 /** The body of a whole answer -> our Response. */
 import { textPart } from "../../core/parts.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
-import { finishReason } from "../../kit/adapter/finish-reason.ts";
-import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
+import { answerMissing, type CallFacts, createResponse, finishReason } from "../../kit/call/call-facts.ts";
 import { asObject, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type { EchoResponse } from "../../wire/echo/response.ts";
 import { toUsage } from "./usage.ts";

@@ -1,7 +1,7 @@
 /** Their events -> our events. */
 import { StreamError } from "../../core/errors.ts";
 import { FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
-import { finishReason } from "../../kit/adapter/finish-reason.ts";
+import { finishReason } from "../../kit/call/call-facts.ts";
 import { asObject, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";

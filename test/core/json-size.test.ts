@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countJsonValues, nestsDeeper } from "../../../src/kit/json/count-values.ts";
+import { countJsonValues, nestsDeeper } from "../../src/core/json-text.ts";
 
 /** The values of a parsed text. */
 function valuesIn(value: unknown): number {
