@@ -2,13 +2,12 @@ import { create } from "@bufbuild/protobuf";
 import { type Catalog, defaultCatalog } from "../catalog/catalog.ts";
 import type { CallOperation, CallOptions, CallTarget, ProviderAdapter } from "../core/adapter.ts";
 import { type Batches, lazyBatches, mapBatches } from "../core/batches.ts";
-import { CallScope } from "../core/call-scope.ts";
 import { ConfigurationError, SDKError, toSdkError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { getInferenceId } from "../core/ids.ts";
 import { type CompleteResponse, completeResponse } from "../core/response.ts";
 import { checkTranslatable, isUnchanged } from "../core/source-form.ts";
-import { withTerminalEvent } from "../core/terminal-event.ts";
+import { streamCall, withTerminalEvent } from "../core/streamed-call.ts";
 import { EmbedRequestSchema, type EmbedResponse } from "../gen/outrigger/v1/embedding_service_pb.ts";
 import type { CountTokensResponse } from "../gen/outrigger/v1/inference_service_pb.ts";
 import { FinalResponse, type Request, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
@@ -212,9 +211,11 @@ export class Client {
    * all errors are thrown by the iteration. Leaving the loop closes the connection to the provider.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
-    const scope = new CallScope(options.signal);
-    const open = () => this.#openStream(request, options, scope);
-    return new EventStream(lazyBatches(open, scope.abort), scope.abort);
+    return streamCall((signal) => this.#openStream(request, { ...options, signal }), {
+      signal: options.signal,
+      toFailure: this.#toFailure,
+      throwsOriginals: true,
+    });
   }
 
   /**
@@ -337,10 +338,10 @@ export class Client {
     return `the registered provider ${owner} has this model: name it as the provider, or write ${owner}/${model}`;
   };
 
-  #toFailure(thrown: unknown): SDKError {
+  readonly #toFailure = (thrown: unknown): SDKError => {
     const error = toSdkError(thrown);
     return this.#fieldPaths === "contract" ? error : withTypeScriptPaths(error);
-  }
+  };
 
   readonly #sendComplete = async (request: Request, options: CallOptions): Promise<Response> => {
     const { adapter, ready } = this.#route(request, options);
@@ -366,32 +367,18 @@ export class Client {
     return this.#complete(request, { ...options, operation });
   }
 
-  async #openStream(
-    input: RequestInput,
-    callerOptions: CallOptions,
-    scope: CallScope,
-  ): Promise<Batches<StreamEvent>> {
-    try {
-      const prepared = this.#prepare(input, { ...callerOptions, signal: scope.signal });
-      const { request, options, notes } = prepared;
-      const batches = this.#hasMiddleware
-        ? this.#stream(request, options).batches()
-        : await this.#openProvider(request, options);
-      const toFailure = (thrown: unknown) => this.#toFailure(thrown);
-      const ended = withTerminalEvent(batches, {
-        toFailure,
-        throwsOriginals: this.#hasMiddleware,
-        onEnd: scope.release,
-      });
-      const noted =
-        notes.length === 0 ? ended : mapBatches(ended, (batch) => batch.map((event) => noteIn(event, notes)));
-      return request.finalResponse === FinalResponse.WITHOUT_CONTENT
-        ? mapBatches(noted, (batch) => batch.map(withoutContent))
-        : noted;
-    } catch (thrown) {
-      scope.release();
-      throw thrown instanceof SDKError ? this.#toFailure(thrown) : thrown;
-    }
+  async #openStream(input: RequestInput, callerOptions: CallOptions): Promise<Batches<StreamEvent>> {
+    const { request, options, notes } = this.#prepare(input, callerOptions);
+    const batches = this.#hasMiddleware
+      ? this.#stream(request, options).batches()
+      : withTerminalEvent(await this.#openProvider(request, options), { toFailure: this.#toFailure });
+    const noted =
+      notes.length === 0
+        ? batches
+        : mapBatches(batches, (batch) => batch.map((event) => noteIn(event, notes)));
+    return request.finalResponse === FinalResponse.WITHOUT_CONTENT
+      ? mapBatches(noted, (batch) => batch.map(withoutContent))
+      : noted;
   }
 
   #sendStream(request: Request, options: CallOptions): EventStream {

@@ -3,7 +3,7 @@ import type { CallOptions } from "../core/adapter.ts";
 import { AbortError, ConfigurationError, StreamError, toSdkError } from "../core/errors.ts";
 import type { EventStream } from "../core/event-stream.ts";
 import { closeAtOnce } from "../core/item-iterator.ts";
-import { withTerminalEvent } from "../core/terminal-event.ts";
+import { withTerminalEvent } from "../core/streamed-call.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type Finish, type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";

@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { LawChecker } from "../../src/core/laws.ts";
-import { withTerminalEvent } from "../../src/core/terminal-event.ts";
+import { withTerminalEvent } from "../../src/core/streamed-call.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { CallFacts } from "../../src/kit/call/call-facts.ts";

@@ -13,12 +13,11 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 import type { EmbedInput } from "../../../src/client/embed-request.ts";
 import { type RequestInput, toRequest } from "../../../src/client/request-input.ts";
 import type { CallOptions } from "../../../src/core/adapter.ts";
-import { type Batches, lazyBatches, toBatches } from "../../../src/core/batches.ts";
-import { CallScope } from "../../../src/core/call-scope.ts";
+import { type Batches, toBatches } from "../../../src/core/batches.ts";
 import { NetworkError } from "../../../src/core/errors.ts";
-import { EventStream } from "../../../src/core/event-stream.ts";
+import type { EventStream } from "../../../src/core/event-stream.ts";
 import { type CompleteResponse, completeResponse } from "../../../src/core/response.ts";
-import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
+import { streamCall } from "../../../src/core/streamed-call.ts";
 import {
   type Capability,
   CatalogService,
@@ -168,14 +167,10 @@ export class Client {
    * all errors are thrown by the iteration. Leaving the loop cancels the call.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
-    const scope = new CallScope(options.signal);
-    const open = () => this.#openStream(toRequest(request), { ...options, signal: scope.signal });
-    const asFailure = (thrown: unknown) => toFailure(thrown, scope.signal);
-    const batches = withTerminalEvent(lazyBatches(open, scope.abort), {
-      toFailure: asFailure,
-      onEnd: scope.release,
+    return streamCall((signal) => this.#openStream(toRequest(request), { ...options, signal }), {
+      signal: options.signal,
+      toFailure,
     });
-    return new EventStream(batches, scope.abort);
   }
 
   /**

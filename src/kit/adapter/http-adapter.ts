@@ -8,8 +8,7 @@ import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { CallOptions, CallTarget, ProviderAdapter } from "../../core/adapter.ts";
 import type { AnswerRelay } from "../../core/answer-relay.ts";
-import { type Batches, lazyBatches } from "../../core/batches.ts";
-import { CallScope } from "../../core/call-scope.ts";
+import type { Batches } from "../../core/batches.ts";
 import {
   AuthenticationError,
   invalidField,
@@ -20,12 +19,12 @@ import {
   withMessage,
   withTexts,
 } from "../../core/errors.ts";
-import { EventStream } from "../../core/event-stream.ts";
+import type { EventStream } from "../../core/event-stream.ts";
 import { getInferenceId } from "../../core/ids.ts";
 import { countJsonValues } from "../../core/json-text.ts";
 import { yieldTurn, yieldTurnAfter } from "../../core/loop-turns.ts";
 import { checkTranslatable, type SourceForm } from "../../core/source-form.ts";
-import { withTerminalEvent } from "../../core/terminal-event.ts";
+import { streamCall } from "../../core/streamed-call.ts";
 import { toTraceHeaders } from "../../core/trace-context.ts";
 import {
   EmbeddingSchema,
@@ -275,11 +274,10 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   stream(request: Request, options: AdapterCallOptions = {}): EventStream {
-    const scope = new CallScope(options.signal);
-    const open = () => this.#open(request, { ...options, signal: scope.signal });
-    const toFailure = (thrown: unknown) => this.#toFailure(thrown);
-    const batches = withTerminalEvent(lazyBatches(open, scope.abort), { toFailure, onEnd: scope.release });
-    return new EventStream(batches, scope.abort);
+    return streamCall((signal) => this.#open(request, { ...options, signal }), {
+      signal: options.signal,
+      toFailure: this.#toFailure,
+    });
   }
 
   /** Undefined also for a server without the method, which answers NOT_FOUND. */
@@ -511,9 +509,8 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   /** Returns the failure of a call, without the keys of its request. */
-  #toFailure(thrown: unknown): SDKError {
-    return withKeyOrigin(withTexts(toSdkError(thrown), this.#mask.apply), this.#keyOrigin);
-  }
+  readonly #toFailure = (thrown: unknown): SDKError =>
+    withKeyOrigin(withTexts(toSdkError(thrown), this.#mask.apply), this.#keyOrigin);
 
   #getFacts(
     request: Request,

@@ -3,12 +3,11 @@ import { isAbsolute } from "node:path";
 import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { ProviderAdapter } from "../../core/adapter.ts";
-import { type Batches, lazyBatches } from "../../core/batches.ts";
-import { CallScope } from "../../core/call-scope.ts";
+import type { Batches } from "../../core/batches.ts";
 import { AbortError, ConfigurationError, type SDKError, toSdkError, withTexts } from "../../core/errors.ts";
-import { EventStream } from "../../core/event-stream.ts";
+import type { EventStream } from "../../core/event-stream.ts";
 import { getInferenceId } from "../../core/ids.ts";
-import { withTerminalEvent } from "../../core/terminal-event.ts";
+import { streamCall } from "../../core/streamed-call.ts";
 import { type Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
@@ -79,11 +78,10 @@ export class CommandAdapter implements ProviderAdapter {
   }
 
   stream(request: Request, options: AdapterCallOptions = {}): EventStream {
-    const scope = new CallScope(options.signal);
-    const open = () => this.#open(request, { ...options, signal: scope.signal });
-    const toFailure = (thrown: unknown) => this.#toFailure(thrown);
-    const batches = withTerminalEvent(lazyBatches(open, scope.abort), { toFailure, onEnd: scope.release });
-    return new EventStream(batches, scope.abort);
+    return streamCall((signal) => this.#open(request, { ...options, signal }), {
+      signal: options.signal,
+      toFailure: this.#toFailure,
+    });
   }
 
   supportsToolChoice(mode: ToolChoice_Mode): boolean {
@@ -158,9 +156,7 @@ export class CommandAdapter implements ProviderAdapter {
   }
 
   /** Returns the failure of a call, without the secrets of the program's environment. */
-  #toFailure(thrown: unknown): SDKError {
-    return withTexts(toSdkError(thrown), this.#mask.apply);
-  }
+  readonly #toFailure = (thrown: unknown): SDKError => withTexts(toSdkError(thrown), this.#mask.apply);
 
   /** Returns the catalog as seen by the program: prices that a configuration gives. */
   #modelsIn(catalog: Catalog): ProviderModels {

@@ -10,7 +10,7 @@ import {
   StreamError,
 } from "../../../src/core/errors.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
-import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
+import { withTerminalEvent } from "../../../src/core/streamed-call.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";

@@ -2,7 +2,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "../../../src/core/adapter.ts";
 import { EventStream } from "../../../src/core/event-stream.ts";
-import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
+import { withTerminalEvent } from "../../../src/core/streamed-call.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServerError, StreamError } from "../../src/core/errors.ts";
 import { LawChecker } from "../../src/core/laws.ts";
-import { isTerminal, withTerminalEvent } from "../../src/core/terminal-event.ts";
+import { isTerminal, withTerminalEvent } from "../../src/core/streamed-call.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { finish, getEvents, START, type Step, textBlock } from "./steps.ts";
 
