@@ -51,8 +51,8 @@ export function createRateLimit(options: RateLimitOptions): Required<MiddlewareM
     const taken = limits.map(({ perMinute, what }) =>
       Math.min(what === "requests" ? 1 : estimate.totalTokens, perMinute),
     );
-    timing?.begin("queue");
-    const turn = await store.take(taken, deadline - now(), signal).finally(() => timing?.end("queue"));
+    timing?.beginWait("queue");
+    const turn = await store.take(taken, deadline - now(), signal).finally(() => timing?.endWait("queue"));
     if (typeof turn !== "function") throw refuse(request, turn, limits, options);
     return { estimate, settle: (spent) => turn(toUnused(limits, taken, spent)) };
   });

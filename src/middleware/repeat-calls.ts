@@ -115,11 +115,11 @@ async function pause(
   if (delayMs <= 0) return;
   const last = failed.at(-1);
   if (last !== undefined) last.retryDelay = durationFromMs(Math.round(delayMs));
-  timing?.begin("queue");
+  timing?.beginWait("queue");
   try {
     await waitFor(delayMs, signal);
   } finally {
-    timing?.end("queue");
+    timing?.endWait("queue");
   }
 }
 

@@ -16,7 +16,7 @@ import {
 } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import type { MiddlewareMethods } from "../../src/client/middleware.ts";
-import { CallTiming, type WaitedFor } from "../../src/core/call-timing.ts";
+import type { CallTiming, WaitedFor } from "../../src/core/call-timing.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
@@ -39,17 +39,15 @@ function scripted(
 }
 
 /** Keeps what is told of waits. */
-class NotedTiming extends CallTiming {
+class NotedTiming implements CallTiming {
   readonly noted: string[] = [];
 
-  override begin(waitedFor: WaitedFor): void {
+  beginWait(waitedFor: WaitedFor): void {
     this.noted.push(`begin ${waitedFor}`);
-    super.begin(waitedFor);
   }
 
-  override end(waitedFor: WaitedFor): void {
+  endWait(waitedFor: WaitedFor): void {
     this.noted.push(`end ${waitedFor}`);
-    super.end(waitedFor);
   }
 }
 
@@ -76,7 +74,7 @@ describe.each(calls)("createRateLimit() around %s", (_kind, call) => {
 
   it("tells that a call waits for its turn, and no longer, also if it is refused", async () => {
     const { client } = scripted([createRateLimit({ requestsPerMinute: 1, maxWait: 0 })]);
-    const timing = new NotedTiming(0);
+    const timing = new NotedTiming();
     const waits = ["begin queue", "end queue"];
     await call(client, request(1), { timing });
     expect(timing.noted).toEqual(waits);

@@ -115,7 +115,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     const { signal, timeouts, timing } = this.#options;
     if (signal?.aborted) return Promise.reject(toAbortError(signal));
     this.#timing = timing;
-    timing?.begin("provider");
+    timing?.beginWait("provider");
     signal?.addEventListener("abort", this.#onAbort);
     if (timeouts.requestMs > 0) this.#requestTimer = setTimeout(this.#onTimeout, timeouts.requestMs);
     this.#request = request;
@@ -315,7 +315,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
   }
 
   #stopWatching(): void {
-    this.#timing?.end("provider");
+    this.#timing?.endWait("provider");
     this.#timing = undefined;
     clearTimeout(this.#requestTimer);
     clearTimeout(this.#silenceTimer);

@@ -113,6 +113,8 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   readonly #limits: AnswerLimits;
   readonly #memory: AnswerMemory | undefined;
   readonly #parser: EventParser;
+  /** Whether events without data are for the decoder. */
+  readonly #keepsBlank: boolean;
   readonly #relay: EventRelay | undefined;
   #bytes = 0;
   /** The runs of deltas in the latest chunk. */
@@ -146,18 +148,11 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     this.#limits = limits;
     this.#memory = memory;
     this.#relay = relay;
-    const keepsBlank = createParser !== undefined;
-    const take = (event: SseEvent) => {
-      if (writer.ended) return;
-      this.#countEvent(event);
-      if (keepsBlank || event.data.trim() !== "") decoder.push(event);
-      // Some servers keep a connection busy with events without data.
-      else if (event.type === "error") decoder.push(UNEXPLAINED_FAILURE);
-      this.#decodedEvents += 1;
-    };
+    this.#keepsBlank = createParser !== undefined;
     const takeDeltas = relay && ((bytes: Buffer, start: number) => this.#takeDeltas(bytes, start));
+    const { maxEventChars } = limits;
     this.#parser =
-      createParser?.(take, limits.maxEventChars) ?? new SseDecoder(take, limits.maxEventChars, takeDeltas);
+      createParser?.(this.#take, maxEventChars) ?? new SseDecoder(this.#take, maxEventChars, takeDeltas);
   }
 
   [Symbol.asyncIterator](): this {
@@ -215,6 +210,16 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     return DONE;
   }
 
+  readonly #take = (event: SseEvent): void => {
+    if (this.#writer.ended) return;
+    this.#countEvents(1);
+    if (this.#bytes >= SMALL_BYTES) this.#countValues(event);
+    if (this.#keepsBlank || event.data.trim() !== "") this.#decoder.push(event);
+    // Some servers keep a connection busy with events without data.
+    else if (event.type === "error") this.#decoder.push(UNEXPLAINED_FAILURE);
+    this.#decodedEvents += 1;
+  };
+
   /** Takes deltas in a row. Returns the index after them. */
   #takeDeltas(bytes: Buffer, start: number): number {
     // The values of a large stream are counted.
@@ -233,10 +238,8 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     if (this.#events > maxEvents) throw answerTooLarge("maxEvents", maxEvents);
   }
 
-  #countEvent({ data }: SseEvent): void {
+  #countValues({ data }: SseEvent): void {
     const maxJsonValues = VALUES_OF_STREAM * this.#limits.maxJsonValues;
-    this.#countEvents(1);
-    if (this.#bytes < SMALL_BYTES) return;
     this.#jsonValues += countJsonValues(data, maxJsonValues - this.#jsonValues);
     if (this.#jsonValues > maxJsonValues) throw answerTooLarge("maxJsonValues", maxJsonValues);
   }

@@ -65,7 +65,7 @@ export class StreamWriter {
   #citationChars = 0;
 
   /** @param now Milliseconds of a monotonic clock, for `elapsed_ms`. */
-  constructor(facts: CallFacts, toolCallIds: ToolCallIdAllocator, now = () => performance.now()) {
+  constructor(facts: CallFacts, toolCallIds: ToolCallIdAllocator, now?: () => number) {
     this.#facts = facts;
     this.#toolCallIds = toolCallIds;
     this.#log = new EventLog(now);
@@ -110,7 +110,7 @@ export class StreamWriter {
     if (this.started) return;
     const { withoutKeys } = this.#facts;
     this.#model = (withoutKeys?.(model) ?? model) || this.#facts.request.model;
-    this.#log.start();
+    this.#log.startedAt = this.#log.now();
     const { inferenceId, provider, acceptedAt, warnings } = this.#facts;
     const value: StreamStart = {
       $typeName: "outrigger.v1.StreamStart",
@@ -213,21 +213,21 @@ class EventLog {
   joinsDeltas = false;
   /** Characters of the parts, approximately. */
   keptChars = 0;
-  readonly #now: () => number;
-  #startedAt = 0;
+  /** When the stream began, by `now`. */
+  startedAt = 0;
+  readonly #now: (() => number) | undefined;
 
-  constructor(now: () => number) {
+  constructor(now: (() => number) | undefined) {
     this.#now = now;
   }
 
-  /** Begins to count the time. */
-  start(): void {
-    this.#startedAt = this.#now();
+  now(): number {
+    return this.#now?.() ?? performance.now();
   }
 
   // The events of every stream are literals: `create` gives the same objects and takes ten times as long.
   emit(event: EventContent): void {
-    const elapsedMs = Math.round(this.#now() - this.#startedAt);
+    const elapsedMs = Math.round(this.now() - this.startedAt);
     this.ready.push({ $typeName: "outrigger.v1.StreamEvent", sequence: this.sequence, elapsedMs, event });
     this.sequence += 1;
   }
@@ -252,7 +252,8 @@ class EventLog {
 abstract class OpenBlock {
   protected readonly log: EventLog;
   protected readonly partIndex: number;
-  #text = "";
+  /** The text that was sent so far. */
+  text = "";
   #held = "";
   #closed = false;
 
@@ -262,11 +263,6 @@ abstract class OpenBlock {
     log.open.add(this);
   }
 
-  /** The text that was sent so far. */
-  get text(): string {
-    return this.#text;
-  }
-
   /**
    * Adds a delta of the provider. A trailing high surrogate is held back until its partner comes (law 10). Throws
    * StreamError if the part has ended.
@@ -274,7 +270,8 @@ abstract class OpenBlock {
   append(delta: string): void {
     if (this.#closed && delta !== "") throw new StreamError("the provider continued a part that had ended");
     const whole = this.#held === "" ? delta : this.#held + delta;
-    this.#held = endsInHighSurrogate(whole) ? whole.slice(-1) : "";
+    const last = whole.charCodeAt(whole.length - 1);
+    this.#held = last >= 0xd800 && last <= 0xdbff ? whole.slice(-1) : "";
     this.#send(this.#held === "" ? whole : whole.slice(0, -1));
   }
 
@@ -285,7 +282,7 @@ abstract class OpenBlock {
   complete(finalText: string): void {
     if (this.#closed) return;
     // The sent text has U+FFFD in place of each lone surrogate of the final text.
-    const known = (this.#text + this.#held).toWellFormed();
+    const known = (this.text + this.#held).toWellFormed();
     if (finalText.slice(0, known.length).toWellFormed() === known) this.append(finalText.slice(known.length));
   }
 
@@ -293,7 +290,7 @@ abstract class OpenBlock {
 
   /** Whether nothing has been appended. */
   protected get isEmpty(): boolean {
-    return this.#text === "" && this.#held === "";
+    return this.text === "" && this.#held === "";
   }
 
   /** Sends text that was held back, with a lone surrogate as U+FFFD. Returns false if the block had already ended. */
@@ -316,7 +313,7 @@ abstract class OpenBlock {
   #send(delta: string): void {
     if (delta === "") return;
     const clean = delta.isWellFormed() ? delta : delta.toWellFormed();
-    this.#text += clean;
+    this.text += clean;
     this.log.keptChars += clean.length;
     if (this.log.joinsDeltas && this.log.join(this.partIndex, clean)) return;
     this.log.emit(this.delta(clean));
@@ -433,9 +430,4 @@ export function toToolCall(
   const value = text === "" && !isUnfinished ? "{}" : text;
   const argumentsInvalid = !isJson(value);
   return create(ToolCallSchema, { id, name, argumentsInvalid, input: { case: "argumentsJson", value } });
-}
-
-function endsInHighSurrogate(text: string): boolean {
-  const last = text.charCodeAt(text.length - 1);
-  return last >= 0xd800 && last <= 0xdbff;
 }

@@ -141,10 +141,10 @@ export class CommandAdapter implements ProviderAdapter {
       };
       const run = await ProgramRun.start(call, (exit) => exitError(exit, { provider, request }));
       this.#running.add(run);
-      timing?.begin("provider");
+      timing?.beginWait("provider");
       void run.exited.then(() => {
         this.#running.delete(run);
-        timing?.end("provider");
+        timing?.endWait("provider");
       });
       const gone = run.gone();
       this.#ending.add(gone);

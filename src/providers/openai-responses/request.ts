@@ -115,14 +115,12 @@ const STREAMING = { stream: true, stream_options: { include_obfuscation: false }
 
 function samplingSettings({ request, traits, loss }: RequestContext): JsonObject {
   const { temperature, topP, maxTokens } = request;
-  const isTaken = takesSampling(traits, request.reasoningEffort);
-  if (!isTaken && temperature !== undefined) loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
-  if (!isTaken && topP !== undefined) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);
-  return {
-    temperature: isTaken ? temperature : undefined,
-    top_p: isTaken ? topP : undefined,
-    max_output_tokens: maxTokens,
-  } satisfies Settings<CreateRequest>;
+  const isGiven = temperature !== undefined || topP !== undefined;
+  if (!isGiven || takesSampling(traits, request.reasoningEffort))
+    return { temperature, top_p: topP, max_output_tokens: maxTokens } satisfies Settings<CreateRequest>;
+  if (temperature !== undefined) loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
+  if (topP !== undefined) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);
+  return { max_output_tokens: maxTokens } satisfies Settings<CreateRequest>;
 }
 
 const NO_SAMPLING = "the model does not take it in such a request; it was left out";

@@ -239,7 +239,7 @@ export class InferenceRecord {
       ...options,
       memory: this.memory ?? options.memory,
       caller: this.#recorder.call.caller,
-      timing: this.#recorder.timing,
+      timing: this.#recorder,
       getSentTrace: call.trace === undefined ? options.getSentTrace : () => call.trace,
       inferenceId: call.inferenceId,
       onTarget: (target) => {

@@ -1,4 +1,4 @@
-import { CallTiming } from "../../core/call-timing.ts";
+import type { CallTimes, CallTiming, WaitedFor } from "../../core/call-timing.ts";
 import { anyCaller, type Caller } from "../../core/caller.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -24,11 +24,21 @@ export interface CallInit extends Pick<Call, "rpc" | "requestId" | "httpVersion"
   readonly isBackground?: boolean;
 }
 
+/** The time in which at least one of several waits for the same thing was under way. */
+interface Wait {
+  /** Waits under way. */
+  open: number;
+  /** When the first one began. */
+  since: number;
+  /** Milliseconds until then. */
+  ms: number;
+}
+
 /**
  * Follows one call for the observers. The transport that carries the call creates and ends the recorder; the service
  * that answers the call finds it in the context values and reports what it knows.
  */
-export class CallRecorder {
+export class CallRecorder implements CallTiming {
   readonly call: Call;
   /** The trace context for what the call causes: runs, for instance. Undefined if the call is in no trace. */
   readonly trace: TraceContext | undefined;
@@ -37,13 +47,15 @@ export class CallRecorder {
    * that frame holds the trailers of a failed call.
    */
   readonly responseIds: Record<string, string>;
-  /** Measures how long the call waits for providers and in queues. */
-  readonly timing: CallTiming;
   readonly #observers: readonly CallObserver[];
   #attempt: Attempt | undefined;
   #attempts = 0;
   #firstOutputMs: number | undefined;
   #report: ServiceOutcome | undefined;
+  readonly #waits: Readonly<Record<WaitedFor, Wait>> = {
+    provider: { open: 0, since: 0, ms: 0 },
+    queue: { open: 0, since: 0, ms: 0 },
+  };
 
   constructor(
     { rpc, requestId, httpVersion, protocol, caller = anyCaller, trace, isBackground = false }: CallInit,
@@ -62,7 +74,6 @@ export class CallRecorder {
       startedAt,
     };
     this.responseIds = { [REQUEST_ID_HEADER]: requestId };
-    this.timing = new CallTiming(startedAt);
     this.#observers = observers;
     let ours: TraceContext | undefined;
     for (const observer of observers) {
@@ -72,9 +83,30 @@ export class CallRecorder {
     this.trace = ours ?? trace;
   }
 
+  beginWait(waitedFor: WaitedFor): void {
+    const wait = this.#waits[waitedFor];
+    if (wait.open === 0) wait.since = performance.now();
+    wait.open += 1;
+  }
+
+  endWait(waitedFor: WaitedFor): void {
+    const wait = this.#waits[waitedFor];
+    wait.open -= 1;
+    if (wait.open === 0) wait.ms += performance.now() - wait.since;
+  }
+
+  #readTimes(): CallTimes {
+    const now = performance.now();
+    const total = now - this.call.startedAt;
+    const { provider: upstream, queue: line } = this.#waits;
+    const provider = upstream.ms + (upstream.open > 0 ? now - upstream.since : 0);
+    const queue = line.ms + (line.open > 0 ? now - line.since : 0);
+    return { total, ours: Math.max(0, total - provider - queue), provider, queue };
+  }
+
   /** The times of the call until now, as a header or a trailer. Empty if it has called no provider. */
   getTimingHeader(): Record<string, string> {
-    return this.#attempts === 0 ? {} : { [TIMING_HEADER]: formatTimes(this.timing.read()) };
+    return this.#attempts === 0 ? {} : { [TIMING_HEADER]: formatTimes(this.#readTimes()) };
   }
 
   /** Reports that a request to a provider begins. Returns the trace context to send with it. */
@@ -131,7 +163,7 @@ export class CallRecorder {
       model: report?.model ?? attempt?.model,
       usage: report?.usage,
       attempts: this.#attempts,
-      times: this.#attempts === 0 ? undefined : this.timing.read(),
+      times: this.#attempts === 0 ? undefined : this.#readTimes(),
       error: report?.error ?? error,
       reason: report?.reason,
       isCutOff: report?.isCutOff,
