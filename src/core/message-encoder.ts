@@ -284,21 +284,18 @@ function group(fieldNumber: number, write: ValueWriter): ValueWriter {
 
 /** Creates a writer of content after its tag and its length in bytes. */
 function delimited(fieldNumber: number, write: ValueWriter): ValueWriter {
-  const tag = makeTag(fieldNumber, WireType.LengthDelimited);
-  const writeMeasured = measured(write);
-  return (value, sink) => {
-    writeTag(tag, sink);
-    writeMeasured(value, sink);
-  };
+  return measured(write, makeTag(fieldNumber, WireType.LengthDelimited));
 }
 
 /**
  * Creates a writer of content after its length in bytes. It reserves as many bytes for the length as the previous value
  * needed, since the values of a field mostly have similar sizes. If that is wrong, the content is moved.
+ * @param tag Written before the length. Default: none.
  */
-function measured(write: ValueWriter): ValueWriter {
+function measured(write: ValueWriter, tag?: number): ValueWriter {
   let usual = 1;
   return (value, sink) => {
+    if (tag !== undefined) writeTag(tag, sink);
     const reserved = usual;
     sink.reserve(MAX_VARINT_BYTES);
     sink.position += reserved;

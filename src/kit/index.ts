@@ -8,7 +8,7 @@ export { ProviderModels } from "../catalog/provider-models.ts";
 export { type Batched, type Batches, BatchStream, lazyBatches } from "../core/batches.ts";
 export { getInferenceId } from "../core/ids.ts";
 export { LawChecker } from "../core/laws.ts";
-export { withTerminalEvent } from "../core/streamed-call.ts";
+export { streamCall, withTerminalEvent } from "../core/streamed-call.ts";
 export { kindOfStatus, type ProviderMessage, readMessage, repeatableMessage } from "./adapter/classify.ts";
 export { checkOptionalKey, requireCredential } from "./adapter/credentials.ts";
 export { effortFor } from "./adapter/effort.ts";

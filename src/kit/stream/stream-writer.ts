@@ -187,11 +187,12 @@ export class StreamWriter {
   /** Ends the stream and returns the whole answer. Blocks that the provider left open end here. */
   finish(answer: StreamedAnswer): Response {
     for (const block of this.#log.open) block.end();
-    const content = this.#log.parts.map((part, index) => {
+    const content: ContentPart[] = [];
+    for (const [index, part] of this.#log.parts.entries()) {
       if (part === undefined)
         throw new StreamError(`part ${index} was announced by the provider and never arrived`);
-      return part;
-    });
+      content.push(part);
+    }
     const response = createResponse(this.#facts, { ...answer, model: answer.model || this.#model, content });
     const { finishReason, usage } = response;
     const facts = { ...(finishReason && { finishReason }), ...(usage && { usage }) };

@@ -10,7 +10,11 @@ import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { type ToolCallNameRule, wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
 import { asJson, type JsonObject, textIn, without } from "../../kit/json/json.ts";
 import type { CustomToolCall, FunctionCall, OutputText, Refusal } from "../../wire/openai-responses/items.ts";
-import type { AssistantMessage, ImageGenerationInput } from "../../wire/openai-responses/request.ts";
+import type {
+  AssistantMessage,
+  ImageGenerationInput,
+  InputMessage,
+} from "../../wire/openai-responses/request.ts";
 import type { OutputItem } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { toAnnotations } from "./citations.ts";
@@ -18,7 +22,7 @@ import type { RequestContext } from "./context.ts";
 import { mediaPart } from "./media.ts";
 import { isSelfContained, toReasoningItem } from "./reasoning.ts";
 import { getOrigin, type PartState, readState } from "./state.ts";
-import { inputMessage, nativeBlock, type PartWithPath, withPaths } from "./user-content.ts";
+import { nativeBlock, type PartWithPath, withPaths } from "./user-content.ts";
 
 /**
  * Returns the items of one message of the assistant.
@@ -203,7 +207,7 @@ class ItemsBuilder {
     const message = "the Responses API takes no images from an assistant; it was sent as the user's";
     this.#context.loss.lose(field, "converted_content", message);
     const content = [await mediaPart({ case: "image", value: image }, `${field}.image`, this.#context)];
-    this.#addItem(inputMessage("user", content));
+    this.#addItem({ type: "message", role: "user", content } satisfies Untrusted<InputMessage>);
   }
 }
 

@@ -8,18 +8,12 @@ import { invalidField } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
 import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
-import type { InputMessage } from "../../wire/openai-responses/request.ts";
+import type { InputMessage, InputText } from "../../wire/openai-responses/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import { toAssistantItems } from "./assistant.ts";
 import type { RequestContext } from "./context.ts";
 import { toResultItems } from "./tool-results.ts";
-import {
-  inputMessage,
-  inputText,
-  isItem,
-  type PartWithPath,
-  toUserContent,
-  withPaths,
-} from "./user-content.ts";
+import { isItem, type PartWithPath, toUserContent, withPaths } from "./user-content.ts";
 
 /** A conversation in the provider's form. */
 export interface Conversation {
@@ -151,9 +145,9 @@ function toTextItem({ role: spokenBy, content }: Message): JsonObject | undefine
   const texts: JsonObject[] = [];
   for (const { part } of content) {
     if (part.case !== "text") return undefined;
-    texts.push(inputText(part.value));
+    texts.push({ type: "input_text", text: part.value } satisfies InputText);
   }
-  return inputMessage(role, texts);
+  return { type: "message", role, content: texts } satisfies Untrusted<InputMessage>;
 }
 
 async function messageItem(
@@ -162,5 +156,5 @@ async function messageItem(
   context: RequestContext,
 ): Promise<JsonObject[]> {
   const content = await toUserContent(parts, context);
-  return content.length === 0 ? [] : [inputMessage(role, content)];
+  return content.length === 0 ? [] : [{ type: "message", role, content } satisfies Untrusted<InputMessage>];
 }

@@ -5,7 +5,7 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { type RequestBody, readBodyOptions } from "../../kit/adapter/request-context.ts";
 import { LossReport } from "../../kit/call/loss-report.ts";
 import { isEmpty, type JsonObject, mergeObjects } from "../../kit/json/json.ts";
-import type { CreateRequest } from "../../wire/openai-responses/request.ts";
+import type { CreateRequest, InputMessage, InputText } from "../../wire/openai-responses/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import {
   PROVIDER_NAME,
@@ -19,7 +19,6 @@ import { type Conversation, toConversation } from "./input.ts";
 import { reasoningSettings } from "./reasoning.ts";
 import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
-import { inputMessage, inputText } from "./user-content.ts";
 
 /** Path of every request. */
 export const RESPONSES_PATH = "/responses";
@@ -68,7 +67,8 @@ function createBody(
   const { tools, toolChoice, reasoningEffort, metadata, stopSequences } = request;
   if (format?.instruction !== undefined) {
     // First, so that its place does not change while the conversation grows.
-    input.unshift(inputMessage("developer", [inputText(format.instruction)]));
+    const content = [{ type: "input_text", text: format.instruction }] satisfies InputText[];
+    input.unshift({ type: "message", role: "developer", content } satisfies Untrusted<InputMessage>);
     fields.unshift(undefined);
   }
   const body: JsonObject = {

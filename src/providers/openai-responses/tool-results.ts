@@ -3,7 +3,7 @@ import { asString, type JsonObject } from "../../kit/json/json.ts";
 import type { FunctionCallOutput, InputText } from "../../wire/openai-responses/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { RequestContext } from "./context.ts";
-import { inputText, isItem, type PartWithPath, toUserContent, withPaths } from "./user-content.ts";
+import { isItem, type PartWithPath, toUserContent, withPaths } from "./user-content.ts";
 
 /** The result of one call. */
 interface Result {
@@ -80,7 +80,7 @@ const ERROR_MARK = "The tool failed:";
 
 function toErrorOutput(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   const text = onlyText(parts);
-  return text === undefined ? [inputText(ERROR_MARK), ...parts] : `${ERROR_MARK} ${text}`;
+  return text === undefined ? [{ type: "input_text", text: ERROR_MARK }, ...parts] : `${ERROR_MARK} ${text}`;
 }
 
 /** Returns the text, if there is no other part. The fields of native parts are not read. */

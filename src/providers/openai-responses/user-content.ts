@@ -3,8 +3,7 @@ import type { ContentPart, NativePart } from "../../gen/outrigger/v1/message_pb.
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import { type JsonObject, objectIn, parseObjectField, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import type { InputContent, InputMessage, InputText } from "../../wire/openai-responses/request.ts";
-import type { Untrusted } from "../../wire/untrusted.ts";
+import type { InputContent, InputText } from "../../wire/openai-responses/request.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 import { mediaPart } from "./media.ts";
 
@@ -43,7 +42,7 @@ async function toInputPart(
   const { part } = contentPart;
   switch (part.case) {
     case "text":
-      return inputText(part.value);
+      return { type: "input_text", text: part.value } satisfies InputText;
     case "image":
     case "document":
       return mediaPart(part, `${field}.${part.case}`, context);
@@ -60,16 +59,6 @@ async function toInputPart(
         `expected text, an image or a document here, found ${part.case ?? "nothing"}`,
       );
   }
-}
-
-/** Creates a message of any role except the assistant's. */
-export function inputMessage(role: InputMessage["role"], content: readonly JsonObject[]): JsonObject {
-  return { type: "message", role, content } satisfies Untrusted<InputMessage>;
-}
-
-/** Creates a text as content of a message or a result. */
-export function inputText(text: string): JsonObject {
-  return { type: "input_text", text } satisfies InputText;
 }
 
 /**

@@ -22,12 +22,12 @@ import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { withoutCallerText } from "../telemetry/caller-text.ts";
 import { CutOffError } from "./call-context.ts";
 
-/** Hooks for the end of a recorded stream. */
-export interface StreamHooks {
+/** The call that a recorded stream serves. */
+export interface StreamingCall {
   /** Returns the error that the iteration throws. Default: the error of the client. */
-  readonly onFailure?: ((thrown: unknown) => unknown) | undefined;
+  fail?(thrown: unknown): unknown;
   /** Called once, however the stream ends. */
-  readonly onEnd?: () => void;
+  end?(): void;
 }
 
 /** A provider call in progress. Several can be in progress at once. */
@@ -135,17 +135,13 @@ export class InferenceRecord {
   }
 
   /** Calls a provider for events. No generator, which would need several more promises for a batch. */
-  stream(
-    request: Request,
-    options: CallOptions,
-    { onFailure, onEnd }: StreamHooks = {},
-  ): AsyncIterator<Batch> {
+  stream(request: Request, options: CallOptions, served: StreamingCall = {}): AsyncIterator<Batch> {
     const kind: CallKind = { operation: "chat", isStreamed: true, step: options.step };
     const call = this.#begin(request, options, kind, request);
     const stream = this.#client.stream(request, this.#toOptions(call, options));
     const events = stream.batches()[Symbol.asyncIterator]();
     const end = () => {
-      if (this.#end(call)) onEnd?.();
+      if (this.#end(call)) served.end?.();
     };
     const toResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
       if (result.done === true) end();
@@ -153,7 +149,7 @@ export class InferenceRecord {
       return result;
     };
     const fail = (thrown: unknown): never => {
-      const failure = onFailure?.(this.#noteFailure(call, thrown)) ?? thrown;
+      const failure = served.fail?.(this.#noteFailure(call, thrown)) ?? thrown;
       end();
       throw failure;
     };
@@ -175,6 +171,7 @@ export class InferenceRecord {
    * @param onFailure Returns the error to throw for a failed call.
    */
   toClient(onFailure?: (thrown: unknown) => unknown): ModelClient {
+    const served: StreamingCall = onFailure === undefined ? {} : { fail: onFailure };
     return {
       resolveModel: (name) => this.#client.resolveModel?.(name) ?? name,
       complete: (request, options = {}) =>
@@ -182,7 +179,7 @@ export class InferenceRecord {
           throw onFailure?.(thrown) ?? thrown;
         }),
       stream: (request, options = {}) =>
-        new BatchStream({ [Symbol.asyncIterator]: () => this.stream(request, options, { onFailure }) }),
+        new BatchStream({ [Symbol.asyncIterator]: () => this.stream(request, options, served) }),
       countTokens: (request, options = {}) => this.countTokens(request, options),
       embed: (request, options = {}) => this.embed(request, options),
     };
