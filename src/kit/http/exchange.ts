@@ -56,8 +56,8 @@ const LINGER_MS = 500;
 /** Bytes of a request that a server has in its buffers anyway; a connection is not closed for fewer unsent bytes. */
 const READ_BY_SERVERS = 64 * 1024;
 
-/** Answers with a status of 1xx that may come before the answer. Servers send one or two. */
-const MAX_INTERIM_ANSWERS = 100;
+/** Answers with a status of 1xx that may come before the answer. A proxy may send one every few seconds. */
+const MAX_INTERIM_ANSWERS = 1000;
 
 /** Options of an exchange beside its request. */
 export interface ExchangeOptions {
