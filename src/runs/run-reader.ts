@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { yieldTurn } from "../core/loop-turns.ts";
+import { yieldTurnAfter } from "../core/loop-turns.ts";
 import { type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal, untilAborted } from "../generation/loop/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";
@@ -182,8 +182,8 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     const { store } = this.#parts;
     const { owner, runId } = this.#place;
     try {
-      const turn = yieldTurn();
-      if (turn !== undefined) await turn;
+      // Always in a later turn: by then a run that was just created is executed here, and its hub can be followed.
+      await yieldTurnAfter(Number.POSITIVE_INFINITY);
       const events = this.#isOver ? [] : await store.readEvents(runId, this.cursor, PAGE_EVENTS, owner);
       if (this.#isOver) return DONE;
       const last = events.at(-1);
