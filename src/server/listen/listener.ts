@@ -22,7 +22,7 @@ import { createHttp1, createHttp2 } from "./http-servers.ts";
 import type { Http2Connection } from "./http2-connection.ts";
 import { serveOneByOne } from "./one-by-one.ts";
 import { createHandshakes, readPeerName } from "./tls.ts";
-import { TurnStream } from "./turn-stream.ts";
+import { SessionStream } from "./turn-stream.ts";
 
 /** The parts of a listener. */
 export interface ListenerOptions {
@@ -222,7 +222,7 @@ class ConnectionHandler {
     // A peer that closes its side is gone.
     socket.allowHalfOpen = false;
     this.#arriving = { connection, peerName };
-    injectConnection(this.#http2, new TurnStream(socket));
+    injectConnection(this.#http2, new SessionStream(socket));
     this.#arriving = undefined;
   }
 

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { TurnReader } from "../../../src/server/listen/turn-reader.ts";
-import { TurnStream } from "../../../src/server/listen/turn-stream.ts";
+import { SessionStream, TurnStream } from "../../../src/server/listen/turn-stream.ts";
 
 /** Returns both ends of a connection. */
 async function openConnection(): Promise<{ near: Socket; far: Socket }> {
@@ -102,29 +102,34 @@ describe("TurnReader", () => {
   });
 });
 
-describe("TurnStream", () => {
+describe.each([
+  ["TurnStream", TurnStream],
+  ["SessionStream", SessionStream],
+])("%s", (_name, Stream) => {
   it("carries bytes both ways, and the ends of both sides", async () => {
     const { near, far } = await openConnection();
-    const stream = new TurnStream(near);
+    const stream = new Stream(near);
     const sent = createBytes(300_000);
     far.end(sent);
     const received: Buffer[] = [];
     stream.on("data", (bytes: Buffer) => received.push(bytes));
+    const written: string[] = [];
     stream.cork();
-    stream.write("one ");
-    stream.write("two");
+    stream.write(Buffer.from("one "), () => written.push("one"));
+    stream.write(Buffer.from("two"), () => written.push("two"));
     stream.uncork();
     const answer: Buffer[] = [];
     far.on("data", (bytes) => answer.push(bytes));
     await Promise.all([once(stream, "close"), once(far, "end")]);
     expect(Buffer.concat(received).equals(sent)).toBe(true);
     expect(Buffer.concat(answer).toString()).toBe("one two");
+    expect(written).toEqual(["one", "two"]);
     expect(near.destroyed).toBe(true);
   });
 
   it("reads no more than its buffer holds while nobody reads from it", async () => {
     const { near, far } = await openConnection();
-    const stream = new TurnStream(near);
+    const stream = new Stream(near);
     far.write(Buffer.alloc(8_000_000));
     await expect.poll(() => stream.readableLength).toBeGreaterThan(10_000);
     for (let turns = 0; turns < 50; turns += 1) await nextTurn();
@@ -134,12 +139,12 @@ describe("TurnStream", () => {
 
   it("is destroyed with its connection, and its connection with it", async () => {
     const first = await openConnection();
-    const stream = new TurnStream(first.near).on("error", () => {});
+    const stream = new Stream(first.near).on("error", () => {});
     const closed = new Promise((resolve) => stream.once("close", resolve));
     first.near.destroy(new Error("broken"));
     await closed;
     const second = await openConnection();
-    new TurnStream(second.near).destroy();
+    new Stream(second.near).destroy();
     await once(second.near, "close");
   });
 });
