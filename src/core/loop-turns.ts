@@ -11,10 +11,13 @@ const SHARE_MS = 10;
 const LARGE_BYTES = 1024 * 1024;
 
 const waiting: (() => void)[] = [];
-/** Work that makes way for the above: one piece begins in each turn, and more if nothing else waits. */
+/**
+ * Work that makes way for the above: one piece begins in every second turn, and more if nothing else waits. A piece may
+ * take longer than the share of its turn.
+ */
 const postponed: (() => void)[] = [];
-/** Whether the piece of postponed work of this turn is still to come. */
-let owesPostponed = false;
+/** Whether this turn begins with a piece of postponed work, and the next one does not. */
+let beginsPostponed = false;
 /** When the current turn began, once a call has worked in it. Undefined: none has. */
 let startedAt: number | undefined;
 
@@ -74,9 +77,10 @@ function endTurn(): void {
 
 function beginTurn(): void {
   startedAt = undefined;
+  beginsPostponed = !beginsPostponed && postponed.length > 0;
   if (!isAnyWaiting()) return;
   startedAt = performance.now();
-  owesPostponed = true;
+  if (beginsPostponed) waiting.unshift(...postponed.splice(0, 1));
   // An immediate that is set in an immediate belongs to the next turn.
   setImmediate(beginTurn);
   runNext();
@@ -85,7 +89,7 @@ function beginTurn(): void {
 /** Runs the waiting work, with all promise callbacks that follow from each piece, until the share is used up. */
 function runNext(): void {
   if (startedAt === undefined || performance.now() - startedAt >= SHARE_MS) return;
-  const next = takeNext();
+  const next = waiting.shift() ?? postponed.shift();
   if (next === undefined) return;
   // A tick that is queued by a microtask runs when no further microtasks are left.
   queueMicrotask(() => process.nextTick(runNext));
@@ -94,10 +98,4 @@ function runNext(): void {
 
 function isAnyWaiting(): boolean {
   return waiting.length > 0 || postponed.length > 0;
-}
-
-function takeNext(): (() => void) | undefined {
-  const owed = owesPostponed ? postponed.shift() : undefined;
-  owesPostponed = false;
-  return owed ?? waiting.shift() ?? postponed.shift();
 }

@@ -3,9 +3,8 @@
  * test/server/internals/node-http.test.ts checks each use.
  */
 import { type Server as Http1Server, type IncomingMessage, ServerResponse } from "node:http";
-import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 
 /**
@@ -17,7 +16,7 @@ export function startConnectionChecks(server: Http1Server): void {
 }
 
 /** Hands a connection that another server accepted to a server. */
-export function injectConnection(server: Http1Server | Http2Server, socket: Duplex): void {
+export function injectConnection(server: Http1Server | Http2Server, socket: Socket): void {
   server.emit("connection", socket);
 }
 
@@ -77,6 +76,26 @@ export function injectStream(
   ...rest: readonly unknown[]
 ): void {
   server.emit("stream", stream, headers, ...rest);
+}
+
+/**
+ * Ends the reading of a connection in this turn of the event loop, or begins it again. Its `pause()` has no effect after
+ * HTTP/2 has taken it over, and libuv reads up to 32 times in one turn.
+ */
+export function setReading(session: ServerHttp2Session, isReading: boolean): void {
+  const handle: unknown = session.destroyed ? undefined : Reflect.get(session.socket, "_handle");
+  if (!isReadHandle(handle)) return;
+  if (isReading) handle.readStart();
+  else handle.readStop();
+}
+
+interface ReadHandle {
+  readStop(): unknown;
+  readStart(): unknown;
+}
+
+function isReadHandle(handle: unknown): handle is ReadHandle {
+  return typeof handle === "object" && handle !== null && "readStop" in handle && "readStart" in handle;
 }
 
 /** Whether the last frame of a stream has left, by nghttp2's state of the stream. Node has no event for that. */

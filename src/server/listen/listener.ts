@@ -5,6 +5,7 @@ import type { Http2Server } from "node:http2";
 import { createServer, type Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { TlsOptions } from "../../config/tls-files.ts";
+import { hasShare, runAfterOthers } from "../../core/loop-turns.ts";
 import { setPeerName } from "../access/peer-names.ts";
 import type {
   HttpHandler,
@@ -22,7 +23,6 @@ import { createHttp1, createHttp2 } from "./http-servers.ts";
 import type { Http2Connection } from "./http2-connection.ts";
 import { serveOneByOne } from "./one-by-one.ts";
 import { createHandshakes, readPeerName } from "./tls.ts";
-import { SessionStream } from "./turn-stream.ts";
 
 /** The parts of a listener. */
 export interface ListenerOptions {
@@ -178,8 +178,14 @@ class ConnectionHandler {
     if (isTls) return this.#shakeHands?.(socket);
     sniff(socket, this.#limits.protocolTimeoutMs, (version) => {
       this.#undecided.delete(socket);
-      if (version === "http2") this.#serveHttp2(socket, connection);
-      else this.#serveHttp1(socket, connection);
+      if (version === "http1") return this.#serveHttp1(socket, connection);
+      // Node takes in at once what has arrived, which can be 60,000 header fields: 100 ms, and memory until they are refused.
+      socket.on("error", ignore);
+      const serve = () => {
+        if (!socket.destroyed) this.#serveHttp2(socket, connection);
+      };
+      if (hasShare()) serve();
+      else runAfterOthers(serve);
     });
   }
 
@@ -222,7 +228,7 @@ class ConnectionHandler {
     // A peer that closes its side is gone.
     socket.allowHalfOpen = false;
     this.#arriving = { connection, peerName };
-    injectConnection(this.#http2, new SessionStream(socket));
+    injectConnection(this.#http2, socket);
     this.#arriving = undefined;
   }
 

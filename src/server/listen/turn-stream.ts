@@ -3,16 +3,15 @@ import { Duplex } from "node:stream";
 import { TurnReader } from "./turn-reader.ts";
 
 /**
- * A connection whose bytes are read in turns of the event loop. Node would give those of a socket to an HTTP/2 session
- * past JavaScript, up to 2 MiB in one turn.
+ * A connection whose bytes are read in turns of the event loop, for a protocol that takes all bytes that a socket has:
+ * WebSockets.
  */
 export class TurnStream extends Duplex {
-  /** The connection. */
-  protected readonly socket: Socket;
+  readonly #socket: Socket;
 
   constructor(socket: Socket) {
     super({ allowHalfOpen: false });
-    this.socket = socket;
+    this.#socket = socket;
     const reader = new TurnReader(socket, (bytes) => {
       if (!this.push(bytes)) socket.pause();
     });
@@ -24,47 +23,27 @@ export class TurnStream extends Duplex {
   }
 
   override _read(): void {
-    this.socket.resume();
+    this.#socket.resume();
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    this.socket.write(chunk, callback);
+    this.#socket.write(chunk, callback);
   }
 
   override _writev(chunks: { chunk: Buffer }[], callback: (error?: Error | null) => void): void {
-    this.socket.cork();
+    this.#socket.cork();
     chunks.forEach(({ chunk }, index) => {
-      this.socket.write(chunk, index === chunks.length - 1 ? callback : undefined);
+      this.#socket.write(chunk, index === chunks.length - 1 ? callback : undefined);
     });
-    this.socket.uncork();
+    this.#socket.uncork();
   }
 
   override _final(callback: () => void): void {
-    this.socket.end(callback);
+    this.#socket.end(callback);
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    this.socket.destroy();
+    this.#socket.destroy();
     callback(error);
-  }
-}
-
-/**
- * A connection for an HTTP/2 session, which makes one write at a time: it needs no second queue of writes before the
- * socket's, which would cost a tenth of a streamed call.
- */
-export class SessionStream extends TurnStream {
-  override cork(): void {
-    this.socket.cork();
-  }
-
-  override uncork(): void {
-    this.socket.uncork();
-  }
-
-  override write(chunk: Buffer, done?: unknown): boolean {
-    return typeof done === "function"
-      ? this.socket.write(chunk, (error) => done(error))
-      : this.socket.write(chunk);
   }
 }

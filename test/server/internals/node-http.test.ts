@@ -9,6 +9,7 @@ import {
   injectConnection,
   injectStream,
   interceptReading,
+  setReading,
   startConnectionChecks,
 } from "../../../src/server/internals/node-http.ts";
 
@@ -96,6 +97,44 @@ describe("injectStream() and hasSentLastFrame()", () => {
     );
     expect(answer).toBe("served");
     expect(states).toEqual([false, true]);
+  });
+});
+
+describe("setReading()", () => {
+  it("ends the reading of a connection in a turn, and begins it again", async () => {
+    const server = createHttp2();
+    let [turn, streams, mostInTurn, inTurn] = [0, 0, 0, 0];
+    server.on("session", (session) => {
+      session.on("stream", (stream) => {
+        stream.respond({}, { endStream: true });
+        streams += 1;
+        inTurn += 1;
+        mostInTurn = Math.max(mostInTurn, inTurn);
+        if (inTurn > 1) return;
+        setReading(session, false);
+        setImmediate(() => {
+          inTurn = 0;
+          turn += 1;
+          setReading(session, true);
+        });
+      });
+    });
+    await withServer(server, async (port) => {
+      const session = connect(`http://127.0.0.1:${port}`);
+      // About a hundred bytes each in the first read, and far more than 64 KiB in all.
+      const padding = { "x-padding": "x".repeat(10_000) };
+      const answers = Array.from({ length: 90 }, () => {
+        const stream = session.request(padding);
+        stream.resume();
+        return new Promise((resolve) => stream.once("close", resolve));
+      });
+      await Promise.all(answers);
+      session.close();
+    });
+    expect(streams).toBe(90);
+    expect(turn).toBeGreaterThan(3);
+    // One read can bring this many calls at most.
+    expect(mostInTurn).toBeLessThan(30);
   });
 });
 

@@ -11,6 +11,7 @@ const servers = useTestServers();
 /** RFC 9113 §7 */
 const CANCEL = Buffer.from([0, 0, 0, 8]);
 const REFUSED_STREAM = 7;
+const ENHANCE_YOUR_CALM = 11;
 /** The reason that nghttp2 gives when a client resets too often. */
 const INTERNAL_ERROR = 2;
 
@@ -98,6 +99,26 @@ describe("streams of one connection", () => {
     expect(await read(session, "/last").text).toBe("/last");
     const more = Array.from({ length: 500 }, (_, index) => `/${index}`);
     await expect.poll(() => Promise.all(more.map((path) => read(session, path).text))).toEqual(more);
+  });
+
+  it("end it if they bring thousands of header fields beyond the ordinary ones at once", async () => {
+    const { url, served } = await open();
+    const peer = new FrameConnection(url);
+    const fields = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`x${index}`, "1"]));
+    for (let index = 0; index < 40; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
+    await peer.closed;
+    const goaway = peer.frames.find(({ type }) => type === FRAME.goaway);
+    expect(goaway?.payload.readUInt32BE(4)).toBe(ENHANCE_YOUR_CALM);
+    expect(served.length).toBeLessThan(40);
+  });
+
+  it("may bring as many ordinary header fields as they like", async () => {
+    const { url, served } = await open();
+    const peer = new FrameConnection(url);
+    servers.onEnd(() => peer.destroy());
+    const fields = Object.fromEntries(Array.from({ length: 56 }, (_, index) => [`x${index}`, "1"]));
+    for (let index = 0; index < 90; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
+    await expect.poll(() => served.length).toBe(90);
   });
 
   it("are refused if the headers of those that wait for their turn take too much memory", async () => {

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { TurnReader } from "../../../src/server/listen/turn-reader.ts";
-import { SessionStream, TurnStream } from "../../../src/server/listen/turn-stream.ts";
+import { TurnStream } from "../../../src/server/listen/turn-stream.ts";
 
 /** Returns both ends of a connection. */
 async function openConnection(): Promise<{ near: Socket; far: Socket }> {
@@ -102,13 +102,10 @@ describe("TurnReader", () => {
   });
 });
 
-describe.each([
-  ["TurnStream", TurnStream],
-  ["SessionStream", SessionStream],
-])("%s", (_name, Stream) => {
+describe("TurnStream", () => {
   it("carries bytes both ways, and the ends of both sides", async () => {
     const { near, far } = await openConnection();
-    const stream = new Stream(near);
+    const stream = new TurnStream(near);
     const sent = createBytes(300_000);
     far.end(sent);
     const received: Buffer[] = [];
@@ -129,7 +126,7 @@ describe.each([
 
   it("reads no more than its buffer holds while nobody reads from it", async () => {
     const { near, far } = await openConnection();
-    const stream = new Stream(near);
+    const stream = new TurnStream(near);
     far.write(Buffer.alloc(8_000_000));
     await expect.poll(() => stream.readableLength).toBeGreaterThan(10_000);
     for (let turns = 0; turns < 50; turns += 1) await nextTurn();
@@ -139,12 +136,12 @@ describe.each([
 
   it("is destroyed with its connection, and its connection with it", async () => {
     const first = await openConnection();
-    const stream = new Stream(first.near).on("error", () => {});
+    const stream = new TurnStream(first.near).on("error", () => {});
     const closed = new Promise((resolve) => stream.once("close", resolve));
     first.near.destroy(new Error("broken"));
     await closed;
     const second = await openConnection();
-    new Stream(second.near).destroy();
+    new TurnStream(second.near).destroy();
     await once(second.near, "close");
   });
 });
