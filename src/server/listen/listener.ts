@@ -5,7 +5,6 @@ import type { Http2Server } from "node:http2";
 import { createServer, type Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { TlsOptions } from "../../config/tls-files.ts";
-import { hasShare, runAfterOthers } from "../../core/loop-turns.ts";
 import { setPeerName } from "../access/peer-names.ts";
 import type {
   HttpHandler,
@@ -178,14 +177,8 @@ class ConnectionHandler {
     if (isTls) return this.#shakeHands?.(socket);
     sniff(socket, this.#limits.protocolTimeoutMs, (version) => {
       this.#undecided.delete(socket);
-      if (version === "http1") return this.#serveHttp1(socket, connection);
-      // Node takes in at once what has arrived, which can be 60,000 header fields: 100 ms, and memory until they are refused.
-      socket.on("error", ignore);
-      const serve = () => {
-        if (!socket.destroyed) this.#serveHttp2(socket, connection);
-      };
-      if (hasShare()) serve();
-      else runAfterOthers(serve);
+      if (version === "http2") this.#serveHttp2(socket, connection);
+      else this.#serveHttp1(socket, connection);
     });
   }
 
