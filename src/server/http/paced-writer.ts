@@ -24,6 +24,7 @@ export function writePaced(response: HttpResponse, bytes: Uint8Array): Promise<v
 
 /** Ends a response. Resolves when its last bytes are flushed, or the peer is gone. */
 export function endPaced(response: HttpResponse, last?: Uint8Array | string): Promise<void> {
+  if (isClosed(response)) return Promise.resolve();
   return new Promise((resolve) => {
     response.once("close", resolve);
     if ("stream" in response) onHttp2End(response.stream, resolve);
@@ -47,6 +48,7 @@ export function endWithHeadersPaced(
   response: HttpResponse,
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {
+  if (isClosed(response)) return Promise.resolve();
   return new Promise((resolve) => {
     response.once("close", resolve);
     if ("stream" in response) response.stream.once("finish", () => setImmediate(resolve));
@@ -62,4 +64,9 @@ export function endWithHeadersPaced(
 function onHttp2End(stream: ServerHttp2Stream, callback: () => void): void {
   // Emitted after the last bytes. The end of the stream follows within the same turn of the event loop.
   stream.once("wantTrailers", () => setImmediate(callback));
+}
+
+/** Whether the event "close" has been emitted or is about to be: who waits for it later waits forever. */
+function isClosed(response: HttpResponse): boolean {
+  return "stream" in response ? response.stream.destroyed : response.destroyed;
 }
