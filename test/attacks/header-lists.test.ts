@@ -14,6 +14,8 @@ const attacks = useSidecars();
 
 const CONNECTIONS = 8;
 const STREAMS = 1200;
+/** Of a write that floods a connection: about 64 KiB. */
+const BLOCKS = 40;
 /** HTTP/2 counts 32 bytes besides the name and value of each field, so that these fill the 64 KiB that are allowed. */
 const FIELDS = 1500;
 
@@ -47,6 +49,42 @@ async function openStreams(url: string, first: Buffer, others: Buffer, flags: nu
   await sleep(5000);
   peer.destroy();
 }
+
+/** Sends blocks of headers as fast as they are taken. */
+async function flood(url: string, end: number): Promise<void> {
+  const peer = new FrameConnection(url);
+  let isClosed = false;
+  void peer.closed.then(() => (isClosed = true));
+  for (let stream = 1; performance.now() < end && !isClosed; ) {
+    const frames: Buffer[] = [];
+    for (; frames.length < BLOCKS; stream += 2)
+      frames.push(toHeaders(stream, stream === 1 ? ADDED : REFERENCES));
+    await Promise.race([peer.sendRaw(Buffer.concat(frames)), sleep(end - performance.now())]);
+  }
+  peer.destroy();
+}
+
+/** The frame of a block that ends its stream. */
+function toHeaders(stream: number, block: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(block.byteLength, 0, 3);
+  head.writeUInt8(FRAME.headers, 3);
+  head.writeUInt8(END_HEADERS | END_STREAM, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, block]);
+}
+
+describe("a hundred connections that send nothing but header fields by reference", () => {
+  it("hold the event loop for no long time", async () => {
+    const sidecar = await attacks.start({ heapMiB: 128 });
+    const report = await sidecar.withstand(async () => {
+      const end = performance.now() + 5000;
+      await Promise.all(Array.from({ length: 100 }, () => flood(sidecar.url, end)));
+    });
+    expectWithstood(report, 256);
+    await sidecar.expectRecovered();
+  });
+});
 
 describe("streams with as many header fields as are allowed", () => {
   it.each([

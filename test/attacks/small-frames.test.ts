@@ -52,6 +52,7 @@ async function openBody(url: string) {
 }
 
 const ATTACKS: readonly [name: string, attack: Attack][] = [
+  ["DATA frames of a byte", { unit: toFrame(FRAME.data, Buffer.alloc(1)), open: openStream }],
   ["window updates", { unit: toFrame(WINDOW_UPDATE, Buffer.from([0, 0, 0, 1])), open: openStream }],
   ["pongs of WebSockets", { unit: Buffer.from([0x8a, 0x80, 0, 0, 0, 0]), open: openWebSocket }],
   ["messages of WebSockets", { unit: Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x61]), open: openWebSocket }],

@@ -79,26 +79,15 @@ export function injectStream(
 }
 
 /**
- * Stops reading from a connection for this turn of the event loop. Its `pause()` has no effect after HTTP/2 has taken
- * it over, and libuv reads up to 32 times in one turn. Each later turn reads from one such connection, in their order: a
- * single read can hold tens of thousands of header fields.
+ * Ends the reading of a connection in this turn of the event loop, or begins it again. Its `pause()` has no effect after
+ * HTTP/2 has taken it over, and libuv reads up to 32 times in one turn.
  */
-export function readInLaterTurn(session: ServerHttp2Session): void {
-  const handle: unknown = session.destroyed ? undefined : Reflect.get(session.socket, "_handle");
+export function setReading(connection: ServerHttp2Session | Socket, isReading: boolean): void {
+  if (connection.destroyed) return;
+  const handle: unknown = Reflect.get("socket" in connection ? connection.socket : connection, "_handle");
   if (!isReadHandle(handle)) return;
-  handle.readStop();
-  resumptions.push(() => {
-    if (!session.destroyed) handle.readStart();
-  });
-  if (resumptions.length === 1) setImmediate(resumeNext);
-}
-
-/** Continue to read from one connection each. */
-const resumptions: (() => void)[] = [];
-
-function resumeNext(): void {
-  resumptions.shift()?.();
-  if (resumptions.length > 0) setImmediate(resumeNext);
+  if (isReading) handle.readStart();
+  else handle.readStop();
 }
 
 interface ReadHandle {

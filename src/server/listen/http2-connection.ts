@@ -4,9 +4,11 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import { hasShare, runAfterOthers, runInTurn } from "../../core/loop-turns.ts";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import type { Limits } from "../base/limits.ts";
-import { readInLaterTurn } from "../internals/node-http.ts";
+import { joinData } from "./join-data.ts";
+import type { ReadGate } from "./read-gate.ts";
 
 /** Limits of the lifetime of an HTTP/2 connection; see Limits. */
 export type ConnectionLimits = Pick<
@@ -23,16 +25,25 @@ export type ServeStream = (
 ) => void;
 
 /**
- * Cost of the streams that a connection may open in one turn of the event loop before the others have their turn: about
- * a hundred ordinary ones.
+ * Cost of what a connection may bring in one turn of the event loop before the others have their turn: about a hundred
+ * ordinary streams, or DATA frames for five milliseconds.
  */
 const MAX_READ_PER_TURN = 2000;
 
+/** Header fields of a stream that every caller may send. A call of gRPC has about ten. */
+const ORDINARY_FIELDS = 64;
+
+/** A connection that brings this many fields beyond the ordinary ones in one turn is closed: they take 5 ms. */
+const MAX_EXTRA_FIELDS = 4000;
+
+/** DATA frames of a connection that are passed on one by one in a turn. */
+const MAX_SINGLE_FRAMES = 100;
+
 /**
- * Cost of the streams of a connection that are served in one turn: about twenty ordinary ones. The beginning of a call
- * takes about a millisecond.
+ * Cost of the streams of a connection that are served before others have their turn: about five ordinary ones. The
+ * beginning of a call takes about a millisecond.
  */
-const MAX_SERVED_PER_TURN = 400;
+const MAX_SERVED_PER_TURN = 100;
 
 /**
  * Time for a peer to act on the first GOAWAY, before new streams are refused. Peers are on the same machine or near it.
@@ -40,7 +51,14 @@ const MAX_SERVED_PER_TURN = 400;
  */
 const GRACE_MS = 200;
 
-/** Cost of a stream without its header fields, in fields: both are objects in memory. */
+/** A stream that is not served yet. */
+interface WaitingStream {
+  readonly event: Readonly<Parameters<ServeStream>>;
+  /** Called when it is served, see `joinData`. */
+  readonly begin: () => void;
+}
+
+/** Cost of a stream without its header fields, in fields: both are objects in memory. A DATA frame costs 1. */
 const STREAM_COST = 10;
 
 // No stream id is larger: all streams so far, and those still on their way, are served.
@@ -83,15 +101,19 @@ export class Http2Connection {
   readonly #limits: ConnectionLimits;
   readonly #serve: ServeStream;
   readonly #backlog: StreamBacklog;
+  readonly #gate: ReadGate;
   /** When it last had a stream, or was opened, by `performance.now()`; undefined while it has one. */
   idleSince: number | undefined = performance.now();
-  #waiting: Parameters<ServeStream>[] = [];
+  #waiting: WaitingStream[] = [];
   #openStreams = 0;
-  /** Cost of the streams that were opened in this turn. */
+  /** Cost of what was read in this turn. */
   #readInTurn = 0;
+  /** Header fields beyond the ordinary ones that were read in this turn. */
+  #extraInTurn = 0;
+  #framesInTurn = 0;
   /** Cost of the streams that were served in this turn. */
   #servedInTurn = 0;
-  #isTurnScheduled = false;
+  #isTurnEnding = false;
   #isPingPending = false;
   #idleTimer: NodeJS.Timeout | undefined;
   #ageTimer: NodeJS.Timeout | undefined;
@@ -101,11 +123,14 @@ export class Http2Connection {
     limits: ConnectionLimits,
     serve: ServeStream,
     backlog: StreamBacklog,
+    gate: ReadGate,
   ) {
     this.#session = session;
     this.#limits = limits;
     this.#serve = serve;
     this.#backlog = backlog;
+    this.#gate = gate;
+    gate.add(session);
     session.on("stream", this.#take);
     this.#startTimers();
   }
@@ -150,48 +175,79 @@ export class Http2Connection {
     this.#openStreams += 1;
     this.idleSince = undefined;
     const cost = getCost(rawHeaders);
+    this.#countRead(cost);
+    this.#extraInTurn += Math.max(0, cost - STREAM_COST - ORDINARY_FIELDS);
+    if (this.#extraInTurn > MAX_EXTRA_FIELDS) return this.#refuse();
+    const waiting = {
+      event: [stream, headers, flags, rawHeaders],
+      begin: joinData(stream, this.#countFrame),
+    } as const;
+    if (this.#waiting.length > 0 || this.#servedInTurn >= MAX_SERVED_PER_TURN || !hasShare())
+      return this.#postpone(waiting, cost);
+    this.#servedInTurn += cost;
+    this.#serveNow(waiting);
+  };
+
+  /** Aborts the connection of a peer that misuses it. What has arrived of it may still open streams. */
+  #refuse(): void {
+    if (!this.#session.destroyed) this.#session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.destroy();
+  }
+
+  /** Returns whether the frame may be passed on by itself. */
+  readonly #countFrame = (): boolean => {
+    this.#countRead(1);
+    this.#framesInTurn += 1;
+    return this.#framesInTurn <= MAX_SINGLE_FRAMES;
+  };
+
+  #countRead(cost: number): void {
     const hadRead = this.#readInTurn;
     this.#readInTurn += cost;
-    if (hadRead < MAX_READ_PER_TURN && this.#readInTurn >= MAX_READ_PER_TURN) readInLaterTurn(this.#session);
-    this.#scheduleTurn();
-    if (this.#waiting.length > 0 || this.#servedInTurn >= MAX_SERVED_PER_TURN) {
-      // A refused stream may be sent again (RFC 9113 §8.7).
-      if (!this.#backlog.add(cost)) stream.close(constants.NGHTTP2_REFUSED_STREAM);
-      else this.#waiting.push([stream, headers, flags, rawHeaders]);
-      return;
-    }
-    this.#servedInTurn += cost;
-    this.#serve(stream, headers, flags, rawHeaders);
-  };
-
-  #scheduleTurn(): void {
-    if (this.#isTurnScheduled) return;
-    this.#isTurnScheduled = true;
-    setImmediate(this.#beginTurn);
+    if (hadRead < MAX_READ_PER_TURN && this.#readInTurn >= MAX_READ_PER_TURN) this.#gate.close(this.#session);
+    if (this.#isTurnEnding) return;
+    this.#isTurnEnding = true;
+    setImmediate(this.#endTurn);
   }
 
-  readonly #beginTurn = (): void => {
-    this.#isTurnScheduled = false;
+  readonly #endTurn = (): void => {
+    this.#isTurnEnding = false;
     this.#readInTurn = 0;
+    this.#extraInTurn = 0;
+    this.#framesInTurn = 0;
     this.#servedInTurn = 0;
-    if (this.#waiting.length > 0) this.#serveWaiting();
   };
+
+  #serveNow({ event, begin }: WaitingStream): void {
+    this.#serve(...event);
+    begin();
+  }
+
+  #postpone(waiting: WaitingStream, cost: number): void {
+    // A refused stream may be sent again (RFC 9113 §8.7).
+    if (!this.#backlog.add(cost)) return waiting.event[0].close(constants.NGHTTP2_REFUSED_STREAM);
+    this.#waiting.push(waiting);
+    if (this.#waiting.length > 1) return;
+    if (this.#servedInTurn < MAX_SERVED_PER_TURN) runInTurn(this.#serveWaiting);
+    else runAfterOthers(this.#serveWaiting);
+  }
 
   /** Streams that were reset before their turn are not served, so that opening and resetting streams costs little. */
-  #serveWaiting(): void {
+  readonly #serveWaiting = (): void => {
     let next = 0;
-    for (; next < this.#waiting.length && this.#servedInTurn < MAX_SERVED_PER_TURN; next += 1) {
-      const event = this.#waiting[next];
-      if (event === undefined) continue;
-      const cost = getCost(event[3]);
+    for (let served = 0; next < this.#waiting.length && served < MAX_SERVED_PER_TURN; next += 1) {
+      const waiting = this.#waiting[next];
+      if (waiting === undefined) continue;
+      const [stream, , , rawHeaders] = waiting.event;
+      const cost = getCost(rawHeaders);
       this.#backlog.remove(cost);
-      if (event[0].closed) continue;
-      this.#servedInTurn += cost;
-      this.#serve(...event);
+      if (stream.closed || stream.destroyed) continue;
+      served += cost;
+      this.#serveNow(waiting);
     }
     this.#waiting = this.#waiting.slice(next);
-    if (this.#servedInTurn > 0) this.#scheduleTurn();
-  }
+    if (this.#waiting.length > 0) runAfterOthers(this.#serveWaiting);
+  };
 
   readonly #onStreamClose = (): void => {
     this.#openStreams -= 1;

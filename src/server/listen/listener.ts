@@ -5,6 +5,7 @@ import type { Http2Server } from "node:http2";
 import { createServer, type Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { TlsOptions } from "../../config/tls-files.ts";
+import { hasShare, runAfterOthers } from "../../core/loop-turns.ts";
 import { setPeerName } from "../access/peer-names.ts";
 import type {
   HttpHandler,
@@ -14,7 +15,7 @@ import type {
   UpgradeHandler,
 } from "../base/http-types.ts";
 import type { Limits } from "../base/limits.ts";
-import { getParserState, getRawSocket, injectConnection } from "../internals/node-http.ts";
+import { getParserState, getRawSocket, injectConnection, setReading } from "../internals/node-http.ts";
 import type { Intake } from "../requests/intake.ts";
 import { type ListenAddress, parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
@@ -177,8 +178,16 @@ class ConnectionHandler {
     if (isTls) return this.#shakeHands?.(socket);
     sniff(socket, this.#limits.protocolTimeoutMs, (version) => {
       this.#undecided.delete(socket);
-      if (version === "http2") this.#serveHttp2(socket, connection);
-      else this.#serveHttp1(socket, connection);
+      if (version === "http1") return this.#serveHttp1(socket, connection);
+      // Node takes in at once what has arrived, which can be 60,000 header fields: 100 ms, and memory until they are refused.
+      if (hasShare()) return this.#serveHttp2(socket, connection);
+      socket.on("error", ignore);
+      // The end of a connection that is read here would be unknown to HTTP/2.
+      setReading(socket, false);
+      runAfterOthers(() => {
+        setReading(socket, true);
+        if (!socket.destroyed) this.#serveHttp2(socket, connection);
+      });
     });
   }
 

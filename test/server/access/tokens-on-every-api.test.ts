@@ -25,6 +25,7 @@ import {
   signToken,
   startKeyServer,
 } from "../../support/issuer.ts";
+import { END_STREAM, FRAME, FrameConnection } from "../support/raw-frames.ts";
 import { frame, inferencePath, openStream } from "../support/raw-http2.ts";
 import { oneByOne, textEvents, textResponse } from "../support/scripted-inference.ts";
 import { useTestServers } from "../support/test-server.ts";
@@ -118,6 +119,27 @@ describe.each(TRANSPORTS)("a token over %s", (_name, toTransport) => {
       /^\[unavailable\] the token cannot be verified/,
     );
   });
+});
+
+describe("a gRPC call whose empty body ends while its token is verified", () => {
+  it.each(["InferenceService/Complete", "GenerationService/RunTools"])(
+    "is answered by %s",
+    async (method) => {
+      const { answer } = keyServer;
+      keyServer.answer = async (request, response) => {
+        await sleep(100);
+        answer(request, response);
+      };
+      const server = await servers.start(script, { access: createAccess() });
+      const peer = new FrameConnection(server.url);
+      servers.onEnd(() => peer.destroy());
+      peer.call(1, `/outrigger.v1.${method}`, { authorization: `Bearer ${await signToken(key)}` });
+      peer.send(FRAME.data, END_STREAM, 1, Buffer.alloc(0));
+      const isAnswered = () =>
+        peer.frames.some(({ type, flags }) => type === FRAME.headers && (flags & END_STREAM) !== 0);
+      await expect.poll(isAnswered, { timeout: 2000 }).toBe(true);
+    },
+  );
 });
 
 describe("a refused token over the HTTP APIs", () => {

@@ -1,11 +1,6 @@
 /** Checks the behaviour of Node on which src/server/internals/node-http.ts relies. Written for Node 24. */
 import { createServer as createHttp1, get, type IncomingMessage } from "node:http";
-import {
-  connect,
-  createServer as createHttp2,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { connect, createServer as createHttp2, type ServerHttp2Stream } from "node:http2";
 import { type AddressInfo, connect as connectTcp, createServer, type Server, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import {
@@ -14,7 +9,7 @@ import {
   injectConnection,
   injectStream,
   interceptReading,
-  readInLaterTurn,
+  setReading,
   startConnectionChecks,
 } from "../../../src/server/internals/node-http.ts";
 
@@ -105,8 +100,8 @@ describe("injectStream() and hasSentLastFrame()", () => {
   });
 });
 
-describe("readInLaterTurn()", () => {
-  it("reads all of a connection, in portions", async () => {
+describe("setReading()", () => {
+  it("ends the reading of a connection in a turn, and begins it again", async () => {
     const server = createHttp2();
     let [turn, streams, mostInTurn, inTurn] = [0, 0, 0, 0];
     server.on("session", (session) => {
@@ -116,10 +111,11 @@ describe("readInLaterTurn()", () => {
         inTurn += 1;
         mostInTurn = Math.max(mostInTurn, inTurn);
         if (inTurn > 1) return;
-        readInLaterTurn(session);
+        setReading(session, false);
         setImmediate(() => {
           inTurn = 0;
           turn += 1;
+          setReading(session, true);
         });
       });
     });
@@ -140,23 +136,6 @@ describe("readInLaterTurn()", () => {
     // One read can bring this many calls at most.
     expect(mostInTurn).toBeLessThan(30);
   });
-});
-
-it("reads from one connection in each later turn, in the order in which they were stopped", async () => {
-  let turn = 0;
-  const read: [name: string, turn: number][] = [];
-  const stop = (name: string, destroyed = false) => {
-    const handle = { readStop: () => {}, readStart: () => read.push([name, turn]) };
-    readInLaterTurn({ destroyed, socket: { _handle: handle } } as unknown as ServerHttp2Session);
-  };
-  for (const name of ["a", "b", "c"]) stop(name);
-  stop("destroyed", true);
-  while (read.length < 3) {
-    await new Promise((resolve) => setImmediate(resolve));
-    turn += 1;
-  }
-  expect(read.map(([name]) => name)).toEqual(["a", "b", "c"]);
-  expect(new Set(read.map(([, each]) => each)).size).toBe(3);
 });
 
 describe("interceptReading() and getParserState()", () => {

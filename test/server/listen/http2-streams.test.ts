@@ -11,11 +11,12 @@ const servers = useTestServers();
 /** RFC 9113 §7 */
 const CANCEL = Buffer.from([0, 0, 0, 8]);
 const REFUSED_STREAM = 7;
+const ENHANCE_YOUR_CALM = 11;
 /** The reason that nghttp2 gives when a client resets too often. */
 const INTERNAL_ERROR = 2;
 
-/** A listener that answers with the path, and `/wait` never. */
-async function open(limits: Partial<Limits> = {}) {
+/** A listener that answers with the path, and `/wait` never. Each request takes it some milliseconds. */
+async function open(limits: Partial<Limits> = {}, takesMs = 0) {
   const served: string[] = [];
   let finish = () => {};
   const listener = await openListener({
@@ -24,6 +25,7 @@ async function open(limits: Partial<Limits> = {}) {
     intake: createIntake({ ...DEFAULT_LIMITS, ...limits }),
     handler(request, response) {
       served.push(request.url ?? "");
+      for (const end = performance.now() + takesMs; performance.now() < end; );
       if (request.url !== "/wait") return void response.end(request.url);
       response.write("begun ");
       finish = () => response.end("finished");
@@ -99,20 +101,44 @@ describe("streams of one connection", () => {
     await expect.poll(() => Promise.all(more.map((path) => read(session, path).text))).toEqual(more);
   });
 
-  it("are refused if the headers of those that wait for their turn take too much memory", async () => {
-    const { url, served } = await open({ maxCalls: 10 });
+  it("end it if they bring thousands of header fields beyond the ordinary ones at once", async () => {
+    const { url, served } = await open();
+    const peer = new FrameConnection(url);
+    const fields = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`x${index}`, "1"]));
+    for (let index = 0; index < 40; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
+    await peer.closed;
+    const goaway = peer.frames.find(({ type }) => type === FRAME.goaway);
+    expect(goaway?.payload.readUInt32BE(4)).toBe(ENHANCE_YOUR_CALM);
+    expect(served.length).toBeLessThan(40);
+  });
+
+  it("may bring as many ordinary header fields as they like", async () => {
+    const { url, served } = await open();
     const peer = new FrameConnection(url);
     servers.onEnd(() => peer.destroy());
+    const fields = Object.fromEntries(Array.from({ length: 56 }, (_, index) => [`x${index}`, "1"]));
+    for (let index = 0; index < 90; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
+    await expect.poll(() => served.length).toBe(90);
+  });
+
+  it("are refused if the headers of those that wait for their turn take too much memory", async () => {
+    const { url, served } = await open({ maxCalls: 10 }, 1);
     const fields = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x-${index}`, "1"]));
-    for (let index = 0; index < 400; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
+    const peers = Array.from({ length: 40 }, () => new FrameConnection(url));
+    servers.onEnd(() => {
+      for (const peer of peers) peer.destroy();
+    });
+    for (const peer of peers)
+      for (let index = 0; index < 20; index += 1) peer.call(2 * index + 1, `/${index}`, fields);
+    const frames = () => peers.flatMap((peer) => peer.frames);
     const refused = () =>
-      peer.frames.filter(
+      frames().filter(
         ({ type, payload }) => type === FRAME.reset && payload.readUInt32BE() === REFUSED_STREAM,
       );
-    await expect.poll(() => served.length + refused().length).toBe(400);
+    await expect.poll(() => served.length + refused().length).toBe(800);
     expect(served.length).toBeGreaterThan(5);
     expect(refused().length).toBeGreaterThan(20);
-    peer.call(801, "/last", fields);
+    peers[0]?.call(801, "/last", fields);
     await expect.poll(() => served.at(-1)).toBe("/last");
   });
 

@@ -9,6 +9,12 @@ import type { Intake } from "../../requests/intake.ts";
 import type { CallMemory } from "../../requests/request-memory.ts";
 import { COMPRESSED, FRAME_HEADER_BYTES, type Frame } from "./frames.ts";
 
+/** Calls back at the end of a body, also if it was empty and has ended, which it may while a token is verified. */
+function onEnd(body: Readable, callback: () => void): void {
+  if (body.readableEnded) queueMicrotask(callback);
+  else body.on("end", callback);
+}
+
 /** Finds the messages in the bytes of a body. Its methods throw a ConnectError if the body is malformed. */
 export interface FrameSource {
   /** Whether no incomplete frame is buffered. */
@@ -82,7 +88,7 @@ export class SingleRequest implements Arrival {
     this.message = this.#arrival.promise;
     this.#options = options;
     stream.on("data", this.#take);
-    stream.on("end", this.#end);
+    onEnd(stream, this.#end);
     options.intake.arrivals.begin(this);
   }
 
@@ -169,7 +175,7 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
     this.#stream = stream;
     this.#options = options;
     stream.on("data", (chunk: Buffer) => this.#take(chunk));
-    stream.on("end", () => this.#end());
+    onEnd(stream, () => this.#end());
     this.#updateWait();
   }
 

@@ -1,0 +1,36 @@
+import type { ServerHttp2Stream } from "node:http2";
+import { GrowingBuffer } from "../requests/growing-buffer.ts";
+
+/**
+ * Joins the DATA frames of a stream that arrive in one turn of the event loop. Node makes an object of a few hundred
+ * bytes of each, and a frame can have a single byte.
+ *
+ * Node emits the end of an empty body when it arrives. It is held back until the stream is served: who listens later
+ * would wait for it forever.
+ * @param isSingle Called for each frame: whether it is passed on by itself and at once.
+ * @returns A function to call when the stream is served.
+ */
+export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): () => void {
+  const { push } = stream;
+  const held = new GrowingBuffer();
+  let isServed = false;
+  let hasEnded = false;
+  const flush = () => {
+    if (held.length > 0) push.call(stream, held.take());
+  };
+  stream.push = (chunk: Buffer | null, encoding) => {
+    if (chunk === null) {
+      flush();
+      hasEnded = true;
+      return isServed && push.call(stream, null);
+    }
+    if (isSingle() && held.length === 0) return push.call(stream, chunk, encoding);
+    if (held.length === 0) setImmediate(flush);
+    held.append(chunk);
+    return true;
+  };
+  return () => {
+    isServed = true;
+    if (hasEnded) push.call(stream, null);
+  };
+}
