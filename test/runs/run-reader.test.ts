@@ -216,6 +216,25 @@ describe("a reader of the store", () => {
     expect(await waiting).toEqual(DONE);
   });
 
+  it("reads in a later turn, and then follows the hub of a run that this process began meanwhile", async () => {
+    const queued = createStatusEvent(0, { ...RUN, status: RunStatus.QUEUED });
+    const { reader, state } = open({ stored: [queued], status: RunStatus.QUEUED });
+    const first = reader.next();
+    // The end of this turn: promises that could be settled in it are settled.
+    await new Promise(process.nextTick);
+    const hub = new EventHub(1);
+    state.hub = hub;
+    expect(getSequences(await first)).toEqual([0]);
+    expect(state.subscriptions.size).toBe(0);
+    const next = reader.next();
+    hub.publish(eventsFrom(1, 1));
+    // The run is deleted at once.
+    [state.stored, state.status] = [[], undefined];
+    hub.close({ case: "over" });
+    expect(getSequences(await next)).toEqual([1]);
+    expect(await reader.next()).toEqual(DONE);
+  });
+
   it("joins a feed if the hub says that the run goes on elsewhere", async () => {
     const { reader, state } = open();
     state.hub = new EventHub(0);
