@@ -172,12 +172,11 @@ export class Http2Connection {
     // Without a listener, the error of a stream would end the process. `close` follows it.
     stream.on("error", ignore);
     stream.on("close", this.#onStreamClose);
+    stream.on("trailers", this.#countTrailers);
     this.#openStreams += 1;
     this.idleSince = undefined;
     const cost = getCost(rawHeaders);
-    this.#countRead(cost);
-    this.#extraInTurn += Math.max(0, cost - STREAM_COST - ORDINARY_FIELDS);
-    if (this.#extraInTurn > MAX_EXTRA_FIELDS) return this.#refuse();
+    if (!this.#countFields(cost)) return this.#refuse();
     const waiting = {
       event: [stream, headers, flags, rawHeaders],
       begin: joinData(stream, this.#countFrame),
@@ -187,6 +186,18 @@ export class Http2Connection {
     this.#servedInTurn += cost;
     this.#serveNow(waiting);
   };
+
+  /** Clients of gRPC send none, and nobody reads them, but Node makes objects of them. */
+  readonly #countTrailers = (_trailers: unknown, _flags: number, rawTrailers: readonly string[]): void => {
+    if (!this.#countFields(getCost(rawTrailers))) this.#refuse();
+  };
+
+  /** Counts the cost of a block of header fields. Returns false if the connection brings too many of them. */
+  #countFields(cost: number): boolean {
+    this.#countRead(cost);
+    this.#extraInTurn += Math.max(0, cost - STREAM_COST - ORDINARY_FIELDS);
+    return this.#extraInTurn <= MAX_EXTRA_FIELDS;
+  }
 
   /** Aborts the connection of a peer that misuses it. What has arrived of it may still open streams. */
   #refuse(): void {

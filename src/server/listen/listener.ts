@@ -5,7 +5,7 @@ import type { Http2Server } from "node:http2";
 import { createServer, type Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { TlsOptions } from "../../config/tls-files.ts";
-import { hasShare, runAfterOthers } from "../../core/loop-turns.ts";
+import { hasShare, runAfterOthers, runInLaterTurn } from "../../core/loop-turns.ts";
 import { setPeerName } from "../access/peer-names.ts";
 import type {
   HttpHandler,
@@ -88,6 +88,12 @@ interface OpenConnection {
 
 /** A connection makes way for a new one if it has had no request for this many milliseconds. */
 const MIN_IDLE_MS = 1000;
+
+/**
+ * Bytes with which a connection of HTTP/2 may begin without waiting for connections that take much time: the settings of
+ * a client and its first call. They hold at most 2,000 header fields, which take 3 ms.
+ */
+const MAX_FIRST_BYTES = 2048;
 
 /** The connections of a listener, on all its addresses. */
 class ConnectionHandler {
@@ -184,7 +190,8 @@ class ConnectionHandler {
       socket.on("error", ignore);
       // The end of a connection that is read here would be unknown to HTTP/2.
       setReading(socket, false);
-      runAfterOthers(() => {
+      const run = socket.readableLength > MAX_FIRST_BYTES ? runAfterOthers : runInLaterTurn;
+      run(() => {
         setReading(socket, true);
         if (!socket.destroyed) this.#serveHttp2(socket, connection);
       });

@@ -5,7 +5,7 @@ import { setReading } from "../internals/node-http.ts";
  * Reads the HTTP/2 connections of a server in turns. Node reads them past JavaScript, up to 2 MiB of each in one turn of
  * the event loop, and 64 KiB can hold 60,000 header fields, which take 80 ms. A connection that has brought much ends the
  * reading of all for its turn. The next turn reads the others, and each turn after it one more of those that brought
- * much.
+ * much, even if others bring much in every turn.
  */
 export class ReadGate {
   readonly #sessions = new Set<ServerHttp2Session>();
@@ -13,6 +13,8 @@ export class ReadGate {
   readonly #heavy = new Set<ServerHttp2Session>();
   #isClosed = false;
   #isOpening = false;
+  /** Whether the last turn was for the others, and for none of those that brought much. */
+  #wasForOthers = false;
 
   /** Adds a connection, until it is closed. */
   add(session: ServerHttp2Session): void {
@@ -26,7 +28,9 @@ export class ReadGate {
   /** Ends the reading of this turn. @param heavy The connection that has brought much. */
   close(heavy: ServerHttp2Session): void {
     this.#heavy.add(heavy);
-    if (!this.#isClosed) for (const session of this.#sessions) setReading(session, false);
+    // It may have been added when the others were closed already.
+    if (this.#isClosed) setReading(heavy, false);
+    else for (const session of this.#sessions) setReading(session, false);
     this.#isClosed = true;
     this.#openLater();
   }
@@ -39,8 +43,10 @@ export class ReadGate {
 
   readonly #open = (): void => {
     this.#isOpening = false;
+    const isForOthers = this.#isClosed && !this.#wasForOthers;
     if (this.#isClosed) this.#openOthers();
-    else this.#openNextHeavy();
+    if (!isForOthers) this.#openNextHeavy();
+    this.#wasForOthers = isForOthers;
     if (this.#heavy.size > 0) this.#openLater();
   };
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS, type Limits } from "../../../src/server/base/limits.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
 import { createIntake } from "../../../src/server/requests/intake.ts";
-import { FRAME, FrameConnection } from "../support/raw-frames.ts";
+import { END_HEADERS, END_STREAM, FRAME, FrameConnection, literalField } from "../support/raw-frames.ts";
 import { useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
@@ -110,6 +110,19 @@ describe("streams of one connection", () => {
     const goaway = peer.frames.find(({ type }) => type === FRAME.goaway);
     expect(goaway?.payload.readUInt32BE(4)).toBe(ENHANCE_YOUR_CALM);
     expect(served.length).toBeLessThan(40);
+  });
+
+  it("end it if they bring thousands of fields in trailers at once", async () => {
+    const { url, served } = await open();
+    const peer = new FrameConnection(url);
+    const ids = Array.from({ length: 20 }, (_, index) => 2 * index + 1);
+    for (const id of ids) peer.call(id, "/wait");
+    await expect.poll(() => served.length).toBe(ids.length);
+    const block = Buffer.concat(Array.from({ length: 1000 }, (_, index) => literalField([`x${index}`, "1"])));
+    for (const id of ids) peer.send(FRAME.headers, END_HEADERS | END_STREAM, id, block);
+    await peer.closed;
+    const goaway = peer.frames.find(({ type }) => type === FRAME.goaway);
+    expect(goaway?.payload.readUInt32BE(4)).toBe(ENHANCE_YOUR_CALM);
   });
 
   it("may bring as many ordinary header fields as they like", async () => {

@@ -4,6 +4,7 @@ import net from "node:net";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
+import { runAfterOthers } from "../../../src/core/loop-turns.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../../src/server/base/limits.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
 import { createIntake } from "../../../src/server/requests/intake.ts";
@@ -92,6 +93,18 @@ describe("one port", () => {
     socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]));
     // A SETTINGS frame on stream 0.
     expect([...(await answer).subarray(3, 9)]).toEqual([4, 0, 0, 0, 0, 0]);
+  });
+
+  it("serves an HTTP/2 connection that begins with little before work that makes way for others", async () => {
+    const [address = ""] = (await open()).addresses;
+    let left = 60;
+    for (let count = left; count > 0; count -= 1)
+      runAfterOthers(() => {
+        for (const end = performance.now() + 12; performance.now() < end; );
+        left -= 1;
+      });
+    await getOverHttp2(address);
+    expect(left).toBeGreaterThan(20);
   });
 
   it("serves a request that shares its first letters with the preface", async () => {

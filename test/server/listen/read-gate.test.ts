@@ -75,6 +75,29 @@ describe("ReadGate", () => {
     expect(turns).toEqual([others, first, others, second, others, first]);
   });
 
+  it("reads those that have brought much even if new ones bring much in every turn", async () => {
+    const { gate, sessions, read } = open();
+    gate.close(sessions[0].session);
+    const turns: boolean[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      await nextTurn();
+      turns.push(read()[0] === true);
+      const added = new FakeSession();
+      gate.add(added.session);
+      gate.close(added.session);
+    }
+    expect(turns).toEqual([false, true, true, true]);
+  });
+
+  it("ends the reading of a connection that was added in the same turn and brings much", () => {
+    const { gate, sessions } = open();
+    gate.close(sessions[0].session);
+    const added = new FakeSession();
+    gate.add(added.session);
+    gate.close(added.session);
+    expect(added.isRead).toBe(false);
+  });
+
   it("forgets a connection that is closed", async () => {
     const { gate, sessions, read } = open();
     gate.close(sessions[0].session);
