@@ -157,16 +157,19 @@ export class ItemWriter {
 
   /**
    * Writes a call of a tool that the caller executes, by the names that the caller gave it.
-   * @param state The provider state of the call. In OpenAI's API it names the group of the tool.
+   * @param state The provider state of the call. In OpenAI's API it names the group of the tool, and the program that
+   *   called it.
    */
   call(id: string, status: ItemStatus, call: ToolCall, state?: ProviderState): WrittenItem {
-    const group = asString(objectIn(dataOfState(state).item).namespace);
+    const item = objectIn(dataOfState(state).item);
+    const group = asString(item.namespace);
     const tool = group === undefined ? this.#names.called(call.name) : undefined;
     const name = tool?.callerName ?? call.name;
     const ofGroup = group ?? tool?.namespace;
     const namespace = ofGroup === undefined ? {} : { namespace: ofGroup };
     const input = toInput(call, tool);
-    const common = { call_id: call.id, name, ...namespace };
+    const caller = asObject(item.caller) as FunctionCall["caller"];
+    const common = { call_id: call.id, name, ...namespace, ...(caller && { caller }) };
     if (isCustom(call, tool))
       return { id, type: "custom_tool_call", input, ...common } satisfies Untrusted<CustomToolCall>;
     return {

@@ -61,10 +61,10 @@ export interface Answer {
 
 /**
  * Returns the provider's word for why an answer ended; empty if there is none. Some servers send the number of an enum
- * value, of which zero means that the answer goes on.
+ * value, of which zero means that the answer goes on, or null as a text.
  */
 export function finishWordIn(value: unknown): string {
-  if (typeof value === "string") return value;
+  if (typeof value === "string") return value === "null" ? "" : value;
   return typeof value === "number" && value > 0 ? String(value) : "";
 }
 

@@ -116,6 +116,8 @@ export class MessagesDecoder implements StreamDecoder {
       case "message_delta":
         return this.#changeMessage(event, data);
       case "message_stop":
+        // Bedrock adds metrics of the call.
+        if (hasOthers(event, ["type"])) this.#passThrough(type, data);
         return this.#finish();
       default:
         return this.#passThrough(type, data);
@@ -172,8 +174,9 @@ export class MessagesDecoder implements StreamDecoder {
     const delta = objectIn<ContentBlockDelta>(event.delta);
     if (delta.type === "citations_delta") this.#writer.countCitations(1);
     const handling = addDelta(open, delta);
-    if (open.kind === "text" && handling === "written") this.#learn(event, source);
-    if (handling === "unknown") this.#passThrough("content_block_delta", source.data);
+    const isLost = handling === "unknown" || (handling === "written" && hasOthers(delta, DELTA_CONTENT));
+    if (isLost) this.#passThrough("content_block_delta", source.data);
+    else if (open.kind === "text" && handling === "written") this.#learn(event, source);
     if (handling === "kept") this.#passThroughRaw("content_block_delta", source.data);
   }
 
@@ -275,6 +278,9 @@ const MESSAGE_FIELDS: readonly (keyof Message)[] = [
   "usage",
   "container",
 ];
+/** Fields of a delta of text, thinking or input that are written as such. Others are for instance `estimated_tokens`. */
+const DELTA_CONTENT: readonly string[] = ["type", "text", "thinking", "partial_json"];
+
 const DELTA_FIELDS: readonly (keyof MessageDelta)[] = ["stop_reason", "stop_sequence", "container"];
 
 /** Whether an object has fields beside the known ones. Null counts as absent. */

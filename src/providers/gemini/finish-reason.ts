@@ -27,6 +27,9 @@ const REASONS: ReadonlyMap<string, Reason> = new Map([
   ["PROHIBITED_CONTENT", Reason.CONTENT_FILTER],
   ["SPII", Reason.CONTENT_FILTER],
   ["MODEL_ARMOR", Reason.CONTENT_FILTER],
+  ["ESCALATION", Reason.CONTENT_FILTER],
+  // The account is limited, since its prompts broke the provider's policy.
+  ["PUP_LIMITED_DISABLED", Reason.CONTENT_FILTER],
   ["IMAGE_SAFETY", Reason.CONTENT_FILTER],
   ["IMAGE_PROHIBITED_CONTENT", Reason.CONTENT_FILTER],
   ["IMAGE_RECITATION", Reason.CONTENT_FILTER],

@@ -52,6 +52,9 @@ const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof Candidate>([
   "tokenCount",
 ]);
 
+/** The default value of a finish reason. */
+const UNSPECIFIED = "FINISH_REASON_UNSPECIFIED";
+
 /** Finish reasons that need no explanation. */
 const ORDINARY_REASONS: ReadonlySet<Reason> = new Set([Reason.STOP, Reason.TOOL_CALLS, Reason.LENGTH]);
 
@@ -136,11 +139,12 @@ export class ResponseMetadata {
 
   /**
    * Whether the answer is complete. An answer that ends with code for the provider to run is not, although the API
-   * sends a finish reason with it.
+   * sends a finish reason with it. Servers that write default values send the one of the enum until there is a reason.
    */
   get isComplete(): boolean {
     const isWaiting = this.#finish === "STOP" && this.#lastKind === "executableCode";
-    return (this.#finish !== undefined && !isWaiting) || this.#isBlocked;
+    const hasReason = this.#finish !== undefined && this.#finish !== UNSPECIFIED;
+    return (hasReason && !isWaiting) || this.#isBlocked;
   }
 
   /** Whether the answer was stopped before the model had ended it. */

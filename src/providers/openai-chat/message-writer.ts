@@ -114,7 +114,11 @@ export class MessageWriter {
     if (delta.images !== undefined)
       for (const image of objectsIn<GeneratedImage>(delta.images)) this.#addImage(image);
     if (delta.annotations !== undefined) this.#addAnnotations(delta.annotations);
-    if (delta.extra_content !== undefined || delta.thought_signature !== undefined)
+    if (
+      delta.extra_content !== undefined ||
+      delta.thought_signature !== undefined ||
+      delta.reasoning_opaque !== undefined
+    )
       this.#keepSignatures(delta);
   }
 
@@ -262,12 +266,13 @@ export class MessageWriter {
   }
 
   #keepSignatures(delta: Untrusted<AnyMessage>): void {
-    const { thought_signature: signature } = delta;
+    const { thought_signature: signature, reasoning_opaque: opaque } = delta;
     // Whether the content is a thought is not sent back.
     const extra = isThought(delta) ? withoutThought(delta) : delta.extra_content;
     const kept = {
       ...(isEmpty(objectIn(extra)) ? {} : { extra_content: extra }),
       ...(textIn(signature) === "" ? {} : { thought_signature: signature }),
+      ...(textIn(opaque) === "" ? {} : { reasoning_opaque: opaque }),
     };
     this.#signatures = { ...this.#signatures, ...kept };
   }

@@ -8,7 +8,7 @@ import type { ContentPart, Image, Message, ToolCall } from "../../gen/outrigger/
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { type ToolCallNameRule, wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
-import { asJson, type JsonObject, textIn, without } from "../../kit/json/json.ts";
+import { asJson, asObject, type JsonObject, textIn, without } from "../../kit/json/json.ts";
 import type { CustomToolCall, FunctionCall, OutputText, Refusal } from "../../wire/openai-responses/items.ts";
 import type {
   AssistantMessage,
@@ -169,7 +169,7 @@ class ItemsBuilder {
   #addCall(call: ToolCall, contentPart: ContentPart, field: string): void {
     const { input } = call;
     const state = this.#toState(contentPart);
-    const call_id = this.#context.getToolCallIds().ofCall(call, field);
+    const call_id = this.#context.getToolCallIds().ofCall(call, field, asObject(state?.item.caller));
     // The API accepts every name that it wrote itself.
     const name =
       state === undefined

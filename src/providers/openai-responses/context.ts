@@ -53,31 +53,42 @@ export function takesCallId(id: string): boolean {
   return CALL_IDS.pattern.test(id);
 }
 
-/** Type and call id of the item that holds the result of a call. */
+/** The fields that the item with the result of a call has from the call. */
 export interface ResultHead {
   readonly type: (FunctionCallOutput | CustomToolCallOutput)["type"];
   readonly call_id: string;
+  /** The program of the model that waits for the result; absent if the model itself called. */
+  readonly caller?: JsonObject;
 }
 
 /** The tool calls of a conversation: their ids in the form that the API takes, and which calls are of custom tools. */
 export class ToolCallIds {
   readonly #ids: ToolCallIdMapper;
   readonly #custom = new Set<string>();
+  readonly #programs = new Map<string, JsonObject>();
 
   constructor(loss: LossReport) {
     this.#ids = new ToolCallIdMapper(CALL_IDS, loss);
   }
 
-  /** Records a call and returns its id on the wire. @param field Path of the call, for the warning. */
-  ofCall({ id, input }: ToolCall, field: string): string {
+  /**
+   * Records a call and returns its id on the wire.
+   * @param field Path of the call, for the warning.
+   * @param caller The caller that the API named with the call.
+   */
+  ofCall({ id, input }: ToolCall, field: string, caller?: JsonObject): string {
     if (input.case === "text") this.#custom.add(id);
     else this.#custom.delete(id);
+    if (caller?.type === "program") this.#programs.set(id, caller);
+    else this.#programs.delete(id);
     return this.#ids.ofCall(id, `${field}.id`);
   }
 
-  /** Returns type and id of the item that holds the result of the call with that id. */
+  /** Returns what the item with the result of the call with that id has from the call. */
   ofResult(id: string): ResultHead {
     const type = this.#custom.has(id) ? "custom_tool_call_output" : "function_call_output";
-    return { type, call_id: this.#ids.ofResult(id) };
+    const head = { type, call_id: this.#ids.ofResult(id) } as const;
+    const caller = this.#programs.get(id);
+    return caller === undefined ? head : { ...head, caller };
   }
 }

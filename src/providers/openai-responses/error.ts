@@ -130,6 +130,8 @@ const KIND_OF_CODE = kindsByCode([
       "content_policy_violation",
       "invalid_prompt",
       "bio_policy",
+      "cyber_policy",
+      "cyber_policy_violation",
       "misalignment_policy_violation",
       "image_content_policy_violation",
     ],
@@ -162,7 +164,7 @@ const KIND_OF_GENERAL_CODE = kindsByCode([
     ["invalid_request_error", "invalid_value", "unsupported_parameter", "unsupported_value"],
   ],
   [ErrorKind.AUTHENTICATION, ["authentication_error"]],
-  [ErrorKind.RATE_LIMIT, ["slow_down", "rate_limit_error", "tokens", "requests"]],
+  [ErrorKind.RATE_LIMIT, ["slow_down", "rate_limit_error", "too_many_requests", "tokens", "requests"]],
 ]);
 
 function kindsByCode(

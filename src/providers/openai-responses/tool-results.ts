@@ -62,10 +62,8 @@ async function outputItem(
     const message = "the Responses API has no error flag; the text of the result marks the error";
     context.loss.note(errorField, "converted_content", message);
   }
-  const { type, call_id } = context.getToolCallIds().ofResult(toolCallId);
   return {
-    type,
-    call_id,
+    ...context.getToolCallIds().ofResult(toolCallId),
     output: errorField === undefined ? toOutput(output) : toErrorOutput(output),
   } satisfies Untrusted<FunctionCallOutput>;
 }

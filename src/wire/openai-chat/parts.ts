@@ -47,6 +47,8 @@ export interface SignatureParam {
   extra_content?: { google?: { thought_signature?: string; thought?: boolean } } | null;
   /** The same, as proxies of Gemini pass it on. */
   thought_signature?: string | null;
+  /** GitHub Copilot's state of the reasoning. */
+  reasoning_opaque?: string | null;
 }
 
 /** One of `reasoning_details` (OpenRouter documentation: "Reasoning tokens", "Preserving reasoning"). */

@@ -109,6 +109,8 @@ describe("An answer of the Gemini API", () => {
       "MALFORMED_RESPONSE",
       "MISSING_THOUGHT_SIGNATURE",
       "MODEL_ARMOR",
+      "ESCALATION",
+      "PUP_LIMITED_DISABLED",
       "IMAGE_SAFETY",
       "IMAGE_PROHIBITED_CONTENT",
       "IMAGE_RECITATION",

@@ -201,7 +201,8 @@ describe("A part of the model", () => {
     const text: Part = {
       part: { case: "toolCall", value: { id: "call_1", name: "d", input: { case: "text", value: "x" } } },
     };
-    const grouped = call("g", "{}", state({ item: { namespace: "m" } }));
+    const caller = { type: "program", caller_id: "call_0" };
+    const grouped = call("g", "{}", state({ item: { namespace: "m", caller } }));
     const items = write(
       [call("n__f", "{}"), call("c", '{"input":"free"}'), call("c", "[]"), text, grouped],
       createWriter({ tools }),
@@ -228,6 +229,7 @@ describe("A part of the model", () => {
         status: "completed",
         name: "g",
         namespace: "m",
+        caller,
         arguments: "{}",
       },
     ]);

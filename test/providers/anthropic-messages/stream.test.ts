@@ -235,6 +235,24 @@ describe("the message of a stream", () => {
     expect(plain.kinds).toEqual(["streamStart", "finish"]);
   });
 
+  it("passes through what a server adds to its pieces and to its end", async () => {
+    const tokens = { type: "thinking_delta", thinking: "", estimated_tokens: 50 };
+    const { events } = await read([
+      START,
+      begin({ type: "thinking", thinking: "" }),
+      delta({ ...tokens, estimated_tokens: null }),
+      delta(tokens),
+      end(),
+      stop("end_turn"),
+      { ...STOP, "amazon-bedrock-invocationMetrics": { inputTokenCount: 10 } },
+    ]);
+    const passed = events.flatMap(({ event }) => (event.case === "providerEvent" ? [event.value] : []));
+    expect(passed.map(({ type }) => type)).toEqual(["content_block_delta", "message_stop"]);
+    expect(passed[0]?.dataJson).toContain('"estimated_tokens":50');
+    expect(passed[1]?.dataJson).toContain('"inputTokenCount":10');
+    expect(events.at(-1)?.event.case).toBe("finish");
+  });
+
   it("names the stop sequence that ended it", async () => {
     const { response, kinds } = await read([START, stop("stop_sequence", { stop_sequence: "END" }), STOP]);
     expect(response?.finishReason).toMatchObject({ reason: Reason.STOP, stopSequence: "END" });

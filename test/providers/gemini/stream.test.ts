@@ -222,6 +222,8 @@ describe("finish reasons", () => {
     ["PROHIBITED_CONTENT", Reason.CONTENT_FILTER],
     ["SPII", Reason.CONTENT_FILTER],
     ["MODEL_ARMOR", Reason.CONTENT_FILTER],
+    ["ESCALATION", Reason.CONTENT_FILTER],
+    ["PUP_LIMITED_DISABLED", Reason.CONTENT_FILTER],
     ["IMAGE_SAFETY", Reason.CONTENT_FILTER],
     ["IMAGE_PROHIBITED_CONTENT", Reason.CONTENT_FILTER],
     ["IMAGE_RECITATION", Reason.CONTENT_FILTER],
@@ -234,7 +236,6 @@ describe("finish reasons", () => {
     ["OTHER", Reason.OTHER],
     ["NO_IMAGE", Reason.OTHER],
     ["IMAGE_OTHER", Reason.OTHER],
-    ["FINISH_REASON_UNSPECIFIED", Reason.OTHER],
     ["TOMORROWS_REASON", Reason.OTHER],
   ])("translate %s", async (raw, reason) => {
     const { finishReason } = getFinal(await decodeEvents([event([{ text: "a" }], { finishReason: raw })]));
@@ -469,6 +470,10 @@ describe("streamed failures", () => {
   it("include a stream that ends without a finish reason", async () => {
     expect((await decodeEvents([event([{ text: "a" }])])).error).toMatchObject({ kind: ErrorKind.STREAM });
     expect((await decodeEvents([])).error).toMatchObject({ kind: ErrorKind.STREAM });
+    const begun = event([{ text: "a" }], { finishReason: "FINISH_REASON_UNSPECIFIED" });
+    expect((await decodeEvents([begun])).error).toMatchObject({ kind: ErrorKind.STREAM });
+    const ended = getFinal(await decodeEvents([begun, event([{ text: "b" }], STOP)]));
+    expect(ended.finishReason).toMatchObject({ reason: Reason.STOP, raw: "STOP" });
   });
 });
 

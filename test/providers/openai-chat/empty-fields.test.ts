@@ -167,6 +167,7 @@ describe("a thought signature on the message", () => {
   it.each<[string, object]>([
     ["in extra_content", { content: "Hi", extra_content }],
     ["beside the content", { content: "Hi", thought_signature: "c2ln" }],
+    ["in reasoning_opaque", { content: "Hi", reasoning_opaque: "c2ln" }],
     ["of an answer that only calls a tool", { content: null, tool_calls: [look], extra_content }],
     ["of an answer without content", { content: "", extra_content }],
   ])("goes back %s", async (_, message) => {

@@ -545,10 +545,10 @@ describe("the framing of a stream", () => {
     }
   });
 
-  it("treats an empty finish reason as none", async () => {
-    const { error } = await decodeEvents([chunk({ content: "a" }, "")]);
+  it.each(["", "null"])("treats the finish reason %j as none", async (none) => {
+    const { error } = await decodeEvents([chunk({ content: "a" }, none)]);
     expect(error).toBeInstanceOf(StreamError);
-    const response = getFinal(await decodeEvents([chunk({ content: "a" }, ""), chunk({}, "length")]));
+    const response = getFinal(await decodeEvents([chunk({ content: "a" }, none), chunk({}, "length")]));
     expect(response.finishReason?.raw).toBe("length");
   });
 

@@ -98,6 +98,7 @@ const TABLE: readonly Row[] = [
   { status: 400, type: "exceed_context_size_error", kind: K.CONTEXT_LENGTH, retryable: false },
   ...["content_filter", "content_policy_violation", "invalid_prompt", "bio_policy"].map(filtered),
   ...["misalignment_policy_violation", "image_content_policy_violation"].map(filtered),
+  ...["cyber_policy", "cyber_policy_violation"].map(filtered),
   ...["data_residency_mismatch", "invalid_image", "invalid_image_format", "invalid_base64_image"].map(
     invalid,
   ),
@@ -135,6 +136,7 @@ const TABLE: readonly Row[] = [
     retryable: false,
   },
   { status: 404, code: "DeploymentNotFound", kind: K.NOT_FOUND, retryable: false, streamed: UNKNOWN },
+  { status: 429, type: "too_many_requests", code: "too_many_requests", kind: K.RATE_LIMIT, retryable: true },
   { status: 408, kind: K.REQUEST_TIMEOUT, retryable: true, streamed: UNKNOWN },
   { status: 409, kind: K.PROVIDER, retryable: true },
   { status: 413, kind: K.CONTEXT_LENGTH, retryable: false, streamed: UNKNOWN },

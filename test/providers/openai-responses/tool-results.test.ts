@@ -1,8 +1,9 @@
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { assistantMessage, userMessage } from "../../../src/core/message.ts";
 import { documentPart, imagePart, type PartInput, textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
-import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ProviderStateSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { ToolInputKind } from "../../../src/kit/stream/stream-writer.ts";
 import { build, toRefusal } from "./build.ts";
@@ -54,6 +55,30 @@ describe("tool calls and their results", () => {
       { type: "function_call", call_id: "c2", name: "look", arguments: "{}" },
       { type: "custom_tool_call_output", call_id: "c1", output: "1" },
       { type: "function_call_output", call_id: "c2", output: "2" },
+    ]);
+  });
+
+  it("name the program of the model that called, as the call did", async () => {
+    const program = { type: "program", caller_id: "call_0" };
+    const ofCaller = (id: string, caller: object): PartInput => {
+      const dataJson = JSON.stringify({ item: { type: "function_call", caller } });
+      return {
+        ...call(id, "{}"),
+        providerState: create(ProviderStateSchema, { provider: "openai", dataJson }),
+      };
+    };
+    const { input } = await toInput([
+      userMessage("hi"),
+      assistantMessage([ofCaller("c1", program), ofCaller("c2", { type: "direct" })]),
+      toolResult("c1", "1"),
+      toolResult("c2", "2"),
+      assistantMessage(call("c1", "{}")),
+      toolResult("c1", "3"),
+    ]);
+    expect(input.filter(({ type }) => type === "function_call_output")).toEqual([
+      { type: "function_call_output", call_id: "c1", caller: program, output: "1" },
+      { type: "function_call_output", call_id: "c2", output: "2" },
+      expect.not.objectContaining({ caller: expect.anything() }),
     ]);
   });
 
