@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ServerError, StreamError } from "../../src/core/errors.ts";
+import { InternalError, ServerError, StreamError } from "../../src/core/errors.ts";
 import { LawChecker } from "../../src/core/laws.ts";
 import { isTerminal, withTerminalEvent } from "../../src/core/streamed-call.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -14,7 +14,7 @@ interface Read {
 
 /** Reads a source of these batches, which throws when it comes to an error. */
 async function read(...source: (readonly StreamEvent[] | Error)[]): Promise<Read> {
-  let now = 0;
+  let now = 1000;
   async function* batches(): AsyncGenerator<readonly StreamEvent[]> {
     for (const batch of source) {
       if (batch instanceof Error) throw batch;
@@ -56,9 +56,13 @@ describe("withTerminalEvent()", () => {
   });
 
   it("sends an error event for a later failure, and throws it after the event", async () => {
-    const { events, error } = await read(getEvents(hello).slice(0, 3), overloaded);
+    const { events, error } = await read(
+      getEvents(hello).slice(0, 2),
+      getEvents(hello).slice(2, 3),
+      overloaded,
+    );
     expect(error).toBe(overloaded);
-    expect(events.at(-1)).toMatchObject({ sequence: 3, elapsedMs: 250, event: { case: "error" } });
+    expect(events.at(-1)).toMatchObject({ sequence: 3, elapsedMs: 500, event: { case: "error" } });
     expect(events.at(-1)?.event.value).toEqual(overloaded.toProto());
     expect(() => check(events)).not.toThrow();
   });
@@ -80,6 +84,39 @@ describe("withTerminalEvent()", () => {
     expect(
       JSON.stringify(events.at(-1)?.event.value, (_, value) => (typeof value === "bigint" ? 0 : value)),
     ).not.toContain("secret");
+  });
+
+  it("throws nothing to a reader who stops at the error event", async () => {
+    const stream = withTerminalEvent(
+      (async function* () {
+        yield getEvents([START]);
+        throw overloaded;
+      })(),
+    )[Symbol.asyncIterator]();
+    await stream.next();
+    expect((await stream.next()).value?.[0]?.event.case).toBe("error");
+    await stream.return?.();
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it("gives nothing that arrives after its reader has closed it", async () => {
+    const late = Promise.withResolvers<IteratorResult<readonly StreamEvent[]>>();
+    const source = { [Symbol.asyncIterator]: () => ({ next: () => late.promise }) };
+    const stream = withTerminalEvent(source)[Symbol.asyncIterator]();
+    const pending = stream.next();
+    await stream.return?.();
+    late.resolve({ done: false, value: getEvents([START]) });
+    expect(await pending).toEqual({ done: true, value: undefined });
+  });
+
+  it("throws a bug of other code as it is, if it is asked to", async () => {
+    const bug = new TypeError("x is not a function");
+    const source = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(bug) }) };
+    const [plain, original] = [{}, { throwsOriginals: true }].map((options) =>
+      withTerminalEvent(source, options)[Symbol.asyncIterator]().next(),
+    );
+    await expect(plain).rejects.toBeInstanceOf(InternalError);
+    await expect(original).rejects.toBe(bug);
   });
 
   it("closes the source of a reader who stops", async () => {

@@ -1,7 +1,7 @@
 /** Servers of every wire format have the same faults. Every adapter must read them alike, whole and as a stream. */
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { ServerError, StreamError } from "../../src/core/errors.ts";
+import { SDKError, ServerError, StreamError } from "../../src/core/errors.ts";
 import { toolCallsOf } from "../../src/core/message.ts";
 import {
   FinishReason_Reason as Reason,
@@ -127,7 +127,7 @@ describe.each(wireFormats)("a server of $name", (format) => {
 
     it("in place of the whole answer causes an error", async () => {
       expect(readWhole(format, null).error).toBeInstanceOf(ServerError);
-      expect((await readStream(format, ["data: null\n\n"])).error).toBeDefined();
+      expect((await readStream(format, ["data: null\n\n"])).error).toBeInstanceOf(SDKError);
     });
   });
 
@@ -141,7 +141,7 @@ describe.each(wireFormats)("a server of $name", (format) => {
   it("causes an error by an error event without data", async () => {
     const [first = {}, ...rest] = format.events({ part: hello, finish: stop });
     const { error, response } = await readStream(format, [first, "event: error\ndata:\n\n", ...rest]);
-    expect(error).toBeDefined();
+    expect(error).toBeInstanceOf(SDKError);
     expect(response).toBeUndefined();
   });
 });
@@ -217,7 +217,7 @@ it.each(wireFormats)("the end marker of Chat Completions ends no other stream: $
   expect(jsonOf(await readStream(format, [...events.slice(0, -1), marker, ...events.slice(-1)]))).toEqual(
     plain,
   );
-  expect((await readStream(format, [...events.slice(0, -1), marker])).error).toBeDefined();
+  expect((await readStream(format, [...events.slice(0, -1), marker])).error).toBeInstanceOf(SDKError);
 });
 
 /** The message of the error with which a stream ends, or that is thrown. */
@@ -286,7 +286,7 @@ describe("an answer that holds nothing", () => {
     expect(whole.error).toBeInstanceOf(ServerError);
     const streamed = await readStream(format, events);
     expect(streamed.response).toBeUndefined();
-    expect(streamed.error).toBeDefined();
+    expect(streamed.error).toBeInstanceOf(SDKError);
   });
 });
 

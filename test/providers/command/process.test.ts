@@ -194,9 +194,9 @@ describe("a program that fails", () => {
         format: "json-lines",
       },
     );
-    const { cases, error } = await failedStream(adapter).catch(() => ({ cases: [], error: undefined }));
+    const { cases, error } = await failedStream(adapter).catch((thrown) => ({ cases: [], error: thrown }));
     expect(cases).not.toContain("finish");
-    expect(error === undefined ? "thrown before the first event" : error).toBeDefined();
+    expect(error).toMatchObject({ errorCode: "SIGKILL" });
     await expect(adapter.complete(toRequest())).rejects.toMatchObject({ errorCode: "SIGKILL" });
   });
 

@@ -150,7 +150,7 @@ describe.each(cases)("$name over $protocol", ({ transportTo, call }) => {
     expect(error.message).toContain("the limit of 1 request per minute for the caller a is reached");
     const [retry] = error.findDetails(RetryInfoSchema);
     expect(Number(retry?.retryDelay?.seconds)).toBeGreaterThan(50);
-    expect(server.log.at(-1)).toMatchObject({ code: "RESOURCE_EXHAUSTED", caller: "a" });
+    await expect.poll(() => server.log.at(-1)).toMatchObject({ code: "RESOURCE_EXHAUSTED", caller: "a" });
   });
 });
 

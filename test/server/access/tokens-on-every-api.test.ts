@@ -9,7 +9,7 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { parseCallerPattern } from "../../../src/config/claims.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
@@ -209,9 +209,13 @@ describe("a peer that leaves while its token is verified", () => {
   it.each(["gRPC", "HTTP/2", "HTTP/1.1", "WebSocket"])("over %s leaves nothing behind", async (protocol) => {
     const { answer } = keyServer;
     const asked = Promise.withResolvers<() => void>();
+    const verify = vi.spyOn(TokenVerifier.prototype, "verify");
+    onTestFinished(() => verify.mockRestore());
     keyServer.answer = (request, response) => asked.resolve(() => answer(request, response));
     const { server } = await startApi(servers, { access: createAccess() });
-    await leave(protocol, server.url, await signToken(key));
+    await leave(protocol, server.url, await signToken(key), () =>
+      expect.poll(() => verify).toHaveBeenCalled(),
+    );
     await sleep(50);
     const calls = () => server.log.filter(({ code }) => code !== undefined);
     expect(calls()).toEqual([]);
@@ -219,7 +223,12 @@ describe("a peer that leaves while its token is verified", () => {
     await expect.poll(calls).toMatchObject([{ caller: "alice", code: "CANCELLED" }]);
   });
 
-  async function leave(protocol: string, url: string, token: string): Promise<void> {
+  async function leave(
+    protocol: string,
+    url: string,
+    token: string,
+    begun: () => Promise<void>,
+  ): Promise<void> {
     const authorization = `Bearer ${token}`;
     const { hostname, port } = new URL(url);
     if (protocol === "gRPC" || protocol === "HTTP/2") {
@@ -227,7 +236,7 @@ describe("a peer that leaves while its token is verified", () => {
       const type = protocol === "gRPC" ? "application/grpc" : "application/proto";
       const stream = openStream(session, inferencePath("Complete"), { authorization, "content-type": type });
       stream.on("error", () => {}).write(frame(Buffer.from([10, 1, 109])));
-      await sleep(100);
+      await begun();
       session.destroy();
       return;
     }
@@ -237,7 +246,7 @@ describe("a peer that leaves while its token is verified", () => {
     socket.write(
       `GET /v1/responses HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}\r\n${protocol === "WebSocket" ? upgrade : ""}\r\n`,
     );
-    await sleep(100);
+    await begun();
     socket.destroy();
   }
 });
