@@ -1,8 +1,8 @@
-/** Tests of what a connection may bring in one turn, over a session, streams and turns that they play. */
+/** Tests of a connection over a session, streams and turns that they play. */
 import { EventEmitter } from "node:events";
 import { constants, type ServerHttp2Session } from "node:http2";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import * as turns from "../../../src/core/loop-turns.ts";
 import { Http2Connection, StreamBacklog } from "../../../src/server/listen/http2-connection.ts";
 import type { ReadGate } from "../../../src/server/listen/read-gate.ts";
@@ -33,11 +33,15 @@ class FakeStream extends EventEmitter {
 const STREAM_COST = 10;
 
 function open(maxWaiting = Infinity) {
-  const session = Object.assign(new EventEmitter(), { destroyed: false, goaway: vi.fn(), destroy: vi.fn() });
+  const session = Object.assign(new EventEmitter(), {
+    ...{ destroyed: false, closed: false },
+    ...{ goaway: vi.fn(), close: vi.fn(), destroy: vi.fn() },
+    ping: vi.fn<(answered: (error: Error | null) => void) => void>(),
+  });
   const limits = { maxConnectionIdleMs: Infinity, maxConnectionAgeMs: Infinity, maxConnectionAgeGraceMs: 0 };
   const gate = { add: vi.fn(), close: vi.fn() };
   const served: FakeStream[] = [];
-  new Http2Connection(
+  const connection = new Http2Connection(
     session as unknown as ServerHttp2Session,
     limits,
     (stream) => void served.push(stream as unknown as FakeStream),
@@ -50,7 +54,7 @@ function open(maxWaiting = Infinity) {
       session.emit("stream", stream, {}, 0, Array(2 * (cost - STREAM_COST)).fill("x"));
       return stream;
     });
-  return { session, gate, served, bring };
+  return { connection, session, gate, served, bring };
 }
 
 /** Runs the work that waits, and returns when it was to run. */
@@ -78,10 +82,13 @@ describe("the streams of a connection", () => {
   it("wait for their turn if the share of this one is used up, and behind others that wait", () => {
     const { served, bring } = open();
     vi.mocked(turns.hasShare).mockReturnValueOnce(false);
-    bring(2, 20);
+    const [stream] = bring(2, 20);
+    stream?.push(null);
     expect(served).toEqual([]);
+    expect(stream?.passOn).not.toHaveBeenCalled();
     expect(runNext()).toBe("in turn");
     expect(served).toHaveLength(2);
+    expect(stream?.passOn).toHaveBeenCalledExactlyOnceWith(null);
     expect(waiting).toEqual([]);
   });
 
@@ -155,5 +162,59 @@ describe("the reading of a connection", () => {
       await nextTurn();
       expect([one, two].map(({ passOn }) => passOn.mock.calls.length)).toEqual([51 * turn, 51 * turn]);
     }
+  });
+});
+
+describe("a connection", () => {
+  it("is idle until its first stream and after its last one, which may fail", () => {
+    const { connection, bring } = open();
+    expect(connection.idleSince).toBeTypeOf("number");
+    const [one, two] = bring(2, 20);
+    one?.emit("error", new Error("reset"));
+    one?.emit("close");
+    expect(connection.idleSince).toBeUndefined();
+    two?.emit("close");
+    expect(connection.idleSince).toBeTypeOf("number");
+  });
+
+  it("is closed after a first GOAWAY when its peer answers a ping, or 200 ms later", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const [answered, silent, gone] = [open(), open(), open()];
+    for (const { connection, session } of [answered, silent, gone]) {
+      connection.closeGracefully();
+      expect(session.goaway).toHaveBeenCalledExactlyOnceWith(0, 2 ** 31 - 1);
+    }
+    answered.session.ping.mock.lastCall?.[0](null);
+    expect(answered.session.close).toHaveBeenCalledOnce();
+    gone.session.destroyed = true;
+    vi.advanceTimersByTime(199);
+    expect(silent.session.close).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect([answered, silent, gone].map(({ session }) => session.close.mock.calls.length)).toEqual([1, 1, 0]);
+    silent.session.closed = true;
+    for (const { connection, session } of [silent, gone]) {
+      connection.closeGracefully();
+      expect(session.goaway).toHaveBeenCalledOnce();
+    }
+  });
+
+  it("is destroyed if its peer has not answered a ping by the next check", () => {
+    for (const error of [undefined, new Error("cancelled")]) {
+      const { connection, session } = open();
+      for (let check = 1; check <= 3; check += 1) {
+        connection.checkPeer();
+        expect(session.ping).toHaveBeenCalledTimes(check);
+        if (check < 3) session.ping.mock.lastCall?.[0](null);
+      }
+      if (error !== undefined) session.ping.mock.lastCall?.[0](error);
+      expect(session.destroy).not.toHaveBeenCalled();
+      connection.checkPeer();
+      expect(session.destroy).toHaveBeenCalledOnce();
+    }
+    const { connection, session } = open();
+    session.destroyed = true;
+    connection.checkPeer();
+    expect(session.ping).not.toHaveBeenCalled();
   });
 });
