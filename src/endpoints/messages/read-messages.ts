@@ -11,6 +11,7 @@ import type { ReadingContext } from "../stateless/reading-context.ts";
 import { createStatedPart } from "../stateless/stated-part.ts";
 import { type ReadMessage, toReadMessage } from "../stateless/to-request.ts";
 import { createBlockState, isAnthropic, readThinking } from "./provider-state.ts";
+import { isToolChange } from "./read-tools.ts";
 
 /** Fields of blocks that have an effect with Anthropic only, and need no warning elsewhere. */
 const HINTS: readonly string[] = ["cache_control"];
@@ -32,7 +33,7 @@ function readMessage(fields: Fields, context: ReadingContext): ReadMessage[] {
   const role = fields.word("role", ROLES) ?? fields.missing("role", joinWords(ROLES));
   switch (role) {
     case "system":
-      return [toReadMessage({ role: Role.SYSTEM }, fields.path, readTexts(fields, "content", context))];
+      return readSystem(fields, context);
     case "assistant":
       return [toReadMessage({ role: Role.ASSISTANT }, fields.path, readAnswer(fields, context))];
     case "user":
@@ -40,9 +41,18 @@ function readMessage(fields: Fields, context: ReadingContext): ReadMessage[] {
   }
 }
 
+/** Reads instructions in the conversation. Changes of the tools are read with the tools. */
+function readSystem(fields: Fields, context: ReadingContext): ReadMessage[] {
+  const texts = readTexts(fields, "content", context);
+  const blocks = fields.get("content");
+  if (texts.length === 0 && Array.isArray(blocks) && blocks.length > 0) return [];
+  return [toReadMessage({ role: Role.SYSTEM }, fields.path, texts)];
+}
+
 /** Reads instructions: a text, or a list of text blocks. */
 function readTexts(fields: Fields, name: string, context: ReadingContext): ReadPart[] {
   const readText = (block: Fields) => {
+    if (name === "content" && isToolChange(block)) return undefined;
     const type = block.word("type", ["text"]) ?? block.missing("type", '"text"');
     return { part: createTextPart(block.requireString(type)), path: block.path };
   };
@@ -89,7 +99,7 @@ function readResult(block: Fields, context: ReadingContext): ReadMessage {
   return toReadMessage({ role: Role.TOOL, toolCallId }, path, [{ part, path }]);
 }
 
-const INPUT_TYPES = ["text", "image", "document", "tool_result"] as const;
+const INPUT_TYPES = ["text", "image", "document", "search_result", "tool_result"] as const;
 
 function readInput(block: Fields, context: ReadingContext): ReadPart {
   const { path } = block;
@@ -103,9 +113,36 @@ function readInput(block: Fields, context: ReadingContext): ReadPart {
     case "document":
       noteFields(block, ["source", "title"], context);
       return { part: readDocument(block, context), path };
+    case "search_result":
+    case "tool_reference":
+      if (isAnthropic(context)) return { part: createNativePart(block, type, context), path };
+      return { part: toText(block, type, context), path };
     default:
       return { part: readNative(block, type, INPUT_TYPES, context), path };
   }
+}
+
+/** Other models have neither form. They get all tools, also those that only a search would have found. */
+function toText(
+  block: Fields,
+  type: "search_result" | "tool_reference",
+  context: ReadingContext,
+): ContentPart {
+  const message = `the model takes no block of the type ${quote(type)}; it was sent as text`;
+  context.notes.warn(block.path, "converted_content", message);
+  if (type === "tool_reference")
+    return createTextPart(`The tool ${block.requireString("tool_name")} is available.`);
+  const head = [block.requireString("title"), block.requireString("source")];
+  return createTextPart([...head, ...readInnerTexts(block)].join("\n"));
+}
+
+/** Reads the texts of `content`, which has no other blocks. */
+function readInnerTexts(fields: Fields): string[] {
+  const readText = (inner: Fields) => ({
+    part: createTextPart(inner.requireString("text")),
+    path: inner.path,
+  });
+  return readBlocks(fields, "content", "text blocks", readText).map(({ part }) => textIn(part.part.value));
 }
 
 /** A block that only Anthropic's API knows goes to Anthropic unchanged, and is refused elsewhere. */
@@ -148,8 +185,13 @@ const DOCUMENT_SOURCES = [...IMAGE_SOURCES, "text", "content"] as const;
 function readDocument(block: Fields, context: ReadingContext): ContentPart {
   const source = block.object("source") ?? block.missing("source", "an object with a type");
   const type = source.word("type", DOCUMENT_SOURCES);
-  if (type === "content") return readNative(block, "document", [...IMAGE_SOURCES, "text"], context);
   const fileName = block.string("title") ?? "";
+  if (type === "content") {
+    if (isAnthropic(context)) return createNativePart(block, "document", context);
+    const data = Buffer.from(readInnerTexts(source).join("\n"));
+    const value = { fileName, mediaType: "text/plain", source: { case: "data" as const, value: data } };
+    return createPart({ part: { case: "document", value } });
+  }
   const value = { fileName, ...readMedia(source, type, DOCUMENT_SOURCES) };
   return createPart({ part: { case: "document", value } });
 }

@@ -6,6 +6,7 @@ import {
   ToolChoiceSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
 import { type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
+import type { ContentBlockParam } from "../../wire/anthropic-messages/request.ts";
 import { Fields, joinWords } from "../openai/fields.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 import type { ReadTools } from "../stateless/to-request.ts";
@@ -13,11 +14,55 @@ import { isAnthropic } from "./provider-state.ts";
 
 /** Reads the tools and the choice. */
 export function readTools(fields: Fields, context: ReadingContext): ReadTools {
-  const elements = (fields.list("tools") ?? []).map((element) => Fields.of(element));
+  const declared = (fields.list("tools") ?? []).map((element) => Fields.of(element));
+  const tools = applyChanges(declared, fields);
   return {
-    tools: elements.map((tool) => ({ tool: readTool(tool, context), path: tool.path })),
-    choice: readChoice(fields.object("tool_choice"), elements.length > 0),
+    tools: tools.map((tool) => ({ tool: readTool(tool, context), path: tool.path })),
+    choice: readChoice(fields.object("tool_choice"), tools.length > 0),
   };
+}
+
+/** The blocks of a system message that change the tools from there on. */
+const TOOL_CHANGES: ReadonlySet<unknown> = new Set<ContentBlockParam["type"]>([
+  "tool_addition",
+  "tool_removal",
+]);
+
+/** Whether a block of a system message changes the tools. */
+export function isToolChange(block: Fields): boolean {
+  return TOOL_CHANGES.has(block.get("type"));
+}
+
+/** Returns the tools that the model has after all changes in the conversation. */
+function applyChanges(declared: readonly Fields[], body: Fields): readonly Fields[] {
+  const changes = listChanges(body);
+  if (changes.length === 0) return declared;
+  const added = new Map<string, Fields>();
+  const removed = new Set<string>();
+  for (const change of changes) {
+    const reference = change.object("tool");
+    const definition = reference?.object("definition");
+    const name = (definition ?? reference)?.string("name");
+    // References to servers name no tool of this list.
+    if (name === undefined) continue;
+    if (change.get("type") === "tool_removal") removed.add(name);
+    else removed.delete(name);
+    if (definition !== undefined) added.set(name, definition);
+  }
+  const isKept = (tool: Fields) => !removed.has(getName(tool));
+  return [...declared.filter((tool) => !added.has(getName(tool))), ...added.values()].filter(isKept);
+}
+
+function getName(tool: Fields): string {
+  return tool.string("name") ?? "";
+}
+
+function listChanges(body: Fields): readonly Fields[] {
+  return (body.list("messages") ?? []).flatMap((element) => {
+    const message = Fields.of(element);
+    if (message.get("role") !== "system" || typeof message.get("content") === "string") return [];
+    return (message.list("content") ?? []).map((block) => Fields.of(block)).filter(isToolChange);
+  });
 }
 
 function readTool(tool: Fields, context: ReadingContext): Tool {

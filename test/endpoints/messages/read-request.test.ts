@@ -167,6 +167,93 @@ describe("readRequest", () => {
     },
   );
 
+  describe("with changes of the tools in the conversation", () => {
+    const define = (name: string, description = "") => ({
+      name,
+      description,
+      input_schema: { type: "object" },
+    });
+    const change = (type: string, tool: object) => ({ type, tool });
+    const refer = (name: string) => ({ type: "tool_reference", name });
+    const system = (...content: object[]) => ({ role: "system", content });
+    const user = { role: "user", content: "Hi" };
+    const describeTools = (body: object) =>
+      read(body).request.tools.map(({ tool }) =>
+        tool.case === "function" ? `${tool.value.name} ${tool.value.description}`.trim() : tool.case,
+      );
+
+    it.each(["openai/m", "anthropic/claude-opus-5"])("has those that are left, for %s", (model) => {
+      const definition = { type: "tool_definition", definition: define("d", "new") };
+      const messages = [
+        user,
+        system(change("tool_removal", refer("a")), change("tool_removal", refer("b"))),
+        user,
+        system(
+          { type: "text", text: "Tools changed." },
+          change("tool_addition", refer("b")),
+          change("tool_addition", definition),
+          change("tool_addition", { type: "mcp_toolset_reference", server_name: "s" }),
+        ),
+      ];
+      const tools = [define("a"), define("b"), define("c"), define("d", "old")];
+      expect(describeTools({ ...base, model, messages, tools })).toEqual(["b", "c", "d new"]);
+      const { request } = read({ ...base, model, messages, tools });
+      // A message with changes alone says nothing else.
+      expect(request.messages.map(({ role }) => role)).toEqual([Role.USER, Role.USER, Role.SYSTEM]);
+      expect(request.messages[2]?.content).toMatchObject([{ part: { value: "Tools changed." } }]);
+    });
+
+    it("names the place of a definition that is wrong", () => {
+      const wrong = { type: "tool_definition", definition: { name: "d" } };
+      const messages = [user, system(change("tool_addition", wrong))];
+      expect(readViolations({ ...base, messages })).toMatchObject([
+        { field: "messages[1].content[0].tool.definition.input_schema" },
+      ]);
+    });
+  });
+
+  it("writes what only Anthropic's models take as text for others", () => {
+    const reference = { type: "tool_reference", tool_name: "mcp__a__b" };
+    const result = {
+      type: "search_result",
+      source: "https://a.test",
+      title: "A",
+      content: [
+        { type: "text", text: "one" },
+        { type: "text", text: "two" },
+      ],
+    };
+    const source = { type: "content", content: [{ type: "text", text: "three" }] };
+    const content = [
+      { type: "tool_result", tool_use_id: "t1", content: [reference, result] },
+      result,
+      { type: "document", source, title: "B" },
+    ];
+    const calls = [{ type: "tool_use", id: "t1", name: "ToolSearch", input: {} }];
+    const messages = [base.messages[0], { role: "assistant", content: calls }, { role: "user", content }];
+    const { request, warnings } = read({ ...base, messages });
+    const text = "A\nhttps://a.test\none\ntwo";
+    const [tool, user] = request.messages.slice(2);
+    expect(tool?.content[0]?.part.value).toMatchObject({
+      content: [{ part: { value: "The tool mcp__a__b is available." } }, { part: { value: text } }],
+    });
+    expect(user?.content).toMatchObject([
+      { part: { case: "text", value: text } },
+      { part: { case: "document", value: { fileName: "B", mediaType: "text/plain" } } },
+    ]);
+    const { part } = user?.content[1] ?? {};
+    const data = part?.case === "document" ? part.value.source.value : undefined;
+    expect(Buffer.from(data ?? "").toString()).toBe("three");
+    expect(warnings.map(({ code, param }) => `${code} ${param}`)).toEqual([
+      "converted_content messages[2].content[0].content[0]",
+      "converted_content messages[2].content[0].content[1]",
+      "converted_content messages[2].content[1]",
+    ]);
+    const native = read({ ...base, model: "anthropic/claude-opus-5", messages });
+    expect(native.warnings).toEqual([]);
+    expect(native.request.messages[3]?.content.map(({ part }) => part.case)).toEqual(["native", "native"]);
+  });
+
   it("warns of settings that the provider has not, but not of hints", () => {
     const fields = { top_k: 3, container: "c", service_tier: "auto", cache_control: { type: "ephemeral" } };
     const params = (model: string) => read({ ...base, ...fields, model }).warnings.map(({ param }) => param);
@@ -178,7 +265,10 @@ describe("readRequest", () => {
     ["max_tokens", { max_tokens: undefined }],
     ["messages", { messages: [] }],
     ["messages[0].role", { messages: [{ role: "tool", content: "a" }] }],
-    ["messages[0].content[0].type", { messages: [{ role: "user", content: [{ type: "search_result" }] }] }],
+    [
+      "messages[0].content[0].type",
+      { messages: [{ role: "user", content: [{ type: "container_upload" }] }] },
+    ],
     [
       "messages[0].content[0].source.type",
       { messages: [{ role: "user", content: [{ type: "image", source: {} }] }] },
