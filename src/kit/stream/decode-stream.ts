@@ -189,8 +189,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
         }
       } catch (thrown) {
         if (this.#isOver) return DONE;
-        this.#relay?.fail(decoding, this.#decodedEvents);
-        return this.#fail(brokenStream(thrown));
+        return this.#fail(brokenStream(thrown), decoding);
       }
       if (this.#writer.ended) {
         this.#relay?.end();
@@ -258,9 +257,13 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     this.#readWhole(stray);
   }
 
-  /** Passes on the events that were written before the failure; the next read throws the failure. */
-  async #fail(failure: SDKError): Promise<IteratorResult<Batch>> {
+  /**
+   * Passes on the events that were written before the failure; the next read throws the failure.
+   * @param chunk The bytes whose decoding failed.
+   */
+  async #fail(failure: SDKError, chunk: Uint8Array): Promise<IteratorResult<Batch>> {
     await this.#close();
+    this.#relay?.fail(chunk, this.#decodedEvents);
     this.#memory?.release();
     const { started, outputStarted, usage } = this.#writer;
     const error = started ? withProgress(failure, { outputStarted, usage }) : failure;

@@ -1,5 +1,6 @@
 /** Relays the events of a provider's stream as the provider wrote them, while a decoder reads them. */
 import type { AnswerRelay } from "../../core/answer-relay.ts";
+import { countJsonValues } from "../../core/json-text.ts";
 import { SseDecoder, type SseEvent } from "./sse.ts";
 
 /** Events that the caller did not ask for. */
@@ -28,6 +29,13 @@ export interface ByteRange {
 const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = new Uint8Array();
+
+/**
+ * Lines of an event that may report a failure, and the JSON values in it. The event at which a stream fails may be one
+ * that is refused for its size, and would take seconds to read.
+ */
+const MAX_REPORT_LINES = 1000;
+const MAX_REPORT_VALUES = 100_000;
 
 /**
  * Cuts the bytes of one stream into whole events, so that comments, or an error, can follow at any time, and keys are
@@ -93,17 +101,25 @@ export class EventRelay {
     let events = 0;
     for (let start = 0; start < bytes.byteLength; ) {
       const end = endOfFirstEvent(bytes, start);
-      const event = reader.read(bytes.subarray(start, end));
-      if (event !== undefined && this.#rules.reportsFailure(event)) {
+      const text = bytes.subarray(start, end);
+      const isLong = hasMoreLines(text, MAX_REPORT_LINES);
+      const event = isLong ? undefined : reader.read(text);
+      if (event !== undefined && this.#isReport(event)) {
         this.#relay(bytes.subarray(0, end), []);
         return this.#rules.isThrown?.(event) === false ? undefined : this.#target.fail();
       }
-      if (event !== undefined) events += 1;
+      if (event !== undefined || isLong) events += 1;
       // The error that follows would become a part of an event without a blank line.
       if (events <= decodedEvents && endsBlankLine(bytes, end - 1, NO_SEAM)) decodedEnd = end;
       start = end;
     }
     this.#relay(bytes.subarray(0, decodedEnd), []);
+  }
+
+  #isReport(event: SseEvent): boolean {
+    return (
+      countJsonValues(event.data, MAX_REPORT_VALUES) <= MAX_REPORT_VALUES && this.#rules.reportsFailure(event)
+    );
   }
 
   /** Relays the bytes that are held, and these. */
@@ -196,12 +212,12 @@ function getFirst(places: readonly MarkerPlace[]): number {
   return Math.min(...places.map(({ at }) => at));
 }
 
-/** Reads whole events, one at a time. */
+/** Reads whole events, one at a time, of any size: their bytes are held already. */
 class EventReader {
   #event: SseEvent | undefined;
   readonly #decoder = new SseDecoder((event) => {
     this.#event = event;
-  });
+  }, Number.POSITIVE_INFINITY);
 
   /** Returns the event; undefined if the text is only a comment. */
   read(bytes: Uint8Array): SseEvent | undefined {
@@ -232,6 +248,13 @@ function endOfFirstEvent(bytes: Uint8Array, start: number): number {
   for (let index = start; index < bytes.byteLength; index += 1)
     if (endsBlankLine(bytes, index, NO_SEAM)) return bytes[index + 1] === LF ? index + 2 : index + 1;
   return bytes.byteLength;
+}
+
+function hasMoreLines(bytes: Uint8Array, max: number): boolean {
+  let lines = 0;
+  for (const end of [LF, CR])
+    for (let at = bytes.indexOf(end); at >= 0 && lines <= max; at = bytes.indexOf(end, at + 1)) lines += 1;
+  return lines > max;
 }
 
 /** A line ends with LF, CR or both. */

@@ -1,5 +1,5 @@
 /** Events of a provider, cut out of its bytes. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { AnswerRelay } from "../../../src/core/answer-relay.ts";
 import { EventRelay, type RelayRules } from "../../../src/kit/stream/event-relay.ts";
 
@@ -87,6 +87,27 @@ describe("EventRelay", () => {
     relay.push(Buffer.from("data: a"));
     relay.push(Buffer.from(`b\n\n${hidden.repeat(2)}data: c\n\n`), [{ start: 3, end: 3 + hidden.length }]);
     expect(Buffer.from(target.take()).toString()).toBe(`data: ab\n\n${hidden}data: c\n\n`);
+  });
+
+  it.each([
+    ["values", `data: {"a":[${"{},".repeat(1_000_000)}`],
+    ["lines", "a\n".repeat(600_000)],
+    ["lines that end with CR", "data: a\r".repeat(600_000)],
+  ])("does not read an event of a million %s for the reason of a failure", (_name, text) => {
+    const reportsFailure = vi.fn(() => false);
+    const { relay, target } = create({ reportsFailure });
+    relay.push(Buffer.from("data: 1\n\n"));
+    relay.push(Buffer.from(text));
+    relay.fail(Buffer.from("more"));
+    expect(reportsFailure).not.toHaveBeenCalled();
+    expect(Buffer.from(target.take()).toString()).toBe("data: 1\n\n");
+  });
+
+  it("finds the reason of a failure in a large event", () => {
+    const { relay, target } = create({ reportsFailure: () => true });
+    relay.push(Buffer.from(`data: ${"a".repeat(34 * 1024 * 1024)}`));
+    relay.fail(Buffer.from("\n\n"));
+    expect(target.take().byteLength).toBeGreaterThan(34 * 1024 * 1024);
   });
 
   it("relays a failure up to the event that reports it", () => {
