@@ -106,6 +106,14 @@ describe("toError()", () => {
 describe("the field that the API refuses", () => {
   it.each([
     ["max_tokens: 9 > 8, which is the maximum", "max_tokens"],
+    ...["model", "tool_choice", "temperature", "top_p", "stop_sequences", "metadata"].map((same) => [
+      `${same}: wrong`,
+      same,
+    ]),
+    ["system: wrong", "messages"],
+    ["thinking.budget_tokens: wrong", "reasoning_effort"],
+    ["output_config.format.type: wrong", "response_format"],
+    ["output_config.format.schema: wrong", "response_format.schema_json"],
     ["messages.1.content.0: Input should be an object", "messages"],
     ["tools.0.custom.input_schema: JSON schema is invalid", "tools"],
     ["output_config.effort: Input should be 'low'", "reasoning_effort"],

@@ -158,7 +158,16 @@ describe("error messages", () => {
 
 describe("the field that the API refuses", () => {
   it.each([
+    ["model", "model"],
+    ["system_instruction", "messages"],
     ["generation_config.max_output_tokens", "max_tokens"],
+    ["generation_config.temperature", "temperature"],
+    ["generation_config.stop_sequences", "stop_sequences"],
+    ["generation_config.thinking_config.thinking_level", "reasoning_effort"],
+    ["generation_config.response_json_schema", "response_format.schema_json"],
+    ["generation_config.response_schema", "response_format.schema_json"],
+    ["generation_config.response_mime_type", "response_format"],
+    ["tool_config", "tool_choice"],
     ["generationConfig.topP", "top_p"],
     ["contents[0].parts[1]", "messages"],
     ["tools[0].function_declarations[2].parameters", "tools"],

@@ -5,6 +5,8 @@ import { reasoningSettings } from "../../../src/providers/gemini/reasoning.ts";
 
 describe("thinking budgets", () => {
   it.each([
+    ["minimal", 0, 24_576, 1024],
+    ["low", 0, 24_576, 1024],
     ["low", 2000, 9000, 2000],
     ["medium", 2000, 9000, 8192],
     ["high", 2000, 9000, 9000],
@@ -22,4 +24,11 @@ describe("thinking budgets", () => {
       });
     },
   );
+
+  it("leave an effort out that has none, with a warning", () => {
+    const loss = new LossReport();
+    const traits = { ...defaultTraits, reasoningControl: "budget" } as const;
+    expect(reasoningSettings("turbo", traits, loss)).toEqual({});
+    expect(loss.warnings).toMatchObject([{ field: "reasoning_effort", code: "unsupported_setting" }]);
+  });
 });

@@ -386,6 +386,16 @@ describe("the id of an exchange", () => {
 
 describe("the field that the server refuses", () => {
   it.each([
+    ...["model", "messages", "max_tokens", "reasoning_effort", "response_format"].map((same) => [same, same]),
+    ...["tools", "tool_choice", "temperature", "top_p", "metadata"].map((same) => [same, same]),
+    ["stop", "stop_sequences"],
+    ["parallel_tool_calls", "tool_choice.parallel"],
+    ["response_format.json_schema", "response_format.schema_json"],
+  ])("has the name of the contract: %s", (param, field) => {
+    expect(failed(400, openai("wrong", { param })).violations.map((each) => each.field)).toEqual([field]);
+  });
+
+  it.each([
     [openai("wrong", { param: "max_completion_tokens" }), "max_tokens"],
     [openai("wrong", { param: "messages.[0].content" }), "messages"],
     [openai("wrong", { param: "messages[0].content" }), "messages"],

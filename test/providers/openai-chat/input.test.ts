@@ -122,6 +122,15 @@ describe("the content of a user message", () => {
       {},
       { type: "input_audio", input_audio: { data: "AQID", format: "mp3" } },
     ],
+    ...Object.entries({
+      ...{ "x-wav": "wav", wave: "wav", "vnd.wave": "wav", mp4: "m4a", "x-m4a": "m4a" },
+      ...{ "x-aiff": "aiff", "x-flac": "flac", OGG: "ogg", "wav;codec=1": "wav" },
+    }).map(([subtype, format]): [string, PartInput, ProfileInit, unknown] => [
+      `audio/${subtype}`,
+      audioPart(`audio/${subtype}`),
+      {},
+      { type: "input_audio", input_audio: { data: "AQID", format } },
+    ]),
     [
       "audio as base64 alone",
       audioPart("audio/wav"),
@@ -159,12 +168,24 @@ describe("the content of a user message", () => {
       "mistral",
       { type: "document_url", document_url: "https://x.example/a.pdf", document_name: "a.pdf" },
     ],
+    [
+      "a document without a name at Mistral",
+      documentPart("https://x.example/a.pdf"),
+      "mistral",
+      { type: "document_url", document_url: "https://x.example/a.pdf" },
+    ],
     ["an uploaded document at Mistral", fileId("document"), "mistral", { type: "file", file_id: "file_1" }],
     [
       "a document at Perplexity",
       documentPart(PNG, { fileName: "a.pdf" }),
       "perplexity",
       { type: "file_url", file_url: { url: "AQID" }, file_name: "a.pdf" },
+    ],
+    [
+      "a document by URL at Perplexity",
+      documentPart("https://x.example/a.pdf"),
+      "perplexity",
+      { type: "file_url", file_url: { url: "https://x.example/a.pdf" } },
     ],
     [
       "a native part",

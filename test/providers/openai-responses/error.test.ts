@@ -426,7 +426,12 @@ describe("the caller's prompt in a message", () => {
 
 describe("the field that the API refuses", () => {
   it.each([
+    ...["model", "tools", "tool_choice", "temperature", "top_p", "metadata"].map((same) => [same, same]),
     ["max_output_tokens", "max_tokens"],
+    ["instructions", "messages"],
+    ["reasoning.effort", "reasoning_effort"],
+    ["text.format", "response_format"],
+    ["text.format.schema", "response_format.schema_json"],
     ["input[1].content[0].image_url", "messages"],
     ["parallel_tool_calls", "tool_choice.parallel"],
     ["text.verbosity", 'provider_options_json["openai"].text.verbosity'],
