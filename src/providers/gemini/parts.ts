@@ -11,9 +11,8 @@ import type { Blob, Part } from "../../wire/gemini/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
 
-/** Fields that describe a part's data and are not data themselves. */
+/** Fields beside `thought` that describe a part's data and are not data themselves. */
 const PART_ATTRIBUTES: ReadonlySet<string> = new Set<keyof Part>([
-  "thought",
   "thoughtSignature",
   "partMetadata",
   "videoMetadata",

@@ -14,7 +14,6 @@ export function reasoningSettings(
   traits: ModelTraits,
   loss: LossReport,
 ): ReasoningSettings {
-  if (requested === "") return {};
   switch (traits.reasoningControl) {
     case "none":
     case "fixed":

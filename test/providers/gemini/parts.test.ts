@@ -1,8 +1,15 @@
 import { expect, it } from "vitest";
 import { getKind, isAnswerText, isBlank } from "../../../src/providers/gemini/parts.ts";
 
-it.each([
-  ["its data", { thought: true, videoMetadata: {}, inlineData: {} }, "inlineData"],
+/** A part whose data comes after an attribute. */
+function behind(attribute: string): [string, object, string] {
+  return [`its data behind ${attribute}`, { [attribute]: {}, inlineData: {} }, "inlineData"];
+}
+
+it.each<[string, object, string]>([
+  ["its data", { thought: true, inlineData: {} }, "inlineData"],
+  ...["thoughtSignature", "partMetadata", "videoMetadata", "mediaResolution", "mediaProcessing"].map(behind),
+  ...["speechMetadata", "audioTranscription"].map(behind),
   ["data that the adapter does not know", { thoughtSignature: "s", hologram: {} }, "hologram"],
   ["its first attribute if it has no data", { videoMetadata: {}, partMetadata: {} }, "videoMetadata"],
   ["none for data that is null", { text: null, thought: true }, ""],
