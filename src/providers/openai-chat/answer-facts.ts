@@ -46,7 +46,7 @@ export class AnswerFacts {
 
   /** Whether the answer was stopped before the model had ended it. */
   get isStopped(): boolean {
-    return isStopped(finishReasonOf(this.#finish, { hasToolCalls: false, hasRefusal: false }).reason);
+    return isStoppedBy(this.#finish);
   }
 
   /** The counts so far. Converted on demand: with include_raw each conversion serializes them all. */
@@ -64,13 +64,17 @@ export class AnswerFacts {
     this.sources = getSources(chunk) ?? this.sources;
   }
 
-  /** Reads why a choice ended. The first value counts: servers repeat it. Some send an empty one instead of null. */
+  /**
+   * Reads why a choice ended. The first value counts, since servers repeat it, but a filter or limit may be reported after
+   * it. Some send an empty one instead of null.
+   */
   readFinish({
     finish_reason: reason,
     stop_reason: stop,
     matched_stop: matched,
   }: Untrusted<AnyChoice>): void {
-    this.#finish ||= finishWordIn(reason);
+    const word = finishWordIn(reason);
+    if (this.#finish === "" || (!this.isStopped && isStoppedBy(word))) this.#finish = word;
     const { stopSequences } = this.#facts.request;
     // Both may also hold the id or the text of a token that ends every answer.
     this.#stopSequence ||= stopSequences.find((sequence) => sequence === stop || sequence === matched) ?? "";
@@ -97,6 +101,10 @@ export class AnswerFacts {
       providerRequestId: this.#facts.providerRequestId || this.#requestId,
     };
   }
+}
+
+function isStoppedBy(word: string): boolean {
+  return isStopped(finishReasonOf(word, { hasToolCalls: false, hasRefusal: false }).reason);
 }
 
 const FURTHER_CHOICES = "the model wrote several answers; only the first is in the message";

@@ -37,13 +37,25 @@ export function toError(failure: WireFailure, profile: ServerProfile): SDKError 
 
 /** Whether a body or chunk reports a failure instead of an answer. */
 export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { type: string })>): boolean {
-  if (body.error !== undefined && body.error !== null) return true;
+  if (isError(body.error, Array.isArray(body.choices))) return true;
   if (body.object === "error" || body.type === "error") return true;
   // Groq puts here why it stopped a stream early.
   if (asObject<ErrorBody["x_groq"]>(body.x_groq)?.error !== undefined) return true;
   if (failedStatusIn(body) !== undefined) return true;
   return body.choices === undefined && (typeof body.message === "string" || body.detail !== undefined);
 }
+
+/**
+ * Whether the `error` of a body or chunk is one. Servers that write all fields send one without content with each answer.
+ * @param isAnswer Whether there is an answer beside it.
+ */
+export function isError(error: unknown, isAnswer: boolean): boolean {
+  if (error === undefined || error === null || error === "") return false;
+  const fields = asObject(error);
+  return !isAnswer || fields === undefined || !Object.values(fields).every((value) => EMPTY.has(value));
+}
+
+const EMPTY: ReadonlySet<unknown> = new Set([null, "", 0]);
 
 /** Returns the failure that a body with status 200, a chunk or a choice reports. */
 export function reportedError(

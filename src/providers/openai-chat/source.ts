@@ -13,6 +13,7 @@ import type { HiddenEvents } from "../../kit/stream/event-relay.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { ChatRequest } from "../../wire/openai-chat/request.ts";
 import type { AnyCompletion } from "../../wire/openai-chat/stream.ts";
+import { isError } from "./error.ts";
 import type { ServerProfile } from "./profile.ts";
 import { takesToolCallId } from "./request.ts";
 
@@ -42,8 +43,8 @@ function needsState({ hasReasoning, hasCallState }: RestoredState, profile: Serv
 
 /** The official SDKs throw such an event. */
 function reportsFailure({ data }: SseEvent): boolean {
-  const error = asObject<AnyCompletion>(tryParseJson(data))?.error;
-  return error !== undefined && error !== null;
+  const chunk = asObject<AnyCompletion>(tryParseJson(data));
+  return isError(chunk?.error, Array.isArray(chunk?.choices));
 }
 
 /** Returns the option that asks for the usage, which limits and costs need; undefined if the caller asks for it. */

@@ -31,7 +31,7 @@ import {
 } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { AnswerFacts } from "./answer-facts.ts";
-import { reportedError, reportsFailure } from "./error.ts";
+import { isError, reportedError, reportsFailure } from "./error.ts";
 import { MessageWriter } from "./message-writer.ts";
 import type { ServerProfile } from "./profile.ts";
 import { StateWriter } from "./state.ts";
@@ -130,7 +130,7 @@ export class ChatDecoder implements StreamDecoder {
   }
 
   #readChoice(choice: Untrusted<AnyChoice>, chunk: Untrusted<AnyCompletion>, messageIn: MessageReader): void {
-    if (asObject<ErrorObject>(choice.error) !== undefined) throw reportedError(choice, this.#facts);
+    if (isError(asObject<ErrorObject>(choice.error), true)) throw reportedError(choice, this.#facts);
     const index = asInt32(choice.index) ?? 0;
     this.#choice ??= index;
     if (index !== this.#choice) return this.#noteFurther(choice, chunk);

@@ -666,6 +666,17 @@ describe("A chat completion", () => {
     expect(text).toBe(CHAT.stream.filter((event) => !event.includes("usage")).join(""));
   });
 
+  it("goes on after a chunk whose error has no content", async () => {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider);
+    const chunk = (delta: object, finish_reason: string | null) =>
+      `data: ${JSON.stringify({ id: "c", model: "m", error: "", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+    const stream = [chunk({ content: "a" }, null), chunk({ content: "b" }, "stop"), "data: [DONE]\n\n"];
+    provider.answers = [toStream(stream)];
+    const { text } = await post(sidecar, CHAT.path, { ...CHAT.body, stream: true });
+    expect(text).toBe(stream.join(""));
+  });
+
   it("is not stored unless its caller asks for that", async () => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);

@@ -603,6 +603,12 @@ describe("the framing of a stream", () => {
     expect(response.finishReason).toMatchObject({ reason: Reason.LENGTH, raw: "length" });
   });
 
+  it("names a filter or a limit that the server reports after an ordinary end", async () => {
+    const events = [text("a"), chunk({}, "stop"), chunk({}, "content_filter"), chunk({}, "stop"), "[DONE]"];
+    const { finishReason } = getFinal(await decodeEvents(events));
+    expect(finishReason).toMatchObject({ reason: Reason.CONTENT_FILTER, raw: "content_filter" });
+  });
+
   it("has a warning about further answers and passes them on", async () => {
     const other = { index: 1, delta: { content: "b" } };
     const { events } = await decodeEvents([
@@ -695,6 +701,20 @@ describe("a failure in a stream", () => {
     expect(error).toMatchObject({ ...expected, outputStarted: true });
     expect(events.map(({ event }) => event.case)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
   });
+
+  it.each(["", {}, { message: "", type: "", param: "", code: null }])(
+    "is not reported by an error without content beside an answer: %j",
+    async (none) => {
+      const response = getFinal(
+        await decodeEvents([{ ...text("a"), error: none }, { ...chunk({}, "stop"), error: none }, "[DONE]"]),
+      );
+      expect(textOf(response)).toBe("a");
+      const message = { role: "assistant", content: "a" };
+      const whole = { error: none, choices: [{ index: 0, message, error: none, finish_reason: "stop" }] };
+      expect(textOf(respond(whole))).toBe("a");
+      expect(() => respond({ error: none || {} })).toThrow();
+    },
+  );
 
   it("before the first chunk is the only event", async () => {
     const { events, error } = await decodeEvents([{ error: { message: "no", code: 401 } }]);
