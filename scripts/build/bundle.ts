@@ -99,13 +99,13 @@ async function joinPieces(file: string, startFile: string, pieces: readonly Piec
   const members = pieces.filter((piece) => piece.file === file);
   const { outputFiles } = await build({
     ...OPTIONS,
-    stdin: { contents: file === startFile ? textOf(members) : exportPieces(members) },
+    stdin: { contents: file === startFile ? joinTexts(members) : exportPieces(members) },
     format: "cjs",
     minify: true,
     banner: { js: STRICT },
     plugins: [linkPieces(file, pieces)],
   });
-  const text = textOf(outputFiles);
+  const text = joinTexts(outputFiles);
   assertAscii(file, text);
   return { path: file, text, modules: members.flatMap(({ modules }) => modules) };
 }
@@ -146,7 +146,7 @@ function linkPieces(file: string, pieces: readonly Piece[]): Plugin {
   };
 }
 
-function textOf(files: readonly { readonly text: string }[]): string {
+function joinTexts(files: readonly { readonly text: string }[]): string {
   return files.map(({ text }) => text).join("");
 }
 

@@ -110,13 +110,13 @@ function readEffort({ thinking, output_config: config }: CreateRequest, toolRoun
     case "between_tools":
       return toolRounds > 0 ? effort : "none";
     case "enabled":
-      return effortOfBudget(thinking.budget_tokens);
+      return toEffort(thinking.budget_tokens);
     default:
       return effort;
   }
 }
 
-function effortOfBudget(tokens: number): Effort {
+function toEffort(tokens: number): Effort {
   if (tokens < 4096) return "low";
   return tokens < 16_384 ? "medium" : "high";
 }

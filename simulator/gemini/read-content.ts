@@ -5,7 +5,7 @@ import { joinContents, type ReadContent, readFile, readImage, readText } from ".
 export function readPart({ text, inlineData, fileData, functionResponse }: Part): ReadContent {
   if (functionResponse !== undefined) {
     const { response = {}, parts = [] } = functionResponse;
-    return joinContents([readText(textOfResponse(response)), ...parts.map(readPart)]);
+    return joinContents([readText(toResponseText(response)), ...parts.map(readPart)]);
   }
   if (inlineData !== undefined) {
     const { mimeType = "", data = "" } = inlineData;
@@ -18,7 +18,7 @@ export function readPart({ text, inlineData, fileData, functionResponse }: Part)
 /**
  * Returns the text of a function response: its only field if that is a string, otherwise the whole response as JSON.
  */
-function textOfResponse(response: Readonly<Record<string, unknown>>): string {
+function toResponseText(response: Readonly<Record<string, unknown>>): string {
   const [first, ...others] = Object.values(response);
   return typeof first === "string" && others.length === 0 ? first : JSON.stringify(response);
 }

@@ -140,7 +140,7 @@ function toSchema({ responseSchema, responseJsonSchema }: GenerationConfig): unk
 function readEffort({
   thinkingConfig: { thinkingBudget: budget, thinkingLevel: level } = {},
 }: GenerationConfig): Effort {
-  if (budget !== undefined && budget >= 0) return effortOfBudget(budget);
+  if (budget !== undefined && budget >= 0) return toEffort(budget);
   switch (level) {
     case "MINIMAL":
       return "minimal";
@@ -155,7 +155,7 @@ function readEffort({
   }
 }
 
-function effortOfBudget(tokens: number): Effort {
+function toEffort(tokens: number): Effort {
   if (tokens === 0) return "none";
   if (tokens < 2048) return "low";
   return tokens < 16_384 ? "medium" : "high";

@@ -1,6 +1,6 @@
 import type { ErrorObject } from "../../src/wire/openai-chat/error.ts";
 import type { Choice, Completion, Logprobs } from "../../src/wire/openai-chat/response.ts";
-import { describeFailure, statusOfCode } from "../openai/failure.ts";
+import { describeFailure, toStatus } from "../openai/failure.ts";
 import type { Turn } from "../script/turn.ts";
 import {
   type ChatCall,
@@ -10,7 +10,7 @@ import {
   logprobsField,
   toEnvelope,
 } from "./chat-call.ts";
-import { createLogprobs, tokensOfText } from "./logprobs.ts";
+import { createLogprobs, listTokens } from "./logprobs.ts";
 import { assistantMessage } from "./message.ts";
 import { finalCounts, toUsage } from "./usage.ts";
 import { chatWordings } from "./wordings.ts";
@@ -46,7 +46,7 @@ export function failedCompletion(
  */
 export function failureFacts({ options }: ChatCall, requested: string | undefined): ErrorObject {
   const { code, message } = describeFailure(requested, chatWordings);
-  return { code: (options.error_shape ?? "openai") === "openai" ? code : statusOfCode(code), message };
+  return { code: (options.error_shape ?? "openai") === "openai" ? code : toStatus(code), message };
 }
 
 function completion(turn: Turn, call: ChatCall, fields: Pick<Completion, "choices" | "error">): Completion {
@@ -73,5 +73,5 @@ function toLogprobs(turn: Turn, { request }: ChatCall): Logprobs | null {
   const part = turn.parts.find(({ kind }) => kind === "text" || kind === "refusal");
   if (part?.kind !== "text" && part?.kind !== "refusal") return null;
   const field = part.kind === "refusal" ? "refusal" : "content";
-  return createLogprobs(request).of(field, tokensOfText(part.text));
+  return createLogprobs(request).of(field, listTokens(part.text));
 }

@@ -4,7 +4,7 @@ import type { ModelChoice } from "../model-choice.ts";
 import type { ModelOptions } from "../model-options.ts";
 import { namedModel } from "../named-model.ts";
 import { authenticate } from "../openai/authenticate.ts";
-import { describeFailure, rejectAsOpenAI, statusOfCode } from "../openai/failure.ts";
+import { describeFailure, rejectAsOpenAI, toStatus } from "../openai/failure.ts";
 import { openaiHeaders } from "../openai/headers.ts";
 import { invalidRequest, Problem, rejectingProblems, renderProblem } from "../openai/problem.ts";
 import { checkMethod, readModel } from "../openai/receive.ts";
@@ -70,7 +70,7 @@ function renderFailed(call: ChatCall, turn: Turn, code: string | undefined): Who
   const { error_style: style = "event", error_shape: shape }: ModelOptions = call.options;
   if (style !== "event") return answer(call, turn, failedCompletion(turn, call, style, code));
   const error = describeFailure(code, chatWordings);
-  return renderProblem(call.received, new Problem(statusOfCode(error.code), error), shape);
+  return renderProblem(call.received, new Problem(toStatus(error.code), error), shape);
 }
 
 function answer(call: ChatCall, turn: Turn, completion: Completion): WholeAnswer {

@@ -21,7 +21,7 @@ export function createLogprobs({ logprobs, top_logprobs: alternatives }: ChatReq
 }
 
 /** Returns the tokens of a whole text. */
-export function tokensOfText(text: string): readonly string[] {
+export function listTokens(text: string): readonly string[] {
   return [...splitTokens(text)];
 }
 

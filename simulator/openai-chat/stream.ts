@@ -1,6 +1,6 @@
 import { type ChunkChoice, type CompletionChunk, END_OF_STREAM } from "../../src/wire/openai-chat/stream.ts";
 import { type ErrorShape, shapeError } from "../openai/error-shape.ts";
-import { describeFailure, statusOfCode } from "../openai/failure.ts";
+import { describeFailure, toStatus } from "../openai/failure.ts";
 import { createObfuscator, type Obfuscator } from "../openai/obfuscation.ts";
 import type { Turn } from "../script/turn.ts";
 import type { FailureStyle, StreamedAnswer, WireEvent } from "../wire-format.ts";
@@ -185,5 +185,5 @@ function failureEvents(
 
 function bareError(code: string | undefined, shape: ErrorShape): string {
   const problem = describeFailure(code, chatWordings);
-  return `data: ${JSON.stringify(shapeError(problem, statusOfCode(problem.code), shape))}\n\n`;
+  return `data: ${JSON.stringify(shapeError(problem, toStatus(problem.code), shape))}\n\n`;
 }

@@ -53,7 +53,7 @@ export function createResponseStates(origin: ResponseOrigin): ResponseStates {
     model: request.model,
     output: [],
     service_tier: "default",
-    tool_usage: usageOfTools(0),
+    tool_usage: toToolUsage(0),
     usage: null,
     ...settings,
     ...facts,
@@ -77,7 +77,7 @@ function finalFacts(turn: Turn, output: readonly WrittenItem[]): Partial<Simulat
   const isComplete = turn.stop === "end";
   return {
     output,
-    tool_usage: usageOfTools(searches),
+    tool_usage: toToolUsage(searches),
     usage: toUsage(turn),
     ...(isComplete
       ? { completed_at: toSeconds(Date.now()) }
@@ -99,7 +99,7 @@ function toUsage({ usage }: Turn): Usage {
   };
 }
 
-function usageOfTools(searches: number): NonNullable<ResponseObject["tool_usage"]> {
+function toToolUsage(searches: number): NonNullable<ResponseObject["tool_usage"]> {
   return {
     image_gen: {
       input_tokens: 0,

@@ -150,7 +150,7 @@ function rejectWithStatus(
 }
 
 /** Returns the status for a code. */
-export function statusOfCode(code: string): number {
+export function toStatus(code: string): number {
   const known = Object.entries(codeByStatus).find(([, each]) => each === code);
   return known === undefined ? (statusByType[describeFailure(code).type] ?? 400) : Number(known[0]);
 }

@@ -23,7 +23,7 @@ function lookInto(schema: unknown, path: readonly string[]): string | undefined 
   if (!isSchema(schema)) return undefined;
   const properties = isSchema(schema.properties) ? schema.properties : undefined;
   const isObject = schema.type === "object" || properties !== undefined;
-  const violation = isObject ? violationOfObject(schema, Object.keys(properties ?? {}), path) : undefined;
+  const violation = isObject ? findObjectViolation(schema, Object.keys(properties ?? {}), path) : undefined;
   if (violation !== undefined) return violation;
   const below = Object.entries(properties ?? {}).map(
     ([name, each]) =>
@@ -48,7 +48,7 @@ function lookIntoBranch(branch: unknown, path: readonly string[]): string | unde
   );
 }
 
-function violationOfObject(
+function findObjectViolation(
   schema: Schema,
   names: readonly string[],
   path: readonly string[],

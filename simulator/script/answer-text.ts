@@ -1,5 +1,5 @@
 import type { Attachment, ToolResult } from "./prompt.ts";
-import { instanceOfSchema, type JsonValue } from "./schema-instance.ts";
+import { createInstance, type JsonValue } from "./schema-instance.ts";
 import { getInstanceSource, type ScriptInput } from "./script-input.ts";
 
 /** Maximum number of characters of the question, and of one tool result, that an answer quotes. */
@@ -26,7 +26,7 @@ export function writeAnswer(input: ScriptInput): string {
 }
 
 function instanceFor(input: ScriptInput, schema: unknown): JsonValue {
-  return instanceOfSchema(schema, getInstanceSource(input));
+  return createInstance(schema, getInstanceSource(input));
 }
 
 function freeJson(input: ScriptInput): JsonValue {

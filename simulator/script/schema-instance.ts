@@ -11,7 +11,7 @@ interface JsonObject {
 }
 
 /** Depth from which only required properties are filled in. */
-const depthOfOptionals = 4;
+const maxOptionalDepth = 4;
 
 /** Depth at which a recursive schema is ended with null. */
 const maximumDepth = 24;
@@ -36,7 +36,7 @@ interface Builder extends InstanceSource {
  * Follows `type`, `enum`, `const`, `properties`, `required`, `items`, `prefixItems`, `anyOf`, `oneOf`, `allOf`, local
  * `$ref`s and the limits of numbers, strings and arrays. Does not solve `not`, `if` and dependencies.
  */
-export function instanceOfSchema(schema: unknown, source: InstanceSource): JsonValue {
+export function createInstance(schema: unknown, source: InstanceSource): JsonValue {
   return build(schema, { ...source, root: schema, valuesLeft: maximumValues }, 0);
 }
 
@@ -111,7 +111,7 @@ function getType(schema: Schema): unknown {
 function buildObject(schema: Schema, builder: Builder, depth: number): JsonValue {
   const properties = record(schema.properties);
   const required = new Set(list(schema.required));
-  const names = Object.keys(properties).filter((name) => depth < depthOfOptionals || required.has(name));
+  const names = Object.keys(properties).filter((name) => depth < maxOptionalDepth || required.has(name));
   const missing = [...required].filter(
     (name): name is string => typeof name === "string" && !(name in properties),
   );
@@ -129,7 +129,7 @@ function buildArray(schema: Schema, builder: Builder, depth: number): JsonValue 
   const items = schema.items ?? true;
   const least = count(schema.minItems, leading.length);
   const most = count(schema.maxItems, Number.MAX_SAFE_INTEGER);
-  const wanted = depth < depthOfOptionals ? Math.max(least, leading.length || defaultElements) : least;
+  const wanted = depth < maxOptionalDepth ? Math.max(least, leading.length || defaultElements) : least;
   const length = items === false ? leading.length : Math.min(wanted, most);
   const elements: JsonValue[] = [];
   for (let index = 0; index < length; index += 1) {

@@ -1,6 +1,6 @@
 import type { InstanceSource } from "./instance-source.ts";
 import type { CallableTool } from "./prompt.ts";
-import { instanceOfSchema } from "./schema-instance.ts";
+import { createInstance } from "./schema-instance.ts";
 import { getInstanceSource, type ScriptInput } from "./script-input.ts";
 import type { ToolCallPart } from "./turn.ts";
 
@@ -72,7 +72,7 @@ function qualifiedName({ name, namespace }: CallableTool): string {
 
 function callTool(tool: CallableTool, source: InstanceSource): ToolCallPart {
   if (tool.freeform) return toolCall(tool, writeFreeInput(source));
-  return toolCall(tool, JSON.stringify(instanceOfSchema(tool.parameters, source)));
+  return toolCall(tool, JSON.stringify(createInstance(tool.parameters, source)));
 }
 
 function toolCall({ name, namespace, freeform }: CallableTool, input: string): ToolCallPart {

@@ -78,7 +78,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
     if (config.path !== undefined) void reload.reload();
   });
   for (const notice of config.notices) logger.warn(notice);
-  if (access === undefined) warnOfNetwork(sidecar.addresses, logger);
+  if (access === undefined) warnAboutNetwork(sidecar.addresses, logger);
   const providers = [...client.providers.keys()];
   logger.info({ version, providers, default_provider: client.routing.defaultProvider }, "serving");
   logger.info({ signal: await stopped }, "stopping");
@@ -144,7 +144,7 @@ function createAccess(
 const NO_KEYS: readonly [] = [];
 
 /** Logs a reminder that unauthenticated calls from the network are allowed. */
-function warnOfNetwork(addresses: readonly string[], logger: Logger): void {
+function warnAboutNetwork(addresses: readonly string[], logger: Logger): void {
   const open = addresses.filter((address) => !isLocal(address));
   if (open.length === 0) return;
   const risk =

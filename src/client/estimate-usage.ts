@@ -15,41 +15,41 @@ const DEFAULT_OUTPUT_TOKENS = 1000;
 
 /** Estimates the maximum usage of a call: a quarter of the bytes of its texts, and the tokens that it allows. */
 export function estimateUsage(request: Request): Usage {
-  const parts = request.messages.flatMap(({ content }) => content).map(tokensOfPart);
-  const inputTokens = Math.ceil(sum(parts) + sum(request.tools.map(tokensOfTool)));
+  const parts = request.messages.flatMap(({ content }) => content).map(estimatePartTokens);
+  const inputTokens = Math.ceil(sum(parts) + sum(request.tools.map(estimateToolTokens)));
   const outputTokens = request.maxTokens ?? DEFAULT_OUTPUT_TOKENS;
   return create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
 }
 
-function tokensOfPart({ part }: ContentPart): number {
+function estimatePartTokens({ part }: ContentPart): number {
   switch (part.case) {
     case "text":
-      return tokensOfText(part.value);
+      return estimateTextTokens(part.value);
     case "reasoning":
-      return tokensOfText(part.value.text);
+      return estimateTextTokens(part.value.text);
     case "toolCall":
-      return tokensOfText(part.value.name) + tokensOfText(part.value.input.value);
+      return estimateTextTokens(part.value.name) + estimateTextTokens(part.value.input.value);
     case "toolResult":
-      return sum(part.value.content.map(tokensOfPart));
+      return sum(part.value.content.map(estimatePartTokens));
     case "native":
-      return tokensOfText(part.value.dataJson);
+      return estimateTextTokens(part.value.dataJson);
     default:
       return TOKENS_PER_MEDIUM;
   }
 }
 
-function tokensOfTool({ tool }: Tool): number {
+function estimateToolTokens({ tool }: Tool): number {
   switch (tool.case) {
     case "function":
-      return tokensOfText(tool.value.description) + tokensOfText(tool.value.parametersJson);
+      return estimateTextTokens(tool.value.description) + estimateTextTokens(tool.value.parametersJson);
     case "custom":
-      return tokensOfText(tool.value.description);
+      return estimateTextTokens(tool.value.description);
     default:
       return 0;
   }
 }
 
-function tokensOfText(text = ""): number {
+function estimateTextTokens(text = ""): number {
   return Buffer.byteLength(text) / BYTES_PER_TOKEN;
 }
 

@@ -42,7 +42,7 @@ export const wireDefinitions: readonly Omit<WireApiDefinition<WireApi, object>, 
 const WIRE_FIELDS = ["api_key", "api_key_file", "base_url", "headers", "tls"];
 
 /** Fields of a configuration entry that not every API has, and the APIs that have them. */
-export const apisOfField: Readonly<Record<string, readonly ProviderApi[]>> = Object.fromEntries([
+export const fieldApis: Readonly<Record<string, readonly ProviderApi[]>> = Object.fromEntries([
   ...WIRE_FIELDS.map((field) => [field, wireApis]),
   ...DEFINITIONS.flatMap(({ fields }) => fields).map((field) => [
     field,

@@ -26,9 +26,9 @@ const RESULT_LIMITS: PartLimits = {
   place: "a tool result",
 };
 
-/** What the checks of messages need to know about their conversation. */
+/** The state of a conversation that its message checks depend on. */
 export interface ConversationState {
-  /** Whether the provider keeps an earlier part of it, whose tool calls the results here may answer. */
+  /** Whether the provider stores earlier messages, whose tool calls the results here may answer. */
   readonly open: boolean;
   /** Whether calls may be answered later. Default false. */
   readonly goesOn?: boolean;

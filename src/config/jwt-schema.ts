@@ -29,13 +29,13 @@ const callerPattern = leaf(
   (value) => (typeof value === "string" ? parseCallerPattern(value) : undefined),
 );
 
-const patternOfClaim = leaf('a text with at most one "*"', (value) => {
+const claimPattern = leaf('a text with at most one "*"', (value) => {
   const found = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
   return typeof found === "string" && found !== "" && found.split("*").length <= 2 ? found : undefined;
 });
 
 const condition = z
-  .record(z.string(), oneOrMore(patternOfClaim, "a value or a list of them", MAX_VALUES), {
+  .record(z.string(), oneOrMore(claimPattern, "a value or a list of them", MAX_VALUES), {
     error: "expected a mapping of claims to values or patterns",
   })
   .check(

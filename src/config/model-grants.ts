@@ -26,7 +26,7 @@ type Granted = { readonly grants: readonly ModelGrant[] } | { readonly problem: 
 export function readModelGrant(entry: string, { routing, aliases }: ModelNames): Granted {
   const providers = [...routing.providers.keys()];
   const ofAlias = Object.hasOwn(aliases, entry)
-    ? grantsOfAlias(entry, aliases[entry]?.fallbacks, routing)
+    ? resolveAliasGrants(entry, aliases[entry]?.fallbacks, routing)
     : [];
   const slash = entry.indexOf("/");
   const named = { provider: slash < 0 ? "*" : entry.slice(0, slash), model: entry.slice(slash + 1) };
@@ -44,7 +44,7 @@ export function createModelCheck(grants: readonly ModelGrant[]) {
     grants.some((grant) => fits(grant.provider, provider) && fits(grant.model, model));
 }
 
-function grantsOfAlias(
+function resolveAliasGrants(
   name: string,
   fallbacks: RoutedAlias["fallbacks"] = [],
   routing: ModelRouting,

@@ -6,8 +6,8 @@ import * as z from "zod/mini";
 import { capabilityWords } from "../catalog/catalog-data.ts";
 import { describeBaseUrlMistake } from "../client/check-base-url.ts";
 import {
-  apisOfField,
   commandFormats,
+  fieldApis,
   getRequiredFields,
   profileNames,
   promptWays,
@@ -153,7 +153,7 @@ const provider = withRules(
         if (Reflect.get(entry, field) !== undefined) continue;
         context.addIssue({ code: "custom", path: [field], message: `expected ${what}` });
       }
-      for (const [field, apis] of Object.entries(apisOfField)) {
+      for (const [field, apis] of Object.entries(fieldApis)) {
         const isSet = Reflect.get(entry, field) !== undefined;
         if (!isSet || apis.includes(entry.api)) continue;
         const message = `expected no ${field} with api ${entry.api}: only ${apis.join(" and ")} has it`;

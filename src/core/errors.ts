@@ -209,7 +209,7 @@ type AnyErrorOptions = ProviderErrorOptions & NoObjectErrorOptions;
 type ErrorClass = new (message: string, options?: AnyErrorOptions) => SDKError;
 
 /** Returns the base of a class for one kind that a provider may report. */
-function providerErrorOfKind(kind: ErrorKind) {
+function createProviderErrorClass(kind: ErrorKind) {
   return class extends ProviderError {
     constructor(message: string, options?: ProviderErrorOptions) {
       super(message, options, kind);
@@ -218,7 +218,7 @@ function providerErrorOfKind(kind: ErrorKind) {
 }
 
 /** Returns the base of a class for one kind from 200 up. */
-function errorOfKind(kind: ErrorKind) {
+function createErrorClass(kind: ErrorKind) {
   return class extends SDKError {
     constructor(message: string, options?: ErrorOptions) {
       super(kind, message, options);
@@ -230,7 +230,7 @@ function errorOfKind(kind: ErrorKind) {
  * A key is missing, wrong or expired: the caller's access key for a sidecar, or the key that Outrigger has for a
  * provider.
  */
-export class AuthenticationError extends providerErrorOfKind(ErrorKind.AUTHENTICATION) {
+export class AuthenticationError extends createProviderErrorClass(ErrorKind.AUTHENTICATION) {
   /** Whether it is the caller's access key. Otherwise `provider` refused the key that Outrigger has for it. */
   get isAccessKey(): boolean {
     return this.provider === "";
@@ -238,28 +238,28 @@ export class AuthenticationError extends providerErrorOfKind(ErrorKind.AUTHENTIC
 }
 
 /** The API key is not allowed to do this. */
-export class AccessDeniedError extends providerErrorOfKind(ErrorKind.ACCESS_DENIED) {}
+export class AccessDeniedError extends createProviderErrorClass(ErrorKind.ACCESS_DENIED) {}
 
 /** No such model or endpoint. */
-export class NotFoundError extends providerErrorOfKind(ErrorKind.NOT_FOUND) {}
+export class NotFoundError extends createProviderErrorClass(ErrorKind.NOT_FOUND) {}
 
 /** The request is invalid. */
-export class InvalidRequestError extends providerErrorOfKind(ErrorKind.INVALID_REQUEST) {}
+export class InvalidRequestError extends createProviderErrorClass(ErrorKind.INVALID_REQUEST) {}
 
 /** Too many requests. */
-export class RateLimitError extends providerErrorOfKind(ErrorKind.RATE_LIMIT) {}
+export class RateLimitError extends createProviderErrorClass(ErrorKind.RATE_LIMIT) {}
 
 /** The provider failed or is overloaded. */
-export class ServerError extends providerErrorOfKind(ErrorKind.SERVER) {}
+export class ServerError extends createProviderErrorClass(ErrorKind.SERVER) {}
 
 /** A safety filter blocked the call. */
-export class ContentFilterError extends providerErrorOfKind(ErrorKind.CONTENT_FILTER) {}
+export class ContentFilterError extends createProviderErrorClass(ErrorKind.CONTENT_FILTER) {}
 
 /** The conversation is longer than the model's context window. */
-export class ContextLengthError extends providerErrorOfKind(ErrorKind.CONTEXT_LENGTH) {}
+export class ContextLengthError extends createProviderErrorClass(ErrorKind.CONTEXT_LENGTH) {}
 
 /** The account's credit or quota is used up. */
-export class QuotaExceededError extends providerErrorOfKind(ErrorKind.QUOTA_EXCEEDED) {}
+export class QuotaExceededError extends createProviderErrorClass(ErrorKind.QUOTA_EXCEEDED) {}
 
 /** A time limit ran out: the call's, or the provider's, which `provider` then names. */
 export class RequestTimeoutError extends SDKError {
@@ -294,16 +294,16 @@ export function isProviderTimeout(error: unknown): boolean {
 }
 
 /** The caller cancelled or disconnected. */
-export class AbortError extends errorOfKind(ErrorKind.ABORT) {}
+export class AbortError extends createErrorClass(ErrorKind.ABORT) {}
 
 /** The provider could not be reached, or the connection broke before it answered. */
-export class NetworkError extends errorOfKind(ErrorKind.NETWORK) {}
+export class NetworkError extends createErrorClass(ErrorKind.NETWORK) {}
 
 /** The provider's stream ended without its end marker, or violated its protocol. */
-export class StreamError extends errorOfKind(ErrorKind.STREAM) {}
+export class StreamError extends createErrorClass(ErrorKind.STREAM) {}
 
 /** A tool call does not match its schema. If a provider rejected it, `rawJson` has the model's output. */
-export class InvalidToolCallError extends providerErrorOfKind(ErrorKind.INVALID_TOOL_CALL) {}
+export class InvalidToolCallError extends createProviderErrorClass(ErrorKind.INVALID_TOOL_CALL) {}
 
 /** Options of NoObjectGeneratedError. */
 export interface NoObjectErrorOptions extends ErrorOptions {
@@ -335,13 +335,13 @@ export class NoObjectGeneratedError extends SDKError {
 }
 
 /** Outrigger is not configured for this call. */
-export class ConfigurationError extends errorOfKind(ErrorKind.CONFIGURATION) {}
+export class ConfigurationError extends createErrorClass(ErrorKind.CONFIGURATION) {}
 
 /** The provider or model does not support the requested tool choice. */
-export class UnsupportedToolChoiceError extends errorOfKind(ErrorKind.UNSUPPORTED_TOOL_CHOICE) {}
+export class UnsupportedToolChoiceError extends createErrorClass(ErrorKind.UNSUPPORTED_TOOL_CHOICE) {}
 
 /** A bug in Outrigger. */
-export class InternalError extends errorOfKind(ErrorKind.INTERNAL) {}
+export class InternalError extends createErrorClass(ErrorKind.INTERNAL) {}
 
 const CLASSES: ReadonlyMap<ErrorKind, ErrorClass> = new Map<ErrorKind, ErrorClass>([
   [ErrorKind.PROVIDER, ProviderError],

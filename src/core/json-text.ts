@@ -138,7 +138,7 @@ export function countJsonValues(text: string, max: number): number {
   let count = 0;
   for (let at = 0; at < text.length && count <= max; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at) - 1;
+    if (code === QUOTE) at = findStringEnd(text, at) - 1;
     else if (code === COMMA || code === LEFT_BRACKET || code === LEFT_BRACE) count += 1;
   }
   return count;
@@ -151,7 +151,7 @@ export function nestsDeeper(text: string, maxLevels: number): boolean {
   let levels = 0;
   for (let at = 0; at < text.length && levels <= maxLevels; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at) - 1;
+    if (code === QUOTE) at = findStringEnd(text, at) - 1;
     else if (code === LEFT_BRACKET || code === LEFT_BRACE) levels += 1;
     else if (code === RIGHT_BRACKET || code === RIGHT_BRACE) levels -= 1;
   }
@@ -159,7 +159,7 @@ export function nestsDeeper(text: string, maxLevels: number): boolean {
 }
 
 /** Returns the index behind the string that begins at an index; behind the text if the string does not end. */
-export function endOfString(text: string, start: number): number {
+export function findStringEnd(text: string, start: number): number {
   const end = findEnd(text, start);
   return end < 0 ? text.length : end + 1;
 }

@@ -3,7 +3,7 @@ import { type ContentPart, ContentPartSchema, type ToolCall } from "../gen/outri
 import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
 import type { Finish, StreamEvent, ToolCallEnd } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { StreamError } from "./errors.ts";
-import { toolInputOf } from "./tools.ts";
+import { getToolInput } from "./tools.ts";
 
 type BlockKind = "text" | "reasoning" | "toolCall";
 
@@ -125,7 +125,7 @@ export class LawChecker {
   }
 
   #endToolCall({ partIndex, toolCall }: ToolCallEnd): void {
-    const { id } = this.#end(partIndex, "toolCall", toolCall === undefined ? "" : toolInputOf(toolCall));
+    const { id } = this.#end(partIndex, "toolCall", toolCall === undefined ? "" : getToolInput(toolCall));
     if (toolCall?.id !== id) broken(5, `tool call "${id}" ends with the id "${toolCall?.id}"`);
     if (toolCall.argumentsInvalid !== hasInvalidArguments(toolCall))
       broken(
@@ -167,14 +167,14 @@ export class LawChecker {
     const block = this.#blocks.get(index);
     if (block === undefined) broken(3, `part ${index} of the response was never sent`);
     const { part } = whole;
-    if (block.part === undefined ? !isPartOf(block, part) : !isSame(block.part, whole))
+    if (block.part === undefined ? !matchesPart(block, part) : !isSame(block.part, whole))
       broken(4, `part ${index} differs between stream and response`);
     if (part.case === "toolCall" && block.part === undefined && part.value.id !== block.id)
       broken(5, `tool call "${block.id}" has the id "${part.value.id}" in the response`);
   }
 }
 
-function isPartOf({ kind, text }: Block, part: ContentPart["part"]): boolean {
+function matchesPart({ kind, text }: Block, part: ContentPart["part"]): boolean {
   return kind === (part.case === "reasoning" ? "reasoning" : part.case) && text === finalText(part);
 }
 
@@ -200,7 +200,7 @@ function finalText(part: ContentPart["part"]): string {
     case "reasoning":
       return part.value.text;
     case "toolCall":
-      return toolInputOf(part.value);
+      return getToolInput(part.value);
     default:
       return "";
   }

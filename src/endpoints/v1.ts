@@ -1,6 +1,6 @@
 /**
- * The HTTP APIs under `/v1`: those of OpenAI, Anthropic and Gemini, for the models of every provider. Gemini's is under
- * `/v1beta` as well, since its older clients expect it there.
+ * The HTTP APIs under `/v1`: the APIs of OpenAI, Anthropic and Gemini, for the models of every provider. Gemini's API is
+ * also under `/v1beta`, which its older clients call.
  */
 import { MemoryAccount } from "../core/memory-account.ts";
 import type { HttpApi } from "../http/endpoint.ts";

@@ -48,10 +48,10 @@ function openLoop(options: GenerateOptions, isStreamed: boolean): Loop {
   if (onStepFinish === undefined) return loop;
   // An error of closing the loop is also thrown by the pending read.
   const abort = () => void loop.return(undefined as never).catch(() => {});
-  return closeAtOnce(tellOfSteps(loop, onStepFinish), abort);
+  return closeAtOnce(reportSteps(loop, onStepFinish), abort);
 }
 
-async function* tellOfSteps(
+async function* reportSteps(
   loop: Loop,
   onStepFinish: NonNullable<GenerateOptions["onStepFinish"]>,
 ): AsyncGenerator<LoopItem, GenerateResultMessage> {

@@ -12,10 +12,10 @@ import { type ThreadMessage, ThreadMessageSchema } from "../gen/outrigger/v1/thr
 import type { NewMessage } from "./engine.ts";
 import type { StoredMessage } from "./store.ts";
 
-/** Random bytes of ids by their prefixes. An id has twice as many digits; that of a message has room for a step. */
+/** Random bytes of ids by prefix. An id has twice as many hex digits; a message id leaves room for its step. */
 const ID_BYTES = { run: 16, thread: 16, msg: 18 };
 
-/** Steps that an id of a message has room for, beside the id of its run. */
+/** Maximum number of steps: a message id has room for this many, next to the id of its run. */
 const MAX_STEPS = 0x8000;
 
 /** A new id of a run, of a thread, or of a message that is not the answer of a model. */

@@ -82,7 +82,7 @@ export async function readRunInput(
   };
 }
 
-/** The tools of a request, or those of the run that it continues, without credentials. */
+/** Returns the tools of a request, or else of the run that it continues, without credentials. */
 function chooseTools(request: CreateRunRequest, previous: StoredRun | undefined) {
   const tools = request.options?.request?.tools ?? [];
   const { mcpServers: servers, inheritTools } = request;

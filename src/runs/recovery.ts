@@ -325,11 +325,11 @@ class Tail {
   isSubmitted = false;
   /** Whether the latest process has listed the tools. */
   hasLists = false;
-  /** Whether nothing of interest comes before. */
+  /** Whether earlier events are irrelevant. */
   isComplete = false;
   readonly #steps: number;
   readonly #answered = new Set<string>();
-  /** Whether the events are those of the latest process. */
+  /** Whether the events were written by the latest process. */
   #isLatest = true;
 
   constructor(steps: number) {

@@ -223,7 +223,7 @@ export async function planStored(
 async function readInput(store: RunStore, owner: string, runId: string): Promise<Message[]> {
   const messages: Message[] = [];
   for (let after = "", hasMore = true; hasMore; ) {
-    const query = { inputOfRunId: runId, order: "oldest first", after, limit: PAGE_MESSAGES } as const;
+    const query = { inputRunId: runId, order: "oldest first", after, limit: PAGE_MESSAGES } as const;
     const page = await store.listMessages(owner, query);
     messages.push(...page.elements.flatMap(({ message }) => message ?? []));
     after = page.elements.at(-1)?.id ?? "";

@@ -263,7 +263,7 @@ export interface RunQuery extends PageQuery {
 /** Which messages to list: those of a thread, or those that a run added. */
 export interface MessageQuery extends PageQuery {
   readonly threadId?: string | undefined;
-  readonly inputOfRunId?: string | undefined;
+  readonly inputRunId?: string | undefined;
   readonly order: "oldest first" | "latest first";
 }
 

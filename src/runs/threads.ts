@@ -65,10 +65,9 @@ export class Threads {
   }
 
   async listMessages(owner: string, query: MessageQuery): Promise<Page<StoredMessage>> {
-    const { threadId, inputOfRunId } = query;
+    const { threadId, inputRunId } = query;
     if (threadId !== undefined) await this.getThread(owner, threadId);
-    if (inputOfRunId !== undefined)
-      found(await this.#parts.store.getRun(owner, inputOfRunId), "run", inputOfRunId);
+    if (inputRunId !== undefined) found(await this.#parts.store.getRun(owner, inputRunId), "run", inputRunId);
     return this.#parts.store.listMessages(owner, query);
   }
 

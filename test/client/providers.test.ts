@@ -1,8 +1,8 @@
 import { AnthropicAdapter, GeminiAdapter, OpenAIAdapter, OpenAIChatAdapter } from "outrigger";
 import { describe, expect, it } from "vitest";
 import {
-  apisOfField,
   createAdapter,
+  fieldApis,
   getBaseUrl,
   needsNoKey,
   providerApis,
@@ -13,7 +13,7 @@ import {
 const apiKey = "test-key";
 const BASE_URL = "https://models.example.com/v1";
 
-describe("baseUrlOf()", () => {
+describe("getBaseUrl()", () => {
   it.each([
     ["openai-responses", "https://api.openai.com/v1"],
     ["anthropic-messages", "https://api.anthropic.com"],
@@ -29,13 +29,13 @@ describe("baseUrlOf()", () => {
   });
 });
 
-describe("apisOfField", () => {
+describe("fieldApis", () => {
   it.each(["api_key", "api_key_file", "base_url", "headers"])("has %s for all wire APIs", (field) => {
-    expect(apisOfField[field]).toEqual(wireApis);
+    expect(fieldApis[field]).toEqual(wireApis);
   });
 
   it("has the fields of some APIs alone", () => {
-    expect(apisOfField.profile).toEqual(["openai-chat"]);
+    expect(fieldApis.profile).toEqual(["openai-chat"]);
   });
 });
 

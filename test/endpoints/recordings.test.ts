@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
-import { type Response, toolCallsOf } from "outrigger";
+import { getToolCalls, type Response } from "outrigger";
 import { FinishReason_Reason } from "outrigger/proto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ToolCallIdAllocator } from "../../src/kit/call/tool-call-id-allocator.ts";
@@ -120,7 +120,7 @@ interface Request {
 
 /** The tools that an answer calls. */
 function toTools({ message }: Response): OpenAI.Responses.Tool[] {
-  const calls = toolCallsOf(message);
+  const calls = getToolCalls(message);
   const names = [...new Set(calls.map(({ name }) => name))];
   return names.map((name) =>
     calls.some((call) => call.name === name && call.input.case === "text")

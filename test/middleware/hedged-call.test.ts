@@ -1,4 +1,4 @@
-/** The requests of one hedged call: what is told of each, and what is left of them. */
+/** The requests of one hedged call: the events reported for each, and the requests that remain open. */
 import { getEventListeners } from "node:events";
 import { create } from "@bufbuild/protobuf";
 import { AbortError, type CallOptions, ServerError } from "outrigger";
@@ -20,7 +20,7 @@ interface Sent {
   fail(error: Error): Promise<void>;
 }
 
-/** A call with requests to the models `first`, `second` and `third`, 10 ms apart, and what was told of them. */
+/** A call with requests to the models `first`, `second` and `third`, 10 ms apart, and the events that were reported. */
 function startCall() {
   const controller = new AbortController();
   const relay = new AnswerRelay();

@@ -2,7 +2,7 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { SDKError, ServerError, StreamError } from "../../src/core/errors.ts";
-import { toolCallsOf } from "../../src/core/message.ts";
+import { getToolCalls } from "../../src/core/message.ts";
 import {
   FinishReason_Reason as Reason,
   type Response,
@@ -25,12 +25,12 @@ const hello = { text: "Hello" };
 async function readBoth(format: WireFormat, said: Said, request: object = {}): Promise<Response> {
   const whole = readWhole(format, format.whole(said), request);
   const streamed = await readStream(format, format.events(said), request);
-  expect(jsonOf(streamed)).toEqual(jsonOf(whole));
+  expect(toComparable(streamed)).toEqual(toComparable(whole));
   if (whole.response === undefined) throw whole.error;
   return whole.response;
 }
 
-function jsonOf({ response, error }: Outcome): unknown {
+function toComparable({ response, error }: Outcome): unknown {
   expect(error).toBeUndefined();
   return response && toJson(ResponseSchema, response);
 }
@@ -53,7 +53,7 @@ describe.each(wireFormats)("a server of $name", (format) => {
   describe("that cuts an answer at the token limit", () => {
     const lookedUp = async (call: string, finish: string) => {
       const response = await readBoth(format, { part: { call }, finish });
-      return { call: toolCallsOf(response)[0], reason: response.finishReason?.reason };
+      return { call: getToolCalls(response)[0], reason: response.finishReason?.reason };
     };
 
     it("marks a call without arguments as invalid", async () => {
@@ -135,7 +135,7 @@ describe.each(wireFormats)("a server of $name", (format) => {
     const said = { part: hello, finish: stop };
     const blanks = format.events(said).flatMap((event) => ["data:\n\n", "event: ping\ndata: \n\n", event]);
     const plain = await readStream(format, format.events(said));
-    expect(jsonOf(await readStream(format, blanks))).toEqual(jsonOf(plain));
+    expect(toComparable(await readStream(format, blanks))).toEqual(toComparable(plain));
   });
 
   it("causes an error by an error event without data", async () => {
@@ -159,14 +159,14 @@ describe.each(wireFormats)("a server of $name that fails", (format) => {
     for (const events of [[first, event], [event]]) {
       const { error, response } = await readStream(format, events);
       expect(response).toBeUndefined();
-      expect(messageOf(error)).toContain("boom");
+      expect(getMessage(error)).toContain("boom");
     }
-    expect(messageOf(readWhole(format, failure).error)).toContain("boom");
+    expect(getMessage(readWhole(format, failure).error)).toContain("boom");
   });
 
   it("has its message read from the text of an error event", async () => {
     const { error } = await readStream(format, [first, "event: error\ndata: upstream went away\n\n"]);
-    expect(messageOf(error)).toContain("upstream went away");
+    expect(getMessage(error)).toContain("upstream went away");
   });
 });
 
@@ -182,14 +182,14 @@ describe.each(wireFormats)("a server of $name that nests JSON in a call", (forma
 
   it("has 900 levels passed on", async () => {
     const { response } = await read(900);
-    const [call] = response === undefined ? [] : toolCallsOf(response);
+    const [call] = response === undefined ? [] : getToolCalls(response);
     expect(call).toMatchObject({ argumentsInvalid: false, input: { value: expect.stringContaining("[[[") } });
   });
 
   it.each([1100, 5000, 100_000])("has %i levels passed on in a text, or refused", async (levels) => {
     const { response, error } = await read(levels);
     if (response === undefined) expect(error).toBeInstanceOf(StreamError);
-    else expect(toolCallsOf(response)).toMatchObject([{ input: { value: expect.stringContaining("[[[") } }]);
+    else expect(getToolCalls(response)).toMatchObject([{ input: { value: expect.stringContaining("[[[") } }]);
   });
 
   it("is not asked again if an answer or event has more than 1,000 levels", async () => {
@@ -211,17 +211,17 @@ describe.each(wireFormats)("a server of $name that nests JSON in a call", (forma
 it.each(wireFormats)("the end marker of Chat Completions ends no other stream: $name", async (format) => {
   const events = format.events({ part: hello, finish: format.words.stop });
   const marker = "data: [DONE]\n\n";
-  const plain = jsonOf(await readStream(format, events));
-  expect(jsonOf(await readStream(format, [...events, marker]))).toEqual(plain);
+  const plain = toComparable(await readStream(format, events));
+  expect(toComparable(await readStream(format, [...events, marker]))).toEqual(plain);
   if (format.end === marker) return;
-  expect(jsonOf(await readStream(format, [...events.slice(0, -1), marker, ...events.slice(-1)]))).toEqual(
-    plain,
-  );
+  expect(
+    toComparable(await readStream(format, [...events.slice(0, -1), marker, ...events.slice(-1)])),
+  ).toEqual(plain);
   expect((await readStream(format, [...events.slice(0, -1), marker])).error).toBeInstanceOf(SDKError);
 });
 
 /** The message of the error with which a stream ends, or that is thrown. */
-function messageOf(error: unknown): string {
+function getMessage(error: unknown): string {
   return error instanceof Error ? error.message : "";
 }
 
@@ -235,14 +235,14 @@ describe("a server of Responses", () => {
   };
   const read = async ([body, events]: [Wire, Wire[]]) => {
     const whole = readWhole(format, body);
-    expect(jsonOf(await readStream(format, events))).toEqual(jsonOf(whole));
+    expect(toComparable(await readStream(format, events))).toEqual(toComparable(whole));
     return whole.response;
   };
 
   it("may send the arguments of a call as an object", async () => {
     const item = { type: "function_call", id: "f", call_id: "c", name: "look", arguments: { at: ["sea"] } };
     const response = await read(answer(item));
-    expect(response && toolCallsOf(response)).toMatchObject([{ input: { value: '{"at":["sea"]}' } }]);
+    expect(response && getToolCalls(response)).toMatchObject([{ input: { value: '{"at":["sea"]}' } }]);
   });
 
   it("may send the text of a message without a part", async () => {

@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { textForPattern } from "../../simulator/script/pattern-text.ts";
-import { instanceOfSchema } from "../../simulator/script/schema-instance.ts";
+import { createInstance } from "../../simulator/script/schema-instance.ts";
 import { createSeededRandom } from "../../simulator/script/seeded-random.ts";
 
 function instance(schema: unknown, seed = "seed"): unknown {
   const words = ["Paris", "Oslo", "Lima"];
   let next = 0;
-  return instanceOfSchema(schema, {
+  return createInstance(schema, {
     random: createSeededRandom(seed),
     nextWord: () => words[next++ % 3] ?? "Paris",
   });
@@ -21,7 +21,7 @@ const node: z.ZodType = z.object({
   },
 });
 
-describe("instanceOfSchema()", () => {
+describe("createInstance()", () => {
   it.each<[string, z.ZodType]>([
     [
       "an object with everything",

@@ -58,7 +58,7 @@ export function readProviderSettings(fields: Fields, context: ReadingContext): R
   const { options, read } = getCounterparts(fields, served);
   for (const name of others) {
     if (read.includes(name) || WITHOUT_EFFECT.get(name)?.(fields.get(name)) === true) continue;
-    context.warnOfSetting(name);
+    context.warnAboutSetting(name);
   }
   return createOptions(served, options);
 }

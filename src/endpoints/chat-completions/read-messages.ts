@@ -8,8 +8,8 @@ import {
 } from "../../gen/outrigger/v1/message_pb.ts";
 import { textIn } from "../../kit/json/json.ts";
 import { isDataUri } from "../../kit/media/data-uri.ts";
-import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
-import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
+import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
+import { guessMediaType } from "../../kit/media/media-type.ts";
 import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
 import { createTextPart } from "../answers/create-request.ts";
 import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
@@ -133,7 +133,7 @@ function readInputPart(element: Element, context: ReadingContext): ReadPart {
   const unknown = Object.keys(fields.value).find((name) => !KNOWN_FIELDS.has(name) && fields.has(name));
   const isNative = context.served.api === "openai-chat" && unknown !== undefined;
   if (unknown !== undefined && !isNative && isKnownType(fields.get("type")))
-    context.warnOfField(fields.at(unknown));
+    context.warnAboutField(fields.at(unknown));
   return { part: isNative ? createNative(fields, context) : toPart(fields, context), path: fields.path };
 }
 
@@ -196,12 +196,12 @@ function toDocument(fields: Fields): ContentPart {
   if (id !== undefined) return toPart({ source: { case: "fileId", value: id } });
   const data = file.requireString("file_data", { min: 1 });
   if (isDataUri(data)) return toPart({ source: { case: "url", value: data } });
-  const mediaType = mediaTypeOfPath(fileName) ?? "";
+  const mediaType = guessMediaType(fileName) ?? "";
   return toPart({ mediaType, source: { case: "data", value: toBytes(data, file.at("file_data")) } });
 }
 
 function toBytes(base64: string, path: string): Uint8Array {
-  const bytes = bytesOfBase64(base64);
+  const bytes = decodeExactBase64(base64);
   if (bytes !== undefined) return bytes;
   throw mistake(path, "invalid_value", "expected base64, or a data: URI, found other characters");
 }

@@ -9,7 +9,7 @@ import type { NewMessage, ThreadInput } from "../../runs/engine.ts";
 import { missing } from "../../runs/errors.ts";
 import type { Threads } from "../../runs/threads.ts";
 import { type Fields, mistake, parseBody, quote, readMetadata } from "../openai/fields.ts";
-import { type ItemPlace, placeOfItem, toConversationId, toThreadId } from "../openai/ids.ts";
+import { type ItemPlace, parseItemId, toConversationId, toThreadId } from "../openai/ids.ts";
 import { conversationNotFound } from "../openai/not-found.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import { listItems, readPage, withinMemory } from "../responses/item-list.ts";
@@ -17,7 +17,7 @@ import { readInput } from "../responses/read-input.ts";
 import { ReadingContext } from "../responses/reading-context.ts";
 import { defaultSettings } from "../responses/settings.ts";
 import { ToolNames } from "../responses/tool-names.ts";
-import { itemsOfMessage } from "../responses/write-input-items.ts";
+import { toMessageItems } from "../responses/write-input-items.ts";
 import { ItemWriter } from "../responses/write-items.ts";
 
 /** Maximum number of items per request, as in OpenAI's API. */
@@ -58,7 +58,7 @@ async function serveConversation(
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     if (error.message === missing("thread", toThreadId(id) ?? "").message) throw conversationNotFound(id);
-    if (error.message === missing("message", placeOfItem(itemId)?.messageId ?? "").message)
+    if (error.message === missing("message", parseItemId(itemId)?.messageId ?? "").message)
       missingItem(itemId);
     throw error;
   }
@@ -105,7 +105,7 @@ class ConversationRoutes {
     const owner = request.caller.name;
     const added = await this.#threads.appendMessages(owner, threadId, await this.#readAddition(request));
     const writer = createWriter(request.query);
-    const data = added.flatMap((message) => itemsOfMessage(message, writer));
+    const data = added.flatMap((message) => toMessageItems(message, writer));
     const ids = { first_id: data[0]?.id ?? "", last_id: data.at(-1)?.id ?? "" };
     return jsonResponse({ object: "list", data, ...ids, has_more: false });
   }
@@ -144,7 +144,7 @@ class ConversationRoutes {
   async #getItems(owner: string, threadId: string, itemId: string, writer: ItemWriter) {
     await this.#threads.getThread(owner, threadId);
     const { messageId } = toPlace(itemId);
-    return itemsOfMessage(await this.#threads.getMessage(owner, messageId, threadId), writer);
+    return toMessageItems(await this.#threads.getMessage(owner, messageId, threadId), writer);
   }
 
   // A suspended function holds all its variables: those with the body and its fields end before anything is stored.
@@ -201,7 +201,7 @@ function findThread(id: string): string {
 }
 
 function toPlace(itemId: string): ItemPlace {
-  return placeOfItem(itemId) ?? missingItem(itemId);
+  return parseItemId(itemId) ?? missingItem(itemId);
 }
 
 function missingItem(itemId: string): never {

@@ -58,7 +58,7 @@ export function readProviderSettings(
   checkModalities(config);
   checkCache(body);
   const { options, read } = getCounterparts(config, served);
-  warnOfOthers(body, config, [...read, "thinkingConfig"], context);
+  warnAboutOtherFields(body, config, [...read, "thinkingConfig"], context);
   return { providerOptionsJson: createOptions(served, options), reasoningEffort: readEffort(config) };
 }
 
@@ -133,7 +133,7 @@ function getCounterparts(config: ProtoFields, { api }: ServedModel): Counterpart
   }
 }
 
-function warnOfOthers(
+function warnAboutOtherFields(
   body: ProtoFields,
   config: ProtoFields,
   read: readonly string[],
@@ -147,7 +147,7 @@ function warnOfOthers(
       .map((name) => config.at(name)),
     ...(toolConfig?.getOthers(TOOL_CONFIG_FIELDS).map((name) => toolConfig.at(name)) ?? []),
   ];
-  for (const path of paths) context.warnOfSetting(path);
+  for (const path of paths) context.warnAboutSetting(path);
 }
 
 /** Returns the effort of reasoning: the level, or one for the budget of thinking. -1 leaves it to the model. */

@@ -6,7 +6,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, type Image, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { asString, type JsonObject } from "../../kit/json/json.ts";
-import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
+import { guessMediaType } from "../../kit/media/media-type.ts";
 import type { Part } from "../../wire/gemini/request.ts";
 import { createMessage, createTextPart } from "../answers/create-request.ts";
 import { joinWords, mistake, quote } from "../openai/fields.ts";
@@ -179,7 +179,7 @@ function readInput(part: ProtoFields, context: ReadingContext): ContentPart {
   if (native !== undefined) return native;
   const read = part.has("text") ? createTextPart(part.requireString("text")) : readMedia(part);
   if (read === undefined) throw unknownData(part);
-  for (const name of part.getOthers(READ_FIELDS)) context.warnOfField(part.at(name));
+  for (const name of part.getOthers(READ_FIELDS)) context.warnAboutField(part.at(name));
   return read;
 }
 
@@ -207,7 +207,7 @@ function readMedia(part: ProtoFields): ContentPart | undefined {
   const file = part.object("fileData");
   if (file === undefined) return undefined;
   const uri = file.requireString("fileUri", { min: 1 });
-  const mediaType = file.string("mimeType", { max: 256 }) ?? mediaTypeOfPath(uri) ?? "";
+  const mediaType = file.string("mimeType", { max: 256 }) ?? guessMediaType(uri) ?? "";
   const isUrl = /^https?:/i.test(uri);
   return toMedia(mediaType, file, isUrl ? { case: "url", value: uri } : { case: "fileId", value: uri });
 }

@@ -46,7 +46,7 @@ export function readProviderSettings(
   const read = ["thinking", "output_config", "output_format", ...(isGemini ? ["top_k"] : [])];
   for (const name of Object.keys(fields.value)) {
     if (READ_ELSEWHERE.has(name) || HINTS.has(name) || read.includes(name) || !fields.has(name)) continue;
-    context.warnOfSetting(name);
+    context.warnAboutSetting(name);
   }
   const options: JsonObject = isGemini && topK !== undefined ? { generationConfig: { topK } } : {};
   return { providerOptionsJson: createOptions(served, options), reasoningEffort: readEffort(fields) };

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { textIn } from "../../kit/json/json.ts";
-import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import { createTextPart } from "../answers/create-request.ts";
 import { Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import { type CarriedState, createEmptyPart, StateAttacher } from "../responses/provider-state.ts";
@@ -168,7 +168,7 @@ function noteFields(block: Fields, known: readonly string[], context: ReadingCon
   if (isAnthropic(context)) return;
   for (const name of Object.keys(block.value)) {
     if (name === "type" || known.includes(name) || HINTS.includes(name) || !block.has(name)) continue;
-    context.warnOfField(block.at(name));
+    context.warnAboutField(block.at(name));
   }
 }
 
@@ -220,7 +220,7 @@ function readMedia(
 }
 
 function toBytes(source: Fields): Uint8Array {
-  const bytes = bytesOfBase64(source.requireString("data"));
+  const bytes = decodeExactBase64(source.requireString("data"));
   if (bytes !== undefined) return bytes;
   throw mistake(source.at("data"), "invalid_value", "expected base64, found other characters");
 }

@@ -68,7 +68,7 @@ export interface ItemPlace {
 }
 
 /** Reads the id of an item. Undefined if this API did not issue it. */
-export function placeOfItem(itemId: string): ItemPlace | undefined {
+export function parseItemId(itemId: string): ItemPlace | undefined {
   const [, message, part] = ITEM_ID.exec(itemId) ?? [];
   if (message === undefined || part === undefined) return undefined;
   return { messageId: `msg_${message}`, part: Number.parseInt(part, 16) };

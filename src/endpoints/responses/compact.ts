@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { ServerError } from "../../core/errors.ts";
-import { systemMessage, textOf, userMessage } from "../../core/message.ts";
+import { getText, systemMessage, userMessage } from "../../core/message.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
@@ -17,7 +17,7 @@ import type { TokenCounting } from "./count-tokens.ts";
 import { readHistory } from "./read-history.ts";
 import { type ReadRequest, readRequest } from "./read-request.ts";
 import { defaultSettings } from "./settings.ts";
-import { itemsOfMessage } from "./write-input-items.ts";
+import { toMessageItems } from "./write-input-items.ts";
 import { ItemWriter } from "./write-items.ts";
 import { toUsage } from "./write-response.ts";
 
@@ -64,7 +64,7 @@ async function shorten({ input, target }: ReadRequest, parts: Compacting): Promi
 
 /** @throws ServerError if the model wrote no complete summary. */
 function summaryIn(response: Response): string {
-  const summary = textOf(response);
+  const summary = getText(response);
   const isCut = response.finishReason?.reason === FinishReason_Reason.LENGTH;
   if (summary !== "" && !isCut) return summary;
   const found = isCut ? "a summary that was cut off" : "no text";
@@ -73,7 +73,7 @@ function summaryIn(response: Response): string {
 
 function toCompaction(users: readonly Message[], summary: string, { usage }: Response): object {
   const writer = new ItemWriter(defaultSettings);
-  const kept = users.flatMap((message) => itemsOfMessage(keptMessage(message), writer));
+  const kept = users.flatMap((message) => toMessageItems(keptMessage(message), writer));
   const encrypted_content = encodeCompaction(summary);
   const compaction = {
     id: toItemId("compaction", createMessageId(), 0),

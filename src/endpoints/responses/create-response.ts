@@ -65,7 +65,7 @@ async function answerRun(
   const { mcpServers, inheritTools } = read.input.request;
   if (mcpServers.length > 0 || inheritTools) return await responseFromEvents(requested);
   const run = await started.result();
-  if (run.error !== undefined) throw failureOfRequest(errorFromProto(run.error), read);
+  if (run.error !== undefined) throw toRequestFailure(errorFromProto(run.error), read);
   return await jsonTextResponse(writeRun(run, read.settings));
 }
 
@@ -92,14 +92,14 @@ async function streamAnswer(
   try {
     return await acceptedStreamResponse(source);
   } catch (thrown) {
-    throw failureOfRequest(toSdkError(thrown), read);
+    throw toRequestFailure(toSdkError(thrown), read);
   }
 }
 
 /** Returns the response of a run whose tools the sidecar executes: only its events have the order of the calls. */
 async function responseFromEvents({ read, started }: RequestedRun): Promise<EndpointResponse> {
   const { failure, last } = await readToEnd(started.run, started.events, read.settings);
-  if (failure !== undefined) throw failureOfRequest(failure, read);
+  if (failure !== undefined) throw toRequestFailure(failure, read);
   if (last === undefined) throw new InternalError("a run that is over has no response");
   return await jsonTextResponse(last);
 }
@@ -145,7 +145,7 @@ export async function createRun(
 }
 
 /** Converts the failure of a run to the error of its request. */
-function failureOfRequest(failure: SDKError, read: ReadRequest): SDKError {
+function toRequestFailure(failure: SDKError, read: ReadRequest): SDKError {
   if (failure.violations.length > 0) return withFieldPaths(failure, (field) => read.toBodyPath(field));
   const [, field, description] = /^(options\.[\w.[\]]+): (.*)$/s.exec(failure.message) ?? [];
   const isOurs =

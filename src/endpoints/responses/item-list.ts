@@ -5,15 +5,15 @@ import { jsonResponse } from "../../http/json-response.ts";
 import type { MessageQuery, StoredMessage } from "../../runs/store.ts";
 import type { Threads } from "../../runs/threads.ts";
 import { quote } from "../openai/fields.ts";
-import { placeOfItem } from "../openai/ids.ts";
-import { itemsOfMessage } from "./write-input-items.ts";
+import { parseItemId } from "../openai/ids.ts";
+import { toMessageItems } from "./write-input-items.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";
 
 /** Selects items. */
 export interface ItemQuery {
   readonly owner: string;
   /** The messages that contain the items. */
-  readonly source: Pick<MessageQuery, "threadId" | "inputOfRunId">;
+  readonly source: Pick<MessageQuery, "threadId" | "inputRunId">;
   /** Id of the last item of the previous page. Empty for the first page. */
   readonly after: string;
   readonly limit: number;
@@ -97,7 +97,7 @@ class ItemReader {
     const { owner, after, limit, order, source } = this.#query;
     let last = "";
     if (after !== "") {
-      const place = placeOfItem(after);
+      const place = parseItemId(after);
       if (place === undefined) throw invalidField("after", `there is no item ${quote(after)}`);
       last = place.messageId;
       const items = this.#writeItems(await this.#engine.getMessage(owner, last));
@@ -119,7 +119,7 @@ class ItemReader {
   }
 
   #writeItems(message: StoredMessage): readonly WrittenItem[] {
-    const items = itemsOfMessage(message, this.#writer);
+    const items = toMessageItems(message, this.#writer);
     return this.#query.order === "asc" ? items : items.toReversed();
   }
 }

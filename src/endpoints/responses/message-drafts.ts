@@ -2,7 +2,7 @@ import { type ContentPart, type Message, Role, type ToolResult } from "../../gen
 import type { NewMessage } from "../../runs/engine.ts";
 import { createMessage } from "../answers/create-request.ts";
 import type { Fields } from "../openai/fields.ts";
-import { type ItemPlace, placeOfItem } from "../openai/ids.ts";
+import { type ItemPlace, parseItemId } from "../openai/ids.ts";
 import { createPart, type ReadPart } from "./read-content.ts";
 
 /** The paths of a message in the body. */
@@ -140,7 +140,7 @@ export class MessageDrafts {
   addToTurn(part: ContentPart, item: Fields, path = item.path): void {
     const turn = this.#turn ?? this.#begin(item.path);
     const id = item.get("id");
-    turn.add({ part, place: typeof id === "string" ? placeOfItem(id) : undefined }, path);
+    turn.add({ part, place: typeof id === "string" ? parseItemId(id) : undefined }, path);
     this.#span.push(part);
   }
 

@@ -10,8 +10,8 @@ import {
 } from "../../gen/outrigger/v1/message_pb.ts";
 import { asInt32, asString, objectsIn, textIn } from "../../kit/json/json.ts";
 import { isDataUri } from "../../kit/media/data-uri.ts";
-import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
-import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
+import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
+import { guessMediaType } from "../../kit/media/media-type.ts";
 import type { Annotation } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { createTextPart } from "../answers/create-request.ts";
@@ -145,7 +145,7 @@ function toDocument(fields: Fields): MessageInitShape<typeof DocumentSchema> {
   if (source === "file_id") return { fileName, source: { case: "fileId", value } };
   if (source === "file_url" || isDataUri(value)) return { fileName, source: { case: "url", value } };
   // If the name does not tell the media type, the contract's default applies, as for most files.
-  const mediaType = mediaTypeOfPath(fileName) ?? "";
+  const mediaType = guessMediaType(fileName) ?? "";
   return { fileName, mediaType, source: { case: "data", value: toBytes(value, fields.at(source)) } };
 }
 
@@ -158,7 +158,7 @@ function readAudio(fields: Fields): MessageInitShape<typeof AudioSchema> {
 }
 
 function toBytes(base64: string, path: string): Uint8Array {
-  const bytes = bytesOfBase64(base64);
+  const bytes = decodeExactBase64(base64);
   if (bytes !== undefined) return bytes;
   throw mistake(path, "invalid_value", "expected base64, or a data: URI, found other characters");
 }

@@ -76,9 +76,9 @@ interface ThreadRange {
 
 /** The messages at the end of a conversation that a request may repeat. */
 interface RepeatedRange {
-  /** Messages that are looked for. */
+  /** Messages to look for. */
   readonly ids: ReadonlySet<string>;
-  /** Number of messages before the first of them. */
+  /** Number of messages before the first match. */
   readonly before: number;
 }
 

@@ -2,13 +2,13 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { type ToolApproval, ToolApprovalSchema } from "../../gen/outrigger/v1/run_pb.ts";
-import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import type { NewMessage } from "../../runs/engine.ts";
 import type { InputItem } from "../../wire/openai-responses/request.ts";
 import { createMessage, createTextPart } from "../answers/create-request.ts";
 import { KeptMessages } from "../answers/kept-messages.ts";
 import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
-import { placeOfItem } from "../openai/ids.ts";
+import { parseItemId } from "../openai/ids.ts";
 import { decodeCompaction } from "./compaction.ts";
 import { MessageDrafts, type MessagePaths, type ModelTurn } from "./message-drafts.ts";
 import { type CarriedState, createEmptyPart, StateAttacher } from "./provider-state.ts";
@@ -286,7 +286,7 @@ class InputReader {
 
   /** Creates the call of an approval request in an earlier response. */
   async #createCall(id: string, path: string): Promise<string> {
-    const place = placeOfItem(id);
+    const place = parseItemId(id);
     const message = place && (await this.#kept.find(place, id, path));
     const part = place && message?.content[place.part]?.part;
     if (part?.case === "toolCall") return part.value.id;
@@ -295,7 +295,7 @@ class InputReader {
 
   async #addReference(item: Fields): Promise<void> {
     const id = item.requireString("id", { min: 1 });
-    const place = placeOfItem(id);
+    const place = parseItemId(id);
     if (place === undefined) return this.#addForeignReference(item, id);
     const message = await this.#kept.find(place, id, item.at("id"));
     if (message.role !== Role.ASSISTANT) {
@@ -375,7 +375,7 @@ function getType(item: Fields): string {
  * Creates a part for an image that a model generated. Without its bytes, only the API that created it can identify it.
  */
 function imagePart(item: Fields): ContentPart {
-  const value = bytesOfBase64(item.string("result"));
+  const value = decodeExactBase64(item.string("result"));
   if (value === undefined) return createNativePart(item);
   const mediaType = `image/${item.string("output_format", { max: 32 }) ?? "png"}`;
   return createPart({ part: { case: "image", value: { mediaType, source: { case: "data", value } } } });

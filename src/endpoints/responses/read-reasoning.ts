@@ -3,7 +3,7 @@ import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_
 import { objectsIn, textIn } from "../../kit/json/json.ts";
 import type { ReasoningPart } from "../../wire/openai-responses/items.ts";
 import { type Fields, mistake } from "../openai/fields.ts";
-import { placeOfItem } from "../openai/ids.ts";
+import { parseItemId } from "../openai/ids.ts";
 import { type CarriedState, decodeStates, isCarried, valuesIn } from "./provider-state.ts";
 import { createPart } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
@@ -73,7 +73,7 @@ export class ReasoningReader {
 /** Returns the id that OpenAI gave an item. Undefined if this API issued the id, or another API serves the model. */
 export function getProviderId(item: Fields, { isOpenAi }: ReadingContext): string | undefined {
   const id = item.get("id");
-  return isOpenAi && typeof id === "string" && placeOfItem(id) === undefined ? id : undefined;
+  return isOpenAi && typeof id === "string" && parseItemId(id) === undefined ? id : undefined;
 }
 
 /** Joins the parts of the summary and then the reasoning itself, with a blank line between them. */

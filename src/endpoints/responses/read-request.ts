@@ -397,8 +397,8 @@ class RequestReader {
       safety_identifier: fields.string("safety_identifier") ?? null,
       service_tier: fields.string("service_tier") ?? echoed.service_tier,
       temperature: fields.number("temperature") ?? echoed.temperature,
-      text: echoOfText(fields.object("text")),
-      tool_choice: echoOfChoice(fields),
+      text: echoText(fields.object("text")),
+      tool_choice: echoToolChoice(fields),
       tools: this.#echoedTools,
       top_logprobs: fields.integer("top_logprobs", { min: 0, max: 20 }) ?? echoed.top_logprobs,
       top_p: fields.number("top_p") ?? echoed.top_p,
@@ -446,7 +446,7 @@ function schemaFormat(format: Fields | undefined): ResponseFormat | undefined {
   });
 }
 
-function echoOfText(text: Fields | undefined): JsonObject {
+function echoText(text: Fields | undefined): JsonObject {
   const format = text?.object("format")?.value;
   const isSchema = format?.type === "json_schema";
   const echoed = isSchema ? { description: null, strict: false, ...format } : format;
@@ -457,7 +457,7 @@ function echoOfText(text: Fields | undefined): JsonObject {
   };
 }
 
-function echoOfChoice(fields: Fields): string | JsonObject {
+function echoToolChoice(fields: Fields): string | JsonObject {
   const choice = fields.get("tool_choice");
   if (typeof choice === "string") return choice;
   return fields.object("tool_choice")?.value ?? defaultSettings.echoed.tool_choice;

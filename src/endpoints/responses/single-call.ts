@@ -12,7 +12,7 @@ import { composeConversation, createModelRequest, toRunField } from "../../runs/
 import { answerRequest, type ReadRequest as CallRequest } from "../answers/answer-request.ts";
 import type { ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake } from "../openai/fields.ts";
-import { placeOfItem } from "../openai/ids.ts";
+import { parseItemId } from "../openai/ids.ts";
 import { createForm, createStandIn, validateRead } from "../relay/caller-form.ts";
 import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
 import { isCompaction } from "./compaction.ts";
@@ -44,11 +44,11 @@ export function findSingleCall(read: ReadRequest): SingleCall | undefined {
   const isAlone = store === false && conversation === undefined;
   const executesNothing = mcpServers.length === 0 && approvals.length === 0;
   // A provider that executes tools may pause its turn, which another call continues.
-  const isOnce = isAlone && executesNothing && (options?.request?.tools ?? []).every(isOfCaller);
+  const isOnce = isAlone && executesNothing && (options?.request?.tools ?? []).every(isCallerTool);
   return isOnce ? toSingleCall(read) : undefined;
 }
 
-function isOfCaller({ tool }: Tool): boolean {
+function isCallerTool({ tool }: Tool): boolean {
   return tool.case === "function" || tool.case === "custom";
 }
 
@@ -80,7 +80,7 @@ function hasOurItems(fields: Fields): boolean {
 
 /** Whether only the sidecar understands an item, or might complete it: without its content, reasoning cannot be found. */
 function isOurItem({ type, id, encrypted_content: encrypted, content }: JsonObject): boolean {
-  if (typeof id === "string" && placeOfItem(id) !== undefined) return true;
+  if (typeof id === "string" && parseItemId(id) !== undefined) return true;
   if (typeof encrypted === "string") return isCarried(encrypted) || isCompaction(encrypted);
   return type === "reasoning" && objectsIn(content).length === 0;
 }

@@ -80,7 +80,7 @@ export async function listInputItems(
   const page = readPage(request.query);
   const run = await findRun(request, parts, id, false);
   const settings = wantedSettings(run, request.query);
-  const query = { ...page, owner: request.caller.name, source: { inputOfRunId: run.id } };
+  const query = { ...page, owner: request.caller.name, source: { inputRunId: run.id } };
   return await listItems(withinMemory(parts.engine.threads, request), query, new ItemWriter(settings));
 }
 

@@ -6,7 +6,7 @@ import { toItemId } from "../openai/ids.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";
 
 /** Returns the items of a message, in the order of its parts. */
-export function itemsOfMessage(kept: StoredMessage, writer: ItemWriter): readonly WrittenItem[] {
+export function toMessageItems(kept: StoredMessage, writer: ItemWriter): readonly WrittenItem[] {
   const { id, message, originJson = "" } = kept;
   const received = asObject(tryParseJson(originJson));
   if (received !== undefined) return [receivedItem(id, received)];

@@ -25,13 +25,13 @@ export class ReadingContext {
   }
 
   /** Warns of a setting that is left out. */
-  warnOfSetting(path: string): void {
+  warnAboutSetting(path: string): void {
     const message = "the provider of the model has no such setting; it was left out";
     this.notes.warn(path, "unsupported_setting", message);
   }
 
   /** Warns of a field of a part that is left out. */
-  warnOfField(path: string): void {
+  warnAboutField(path: string): void {
     this.notes.warn(path, "unsupported_setting", "the provider of the model has no such field");
   }
 

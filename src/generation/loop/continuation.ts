@@ -17,7 +17,7 @@ export function isPause({ reason, raw }: FinishReason): boolean {
  * Returns the messages that a step adds to its conversation: the answer unchanged, then one message for each result, in
  * order.
  */
-export function messagesOfStep({ response, toolResults }: StepResult): Message[] {
+export function toStepMessages({ response, toolResults }: StepResult): Message[] {
   const answer = response?.message;
   return [...(answer === undefined ? [] : [answer]), ...toolResults.map(toolMessage)];
 }

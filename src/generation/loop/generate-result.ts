@@ -1,6 +1,6 @@
 import { create, type JsonValue } from "@bufbuild/protobuf";
 import { toJson } from "../../core/json-form.ts";
-import { reasoningOf, textOf, toolCallsOf } from "../../core/message.ts";
+import { getReasoning, getText, getToolCalls } from "../../core/message.ts";
 import { type CompleteResponse, completeResponse } from "../../core/response.ts";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import {
@@ -12,7 +12,7 @@ import {
 import type { Message, ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import { type FinishReason, ResponseSchema, type Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { isPaused, messagesOfStep } from "./continuation.ts";
+import { isPaused, toStepMessages } from "./continuation.ts";
 
 /** Why a generation ended without an error, in words. */
 export type StopReasonName = keyof typeof StopReason;
@@ -29,17 +29,17 @@ abstract class Answer {
 
   /** The text of the answer. Empty if there is none. */
   get text(): string {
-    return textOf(this.response);
+    return getText(this.response);
   }
 
   /** The reasoning that the provider showed. Empty if there is none. */
   get reasoning(): string {
-    return reasoningOf(this.response);
+    return getReasoning(this.response);
   }
 
   /** The tool calls of the answer, in order. */
   get toolCalls(): readonly ToolCall[] {
-    return toolCallsOf(this.response);
+    return getToolCalls(this.response);
   }
 
   /** The calls that have no result: calls of passive tools, and calls that a limit kept from being executed. */
@@ -81,7 +81,7 @@ export class StepResult extends Answer {
 
   /** The messages that the step adds to its conversation: the answer and the results of its tools. */
   get messages(): readonly Message[] {
-    return messagesOfStep(this.#message);
+    return toStepMessages(this.#message);
   }
 
   /** Calls whose arguments were repaired, in the form in which they were executed. */
@@ -147,7 +147,7 @@ export class GenerateResult extends Answer {
 
   /** The messages that the generation adds to its conversation: append them for the next turn. */
   get messages(): readonly Message[] {
-    return this.#message.steps.flatMap(messagesOfStep);
+    return this.#message.steps.flatMap(toStepMessages);
   }
 
   /** The result as a message of the contract. */

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent } from "../../client/final-response.ts";
 import { AbortError, ConfigurationError, SDKError, withEarlierSteps } from "../../core/errors.ts";
 import { closeAtOnce } from "../../core/item-iterator.ts";
-import { toolCallsOf } from "../../core/message.ts";
+import { getToolCalls } from "../../core/message.ts";
 import { RepeatLimit } from "../../core/repeat-limit.ts";
 import { type CompleteResponse, completeResponse } from "../../core/response.ts";
 import { toolMessage } from "../../core/tools.ts";
@@ -29,7 +29,7 @@ import { warning } from "../../kit/call/loss-report.ts";
 import { noteAttempts } from "../../middleware/attempts.ts";
 import type { RetryPolicy } from "../../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
-import { isPaused, messagesOfStep } from "./continuation.ts";
+import { isPaused, toStepMessages } from "./continuation.ts";
 import { StepResult as StepResultView } from "./generate-result.ts";
 import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
 import { type GenerationLimits, isCostUnknown, limitField, limitReached } from "./loop-limits.ts";
@@ -147,7 +147,7 @@ class ToolLoop {
     this.#tools = new StepTools(request.tools, executor);
     this.#log = log ?? new AttemptLog(previousAttempts);
     this.#steps = [...previousSteps];
-    this.#messages = [...request.messages, ...previousSteps.flatMap(messagesOfStep)];
+    this.#messages = [...request.messages, ...previousSteps.flatMap(toStepMessages)];
     this.#rounds = previousSteps.length;
     for (const { response, toolResults } of previousSteps) this.#count(response, toolResults.length);
   }
@@ -220,7 +220,7 @@ class ToolLoop {
     this.#messages.push(response.message);
     this.#pauses = isPaused(response) ? this.#pauses + 1 : 0;
     const isCalling = response.finishReason.reason === FinishReason_Reason.TOOL_CALLS;
-    const calls = isCalling ? toolCallsOf(response) : [];
+    const calls = isCalling ? getToolCalls(response) : [];
     this.#count(response, calls.length);
     const forbidden = this.#reasonAgainst(calls, step);
     if (forbidden === undefined) this.#checkCost(response);

@@ -14,7 +14,7 @@ export type FailureBody<T> =
 export function readFailureBody<T>(body: string): FailureBody<T> {
   const parsed = tryParseJson(body);
   const object = asObject<T>(parsed) ?? objectsIn<T>(parsed)[0];
-  return object === undefined ? { object, text: textOf(body.trim()) } : { object, text: "" };
+  return object === undefined ? { object, text: toPlainText(body.trim()) } : { object, text: "" };
 }
 
 /** Creates the error of an answer with the status of success whose body was not read as one. */
@@ -40,7 +40,7 @@ function answerTooDeep(): StreamError {
 export function describeBody(body: string): string {
   const text = body.trim();
   if (text === "") return "an empty body";
-  if (isHtml(text)) return textOf(text);
+  if (isHtml(text)) return toPlainText(text);
   return isJson(text) ? "JSON that is no answer" : "a body that is not JSON";
 }
 
@@ -71,7 +71,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
 
-function textOf(body: string): string {
+function toPlainText(body: string): string {
   if (!isHtml(body)) return body;
   const title = /<title[^>]{0,200}>([^<]{1,200})</i.exec(body)?.[1]?.trim() ?? "";
   return title === "" ? "an HTML page" : `an HTML page: ${title}`;

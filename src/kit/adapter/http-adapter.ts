@@ -312,7 +312,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   supportsJsonSchema(model: string, options?: AdapterCallOptions): boolean {
-    return this.modelsFor(options).traitsOf(model).jsonSchema;
+    return this.modelsFor(options).getTraits(model).jsonSchema;
   }
 
   /** Returns the catalog as seen by the provider in a call. */
@@ -401,7 +401,7 @@ export class HttpAdapter implements ProviderAdapter {
     warnings: Warning[],
     options: AdapterCallOptions,
   ): EmbedResponse {
-    const cost = usage && this.modelsFor(options).costOf(usage, request.model);
+    const cost = usage && this.modelsFor(options).getCost(usage, request.model);
     return create(EmbedResponseSchema, {
       embeddings: vectors.map((values) => create(EmbeddingSchema, { values })),
       model: model || request.model,

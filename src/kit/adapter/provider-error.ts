@@ -54,7 +54,7 @@ export function createProviderError(failure: ReportedFailure, source: FailureSou
   const isQuota = kind === ErrorKind.QUOTA_EXCEEDED;
   const delay = source.retryAfter ?? failure.retryAfter ?? delayInText(kind, classifiable);
   const { provider, httpStatusCode, requestId } = source;
-  return createError(kind, textOf(failure, repeatable, source), {
+  return createError(kind, toErrorMessage(failure, repeatable, source), {
     provider,
     httpStatusCode,
     requestId: requestId === undefined ? undefined : boundedId(requestId),
@@ -63,7 +63,7 @@ export function createProviderError(failure: ReportedFailure, source: FailureSou
     retryable: isQuota ? false : source.retryable,
     errorCode: failure.code === "" ? undefined : failure.code.slice(0, MAX_CODE_CHARS),
     violations: violationsIn(failure, kind, repeatable, source),
-    rawJson: keepsBody(kind, source.request) ? boundedRaw(textOfBody(source.body)) : undefined,
+    rawJson: keepsBody(kind, source.request) ? boundedRaw(toBodyText(source.body)) : undefined,
   });
 }
 
@@ -89,11 +89,15 @@ function keepsBody(kind: ErrorKind, { includeRaw }: Request): boolean {
   return includeRaw || kind === ErrorKind.INVALID_TOOL_CALL;
 }
 
-function textOfBody(body: string | object): string {
+function toBodyText(body: string | object): string {
   return typeof body === "string" ? body : JSON.stringify(body);
 }
 
-function textOf({ code, hint = "" }: ReportedFailure, message: string, source: FailureSource): string {
+function toErrorMessage(
+  { code, hint = "" }: ReportedFailure,
+  message: string,
+  source: FailureSource,
+): string {
   const { provider, httpStatusCode } = source;
   const status = httpStatusCode === undefined ? "reported a failure" : `answered ${httpStatusCode}`;
   const shownCode = code === "" ? "" : ` (${code.slice(0, MAX_CODE_CHARS)})`;

@@ -56,7 +56,7 @@ function beginsWith(path: string, name: string): boolean {
   return path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`);
 }
 
-/** Tools of the caller are sent one by one. Those of providers may be left out or become several. */
+/** Whether tools up to this index keep their order. The caller's tools do; a hosted tool may be dropped or split. */
 function sendsToolsInOrder({ tools }: Request, index: number): boolean {
   const before = tools.slice(0, index + 1);
   return (

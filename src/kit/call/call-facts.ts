@@ -126,7 +126,7 @@ export function createResponse(facts: CallFacts, answer: Answer): Response {
     response.usage = usage;
     // Providers and adapters may have given a price.
     if (usage.costNanoUsd === undefined && facts.pricesAnswers !== true) {
-      const cost = models?.costOf(usage, model);
+      const cost = models?.getCost(usage, model);
       if (cost !== undefined) usage.costNanoUsd = cost;
     }
   }

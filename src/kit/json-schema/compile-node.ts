@@ -6,7 +6,7 @@ import { expand, toTarget } from "./expand.ts";
 import { isAssertion, type JsonTypes, KEYWORDS } from "./keywords.ts";
 import { UnsupportedSchemaError } from "./messages.ts";
 import { getReference, type Target } from "./references.ts";
-import { distinct, getTypes, isOfType, listEntries, literalsIn, statedTypes, toList } from "./values.ts";
+import { distinct, getTypes, hasType, listEntries, literalsIn, statedTypes, toList } from "./values.ts";
 import { rewriteBounds, writeLiterals, writeSchema } from "./write-schema.ts";
 
 /**
@@ -41,8 +41,8 @@ export function compileExpanded({ schema, place }: Placed<JsonObject>): JsonObje
 /** @param types Types that the schema is meant for, as `getTypes` gives them: an empty list means every type. */
 function compileTyped(schema: JsonObject, types: JsonTypes, place: Place): JsonObject | false {
   const { dialect } = place.run;
-  const values = literalsIn(schema)?.filter((value) => isOfType(value, types));
-  const allowed = types.filter((type) => values?.some((value) => isOfType(value, [type])) ?? true);
+  const values = literalsIn(schema)?.filter((value) => hasType(value, types));
+  const allowed = types.filter((type) => values?.some((value) => hasType(value, [type])) ?? true);
   const members = allowed.includes("object") ? compileObject(schema, place) : {};
   const possible = members === false ? allowed.filter((type) => type !== "object") : allowed;
   if (possible.length === 0 && types.length > 0) return false;

@@ -14,14 +14,14 @@ const isSchema: Test = (value) => typeof value === "boolean" || isObject(value);
 const isType: Test = (value) => TYPES.some((type) => isString(value) && type === String(value).toLowerCase());
 const isCount: Test = (value) => isNumber(value) && /^\d+(\.0+)?$/.test(JSON.stringify(value));
 
-const isNames: Test = (value) => isListOf(isString, value);
+const isNames: Test = (value) => isList(isString, value);
 const isDependency: Test = (value) => isSchema(value) || isNames(value);
 
-function isListOf(test: Test, value: unknown, least = 0): boolean {
+function isList(test: Test, value: unknown, least = 0): boolean {
   return Array.isArray(value) && value.length >= least && value.every(test);
 }
 
-function isMapOf(test: Test, value: unknown): boolean {
+function isMap(test: Test, value: unknown): boolean {
   return isObject(value) && Object.values(value).every(test);
 }
 
@@ -39,17 +39,17 @@ const KINDS = {
   boolean: ["true or false", (value) => typeof value === "boolean"],
   count: ["a whole number from 0", isCount],
   list: ["a list", (value) => Array.isArray(value)],
-  dependencies: ["an object of schemas and lists of names", (value) => isMapOf(isDependency, value)],
+  dependencies: ["an object of schemas and lists of names", (value) => isMap(isDependency, value)],
   names: ["a list of names", isNames],
-  namesMap: ["an object of lists of names", (value) => isMapOf(isNames, value)],
+  namesMap: ["an object of lists of names", (value) => isMap(isNames, value)],
   number: ["a number", isNumber],
   positive: ["a number above 0", (value) => isNumber(value) && Number(JSON.stringify(value)) > 0],
   schema: ["a schema: an object, true or false", isSchema],
-  schemas: ["a list of at least one schema", (value) => isListOf(isSchema, value, 1)],
-  schemaOrList: ["a schema or a list of schemas", (value) => isSchema(value) || isListOf(isSchema, value)],
-  schemaMap: ["an object of schemas", (value) => isMapOf(isSchema, value)],
+  schemas: ["a list of at least one schema", (value) => isList(isSchema, value, 1)],
+  schemaOrList: ["a schema or a list of schemas", (value) => isSchema(value) || isList(isSchema, value)],
+  schemaMap: ["an object of schemas", (value) => isMap(isSchema, value)],
   string: ["a string", isString],
-  type: [`one or some of ${TYPES.join(", ")}`, (value) => isType(value) || isListOf(isType, value, 1)],
+  type: [`one or some of ${TYPES.join(", ")}`, (value) => isType(value) || isList(isType, value, 1)],
 } as const satisfies Record<string, readonly [expected: string, test: Test]>;
 
 /** The kind and the role of a keyword. */

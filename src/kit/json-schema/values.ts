@@ -33,7 +33,7 @@ function getType(value: JsonValue): JsonType {
 }
 
 /** Whether a value is of one of the types. */
-export function isOfType(value: JsonValue, types: JsonTypes): boolean {
+export function hasType(value: JsonValue, types: JsonTypes): boolean {
   const type = getType(value);
   return types.includes(type) || (type === "integer" && types.includes("number"));
 }

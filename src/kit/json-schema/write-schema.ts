@@ -4,7 +4,7 @@ import { lose, type Place } from "./compilation.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";
 import { isAssertion, type JsonTypes, KEYWORDS } from "./keywords.ts";
 import { toWords } from "./messages.ts";
-import { isOfType, type literalsIn } from "./values.ts";
+import { hasType, type literalsIn } from "./values.ts";
 
 /**
  * Writes a schema in the order of its keywords.
@@ -101,7 +101,7 @@ type Literals = ReturnType<typeof literalsIn>;
 /** Writes `enum` and `const`; nothing if the dialect cannot have the values, so that they move into the description. */
 export function writeLiterals(values: Literals, schema: JsonObject, dialect: SchemaDialect): JsonObject {
   if (values === undefined) return {};
-  if (values.every((value) => isOfType(value, dialect.literals))) {
+  if (values.every((value) => hasType(value, dialect.literals))) {
     const isSingle = schema.enum === undefined && keeps(dialect, "const");
     return isSingle ? { const: values[0] } : { enum: values, const: undefined };
   }

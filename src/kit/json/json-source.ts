@@ -3,7 +3,7 @@
  * keys that look like numbers to the front; text that a model wrote and a provider signed has to be returned byte for
  * byte.
  */
-import { endOfString } from "../../core/json-text.ts";
+import { findStringEnd } from "../../core/json-text.ts";
 import { isObject, type JsonObject, SourceText } from "./json.ts";
 
 /**
@@ -47,10 +47,10 @@ export function toMembers(text: string): ReadonlyMap<string, string> {
   let at = skipSpace(text, 0);
   if (text[at] !== "{") return members;
   for (at = skipSpace(text, at + 1); text[at] === '"'; at = skipSeparator(text, at)) {
-    const endOfKey = endOfString(text, at);
-    const start = skipSpace(text, skipSpace(text, endOfKey) + 1);
-    const end = endOfValue(text, start);
-    members.set(JSON.parse(text.slice(at, endOfKey)), text.slice(start, end));
+    const keyEnd = findStringEnd(text, at);
+    const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const end = findValueEnd(text, start);
+    members.set(JSON.parse(text.slice(at, keyEnd)), text.slice(start, end));
     at = end;
   }
   return members;
@@ -65,7 +65,7 @@ export function splitElements(text: string): readonly string[] {
   let at = skipSpace(text, 0);
   if (text[at] !== "[") return elements;
   for (at = skipSpace(text, at + 1); at < text.length && text[at] !== "]"; at = skipSeparator(text, at)) {
-    const end = endOfValue(text, at);
+    const end = findValueEnd(text, at);
     elements.push(text.slice(at, end));
     at = end;
   }
@@ -78,7 +78,7 @@ export function compactJson(text: string): string {
   let copied = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at) - 1;
+    if (code === QUOTE) at = findStringEnd(text, at) - 1;
     else if (code <= LAST_SPACE) {
       compacted += text.slice(copied, at);
       copied = at + 1;
@@ -110,20 +110,20 @@ function skipSeparator(text: string, at: number): number {
   return text[next] === "," ? skipSpace(text, next + 1) : next;
 }
 
-function endOfValue(text: string, at: number): number {
+function findValueEnd(text: string, at: number): number {
   const first = text[at];
-  if (first === '"') return endOfString(text, at);
-  if (first === "{" || first === "[") return endOfNested(text, at);
+  if (first === '"') return findStringEnd(text, at);
+  if (first === "{" || first === "[") return findNestedEnd(text, at);
   PRIMITIVE.lastIndex = at;
   PRIMITIVE.test(text);
   return PRIMITIVE.lastIndex;
 }
 
-function endOfNested(text: string, start: number): number {
+function findNestedEnd(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at) - 1;
+    if (code === QUOTE) at = findStringEnd(text, at) - 1;
     else if (code === LEFT_BRACE || code === LEFT_BRACKET) depth += 1;
     else if (code === RIGHT_BRACE || code === RIGHT_BRACKET) depth -= 1;
     if (depth === 0) return at + 1;

@@ -166,7 +166,7 @@ export function parseObjectField(text: string, field: string): JsonObject {
     throw invalidField(field, `expected at most ${MAX_JSON_LEVELS} levels of JSON, found more`);
   const value = tryParseJson(text);
   if (!isObject(value))
-    throw invalidField(field, `expected the text of a JSON object, found ${kindOfJson(value)}`);
+    throw invalidField(field, `expected the text of a JSON object, found ${getJsonKind(value)}`);
   return value;
 }
 
@@ -190,7 +190,7 @@ export function isDeeper(value: object, maxLevels: number): boolean {
   return false;
 }
 
-function kindOfJson(value: unknown): string {
+function getJsonKind(value: unknown): string {
   if (value === undefined) return "text that is not JSON";
   if (value === null) return "null";
   if (JSON.isRawJSON(value)) return "a number";

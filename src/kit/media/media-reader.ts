@@ -75,7 +75,7 @@ function checkAbsolutePath(path: string, fieldPath: string): string {
     );
   }
   if (path.includes("\0")) throw invalidField(fieldPath, "is a path with a NUL character");
-  if (/^file:/i.test(path)) return pathOfFileUrl(path, fieldPath);
+  if (/^file:/i.test(path)) return toFilePath(path, fieldPath);
   if (!path.startsWith("~")) return resolve(path);
   if (path !== "~" && !path.startsWith("~/")) {
     throw invalidField(fieldPath, "names the home folder of another user; expected ~/ for the current user");
@@ -83,7 +83,7 @@ function checkAbsolutePath(path: string, fieldPath: string): string {
   return resolve(homedir(), path.slice(2));
 }
 
-function pathOfFileUrl(url: string, fieldPath: string): string {
+function toFilePath(url: string, fieldPath: string): string {
   try {
     return fileURLToPath(url);
   } catch {

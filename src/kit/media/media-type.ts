@@ -103,13 +103,13 @@ const SIGNATURES: readonly Signature[] = [
 ];
 
 /** Returns the media type for the extension of a path or file name. Undefined for an unknown one. */
-export function mediaTypeOfPath(path: string): string | undefined {
+export function guessMediaType(path: string): string | undefined {
   const extension = /\.([a-z0-9]{1,5})$/i.exec(path)?.[1]?.toLowerCase() ?? "";
   return Object.hasOwn(BY_EXTENSION, extension) ? BY_EXTENSION[extension] : undefined;
 }
 
 /** Returns the media type by the first bytes of a file. Undefined for formats without a signature, such as text. */
-export function mediaTypeOfBytes(bytes: Uint8Array): string | undefined {
+export function detectMediaType(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 16)).toString("latin1");
   const found = SIGNATURES.find(({ marks }) =>
     marks.every(([offset, mark]) => head.startsWith(mark, offset)),

@@ -4,7 +4,7 @@ import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import { encodeBase64, isDataUri, parseDataUri } from "./data-uri.ts";
 import { createMediaReader, DEFAULT_MAX_MEDIA_BYTES, isLocalPath, type MediaReader } from "./media-reader.ts";
-import { isMediaType, mediaTypeOfBytes, mediaTypeOfPath } from "./media-type.ts";
+import { detectMediaType, guessMediaType, isMediaType } from "./media-type.ts";
 
 export { formatDataUri } from "./data-uri.ts";
 export { createMediaReader, type MediaReader } from "./media-reader.ts";
@@ -81,11 +81,11 @@ async function resolveUrl(
   }
   if (isLocalPath(url)) {
     const bytes = await reader.read(url, urlPath);
-    const inferred = mediaTypeOfPath(url) ?? mediaTypeOfBytes(bytes);
+    const inferred = guessMediaType(url) ?? detectMediaType(bytes);
     return { kind: "data", base64: encodeBase64(bytes), mediaType: getFileType(media, inferred, fieldPath) };
   }
   const { pathname } = checkWebUrl(url, urlPath);
-  return { kind: "url", url, mediaType: media.mediaType || (mediaTypeOfPath(pathname) ?? "") };
+  return { kind: "url", url, mediaType: media.mediaType || (guessMediaType(pathname) ?? "") };
 }
 
 function resolveBytes(

@@ -76,7 +76,7 @@ export class DeltaTemplate {
       if (!data.startsWith(constant, at)) return undefined;
       const start = at + constant.length;
       if (data.charCodeAt(start - 1) !== QUOTE) {
-        at = endOfDigits(data, start);
+        at = findDigitsEnd(data, start);
         if (at === start) return undefined;
         continue;
       }
@@ -102,21 +102,21 @@ export class DeltaTemplate {
     let end = start;
     let length = 0;
     // Index after the constant with which the next event begins.
-    let begun = endOfConstant(bytes, start, constants[0]);
+    let begun = findConstantEnd(bytes, start, constants[0]);
     while (begun >= 0) {
       let at = begun;
       let textStart = 0;
       let textEnd = 0;
       for (let index = 0; index < last && at >= 0; index += 1) {
-        const valueStart = index === 0 ? begun : endOfConstant(bytes, at, constants[index]);
-        at = endOfValue(bytes, valueStart);
+        const valueStart = index === 0 ? begun : findConstantEnd(bytes, at, constants[index]);
+        at = findValueEnd(bytes, valueStart);
         if (index !== this.#textAt) continue;
         textStart = valueStart;
         textEnd = at;
       }
       // Most events have another one behind them, which saves a comparison.
-      begun = endOfConstant(bytes, at, seam);
-      at = begun < 0 ? endOfConstant(bytes, at, constants[last]) : begun - (constants[0]?.length ?? 0);
+      begun = findConstantEnd(bytes, at, seam);
+      at = begun < 0 ? findConstantEnd(bytes, at, constants[last]) : begun - (constants[0]?.length ?? 0);
       const textLength = textEnd - textStart;
       if (at < 0 || at - end > maxEventBytes || textLength < 1 || length + textLength > texts.length) break;
       if (!copyText(bytes, textStart, textEnd, length)) break;
@@ -167,7 +167,7 @@ function copyText(bytes: Buffer, start: number, end: number, to: number): boolea
 }
 
 /** Returns the index after a constant; -1 if the bytes do not have it there. */
-function endOfConstant(bytes: Buffer, at: number, constant: Buffer | undefined): number {
+function findConstantEnd(bytes: Buffer, at: number, constant: Buffer | undefined): number {
   if (constant === undefined || at < 0) return -1;
   const end = at + constant.length;
   if (end > bytes.length) return -1;
@@ -175,7 +175,7 @@ function endOfConstant(bytes: Buffer, at: number, constant: Buffer | undefined):
 }
 
 /** Returns the index after a string without its quotes, or after a number; -1 if it needs a parser. */
-function endOfValue(bytes: Buffer, start: number): number {
+function findValueEnd(bytes: Buffer, start: number): number {
   if (start < 0) return -1;
   let at = start;
   if (bytes[start - 1] !== QUOTE) {
@@ -200,14 +200,14 @@ function findValue(data: string, name: string): Pick<Gap, "start" | "end"> | und
   if (at < 0 || data.includes(key, at + 1)) return undefined;
   const start = at + key.length + (data[at + key.length] === " " ? 1 : 0);
   if (data[start] !== '"') {
-    const end = endOfDigits(data, start);
+    const end = findDigitsEnd(data, start);
     return end > start ? { start, end } : undefined;
   }
   const end = data.indexOf('"', start + 1);
   return end < 0 || SPECIAL.test(data.slice(start + 1, end)) ? undefined : { start: start + 1, end };
 }
 
-function endOfDigits(data: string, start: number): number {
+function findDigitsEnd(data: string, start: number): number {
   let end = start;
   while (isDigit(data.charCodeAt(end))) end += 1;
   return end;

@@ -72,7 +72,7 @@ export class EventRelay {
    * @param shown Whole events without a marker, in their order. Default: none are known.
    */
   push(chunk: Uint8Array, shown: readonly ByteRange[] = []): void {
-    const end = endOfEvents(chunk, this.#getSeam());
+    const end = findEventsEnd(chunk, this.#getSeam());
     if (end > 0) this.#relay(chunk.subarray(0, end), shown);
     if (end < chunk.byteLength) this.#hold(chunk.subarray(end));
   }
@@ -100,7 +100,7 @@ export class EventRelay {
     let decodedEnd = 0;
     let events = 0;
     for (let start = 0; start < bytes.byteLength; ) {
-      const end = endOfFirstEvent(bytes, start);
+      const end = findFirstEventEnd(bytes, start);
       const text = bytes.subarray(start, end);
       const isLong = hasMoreLines(text, MAX_REPORT_LINES);
       const event = isLong ? undefined : reader.read(text);
@@ -142,8 +142,8 @@ export class EventRelay {
       const places = this.#markers.map((marker) => new MarkerPlace(bytes, marker, gap.start));
       let begin = gap.start;
       for (let at = getFirst(places); at < Number.POSITIVE_INFINITY; at = getFirst(places)) {
-        const start = begin + endOfEvents(bytes.subarray(begin, at), NO_SEAM);
-        begin = endOfFirstEvent(bytes, at);
+        const start = begin + findEventsEnd(bytes.subarray(begin, at), NO_SEAM);
+        begin = findFirstEventEnd(bytes, at);
         const event = new EventReader().read(bytes.subarray(start, begin));
         if (event !== undefined && hidden.isHidden(event)) {
           kept.push(bytes.subarray(from, start));
@@ -237,14 +237,14 @@ interface Seam {
 const NO_SEAM: Seam = { last: undefined, older: undefined };
 
 /** Returns the index after the last blank line; 0 if there is none. */
-function endOfEvents(bytes: Uint8Array, seam: Seam): number {
+function findEventsEnd(bytes: Uint8Array, seam: Seam): number {
   for (let index = bytes.byteLength - 1; index >= 0; index -= 1)
     if (endsBlankLine(bytes, index, seam)) return index + 1;
   return 0;
 }
 
 /** Returns the index after the first blank line; the end of the bytes if there is none. */
-function endOfFirstEvent(bytes: Uint8Array, start: number): number {
+function findFirstEventEnd(bytes: Uint8Array, start: number): number {
   for (let index = start; index < bytes.byteLength; index += 1)
     if (endsBlankLine(bytes, index, NO_SEAM)) return bytes[index + 1] === LF ? index + 2 : index + 1;
   return bytes.byteLength;

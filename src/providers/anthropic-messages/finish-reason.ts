@@ -9,7 +9,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
  * servers report an ordinary end for tool calls as well.
  * @param endsWithCall Whether the last block is a tool call of the caller.
  */
-export function finishReasonOf(
+export function toFinishReason(
   { stop_reason: word, stop_sequence: sequence }: Untrusted<Message>,
   endsWithCall: boolean,
 ): FinishReason {

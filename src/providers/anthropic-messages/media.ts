@@ -60,7 +60,7 @@ function documentSource(media: ResolvedMedia, field: string): DocumentSource {
   )
     return toSource(media);
   if (media.kind === "data" && isText(mediaType))
-    return { type: "text", media_type: "text/plain", data: textOf(media.base64, field) };
+    return { type: "text", media_type: "text/plain", data: decodeText(media.base64, field) };
   throw invalidField(field, `expected a PDF, or the bytes of a text, found ${mediaType} as ${media.kind}`);
 }
 
@@ -79,7 +79,7 @@ function isText(mediaType: string): boolean {
   return mediaType.startsWith("text/") || mediaType === "application/json" || mediaType === "application/xml";
 }
 
-function textOf(base64: string, field: string): string {
+function decodeText(base64: string, field: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(base64, "base64"));
   } catch {

@@ -22,7 +22,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
 import { CONTAINER_KIND } from "./container.ts";
 import { isFailure, reportedError } from "./error.ts";
-import { finishReasonOf } from "./finish-reason.ts";
+import { toFinishReason } from "./finish-reason.ts";
 import { StateWriter } from "./state.ts";
 import { toUsage } from "./usage.ts";
 
@@ -41,7 +41,7 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const states = new StateWriter(facts, model);
   const blocks = blocksIn(toMembers(body).get("content") ?? "");
   const { includeRaw } = facts.request;
-  const finishReason = finishReasonOf(message, blocks.at(-1)?.block.type === "tool_use");
+  const finishReason = toFinishReason(message, blocks.at(-1)?.block.type === "tool_use");
   const isCut = isStopped(finishReason.reason);
   return createResponse(facts, {
     id: textIn(message.id),

@@ -3,8 +3,8 @@
  * be sent back unchanged.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
-import { type Origin, getOrigin as stateOriginOf } from "../../kit/adapter/state-origin.ts";
+import { bareSignatureIn, getStateData, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { getOrigin as getStateOrigin, type Origin } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, type JsonObject, without } from "../../kit/json/json.ts";
 import type { ContentBlock } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
@@ -39,7 +39,7 @@ export class StateWriter extends PartStateWriter {
 
 /** Returns the origin of a part's state, as seen by the provider and model of the request. */
 export function getOrigin(part: ContentPart, provider: string, model: string): Origin {
-  return stateOriginOf(part, { owners: [provider, PROVIDER_NAME], model, catalog: PROVIDER_NAME });
+  return getStateOrigin(part, { owners: [provider, PROVIDER_NAME], model, catalog: PROVIDER_NAME });
 }
 
 /** Whether a name is one of this provider's: its registered name, or the name of its API. */
@@ -53,5 +53,5 @@ export function getStateBlock(part: ContentPart, provider: string): Untrusted<Co
   if (state === undefined || !isSameProvider(state.provider, provider)) return undefined;
   const signature = bareSignatureIn(state);
   if (signature !== undefined) return { type: "thinking", signature };
-  return asObject<ContentBlock>(dataOfState(state).block);
+  return asObject<ContentBlock>(getStateData(state).block);
 }

@@ -34,7 +34,7 @@ import type {
 import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { isFailure, reportedError } from "./error.ts";
-import { finishReasonOf } from "./finish-reason.ts";
+import { toFinishReason } from "./finish-reason.ts";
 import { addDelta, beginBlock, endBlock, type OpenBlock, wholeBlock } from "./open-blocks.ts";
 import { blocksIn, containerParts, warningsIn } from "./response.ts";
 import { StateWriter } from "./state.ts";
@@ -234,7 +234,7 @@ export class MessagesDecoder implements StreamDecoder {
   #finish(): void {
     if (!this.#writer.started) throw new StreamError("the provider ended a message that it never began");
     const message = this.#message;
-    const finishReason = finishReasonOf(message, this.#endsWithCall);
+    const finishReason = toFinishReason(message, this.#endsWithCall);
     this.#closeEmptyCall(isStopped(finishReason.reason));
     for (const open of this.#open.values()) this.#close(open, isStopped(finishReason.reason));
     if (this.#done.length === 0 && !Array.isArray(message.content)) throw answerMissing(this.#facts);

@@ -3,7 +3,7 @@ import { invalidField } from "../../core/errors.ts";
 import type { Image } from "../../gen/outrigger/v1/message_pb.ts";
 import { isDataUri, parseDataUri } from "../../kit/media/data-uri.ts";
 import { DEFAULT_MAX_MEDIA_BYTES } from "../../kit/media/media-reader.ts";
-import { extensionFor, mediaTypeOfBytes } from "../../kit/media/media-type.ts";
+import { detectMediaType, extensionFor } from "../../kit/media/media-type.ts";
 import { FILE_ARGUMENT } from "./settings.ts";
 
 /** A file that is written for one call. */
@@ -29,7 +29,7 @@ export class ImageFiles {
       throw invalidField(field, `expected at most ${MAX_IMAGES} images in a call of a program`);
     const content = readImage(source, field);
     const number = this.files.length + 1;
-    const extension = extensionFor(mediaType || mediaTypeOfBytes(content) || "image/png") ?? "png";
+    const extension = extensionFor(mediaType || detectMediaType(content) || "image/png") ?? "png";
     this.files.push({ name: `image-${number}.${extension}`, content });
     return number;
   }

@@ -58,12 +58,12 @@ const AUTHORS: ReadonlyMap<Role, string> = new Map([
 ]);
 
 function toTurn({ role, content }: Message, field: string, context: PromptContext): Turn {
-  const texts = content.map((part, index) => textOfPart(part, `${field}.content[${index}]`, context));
+  const texts = content.map((part, index) => toPartText(part, `${field}.content[${index}]`, context));
   return { role, text: texts.filter((text) => text !== "").join("\n") };
 }
 
 /** Returns a part as text; empty if there is no text for it. */
-function textOfPart(whole: ContentPart, field: string, context: PromptContext): string {
+function toPartText(whole: ContentPart, field: string, context: PromptContext): string {
   const { part } = whole;
   const { loss } = context;
   switch (part.case) {
@@ -76,13 +76,13 @@ function textOfPart(whole: ContentPart, field: string, context: PromptContext): 
       loss.lose(field, "converted_content", "a program takes no tool results; it was sent as text");
       const { content } = part.value;
       const texts = content.map((inner, index) =>
-        textOfPart(inner, `${field}.tool_result.content[${index}]`, context),
+        toPartText(inner, `${field}.tool_result.content[${index}]`, context),
       );
       return `The tool returned: ${texts.join("\n")}`;
     }
     case "reasoning":
     case "native":
-      return textOfState(whole, field, context);
+      return toStateText(whole, field, context);
     case "image": {
       const { images } = context;
       if (images === undefined)
@@ -101,7 +101,7 @@ function textOfPart(whole: ContentPart, field: string, context: PromptContext): 
  * Returns the text of reasoning and activities. A program does not get its earlier ones: each call starts a new
  * process.
  */
-function textOfState(part: ContentPart, field: string, { request, provider, loss }: PromptContext): string {
+function toStateText(part: ContentPart, field: string, { request, provider, loss }: PromptContext): string {
   const isFromProgram = part.part.case === "native" && part.part.value.provider === provider;
   const isPlain = part.part.case === "reasoning" && part.providerState === undefined;
   if (isFromProgram || isPlain) {

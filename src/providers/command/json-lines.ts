@@ -50,7 +50,7 @@ export class JsonLinesDecoder implements StreamDecoder {
     if (error !== undefined && error !== null && error !== "") throw reportedError(error, this.#facts);
     this.#writer.start("");
     const counts = toUsage(usage, this.#facts.request.includeRaw);
-    const text = asString(line.text) ?? textOfContent(line.content);
+    const text = asString(line.text) ?? toContentText(line.content);
     this.#usage = counts ?? this.#usage;
     if (asString(reasoning) !== undefined) this.#appendReasoning(textIn(reasoning));
     if (text !== undefined) this.#appendText(text);
@@ -93,7 +93,7 @@ export class JsonLinesDecoder implements StreamDecoder {
 }
 
 /** Returns the text of a list of blocks, or of a content that is a text. Undefined if there is none. */
-function textOfContent(content: unknown): string | undefined {
+function toContentText(content: unknown): string | undefined {
   if (!Array.isArray(content)) return asString(content);
   const texts = objectsIn(content).flatMap(({ text }) => asString(text) ?? []);
   return texts.length === 0 ? undefined : texts.join("");

@@ -117,7 +117,7 @@ class AssistantWriter implements AssistantContent {
   #addCall(call: ToolCall, rest: Untrusted<Part> | undefined, field: string): void {
     const nativeCall = objectIn<FunctionCall>(rest?.functionCall);
     const name = wireToolCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss);
-    const functionCall = { ...asJson(nativeCall), name, args: this.#argumentsOf(call, field) };
+    const functionCall = { ...asJson(nativeCall), name, args: this.#toArguments(call, field) };
     const signature = rest === undefined ? this.#placeholder(field) : {};
     this.parts.push({ ...asJson(rest ?? {}), functionCall, ...signature });
     this.calls.push({ id: call.id, name, nativeId: getNativeId(nativeCall), field });
@@ -133,7 +133,7 @@ class AssistantWriter implements AssistantContent {
   }
 
   /** Returns the arguments of a call. The API takes only objects: free text and invalid JSON are put into one. */
-  #argumentsOf({ input }: ToolCall, field: string): JsonObject {
+  #toArguments({ input }: ToolCall, field: string): JsonObject {
     const text = input.value ?? "";
     if (text === "" && input.case !== "text") return {};
     if (input.case !== "text" && isObject(tryParseJson(text))) return sourceObject(text);

@@ -70,7 +70,7 @@ export function placeCitations(cited: readonly CitedSegment[], part: CitedText):
   const utf8 = Buffer.from(part.text);
   return cited.flatMap(({ citations, segment }) => {
     const span = toSpan(segment);
-    if (span === undefined || !isSpanOf(part, utf8, segment, span)) return citations;
+    if (span === undefined || !isSpanIn(part, utf8, segment, span)) return citations;
     for (const citation of citations) setSpan(citation, span, converter);
     return citations;
   });
@@ -82,7 +82,7 @@ function toSpan({ startIndex, endIndex }: Untrusted<Segment>): ProviderSpan | un
   return end === undefined ? undefined : { start: asInt32(startIndex) ?? 0, end };
 }
 
-function isSpanOf(
+function isSpanIn(
   { partIndex, isFirst }: CitedText,
   utf8: Buffer,
   segment: Untrusted<Segment>,

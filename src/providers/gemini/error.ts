@@ -2,7 +2,7 @@
 
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import { kindOfStatus } from "../../kit/adapter/classify.ts";
+import { getStatusKind } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
@@ -134,10 +134,10 @@ function getKind(details: StatusDetails, httpStatus: number | undefined): ErrorK
   if (isContextOverflow({ codes: [reason, details.status], message, status }))
     return ErrorKind.CONTEXT_LENGTH;
   const known =
-    KIND_OF_STATUS.get(details.status) ?? (status === undefined ? undefined : kindOfStatus(status));
+    KIND_OF_STATUS.get(details.status) ?? (status === undefined ? undefined : getStatusKind(status));
   switch (known) {
     case ErrorKind.INVALID_REQUEST:
-      return kindOfInvalidRequest(details);
+      return getInvalidRequestKind(details);
     case ErrorKind.RATE_LIMIT:
       return isUsedUp(details) ? ErrorKind.QUOTA_EXCEEDED : ErrorKind.RATE_LIMIT;
     default:
@@ -145,7 +145,7 @@ function getKind(details: StatusDetails, httpStatus: number | undefined): ErrorK
   }
 }
 
-function kindOfInvalidRequest({ reason, message }: StatusDetails): ErrorKind {
+function getInvalidRequestKind({ reason, message }: StatusDetails): ErrorKind {
   // The API answers a wrong key with 400.
   if (reason === "API_KEY_INVALID" || /^API key (?:not valid|expired)/.test(message))
     return ErrorKind.AUTHENTICATION;

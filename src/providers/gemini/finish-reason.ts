@@ -6,7 +6,7 @@ import { finishReason } from "../../kit/call/call-facts.ts";
  * Returns the reason of a candidate that ended. The API has no finish reason for tool calls: an answer with calls that
  * ended with STOP waits for their results.
  */
-export function finishReasonOf(raw: string, hasToolCalls: boolean): FinishReason {
+export function toFinishReason(raw: string, hasToolCalls: boolean): FinishReason {
   if (raw === "STOP" && hasToolCalls) return finishReason(Reason.TOOL_CALLS, raw);
   return finishReason(REASONS.get(raw) ?? Reason.OTHER, raw);
 }

@@ -6,7 +6,7 @@ import {
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import { asString, hasOnly, type JsonObject, objectIn, textIn, without } from "../../kit/json/json.ts";
-import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import type { Blob, Part } from "../../wire/gemini/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
@@ -51,7 +51,7 @@ export function imagePart(part: Untrusted<Part>, states: StateWriter): ContentPa
   const blob = objectIn<Blob>(part.inlineData);
   const mediaType = textIn(blob.mimeType);
   if (!mediaType.startsWith("image/") || part.thought === true) return undefined;
-  const data = bytesOfBase64(asString(blob.data));
+  const data = decodeExactBase64(asString(blob.data));
   if (data === undefined) return undefined;
   const value = { mediaType, source: { case: "data", value: data } } as const;
   const rest = { ...part, inlineData: without(blob, "mimeType", "data") };

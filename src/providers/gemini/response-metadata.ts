@@ -21,7 +21,7 @@ import {
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import type { Candidate, GenerateContentResponse, PromptFeedback } from "../../wire/gemini/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { finishReasonOf, toBlockedReason } from "./finish-reason.ts";
+import { toBlockedReason, toFinishReason } from "./finish-reason.ts";
 import { isContradictory, toUsage } from "./usage.ts";
 
 /** A field of a candidate that has no unified form, for instance its grounding. */
@@ -156,7 +156,7 @@ export class ResponseMetadata {
   toAnswer(rawJson: string): StreamedAnswer {
     const finishReason = this.#isBlocked
       ? toBlockedReason(textIn(this.#block?.blockReason))
-      : finishReasonOf(this.#finish ?? "", this.#hasToolCalls);
+      : toFinishReason(this.#finish ?? "", this.#hasToolCalls);
     return {
       id: this.id,
       model: this.#model,
@@ -181,7 +181,7 @@ export class ResponseMetadata {
   /** Returns the provider's explanation of a blocked prompt or of an unusual finish reason; empty if there is none. */
   #explanation(): string {
     if (this.#isBlocked) return textIn(this.#block?.blockReasonMessage);
-    return ORDINARY_REASONS.has(finishReasonOf(this.#finish ?? "", false).reason) ? "" : this.#message;
+    return ORDINARY_REASONS.has(toFinishReason(this.#finish ?? "", false).reason) ? "" : this.#message;
   }
 
   /** Whether nothing follows a report that the prompt was blocked. It may come late, after a part of the answer. */

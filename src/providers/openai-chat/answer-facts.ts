@@ -8,7 +8,7 @@ import type { CompletionExtensions, Usage as WireUsage } from "../../wire/openai
 import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { getSources } from "./citations.ts";
-import { type AnswerContent, finishReasonOf } from "./finish-reason.ts";
+import { type AnswerContent, toFinishReason } from "./finish-reason.ts";
 import type { ServerProfile } from "./profile.ts";
 import { countsIn, mergeCounts, mismatchesIn, toUsage } from "./usage.ts";
 
@@ -95,7 +95,7 @@ export class AnswerFacts {
     return {
       id: this.#id,
       model: this.#model,
-      finishReason: finishReasonOf(this.#finish, content, this.#stopSequence),
+      finishReason: toFinishReason(this.#finish, content, this.#stopSequence),
       usage,
       rawJson,
       providerRequestId: this.#facts.providerRequestId || this.#requestId,

@@ -230,7 +230,7 @@ class AssistantMessageBuilder {
     const rule = { refused: REFUSED_IN_NAMES, maxChars: profile.maxToolNameChars };
     const name = wireToolCallName(call.name, rule, `${field}.name`, loss);
     if (input.case !== "text")
-      return functionCall(id, name, this.#argumentsOf(input.value ?? "", field), rest);
+      return functionCall(id, name, this.#toArguments(input.value ?? "", field), rest);
     if (this.#isSentAsFunction(name))
       return functionCall(id, name, JSON.stringify({ [CUSTOM_INPUT]: input.value }), rest);
     const custom: CustomToolCall["custom"] = { ...objectIn(rest.custom), name, input: input.value };
@@ -244,7 +244,7 @@ class AssistantMessageBuilder {
     return request.tools.some(({ tool }) => tool.case === "custom" && tool.value.name === name);
   }
 
-  #argumentsOf(text: string, field: string): string {
+  #toArguments(text: string, field: string): string {
     const { profile, loss } = this.#context;
     if (text === "") return "{}";
     if (!profile.parsesArguments || isJson(text)) return text;

@@ -2,7 +2,7 @@
 
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import { kindOfStatus } from "../../kit/adapter/classify.ts";
+import { getStatusKind } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
@@ -129,14 +129,14 @@ function getKind(reported: ProviderErrorBody, httpStatus: number | undefined): E
   const known = KIND_OF_CODE.get(code) ?? KIND_OF_CODE.get(type);
   if (known !== undefined) return known;
   if (reported.isModerated) return ErrorKind.CONTENT_FILTER;
-  const byMessage = code === "" ? kindOfMessage(reported.message, status) : undefined;
+  const byMessage = code === "" ? getMessageKind(reported.message, status) : undefined;
   if (byMessage !== undefined) return byMessage;
-  if (status !== undefined) return kindOfStatus(status);
+  if (status !== undefined) return getStatusKind(status);
   return KIND_OF_TYPE.get(type) ?? ErrorKind.PROVIDER;
 }
 
 /** Returns the kind that a message names, if the status is too general (400, 403, 429) or there is none. */
-function kindOfMessage(message: string, status: number | undefined): ErrorKind | undefined {
+function getMessageKind(message: string, status: number | undefined): ErrorKind | undefined {
   if (QUOTA_TEXT.test(message) && isIn(status, 400, 403, 429)) return ErrorKind.QUOTA_EXCEEDED;
   if (KEY_TEXT.test(message) && isIn(status, 400)) return ErrorKind.AUTHENTICATION;
   if (RATE_TEXT.test(message)) return status === undefined ? ErrorKind.RATE_LIMIT : undefined;

@@ -12,7 +12,7 @@ export interface AnswerContent {
  * a plain `stop` for tool calls and for a refusal as well; the content is more precise.
  * @param stopSequence The stop sequence that ended the answer, if the server names it.
  */
-export function finishReasonOf(
+export function toFinishReason(
   raw: string,
   { hasToolCalls, hasRefusal }: AnswerContent,
   stopSequence = "",

@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema, type Image } from "../../gen/outrigger/v1/message_pb.ts";
 import { asJson, objectIn, textIn, without } from "../../kit/json/json.ts";
 import { formatDataUri } from "../../kit/media/data-uri.ts";
-import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import type { GeneratedImage } from "../../wire/openai-chat/parts.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
@@ -26,7 +26,7 @@ export function toImagePart(entry: Untrusted<GeneratedImage>, states: StateWrite
 /** Returns the bytes of a data: URL if the URL can be made from them again, else the URL itself. */
 function toSource(url: string) {
   const [, mediaType, base64] = DATA_URL.exec(url) ?? [];
-  const bytes = bytesOfBase64(base64);
+  const bytes = decodeExactBase64(base64);
   if (mediaType !== undefined && bytes !== undefined)
     return { mediaType, source: { case: "data", value: new Uint8Array(bytes) } } as const;
   return { source: { case: "url", value: url } } as const;

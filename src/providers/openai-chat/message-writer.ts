@@ -23,11 +23,11 @@ import { AnnotationSpans, type SpannedCitation, toCitations } from "./citations.
 import { toImagePart } from "./images.ts";
 import { isEmptyEntry, ToolCallReader } from "./open-blocks.ts";
 import type { ServerProfile } from "./profile.ts";
-import { addDetails, textOfDetails } from "./reasoning-details.ts";
+import { addDetails, getDetailsText } from "./reasoning-details.ts";
 import type { StateWriter, TextField } from "./state.ts";
 import { isEmptyThinkPart, ThinkPartCollector } from "./think-part.ts";
 import { type ThinkTagName, ThinkTagSplitter } from "./think-tags.ts";
-import { addThinkingBlocks, textOfThinkingBlocks } from "./thinking-blocks.ts";
+import { addThinkingBlocks, getThinkingText } from "./thinking-blocks.ts";
 
 /** A text part that is being written. It stays open until the end, since its citations come last. */
 interface OpenText {
@@ -167,7 +167,7 @@ export class MessageWriter {
     const usual = details.length > 0 ? "reasoning" : "reasoning_content";
     const open = this.#reasoningIn(field ?? this.#reasoning?.source ?? usual);
     const text =
-      field === undefined ? textOfDetails(details) || textOfThinkingBlocks(blocks) : textIn(delta[field]);
+      field === undefined ? getDetailsText(details) || getThinkingText(blocks) : textIn(delta[field]);
     open.block.append(text);
     addDetails(open.details, details);
     addThinkingBlocks(open.thinkingBlocks, blocks);

@@ -42,6 +42,6 @@ function joined(
 }
 
 /** Returns the readable text of details, for servers that send no other. */
-export function textOfDetails(details: readonly Untrusted<ReasoningDetail>[]): string {
+export function getDetailsText(details: readonly Untrusted<ReasoningDetail>[]): string {
   return details.map(({ text, summary }) => textIn(text) + textIn(summary)).join("");
 }

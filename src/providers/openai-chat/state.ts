@@ -3,8 +3,8 @@
  * form. Written here while answers are read, read here while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
-import { type Origin, getOrigin as stateOriginOf } from "../../kit/adapter/state-origin.ts";
+import { bareSignatureIn, getStateData, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { getOrigin as getStateOrigin, type Origin } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, isEmpty, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   GeneratedImage,
@@ -112,7 +112,7 @@ export class StateWriter extends PartStateWriter {
  * @param catalog Provider under which the catalog knows the models.
  */
 export function getOrigin(part: ContentPart, provider: string, model: string, catalog: string): Origin {
-  return stateOriginOf(part, { owners: [provider], model, catalog });
+  return getStateOrigin(part, { owners: [provider], model, catalog });
 }
 
 /** Reads the state of a reasoning part. */
@@ -155,5 +155,5 @@ export function readImage({ providerState }: ContentPart): Untrusted<GeneratedIm
 }
 
 function stateIn(state: ProviderState | undefined): Untrusted<PartState> {
-  return dataOfState(state);
+  return getStateData(state);
 }

@@ -32,6 +32,6 @@ function joined(last: Untrusted<ThinkingBlock>, piece: Untrusted<ThinkingBlock>)
 }
 
 /** Returns the readable text of blocks, for servers that send no other. */
-export function textOfThinkingBlocks(blocks: readonly Untrusted<ThinkingBlock>[]): string {
+export function getThinkingText(blocks: readonly Untrusted<ThinkingBlock>[]): string {
   return blocks.map(({ thinking }) => textIn(thinking)).join("");
 }

@@ -56,7 +56,7 @@ export class ToolResults {
    */
   take(calls: readonly PendingCall[], message: number): LocatedResult[] {
     const taken = calls.map((call) => this.#takeFor(call, message));
-    const end = this.#endOfResults(message);
+    const end = this.#findResultsEnd(message);
     for (const result of taken) {
       if (result.message < end) continue;
       const moved = "the result was moved to directly after its call, where the API expects it";
@@ -84,7 +84,7 @@ export class ToolResults {
   }
 
   /** Returns the index of the first message after the results that follow a message. */
-  #endOfResults(message: number): number {
+  #findResultsEnd(message: number): number {
     let end = message + 1;
     while (this.#messages[end]?.role === Role.TOOL) end += 1;
     return end;
@@ -118,12 +118,12 @@ export async function toToolMessage(result: LocatedResult, context: RequestConte
   if (result.failed) markError(parts, result.field, context);
   const message = { role: "tool", tool_call_id: id } as const;
   const media = parts.filter(({ type }) => type !== "text");
-  if (media.length === 0) return { message: { ...message, content: textOf(parts) }, moved: [] };
+  if (media.length === 0) return { message: { ...message, content: joinTexts(parts) }, moved: [] };
   if (profile.supportsToolResultMedia) return { message: { ...message, content: parts }, moved: [] };
   const warning = "the API takes only text in a tool result; the rest was moved to a user message after it";
   context.loss.lose(`${result.field}.content`, "converted_content", warning);
   return {
-    message: { ...message, content: textOf(parts) || SEE_BELOW },
+    message: { ...message, content: joinTexts(parts) || SEE_BELOW },
     moved: [{ type: "text", text: `Of the tool result ${id}:` }, ...media],
   };
 }
@@ -143,6 +143,6 @@ function markError(parts: ContentPartParam[], field: string, { loss }: RequestCo
 }
 
 /** Joins the texts of a result, since most servers accept only a string. */
-function textOf(parts: readonly ContentPartParam[]): string {
+function joinTexts(parts: readonly ContentPartParam[]): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 }

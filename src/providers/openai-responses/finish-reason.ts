@@ -23,7 +23,7 @@ const RUN_BY_CALLER: ReadonlySet<string> = new Set<OutputItem["type"]>([
 ]);
 
 /** Returns why the model stopped. The API has no finish reason: it follows from status, details and items. */
-export function finishReasonOf(
+export function toFinishReason(
   object: Untrusted<ResponseObject>,
   items: readonly Untrusted<OutputItem>[],
 ): FinishReason {

@@ -253,7 +253,7 @@ export class ItemTable {
     if (index !== undefined) return index;
     const id = objectIn<OutputItem>(event.item).id ?? event.item_id;
     const known = id === undefined ? undefined : this.#indexOfId(id);
-    return known ?? this.#lastOfType(type) ?? this.#next;
+    return known ?? this.#findLastOpen(type) ?? this.#next;
   }
 
   #indexOfId(id: unknown): number | undefined {
@@ -262,7 +262,7 @@ export class ItemTable {
     return undefined;
   }
 
-  #lastOfType(type: unknown): number | undefined {
+  #findLastOpen(type: unknown): number | undefined {
     return [...this.open].findLast(([, { item }]) => item.type === type)?.[0];
   }
 }

@@ -12,7 +12,7 @@ import { answerMissing, type CallFacts, createResponse } from "../../kit/call/ca
 import { warning } from "../../kit/call/loss-report.ts";
 import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { asObject, asString, objectsIn, textIn, toText, tryParseJson } from "../../kit/json/json.ts";
-import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import { type ToolInputKind, toToolCall } from "../../kit/stream/stream-writer.ts";
 import type {
   InputTransformation,
@@ -23,7 +23,7 @@ import type {
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
 import { reportedError } from "./error.ts";
-import { finishReasonOf, isRunByProvider } from "./finish-reason.ts";
+import { isRunByProvider, toFinishReason } from "./finish-reason.ts";
 import { isRedacted, reasoningText } from "./reasoning.ts";
 import { StateWriter } from "./state.ts";
 import { toUsage } from "./usage.ts";
@@ -42,13 +42,13 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const items = objectsIn<OutputItem>(object.output);
   const model = textIn(object.model);
   const states = new StateWriter(facts, model);
-  const content = reasoningBeside(object, items).map(reasoningOf);
+  const content = reasoningBeside(object, items).map(toReasoningPart);
   for (const item of items) content.push(...getParts(item, states, toolCallIds));
   return createResponse(facts, {
     id: textIn(object.id),
     model,
     content,
-    finishReason: finishReasonOf(object, items),
+    finishReason: toFinishReason(object, items),
     usage: toUsage(object.usage, facts.request.includeRaw),
     rawJson: facts.request.includeRaw ? body : "",
   });
@@ -125,7 +125,7 @@ export function reasoningBeside(
   return text === "" || items.some(({ type }) => type === "reasoning") ? [] : [text];
 }
 
-function reasoningOf(text: string): ContentPart {
+function toReasoningPart(text: string): ContentPart {
   return create(ContentPartSchema, { part: { case: "reasoning", value: { text: text.toWellFormed() } } });
 }
 
@@ -182,7 +182,7 @@ export const CANCELLED = "cancelled";
  * verbatim.
  */
 export function singlePart(item: Untrusted<OutputItem>, states: StateWriter): ContentPart {
-  const data = item.type === "image_generation_call" ? bytesOfBase64(asString(item.result)) : undefined;
+  const data = item.type === "image_generation_call" ? decodeExactBase64(asString(item.result)) : undefined;
   if (data === undefined) return nativePart(states.provider, item, undefined);
   const mediaType = `image/${asString(item.output_format) ?? "png"}`;
   const value = { mediaType, source: { case: "data", value: data } } as const;

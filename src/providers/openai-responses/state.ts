@@ -3,8 +3,8 @@
  * form. Written while answers are read, read while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
-import { type Origin, getOrigin as stateOriginOf } from "../../kit/adapter/state-origin.ts";
+import { bareSignatureIn, getStateData, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { getOrigin as getStateOrigin, type Origin } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, objectsIn, without } from "../../kit/json/json.ts";
 import type { OutputContent, OutputItem } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
@@ -62,7 +62,7 @@ export class StateWriter extends PartStateWriter {
 
 /** Returns the origin of a part's state. */
 export function getOrigin(part: ContentPart, provider: string, model: string): Origin {
-  return stateOriginOf(part, { owners: [provider], model, catalog: PROVIDER_NAME });
+  return getStateOrigin(part, { owners: [provider], model, catalog: PROVIDER_NAME });
 }
 
 /** Returns the item of reasoning if only its encrypted content was kept. */
@@ -75,7 +75,7 @@ function bareReasoningItem(state: ProviderState | undefined): Untrusted<OutputIt
 
 /** Reads a part's state; undefined if there is none or this adapter did not write it. */
 export function readState(state: ProviderState | undefined): PartState | undefined {
-  const data: Untrusted<PartState> = dataOfState(state);
+  const data: Untrusted<PartState> = getStateData(state);
   const item = asObject<OutputItem>(data.item) ?? bareReasoningItem(state);
   if (item === undefined) return undefined;
   return {

@@ -35,7 +35,7 @@ import type { StreamEvent } from "../../wire/openai-responses/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
 import { reportedError } from "./error.ts";
-import { finishReasonOf } from "./finish-reason.ts";
+import { toFinishReason } from "./finish-reason.ts";
 import {
   announceText,
   appendReasoning,
@@ -255,7 +255,7 @@ export class ResponsesDecoder implements StreamDecoder {
     type: Type,
   ): OpenOfType<Type> | undefined {
     const open = this.#items.open.get(this.#items.indexOf(event, type));
-    return isOfKind(open, type) ? open : undefined;
+    return hasKind(open, type) ? open : undefined;
   }
 
   /** Begins an item that the server never announced. */
@@ -263,7 +263,7 @@ export class ResponsesDecoder implements StreamDecoder {
     this.#start(event);
     const index = this.#items.indexOf(event, type);
     const open = this.#items.open.has(index) ? undefined : this.#openItem(index, { type });
-    if (!isOfKind(open, type))
+    if (!hasKind(open, type))
       throw new StreamError(`the provider sent a ${type} event for an item of another kind`);
     return open;
   }
@@ -339,7 +339,7 @@ export class ResponsesDecoder implements StreamDecoder {
     this.#writer.finish({
       id: textIn(object.id),
       model: textIn(object.model),
-      finishReason: finishReasonOf(object, this.#items.done),
+      finishReason: toFinishReason(object, this.#items.done),
       usage: toUsage(object.usage, includeRaw),
       rawJson: includeRaw ? JSON.stringify(object) : "",
     });
@@ -416,7 +416,7 @@ const TEXT_DELTAS: ReadonlySet<string> = new Set([
 
 type OpenOfType<Type> = Extract<OpenItem, { kind: Type }>;
 
-function isOfKind<Type extends OpenItem["kind"]>(
+function hasKind<Type extends OpenItem["kind"]>(
   open: OpenItem | undefined,
   kind: Type,
 ): open is OpenOfType<Type> {

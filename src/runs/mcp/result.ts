@@ -10,7 +10,7 @@ import {
   ToolResultSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import { asString, type JsonObject, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
-import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 
 /** Reads the result of `tools/call`. A block that cannot be read is passed on as its JSON text. */
 export function readResult({ id }: Pick<ToolCall, "id">, found: unknown): ToolResult {
@@ -54,7 +54,7 @@ function toMediaPart(
   base64: unknown,
   fileName = "",
 ): ContentPart {
-  const data = bytesOfBase64(asString(base64));
+  const data = decodeExactBase64(asString(base64));
   if (data === undefined) return toTextPart(JSON.stringify(block));
   const source = { case: "data", value: data } as const;
   const named = kind === "document" ? { fileName } : {};

@@ -206,14 +206,14 @@ const LIST_LATEST_FIRST = defineMessagePage(`${POSITION} < $4 AND ${POSITION} >=
 export async function listMessages(
   driver: Driver,
   owner: string,
-  { threadId = "", inputOfRunId = "", order, after, limit }: MessageQuery,
+  { threadId = "", inputRunId = "", order, after, limit }: MessageQuery,
   bodies: Bodies,
 ): Promise<Page<StoredMessage>> {
   let place: Pick<RunRow, "thread_id" | "start_position" | "end_position"> | undefined;
-  if (inputOfRunId === "") place = { thread_id: threadId, ...ALL_POSITIONS };
-  else [place] = await driver.read<RunRow>(FIND_RUN_PLACE, [inputOfRunId, owner]);
+  if (inputRunId === "") place = { thread_id: threadId, ...ALL_POSITIONS };
+  else [place] = await driver.read<RunRow>(FIND_RUN_PLACE, [inputRunId, owner]);
   if (place === undefined) return { elements: [], hasMore: false };
-  const list = [place.thread_id, inputOfRunId, owner];
+  const list = [place.thread_id, inputRunId, owner];
   const { start_position: first, end_position: end } = place;
   let start: number | undefined;
   if (after !== "") {

@@ -7,7 +7,7 @@ import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import { getCode } from "../status/status-code.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
-import { errorOfCall } from "./call-context.ts";
+import { toCallError } from "./call-context.ts";
 import { InferenceRecord } from "./inference-record.ts";
 
 /** Name of these calls in logs and metrics, in place of an RPC. */
@@ -65,7 +65,7 @@ class BackgroundCall {
   }
 
   fail(thrown: unknown): SDKError {
-    this.#error = errorOfCall(thrown, this.#signal);
+    this.#error = toCallError(thrown, this.#signal);
     this.record.fail(this.#error);
     return this.#error;
   }

@@ -131,7 +131,7 @@ export function createDisconnect(cause?: unknown): SDKError {
  * Returns the error of a failed call. If its signal was aborted, other errors are consequences: the reason of the
  * signal is returned, unless the thrown error has the same kind and more detail.
  */
-export function errorOfCall(thrown: unknown, signal: AbortSignal): SDKError {
+export function toCallError(thrown: unknown, signal: AbortSignal): SDKError {
   const error = toSdkError(thrown);
   if (!signal.aborted) return error;
   const reason = toSdkError(signal.reason);

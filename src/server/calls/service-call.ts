@@ -4,9 +4,9 @@ import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import {
   type CallsInProgress,
   type CallWork,
-  errorOfCall,
   getServedCall,
   type ServedCall,
+  toCallError,
 } from "./call-context.ts";
 import { InferenceRecord } from "./inference-record.ts";
 
@@ -51,7 +51,7 @@ export class ServiceCall {
 
   /** Returns the status of the call after a failure. */
   fail(thrown: unknown): ConnectError {
-    return this.record.fail(errorOfCall(thrown, this.signal));
+    return this.record.fail(toCallError(thrown, this.signal));
   }
 
   /** Ends the call. Can be called again. */

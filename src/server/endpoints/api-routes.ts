@@ -24,7 +24,7 @@ export function createApiRoutes(api: HttpApi, parts: ApiParts): FindRoute {
         serveSocket: (upgraded) => serveApiSocket({ ...parts, route: { ...route, connect }, upgraded }),
       }),
       reject(_request, response, rejection) {
-        const answer = route.fail(errorOfRejection(rejection));
+        const answer = route.fail(toApiError(rejection));
         response.writeHead(answer.status, { ...answer.headers, ...rejection.headers });
         response.end(answer.body);
         return { code: rejection.code, disconnected: false };
@@ -34,7 +34,7 @@ export function createApiRoutes(api: HttpApi, parts: ApiParts): FindRoute {
 }
 
 /** Returns the error of a rejected request, which the API formats. */
-function errorOfRejection({ code, message, error }: Rejection): SDKError {
+function toApiError({ code, message, error }: Rejection): SDKError {
   if (error?.cause instanceof SDKError) return error.cause;
   switch (code) {
     case Code.PermissionDenied:

@@ -32,7 +32,7 @@ export interface Rejection {
 }
 
 /** Returns the rejection of a request for an error of our contract. */
-export function rejectionOfError(error: SDKError): Rejection {
+export function toErrorRejection(error: SDKError): Rejection {
   const status = toConnectError(error);
   const { code, rawMessage: message, metadata } = status;
   const retryAfter = metadata.get(RETRY_AFTER_HEADER);

@@ -12,8 +12,8 @@ import {
   FORBIDDEN_ORIGIN,
   forbiddenHost,
   type Rejection,
-  rejectionOfError,
   sendRejection,
+  toErrorRejection,
   unknownPath,
 } from "./rejection.ts";
 import { type FindRoute, getKeyInQuery, getPath, type Route } from "./route.ts";
@@ -128,7 +128,7 @@ export class RequestChecks {
     return {
       route,
       recorder,
-      rejection: refusal === undefined ? rejection : rejectionOfError(refusal),
+      rejection: refusal === undefined ? rejection : toErrorRejection(refusal),
       admitAgain() {
         const certificate = getRequestPeerName(request);
         const refusal = access?.admitAgain(admission, headers, { certificate });

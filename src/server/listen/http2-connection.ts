@@ -187,7 +187,7 @@ export class Http2Connection {
     this.#serveNow(waiting);
   };
 
-  /** Clients of gRPC send none, and nobody reads them, but Node makes objects of them. */
+  /** Counts trailers: gRPC clients send none and nothing reads them, but Node still creates an object for each field. */
   readonly #countTrailers = (_trailers: unknown, _flags: number, rawTrailers: readonly string[]): void => {
     if (!this.#countFields(getCost(rawTrailers))) this.#refuse();
   };

@@ -40,7 +40,7 @@ export class TurnReader {
     this.#deliver = deliver;
   }
 
-  /** Takes the bytes of a read: delivers the first of them now if it can, and the others in later turns. */
+  /** Takes the bytes of one read: delivers a first piece now if it can, and the rest in later turns. */
   read(bytes: Buffer): void {
     const isHeavy = this.#excessMs > MAX_EXCESS_MS;
     if (!this.#hasTurn && (isHeavy || !hasShare()))

@@ -81,7 +81,7 @@ class JsonElementCounter {
   /** Skips a key or a text. Returns the position of its end. */
   #passText(start: number): number {
     const json = this.#json;
-    const end = endOfText(json, start);
+    const end = findTextEnd(json, start);
     if (!isFollowedByColon(json, end)) {
       if (this.#isJsonText) this.#add(countInText(json, start, end));
     } else if (this.#depth < this.#jsonDepth) {
@@ -186,7 +186,7 @@ const BACKSLASH = 0x5c;
 const LOOPED_BYTES = 32;
 
 /** Returns the position of the quote that ends a text, or the end of the JSON. */
-function endOfText(json: Uint8Array, start: number): number {
+function findTextEnd(json: Uint8Array, start: number): number {
   const loopEnd = Math.min(start + LOOPED_BYTES, json.length);
   for (let position = start; position < loopEnd; position++) {
     if (json[position] === BACKSLASH) position += 1;

@@ -37,7 +37,7 @@ export function tooManyCalls(max: number): ConnectError {
 }
 
 /** Creates the error for a call of an access key that has reached its number of concurrent calls. */
-export function tooManyCallsOfOwner(max: number): ConnectError {
+export function tooManyOwnerCalls(max: number): ConnectError {
   return overloaded(
     `${max} calls of this access key are under way, as many as one key may have (three quarters of limits.max_calls)`,
   );

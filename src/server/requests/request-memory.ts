@@ -7,7 +7,7 @@ import {
 import { FREE_BYTES, getCountedBytes, type MemoryShare } from "../../core/memory-pool.ts";
 import type { HeapLimits } from "../base/limits.ts";
 import { toConnectError } from "../status/status.ts";
-import { tooManyCalls, tooManyCallsOfOwner } from "./refusals.ts";
+import { tooManyCalls, tooManyOwnerCalls } from "./refusals.ts";
 
 /**
  * Largest memory of one decoded field or value: an empty message with its lists and its place in another message.
@@ -72,7 +72,7 @@ export class RequestMemory {
   #checkOwner(owner: string): void {
     const max = this.#account.getOwnerLimit(this.#maxCalls, owner);
     const calls = this.#callsByOwner.get(owner) ?? 0;
-    if (max < this.#maxCalls && calls >= max) throw tooManyCallsOfOwner(max);
+    if (max < this.#maxCalls && calls >= max) throw tooManyOwnerCalls(max);
   }
 
   /** Opens the memory of something that does not count as a call: a message of a WebSocket. */

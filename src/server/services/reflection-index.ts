@@ -17,9 +17,9 @@ export interface ReflectionIndex {
   /** Returns a file by its path, for instance `outrigger/v1/request.proto`. */
   file(name: string): DescFile | undefined;
   /** Returns the file that declares a service, method, message, field, oneof, enum, enum value or extension. */
-  fileOfSymbol(fullName: string): DescFile | undefined;
+  findFileBySymbol(fullName: string): DescFile | undefined;
   /** Returns the file that extends a message by a field of this number. */
-  fileOfExtension(message: string, fieldNumber: number): DescFile | undefined;
+  findFileByExtension(message: string, fieldNumber: number): DescFile | undefined;
   /** Returns the numbers of the extensions of a message; undefined if there is no such message. */
   extensionNumbers(message: string): readonly number[] | undefined;
 }
@@ -46,8 +46,8 @@ export function createReflectionIndex(
   return {
     services: services.map((service) => service.typeName).sort(),
     file: (name) => all.get(name),
-    fileOfSymbol: (fullName) => symbols.get(fullName),
-    fileOfExtension: (message, fieldNumber) => extensions.get(message)?.get(fieldNumber),
+    findFileBySymbol: (fullName) => symbols.get(fullName),
+    findFileByExtension: (message, fieldNumber) => extensions.get(message)?.get(fieldNumber),
     extensionNumbers: (message) =>
       messages.has(message) ? [...(extensions.get(message)?.keys() ?? [])] : undefined,
   };

@@ -68,10 +68,10 @@ function answerTo(
     case "fileByFilename":
       return fileAnswer(index.file(query.value), query.value, sent);
     case "fileContainingSymbol":
-      return fileAnswer(index.fileOfSymbol(query.value), query.value, sent);
+      return fileAnswer(index.findFileBySymbol(query.value), query.value, sent);
     case "fileContainingExtension": {
       const { containingType, extensionNumber } = query.value;
-      const file = index.fileOfExtension(containingType, extensionNumber);
+      const file = index.findFileByExtension(containingType, extensionNumber);
       return fileAnswer(file, `extension ${extensionNumber} of ${containingType}`, sent);
     }
     case "allExtensionNumbersOfType":

@@ -45,7 +45,7 @@ class Search {
   message(desc: DescMessage, json: unknown, path: string, level: number): void {
     if (level > MAX_LEVELS) return this.#add(path, `expected at most ${MAX_LEVELS} levels of nesting`);
     if (desc.typeName.startsWith("google.protobuf.")) {
-      if (!this.#decodes(desc, json)) this.#mismatch(path, expectedOfType(desc), json);
+      if (!this.#decodes(desc, json)) this.#mismatch(path, describeExpected(desc), json);
     } else if (isObject(json)) this.#fields(desc, json, path, level);
     else this.#mismatch(path, "an object", json);
   }
@@ -203,7 +203,7 @@ const EXPECTED: Readonly<Record<ScalarType, string>> = {
   [ScalarType.FIXED64]: NOT_NEGATIVE,
 };
 
-function expectedOfType({ typeName, name }: DescMessage): string {
+function describeExpected({ typeName, name }: DescMessage): string {
   switch (typeName) {
     case "google.protobuf.Duration":
       return 'a duration such as "1.5s"';

@@ -27,7 +27,7 @@ import {
   type StepResult,
   StepResultSchema,
 } from "../../gen/outrigger/v1/generation_pb.ts";
-import { attemptsOf } from "../../middleware/attempts.ts";
+import { getAttempts } from "../../middleware/attempts.ts";
 import { boundedText } from "./bounded-text.ts";
 import { kindName } from "./status-code.ts";
 
@@ -189,11 +189,11 @@ function withoutExtras(error: InferenceError): InferenceError {
  * is added whole or not at all.
  */
 function addExtras(bare: InferenceError, full: InferenceError, remainingBytes: number): void {
-  const before = sizeOfError(bare);
+  const before = getErrorSize(bare);
   for (const name of ["noObject", "cause", "providerFailure"] as const) {
     const kept = bare[name];
     Object.assign(bare, { [name]: full[name] });
-    if (sizeOfError(bare) - before > remainingBytes) Object.assign(bare, { [name]: kept });
+    if (getErrorSize(bare) - before > remainingBytes) Object.assign(bare, { [name]: kept });
   }
 }
 
@@ -207,7 +207,7 @@ function progressWithin(
   const bytes = remainingBytes - DETAIL_OVERHEAD - 8;
   if (messages.length === 0 || bytes < 0) return undefined;
   const [steps, left] = takeFitting(StepResultSchema, messages.map(withoutBodies), bytes);
-  const [attempts] = takeFitting(AttemptSchema, attemptsOf(error).toReversed(), left);
+  const [attempts] = takeFitting(AttemptSchema, getAttempts(error).toReversed(), left);
   return { steps, stepCount: messages.length, attempts: attempts.toReversed() };
 }
 
@@ -235,7 +235,7 @@ function withoutBodies(step: StepResult): StepResult {
   return { ...step, response: { ...response, rawJson: "", ...(usage === undefined ? {} : { usage }) } };
 }
 
-function sizeOfError(error: InferenceError): number {
+function getErrorSize(error: InferenceError): number {
   return toBinary(InferenceErrorSchema, error).byteLength;
 }
 

@@ -20,7 +20,7 @@ export const RETRY_AFTER_HEADER = "retry-after";
 export function toConnectError(error: SDKError, facts: ErrorFacts = {}): ConnectError {
   return new ConnectError(
     publicMessage(error),
-    codeOfError(error),
+    toCode(error),
     toRetryTrailers(error),
     toDetails(error, facts),
     error,
@@ -31,7 +31,7 @@ export function toConnectError(error: SDKError, facts: ErrorFacts = {}): Connect
  * Returns the code of the error's kind, or FAILED_PRECONDITION if the state of the call's object has to change before
  * it can succeed.
  */
-function codeOfError(error: SDKError): Code {
+function toCode(error: SDKError): Code {
   return error instanceof RunStateError ? Code.FailedPrecondition : getCode(error.kind);
 }
 

@@ -27,7 +27,7 @@ function detailsOf(error) {
 }
 
 /** Runs a call that must fail with a gRPC status: its code, and `detail`, which returns a detail by message name. */
-async function failureOf(call) {
+async function getFailure(call) {
   const error = await call().then(
     () => assert.fail("the call succeeded, want an error"),
     (reason) => reason,
@@ -41,7 +41,7 @@ async function failureOf(call) {
 }
 
 export async function checkErrorDetails(inference) {
-  const { code, detail } = await failureOf(() =>
+  const { code, detail } = await getFailure(() =>
     complete(inference, {
       model: "sim-text:status=429,retry_after=2",
       messages: [userMessage("Hello?")],
@@ -59,7 +59,7 @@ export async function checkErrorDetails(inference) {
 }
 
 export async function checkValidationError(inference) {
-  const { code, detail } = await failureOf(() => complete(inference, { model: "sim-text" }));
+  const { code, detail } = await getFailure(() => complete(inference, { model: "sim-text" }));
   const fields = detail("google.rpc.BadRequest").fieldViolations.map((violation) => violation.field);
   assert.equal(code, status.INVALID_ARGUMENT);
   const { kind, providerFailure } = detail("outrigger.v1.InferenceError");
@@ -76,7 +76,7 @@ export async function checkMidStreamError(inference) {
   // Once the stream has begun, a failure is reported twice: as its last event, for code that reads
   // events, and as the status, for interceptors, retries and metrics.
   const events = [];
-  const { code, detail } = await failureOf(async () => {
+  const { code, detail } = await getFailure(async () => {
     for await (const event of call) {
       events.push(event);
     }
@@ -90,7 +90,7 @@ export async function checkMidStreamError(inference) {
 
 export async function checkDeadline(inference) {
   const started = Date.now();
-  const { code } = await failureOf(() =>
+  const { code } = await getFailure(() =>
     inference.stream(longRequest, { deadline: started + 300 }).toArray(),
   );
   assert.equal(code, status.DEADLINE_EXCEEDED);
@@ -101,7 +101,7 @@ export async function checkCancellation(inference) {
   // Cancelling the call is enough: the sidecar then closes its connection to the provider.
   const call = inference.stream(longRequest, inTime());
   let cancelled;
-  const { code } = await failureOf(async () => {
+  const { code } = await getFailure(async () => {
     for await (const event of call) {
       if (event.textDelta && cancelled === undefined) {
         cancelled = Date.now();

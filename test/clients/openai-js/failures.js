@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 
-async function failureOf(kind, request) {
+async function getFailure(kind, request) {
   const error = await request.then(
     () => assert.fail("the call succeeded, want an error"),
     (reason) => reason,
@@ -14,18 +14,18 @@ async function failureOf(kind, request) {
 /** A contradiction is refused with the name of the parameter. */
 export async function bad_request({ openai, model }) {
   const request = { model: model("text"), input: "Hello", store: false };
-  const background = await failureOf(
+  const background = await getFailure(
     OpenAI.BadRequestError,
     openai.responses.create({ ...request, background: true }),
   );
   assert.deepEqual([background.status, background.type], [400, "invalid_request_error"]);
   assert.equal(background.param, "background");
-  const previous = await failureOf(
+  const previous = await getFailure(
     OpenAI.BadRequestError,
     openai.responses.create({ ...request, previous_response_id: `resp_${"0".repeat(32)}` }),
   );
   assert.equal(previous.param, "previous_response_id");
-  const type = await failureOf(
+  const type = await getFailure(
     OpenAI.BadRequestError,
     openai.responses.create({ ...request, max_output_tokens: "many" }),
   );
@@ -34,11 +34,11 @@ export async function bad_request({ openai, model }) {
 
 export async function not_found({ openai, model }) {
   const id = `resp_${"0".repeat(32)}`;
-  const missing = await failureOf(OpenAI.NotFoundError, openai.responses.retrieve(id));
+  const missing = await getFailure(OpenAI.NotFoundError, openai.responses.retrieve(id));
   assert.ok(missing.message.includes(id), missing.message);
-  await failureOf(OpenAI.NotFoundError, openai.responses.inputItems.list(id));
-  await failureOf(OpenAI.NotFoundError, openai.models.retrieve("no-such-model"));
-  await failureOf(
+  await getFailure(OpenAI.NotFoundError, openai.responses.inputItems.list(id));
+  await getFailure(OpenAI.NotFoundError, openai.models.retrieve("no-such-model"));
+  await getFailure(
     OpenAI.NotFoundError,
     openai.responses.create({ model: `${model("")}nothing`, input: "Hello" }),
   );
@@ -46,10 +46,10 @@ export async function not_found({ openai, model }) {
 
 export async function rate_limit({ openai, model }) {
   const request = { model: model("text:status=429,retry_after=2"), input: "Hello" };
-  const error = await failureOf(OpenAI.RateLimitError, openai.responses.create(request, { maxRetries: 0 }));
+  const error = await getFailure(OpenAI.RateLimitError, openai.responses.create(request, { maxRetries: 0 }));
   assert.equal(error.status, 429);
   assert.equal(error.headers.get("retry-after"), "2");
-  await failureOf(
+  await getFailure(
     OpenAI.RateLimitError,
     openai.responses.create({ ...request, stream: true }, { maxRetries: 0 }),
   );
@@ -65,7 +65,7 @@ export async function retry({ openai, model, provider }) {
 
 export async function server_error({ openai, model }) {
   const request = { model: model("text:status=500"), input: "Hello" };
-  const error = await failureOf(
+  const error = await getFailure(
     OpenAI.InternalServerError,
     openai.responses.create(request, { maxRetries: 0 }),
   );

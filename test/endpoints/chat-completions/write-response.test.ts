@@ -31,15 +31,15 @@ const text = (value: string, refusal = false): Part => ({ part: { case: "text", 
 
 describe("A chat completion", () => {
   it("has the texts and the refusals of an answer apart, each joined, and null for none", () => {
-    const messageOf = (content: Part[]) => write(content).choices[0].message;
-    expect(messageOf([text("I can"), text("not", true), text("."), text(" do", true)])).toEqual({
+    const writeMessage = (content: Part[]) => write(content).choices[0].message;
+    expect(writeMessage([text("I can"), text("not", true), text("."), text(" do", true)])).toEqual({
       role: "assistant",
       content: "I can.",
       refusal: "not do",
     });
-    expect(messageOf([text("No.", true)])).toEqual({ role: "assistant", content: null, refusal: "No." });
-    expect(messageOf([text("")])).toEqual({ role: "assistant", content: "", refusal: null });
-    expect(messageOf([])).toEqual({ role: "assistant", content: null, refusal: null });
+    expect(writeMessage([text("No.", true)])).toEqual({ role: "assistant", content: null, refusal: "No." });
+    expect(writeMessage([text("")])).toEqual({ role: "assistant", content: "", refusal: null });
+    expect(writeMessage([])).toEqual({ role: "assistant", content: null, refusal: null });
   });
 
   it("has the log probabilities of all its texts, and null if there are none", () => {

@@ -67,17 +67,17 @@ describe("A message of Anthropic's API", () => {
   });
 
   it("has objects as the inputs of all calls", () => {
-    const inputOf = (input: object) => {
+    const writeInput = (input: object) => {
       const call = { part: { case: "toolCall", value: { id: "c1", name: "f", input } } } as Part;
       return writeBlocks(call);
     };
     const block = { type: "tool_use", id: "c1", name: "f" };
-    expect(inputOf({ case: "argumentsJson", value: '{"a":1}' })).toEqual([{ ...block, input: { a: 1 } }]);
-    expect(inputOf({ case: "argumentsJson", value: "" })).toEqual([{ ...block, input: {} }]);
-    expect(inputOf({ case: "argumentsJson", value: '{"a' })).toEqual([
+    expect(writeInput({ case: "argumentsJson", value: '{"a":1}' })).toEqual([{ ...block, input: { a: 1 } }]);
+    expect(writeInput({ case: "argumentsJson", value: "" })).toEqual([{ ...block, input: {} }]);
+    expect(writeInput({ case: "argumentsJson", value: '{"a' })).toEqual([
       { ...block, input: { invalid_arguments: '{"a' } },
     ]);
-    expect(inputOf({ case: "text", value: "ls" })).toEqual([{ ...block, input: { input: "ls" } }]);
+    expect(writeInput({ case: "text", value: "ls" })).toEqual([{ ...block, input: { input: "ls" } }]);
   });
 
   it("has images by their bytes or their address", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
-  placeOfItem,
+  parseItemId,
   toConversationId,
   toItemId,
   toResponseId,
@@ -62,7 +62,7 @@ describe("The ids of the API", () => {
     ["toString", "item"],
   ])("of an item of type %s begin with %s", (type, prefix) => {
     expect(toItemId(type, `msg_${message}`, 10)).toBe(`${prefix}_${message}00a`);
-    expect(placeOfItem(`${prefix}_${message}00a`)).toEqual({ messageId: `msg_${message}`, part: 10 });
+    expect(parseItemId(`${prefix}_${message}00a`)).toEqual({ messageId: `msg_${message}`, part: 10 });
   });
 
   it("hold parts up to 4095", () => {
@@ -73,7 +73,7 @@ describe("The ids of the API", () => {
   it.each(["", "msg_1", `msg_${message}`, `m_${message}000`, `MSG_${message}000`, `msg_${message}0000`])(
     "are no ids of items: %j",
     (id) => {
-      expect(placeOfItem(id)).toBeUndefined();
+      expect(parseItemId(id)).toBeUndefined();
     },
   );
 });

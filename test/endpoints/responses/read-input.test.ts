@@ -10,7 +10,7 @@ import { read, toInput } from "./support/reading.ts";
 
 const user = { role: "ROLE_USER", content: [{ text: "hi" }] };
 
-function jsonOf(messages: readonly (Message | undefined)[]): unknown[] {
+function toContractJson(messages: readonly (Message | undefined)[]): unknown[] {
   return messages.map((message) => toJson(MessageSchema, message ?? create(MessageSchema)));
 }
 
@@ -326,7 +326,7 @@ const natives: readonly ResponseInputItem[] = [
 
 describe("the input of a request", () => {
   it.each(items)("may be $name", async ({ input, messages, model }) => {
-    expect(jsonOf(await toInput(input, model))).toEqual(messages);
+    expect(toContractJson(await toInput(input, model))).toEqual(messages);
   });
 
   it.each(natives)("keeps an item of type $type as it was spelled", async (item) => {

@@ -186,12 +186,12 @@ describe("the settings of a request", () => {
   });
 
   it("leave a forced call of a tool to the model if some models of the provider cannot be forced", async () => {
-    const optionsOf = async (tool_choice?: unknown) =>
+    const readOptions = async (tool_choice?: unknown) =>
       (await toRequest({ model: CLAUDE, tools: [weather], tool_choice } as never)).providerOptionsJson;
     const relaxed = { anthropic: '{"unsupported_tool_choice":"auto"}' };
-    expect(await optionsOf("required")).toEqual(relaxed);
-    expect(await optionsOf({ type: "function", name: "get_weather" })).toEqual(relaxed);
-    for (const free of [undefined, null, "auto", "none"]) expect(await optionsOf(free)).toBeUndefined();
+    expect(await readOptions("required")).toEqual(relaxed);
+    expect(await readOptions({ type: "function", name: "get_weather" })).toEqual(relaxed);
+    for (const free of [undefined, null, "auto", "none"]) expect(await readOptions(free)).toBeUndefined();
   });
 
   it("pass the penalties of Open Responses on if the provider has them", async () => {

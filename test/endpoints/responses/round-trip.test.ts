@@ -86,7 +86,7 @@ function emptyLast(content: readonly ContentPart[]): ContentPart[] {
 }
 
 /** Bytes are equal whatever their class. */
-function jsonOf(content: readonly ContentPart[]): unknown {
+function toContractJson(content: readonly ContentPart[]): unknown {
   return toJson(MessageSchema, create(MessageSchema, { content: [...content] }));
 }
 
@@ -107,7 +107,7 @@ describe("an answer that a client sends back", () => {
         const items = toOutput(parts).map(asCodexReturns);
         const [message, ...more] = await toInput(JSON.parse(JSON.stringify(items)), "gemini/gemini-3-pro");
         expect(more).toEqual([]);
-        expect(jsonOf(message?.content ?? [])).toEqual(jsonOf(emptyLast(parts)));
+        expect(toContractJson(message?.content ?? [])).toEqual(toContractJson(emptyLast(parts)));
       }),
       { numRuns: 300 },
     );

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
-  placeOfItem,
+  parseItemId,
   toConversationId,
   toItemId,
   toResponseId,
@@ -65,7 +65,7 @@ describe("the ids of the API", () => {
   it("encode the place of an item", () => {
     const messageId = `msg_${hex}0000`;
     expect(toItemId("function_call", messageId, 17)).toBe(`fc_${hex}0000011`);
-    expect(placeOfItem(toItemId("tool_search_call", messageId, 4095))).toEqual({ messageId, part: 4095 });
-    expect(placeOfItem(`fc_${hex}`)).toBeUndefined();
+    expect(parseItemId(toItemId("tool_search_call", messageId, 4095))).toEqual({ messageId, part: 4095 });
+    expect(parseItemId(`fc_${hex}`)).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { toItemId } from "../../../src/endpoints/openai/ids.ts";
 import { addedItem } from "../../../src/endpoints/responses/hosted-events.ts";
 import { defaultSettings } from "../../../src/endpoints/responses/settings.ts";
-import { itemsOfMessage } from "../../../src/endpoints/responses/write-input-items.ts";
+import { toMessageItems } from "../../../src/endpoints/responses/write-input-items.ts";
 import { ItemWriter, itemStatusAt } from "../../../src/endpoints/responses/write-items.ts";
 import { type ContentPartSchema, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
@@ -303,7 +303,7 @@ describe("The sources of a text", () => {
 /** Returns the items of a stored message. */
 function list(role: Role, content: Part[], originJson = "") {
   const message = create(MessageSchema, { role, content });
-  return itemsOfMessage(
+  return toMessageItems(
     { ...create(ThreadMessageSchema, { id: messageId, message }), originJson },
     createWriter(),
   );
@@ -399,7 +399,7 @@ describe("A message of the caller", () => {
     expect(listed({ role: "user", content: [] })).toEqual([
       { type: "message", role: "user", content: [], id: id("message") },
     ]);
-    expect(itemsOfMessage(create(ThreadMessageSchema, { id: messageId }), createWriter())).toEqual([]);
+    expect(toMessageItems(create(ThreadMessageSchema, { id: messageId }), createWriter())).toEqual([]);
   });
 });
 

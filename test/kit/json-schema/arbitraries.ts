@@ -60,7 +60,7 @@ const PLAIN = [
   keyword("minProperties", count),
   keyword("maxProperties", count),
   keyword("required", fc.uniqueArray(name, { maxLength: 2 })),
-  keyword("dependentRequired", mapOf(name, fc.uniqueArray(name, { maxLength: 2 }), 1)),
+  keyword("dependentRequired", createMap(name, fc.uniqueArray(name, { maxLength: 2 }), 1)),
   keyword("title", fc.constant("T")),
   keyword("description", fc.constantFrom("D", "E")),
   keyword("default", scalar),
@@ -74,8 +74,8 @@ const { schema, object } = fc.letrec<{ schema: unknown; object: Schema }>((tie) 
   const list = fc.array(tie("schema"), { minLength: 1, maxLength: 3 });
   const nested = [
     keyword("$ref", reference),
-    keyword("properties", mapOf(name, tie("schema"), 3)),
-    keyword("patternProperties", mapOf(fc.constantFrom("^a", "c"), tie("schema"), 1)),
+    keyword("properties", createMap(name, tie("schema"), 3)),
+    keyword("patternProperties", createMap(fc.constantFrom("^a", "c"), tie("schema"), 1)),
     ...["additionalProperties", "unevaluatedProperties", "propertyNames", "items", "additionalItems"].map(
       (each) => keyword(each, tie("schema")),
     ),
@@ -83,7 +83,7 @@ const { schema, object } = fc.letrec<{ schema: unknown; object: Schema }>((tie) 
       keyword(each, tie("schema")),
     ),
     ...["allOf", "anyOf", "oneOf", "prefixItems", "items"].map((each) => keyword(each, list)),
-    keyword("dependentSchemas", mapOf(name, tie("schema"), 1)),
+    keyword("dependentSchemas", createMap(name, tie("schema"), 1)),
   ];
   return {
     schema: fc.oneof(
@@ -125,7 +125,7 @@ function record(property: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
   return fc.record(
     {
       type: fc.constant("object"),
-      properties: mapOf(name, property, 3),
+      properties: createMap(name, property, 3),
       required: fc.uniqueArray(name, { maxLength: 3 }),
       additionalProperties: fc.constantFrom(false, true),
     },
@@ -138,7 +138,7 @@ function typed(keywords: readonly fc.Arbitrary<Schema>[], of: fc.Arbitrary<strin
   return fc.tuple(of, toSchema(keywords, 2)).map(([each, rest]) => ({ ...rest, type: each }));
 }
 
-function mapOf<Value>(
+function createMap<Value>(
   key: fc.Arbitrary<string>,
   value: fc.Arbitrary<Value>,
   maxKeys: number,
@@ -202,7 +202,7 @@ function distinctTypes(types: readonly string[]): string[] {
 
 /** An object whose properties are all required. */
 function strictRecord(property: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
-  return fc.tuple(mapOf(name, property, 3), fc.boolean()).map(([properties, isClosed]) => ({
+  return fc.tuple(createMap(name, property, 3), fc.boolean()).map(([properties, isClosed]) => ({
     type: "object",
     properties,
     required: Object.keys(properties),

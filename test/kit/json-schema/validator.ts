@@ -128,7 +128,7 @@ function getItems(schema: Schema, value: unknown[], evaluated: Verdict, check: C
 /** Assertions without subschemas. */
 function isValidAlone(schema: Schema, value: unknown): boolean {
   const { type, enum: values, const: only } = schema;
-  if (type !== undefined && ![type].flat().some((name) => isOf(String(name).toLowerCase(), value)))
+  if (type !== undefined && ![type].flat().some((name) => hasType(String(name).toLowerCase(), value)))
     return false;
   if (only !== undefined && !same(only, value)) return false;
   if (values !== undefined && !toList(values).some((each) => same(each, value))) return false;
@@ -138,7 +138,7 @@ function isValidAlone(schema: Schema, value: unknown): boolean {
   return isObject(value) ? isValidObject(schema, value) : true;
 }
 
-function isOf(type: string, value: unknown): boolean {
+function hasType(type: string, value: unknown): boolean {
   switch (type) {
     case "null":
       return value === null;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { isMediaType, mediaTypeOfBytes, mediaTypeOfPath } from "../../../src/kit/media/media-type.ts";
+import { detectMediaType, guessMediaType, isMediaType } from "../../../src/kit/media/media-type.ts";
 
-describe("mediaTypeOfPath()", () => {
+describe("guessMediaType()", () => {
   it.each([
     ["/a/b.png", "image/png"],
     ["b.JPG", "image/jpeg"],
@@ -18,11 +18,11 @@ describe("mediaTypeOfPath()", () => {
     ["a.xyz", undefined],
     ["", undefined],
   ])("%s is %s", (path, want) => {
-    expect(mediaTypeOfPath(path)).toBe(want);
+    expect(guessMediaType(path)).toBe(want);
   });
 });
 
-describe("mediaTypeOfBytes()", () => {
+describe("detectMediaType()", () => {
   it.each([
     ["\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "image/png"],
     ["\xff\xd8\xff\xe0\0\x10JFIF", "image/jpeg"],
@@ -54,7 +54,7 @@ describe("mediaTypeOfBytes()", () => {
     ["\x89PN", undefined],
     ["", undefined],
   ])("%j is %s", (head, want) => {
-    expect(mediaTypeOfBytes(Buffer.from(head, "latin1"))).toBe(want);
+    expect(detectMediaType(Buffer.from(head, "latin1"))).toBe(want);
   });
 });
 

@@ -63,7 +63,7 @@ describe("a recorded stream of the Messages API", () => {
       const random = createRandom(hashName(recording.file));
       for (const largest of [7, 64, 5000]) {
         const split = await decodeBytes(splitAtRandom(bytes, random, largest));
-        expect(jsonOf(split.events)).toEqual(jsonOf(whole.events));
+        expect(toComparable(split.events)).toEqual(toComparable(whole.events));
       }
     });
 
@@ -351,7 +351,7 @@ function withoutNulls(wire: unknown): unknown {
   return JSON.parse(JSON.stringify(wire, (_, value) => (value === null ? undefined : value)));
 }
 
-function jsonOf(events: readonly StreamEvent[]): unknown {
+function toComparable(events: readonly StreamEvent[]): unknown {
   return events.map((event) => {
     const json = toJson(StreamEventSchema, event) as { streamStart?: { startedAt?: string } };
     delete json.streamStart?.startedAt;

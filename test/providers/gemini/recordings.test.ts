@@ -98,7 +98,7 @@ describe("recorded streams of streamGenerateContent", () => {
       const random = createRandom(hashName(recording.file));
       for (const largest of [7, 64, 5000].filter((size) => size * 40_000 > bytes.length)) {
         const split = await decodeBytes(splitAtRandom(bytes, random, largest));
-        expect(jsonOf(split.events)).toEqual(jsonOf(whole.events));
+        expect(toComparable(split.events)).toEqual(toComparable(whole.events));
       }
     });
 
@@ -303,7 +303,7 @@ async function getParts(response: Response): Promise<unknown> {
     provider: PROVIDER,
     request,
     loss: new LossReport(),
-    traits: { ...defaultCatalog.traitsOf(PROVIDER, response.model), prefill: true },
+    traits: { ...defaultCatalog.getTraits(PROVIDER, response.model), prefill: true },
     models: shippedModels("gemini"),
     media: async (media) => ({
       kind: "data",
@@ -353,7 +353,7 @@ function respond(recording: Recording): Response {
   return toResponse(toBytes(recording).toString("utf8"), facts, new ToolCallIdAllocator(facts.inferenceId));
 }
 
-function jsonOf(events: readonly StreamEvent[]): unknown {
+function toComparable(events: readonly StreamEvent[]): unknown {
   return events.map((event) => {
     const json = toJson(StreamEventSchema, event) as { streamStart?: { startedAt?: string } };
     delete json.streamStart?.startedAt;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServerError } from "../../../src/core/errors.ts";
-import { textOf, toolCallsOf } from "../../../src/core/message.ts";
+import { getText, getToolCalls } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
@@ -30,7 +30,7 @@ describe("streamed parts", () => {
       "textEnd",
       "finish",
     ]);
-    expect(textOf(getFinal(decoded))).toBe("Hello");
+    expect(getText(getFinal(decoded))).toBe("Hello");
   });
 
   it("end when a part of another kind begins", async () => {
@@ -114,7 +114,7 @@ describe("streamed parts", () => {
     const lines = ['data: {"candidates":[{"content":{"parts":[{"text":"\\ud83d"}]}}]}\n\n'];
     lines.push('data: {"candidates":[{"content":{"parts":[{"text":"\\ude00"}]},"finishReason":"STOP"}]}\n\n');
     const decoded = await decodeEvents(lines);
-    expect(textOf(getFinal(decoded))).toBe("😀");
+    expect(getText(getFinal(decoded))).toBe("😀");
     expect(
       decoded.events.flatMap(({ event: { case: kind, value } }) =>
         kind === "textDelta" ? [value.delta] : [],
@@ -126,7 +126,7 @@ describe("streamed parts", () => {
     const lines = [event([{ text: "a" }]), event([{ text: "b" }], STOP)].map(
       (each) => `data: ${JSON.stringify(each)}${end}${end}`,
     );
-    expect(textOf(getFinal(await decodeEvents(lines)))).toBe("ab");
+    expect(getText(getFinal(await decodeEvents(lines)))).toBe("ab");
   });
 
   it("come from the first candidate, with a warning about others", async () => {
@@ -138,14 +138,14 @@ describe("streamed parts", () => {
     };
     const other = { candidates: [{ index: 1, content: { parts: [{ text: "y" }] }, ...STOP }] };
     const response = getFinal(await decodeEvents([both, other, event([{ text: "b" }], STOP)]));
-    expect(textOf(response)).toBe("ab");
+    expect(getText(response)).toBe("ab");
     expect(getCodes(response.warnings)).toEqual(["further_candidates "]);
   });
 });
 
 describe("streamed tool calls", () => {
   const decodeCalls = async (events: readonly object[]) =>
-    toolCallsOf(getFinal(await decodeEvents(events))).map(({ id, name, input, argumentsInvalid }) => ({
+    getToolCalls(getFinal(await decodeEvents(events))).map(({ id, name, input, argumentsInvalid }) => ({
       id,
       name,
       argumentsJson: input.value,
@@ -182,7 +182,7 @@ describe("streamed tool calls", () => {
       "toolCallEnd",
       "finish",
     ]);
-    expect(toolCallsOf(getFinal(decoded))[0]?.input.value).toBe('{"x":"ab"}');
+    expect(getToolCalls(getFinal(decoded))[0]?.input.value).toBe('{"x":"ab"}');
     expect(getContent(decoded)[0]?.providerState?.dataJson).toContain('"thoughtSignature":"S"');
   });
 
@@ -290,7 +290,7 @@ describe("finish reasons", () => {
         reason: Reason.CONTENT_FILTER,
         raw: "PROHIBITED_CONTENT",
       });
-      expect(textOf(response)).toBe("Hel");
+      expect(getText(response)).toBe("Hel");
     }
     const call = event([{ functionCall: { name: "f", willContinue: true } }]);
     const [part] = getContent(await decodeEvents([call, blocked]));
@@ -507,7 +507,7 @@ describe("whole answers", () => {
   it("can be a list of events", () => {
     const body = [event([{ text: "a" }]), event([{ text: "b" }], STOP)];
     const response = respond(body, true);
-    expect(textOf(response)).toBe("ab");
+    expect(getText(response)).toBe("ab");
     expect(response.rawJson).toBe(JSON.stringify(body));
   });
 

@@ -375,16 +375,16 @@ describe("an assistant message", () => {
 
   it("has arguments that do not parse wrapped if the server parses them", async () => {
     const turn = [assistantMessage([call("a", "f", '{"x":')]), toolResult("a", "1")];
-    const argumentsOf = async (init: ProfileInit) => {
+    const writeArguments = async (init: ProfileInit) => {
       const { messages, warnings } = await converted(turn, init);
       const [first] = list(messages[0]?.tool_calls);
       return { arguments: (first as { function: Wire }).function.arguments, warnings };
     };
-    expect(await argumentsOf({})).toEqual({
+    expect(await writeArguments({})).toEqual({
       arguments: '{"invalid_arguments":"{\\"x\\":"}',
       warnings: ["converted_content messages[0].content[0].tool_call.arguments_json"],
     });
-    expect(await argumentsOf({ parsesArguments: false })).toEqual({ arguments: '{"x":', warnings: [] });
+    expect(await writeArguments({ parsesArguments: false })).toEqual({ arguments: '{"x":', warnings: [] });
   });
 
   it("has custom tool calls sent back unchanged", async () => {

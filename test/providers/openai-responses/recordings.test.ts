@@ -53,7 +53,7 @@ describe("a recorded stream of the Responses API", () => {
       const random = createRandom(hashName(recording.file));
       for (const largest of [7, 64, 5000]) {
         const split = await decodeBytes(splitAtRandom(bytes, random, largest));
-        expect(jsonOf(split.events)).toEqual(jsonOf(whole.events));
+        expect(toComparable(split.events)).toEqual(toComparable(whole.events));
       }
     });
 
@@ -251,7 +251,7 @@ async function toInput(response: Response): Promise<unknown> {
   const { input } = await toConversation({
     provider: PROVIDER,
     request,
-    traits: defaultCatalog.traitsOf(PROVIDER, request.model),
+    traits: defaultCatalog.getTraits(PROVIDER, request.model),
     models: shippedModels("openai"),
     loss,
     store: true,
@@ -279,7 +279,7 @@ function list(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value : [];
 }
 
-function jsonOf(events: readonly StreamEvent[]): unknown {
+function toComparable(events: readonly StreamEvent[]): unknown {
   return events.map((event) => {
     const json = toJson(StreamEventSchema, event) as { streamStart?: { startedAt?: string } };
     delete json.streamStart?.startedAt;

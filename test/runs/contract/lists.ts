@@ -81,9 +81,9 @@ export function listTests(context: StoreContext): void {
     const { store } = context;
     const texts = Array.from({ length: 5 }, (_, index) => `message ${index}`);
     const run = await createdRun(store, { input: texts });
-    const found = await allMessages(store, { inputOfRunId: run.id, order: "latest first" }, 2);
+    const found = await allMessages(store, { inputRunId: run.id, order: "latest first" }, 2);
     expect(found.map(({ runId }) => runId)).toEqual(Array(5).fill(run.id));
-    const reversed = await allMessages(store, { inputOfRunId: run.id, order: "oldest first" }, 2);
+    const reversed = await allMessages(store, { inputRunId: run.id, order: "oldest first" }, 2);
     expect(reversed).toEqual([...found].reverse());
   });
 
@@ -100,7 +100,7 @@ export function listTests(context: StoreContext): void {
     }
     const listing = { threadId, order: "oldest first", after: newId("msg"), limit: 10 } as const;
     await expect(store.listMessages("owner", listing)).rejects.toThrow(InvalidRequestError);
-    const input = { inputOfRunId: run.id, order: "oldest first", after: newId("msg"), limit: 10 } as const;
+    const input = { inputRunId: run.id, order: "oldest first", after: newId("msg"), limit: 10 } as const;
     await expect(store.listMessages("owner", input)).rejects.toThrow(InvalidRequestError);
   });
 
@@ -109,7 +109,7 @@ export function listTests(context: StoreContext): void {
     const empty = { elements: [], hasMore: false };
     const page = { order: "oldest first", after: "", limit: 10 } as const;
     expect(await store.listMessages("owner", { threadId: newId("thread"), ...page })).toEqual(empty);
-    expect(await store.listMessages("owner", { inputOfRunId: newId("run"), ...page })).toEqual(empty);
+    expect(await store.listMessages("owner", { inputRunId: newId("run"), ...page })).toEqual(empty);
   });
 }
 

@@ -176,7 +176,7 @@ export function threadTests(context: StoreContext): void {
     const input = [message("one"), message("two")].map((each) => ({ ...each, runId: toCreate.run.id }));
     const { run } = await createdResult(store, { ...toCreate, input: () => input });
     await endRun(store, run);
-    const query = { inputOfRunId: run.id, order: "oldest first", after: "", limit: 10 } as const;
+    const query = { inputRunId: run.id, order: "oldest first", after: "", limit: 10 } as const;
     expect((await store.listMessages("owner", query)).elements).toEqual(input);
     expect((await store.listMessages("someone", query)).elements).toEqual([]);
   });

@@ -6,7 +6,7 @@ import {
   CallContext,
   type ContextOptions,
   createDisconnect,
-  errorOfCall,
+  toCallError,
 } from "../../../src/server/calls/call-context.ts";
 import { CallRecorder } from "../../../src/server/telemetry/call-recorder.ts";
 
@@ -77,9 +77,9 @@ it("The error of a call is the reason of its signal, unless the thrown one has t
   const running = new AbortController().signal;
   const aborted = AbortSignal.abort(createDisconnect());
   const thrown = new ServerError("down");
-  expect(errorOfCall(thrown, running)).toBe(thrown);
-  expect(errorOfCall(thrown, aborted)).toBe(aborted.reason);
-  expect(errorOfCall(new RateLimitError("slow"), aborted)).toBe(aborted.reason);
+  expect(toCallError(thrown, running)).toBe(thrown);
+  expect(toCallError(thrown, aborted)).toBe(aborted.reason);
+  expect(toCallError(new RateLimitError("slow"), aborted)).toBe(aborted.reason);
   const detailed = new AbortError("the caller left while the tool ran");
-  expect(errorOfCall(detailed, aborted)).toBe(detailed);
+  expect(toCallError(detailed, aborted)).toBe(detailed);
 });

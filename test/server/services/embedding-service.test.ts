@@ -24,7 +24,7 @@ async function start(options: ApiServerOptions = {}) {
   };
 }
 
-async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+async function getFailure(call: Promise<unknown>): Promise<ConnectError> {
   return ConnectError.from(
     await call.then(
       () => undefined,
@@ -78,7 +78,7 @@ describe("EmbeddingService.Embed", () => {
       [{ provider: "gemini", model: "m", tokenSequences: [{ ids: [1] }] }, ["token_sequences"]],
       [{ provider: "gemini", model: "m", texts: new Array(101).fill("a") }, ["texts"]],
     ] as const) {
-      const error = await failureOf(embeddings.embed(request as object));
+      const error = await getFailure(embeddings.embed(request as object));
       expect([error.code, fieldsIn(error)]).toEqual([Code.InvalidArgument, fields]);
     }
     expect(simulator.requests).toEqual([]);
@@ -86,7 +86,7 @@ describe("EmbeddingService.Embed", () => {
 
   it("ends with the status of the provider's failure", async () => {
     const { embeddings } = await start();
-    const error = await failureOf(embeddings.embed({ model: "sim-text:status=429", texts: ["a"] }));
+    const error = await getFailure(embeddings.embed({ model: "sim-text:status=429", texts: ["a"] }));
     expect(error.code).toBe(Code.ResourceExhausted);
   });
 });
@@ -117,7 +117,7 @@ describe("InferenceService.CountTokens", () => {
     const messages = [userMessage("Hello")];
     const count = (model: string) => inference.countTokens({ provider: "openai", model, messages });
     expect(await count("sim-text:status=404")).toMatchObject({ estimated: true });
-    expect((await failureOf(count("sim-text:status=429"))).code).toBe(Code.ResourceExhausted);
-    expect(fieldsIn(await failureOf(inference.countTokens({ model: "m" })))).toEqual(["messages"]);
+    expect((await getFailure(count("sim-text:status=429"))).code).toBe(Code.ResourceExhausted);
+    expect(fieldsIn(await getFailure(inference.countTokens({ model: "m" })))).toEqual(["messages"]);
   });
 });

@@ -41,11 +41,11 @@ describe("createReflectionIndex()", () => {
   const index = createReflectionIndex([], [extendingFile()]);
 
   it("finds an extension by its name, and by the type that it extends", () => {
-    expect(index.fileOfSymbol("acme.secret")?.proto.name).toBe("acme/options.proto");
-    expect(index.fileOfExtension("google.protobuf.FieldOptions", 50_001)?.proto.name).toBe(
+    expect(index.findFileBySymbol("acme.secret")?.proto.name).toBe("acme/options.proto");
+    expect(index.findFileByExtension("google.protobuf.FieldOptions", 50_001)?.proto.name).toBe(
       "acme/options.proto",
     );
-    expect(index.fileOfExtension("google.protobuf.FieldOptions", 50_002)).toBeUndefined();
+    expect(index.findFileByExtension("google.protobuf.FieldOptions", 50_002)).toBeUndefined();
   });
 
   it("lists the numbers of extensions", () => {

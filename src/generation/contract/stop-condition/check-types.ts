@@ -262,7 +262,7 @@ const LARGE_COUNT = /\{\d{3}|,\d{3}/;
 
 /** Compiles the pattern of `matches`, which must be known before the evaluation. */
 function expectPattern(expr: Expr, matches: CelFunc): void {
-  const pattern = textOf(expr);
+  const pattern = getStringConstant(expr);
   if (pattern === undefined) throw new TypeProblemError(expr, "expected a string literal as the pattern");
   if (LARGE_COUNT.test(pattern)) throw new TypeProblemError(expr, "expected no more than 99 repetitions");
   if (isCelError(matches.call(0, "", [pattern])))
@@ -277,7 +277,7 @@ function toPath({ exprKind: { case: kind, value } }: Expr): string[] | undefined
   return path === undefined ? undefined : [...path, value.field];
 }
 
-function textOf({ exprKind }: Expr): string | undefined {
+function getStringConstant({ exprKind }: Expr): string | undefined {
   const constant = exprKind.case === "constExpr" ? exprKind.value.constantKind : undefined;
   return constant?.case === "stringValue" ? constant.value : undefined;
 }

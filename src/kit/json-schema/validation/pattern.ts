@@ -114,7 +114,9 @@ export class Pattern {
     const known = this.#tests.get(source);
     if (known !== undefined) return known;
     const isLiteral = [...source].length === 1 && source !== ".";
-    const test = isLiteral ? (character: string) => character === source : testOfClass(source, this.#flags);
+    const test = isLiteral
+      ? (character: string) => character === source
+      : createClassTest(source, this.#flags);
     this.#tests.set(source, test);
     return test;
   }
@@ -127,7 +129,7 @@ const MAX_RESULTS = 256;
  * Returns the test for a class of characters. A pattern for a single character takes constant time in JavaScript's
  * engine, too.
  */
-function testOfClass(source: string, flags: string): CharacterTest {
+function createClassTest(source: string, flags: string): CharacterTest {
   let pattern: RegExp | undefined;
   const results = new Map<string, boolean>();
   return (character) => {

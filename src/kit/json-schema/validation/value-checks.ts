@@ -31,12 +31,12 @@ function checkType({ schema }: SchemaPlace): Check | undefined {
   const types = [schema.type].flat().map((type) => String(type).toLowerCase() as JsonType);
   const names = [...new Set(types)].map((type) => TYPE_NAMES[type]).join(" or ");
   return (value, place, run) => {
-    if (types.some((type) => isOf(type, value))) return;
+    if (types.some((type) => hasType(type, value))) return;
     run.add({ place, message: `expected ${names}, found ${getKind(value)}`, types: names });
   };
 }
 
-function isOf(type: JsonType, value: JsonValue): boolean {
+function hasType(type: JsonType, value: JsonValue): boolean {
   switch (type) {
     case "null":
       return value === null;

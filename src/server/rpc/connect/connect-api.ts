@@ -123,7 +123,7 @@ async function serveByHandler(
     const body = { exchange, intake, method: handler.method, codecs, compressions };
     return await serve(handler, body, unsent, request, response);
   } catch (error) {
-    return outcomeOfBreak(exchange, error, response);
+    return getBreakOutcome(exchange, error, response);
   } finally {
     exchange.share?.release();
   }
@@ -177,7 +177,11 @@ function isQueryReadable(url: string): boolean {
 }
 
 /** Returns the outcome after sending broke off: the peer is gone, or there is a bug and the peer gets a reset. */
-function outcomeOfBreak(exchange: ConnectExchange, error: unknown, response: HttpResponse): TransportOutcome {
+function getBreakOutcome(
+  exchange: ConnectExchange,
+  error: unknown,
+  response: HttpResponse,
+): TransportOutcome {
   if (exchange.disconnected || error instanceof PeerClosedError) return disconnectedOutcome();
   response.destroy();
   return { code: Code.Internal, disconnected: false, fault: error };

@@ -34,7 +34,7 @@ const NOTHING = Buffer.alloc(0);
 
 const SERVER_SENT_EVENTS: LineFormat = {
   contentType: EVENT_STREAM,
-  before: beginningOfEvent,
+  before: toEventStart,
   after: Buffer.from("\n\n"),
 };
 
@@ -49,7 +49,7 @@ const FORMATS = [SERVER_SENT_EVENTS, JSON_LINES] as const;
 // Holds as many entries as the schemas of the services have names.
 const beginnings = new Map<string | undefined, Buffer>();
 
-function beginningOfEvent(name: string | undefined): Buffer {
+function toEventStart(name: string | undefined): Buffer {
   const known = beginnings.get(name);
   if (known !== undefined) return known;
   const beginning = Buffer.from(name === undefined ? "data: " : `event: ${name}\ndata: `);

@@ -5,7 +5,7 @@ import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.
 import { type Generation, type GenerationBounds, readOptions } from "../../../generation/contract/options.ts";
 import type { ObjectSupport } from "../../../generation/loop/model-calls.ts";
 import type { LoopOptions } from "../../../generation/loop/tool-loop.ts";
-import { errorOfCall } from "../../calls/call-context.ts";
+import { toCallError } from "../../calls/call-context.ts";
 import { ServiceCall, type ServiceParts } from "../../calls/service-call.ts";
 import { toFailure } from "../../status/status.ts";
 
@@ -69,7 +69,7 @@ export class GenerationCall extends ServiceCall {
   /** Converts a thrown value to a failure. */
   toFailure(thrown: unknown): CallFailure {
     if (!(thrown instanceof ConnectError) || this.signal.aborted)
-      return { error: errorOfCall(thrown, this.signal), status: super.fail(thrown) };
+      return { error: toCallError(thrown, this.signal), status: super.fail(thrown) };
     // The errors of limits and of malformed requests are statuses already.
     const { method } = this.#context;
     const { status } = toFailure(thrown, `${method.parent.typeName}/${method.name}`);

@@ -40,13 +40,13 @@ export function toEffect({ output }: ToolOutput, call: ToolCall, rules: ToolArgu
     case "refusal":
       return failure(call, output.value.reason || "the call was refused");
     case "repairedCall":
-      return effectOfRepair(output.value, call, rules);
+      return applyRepair(output.value, call, rules);
     default:
       return failure(call, "the tool returned nothing");
   }
 }
 
-function effectOfRepair({ id, name, input }: ToolCall, call: ToolCall, rules: ToolArguments): OutputEffect {
+function applyRepair({ id, name, input }: ToolCall, call: ToolCall, rules: ToolArguments): OutputEffect {
   const isOther = (id !== "" && id !== call.id) || (name !== "" && name !== call.name);
   if (isOther) return failure(call, "the repaired call has another id or name");
   const repaired = create(ToolCallSchema, { id: call.id, name: call.name, input });

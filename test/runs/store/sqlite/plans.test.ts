@@ -92,7 +92,7 @@ async function readEverything(store: RunStore, runId: string, threadId: string):
       await store.listRuns("owner", { threadId, statuses, after, limit: 1 });
     }
   }
-  for (const query of [{ threadId }, { inputOfRunId: runId }]) {
+  for (const query of [{ threadId }, { inputRunId: runId }]) {
     for (const order of ["oldest first", "latest first"] as const) {
       const { elements } = await store.listMessages("owner", { ...query, order, after: "", limit: 1 });
       await store.listMessages("owner", { ...query, order, after: elements[0]?.id ?? "", limit: 1 });
