@@ -104,7 +104,7 @@ export class AnswerFacts {
 }
 
 function isStoppedBy(word: string): boolean {
-  return isStopped(finishReasonOf(word, { hasToolCalls: false, hasRefusal: false }).reason);
+  return isStopped(toFinishReason(word, { hasToolCalls: false, hasRefusal: false }).reason);
 }
 
 const FURTHER_CHOICES = "the model wrote several answers; only the first is in the message";

@@ -708,10 +708,10 @@ describe("a failure in a stream", () => {
       const response = getFinal(
         await decodeEvents([{ ...text("a"), error: none }, { ...chunk({}, "stop"), error: none }, "[DONE]"]),
       );
-      expect(textOf(response)).toBe("a");
+      expect(getText(response)).toBe("a");
       const message = { role: "assistant", content: "a" };
       const whole = { error: none, choices: [{ index: 0, message, error: none, finish_reason: "stop" }] };
-      expect(textOf(respond(whole))).toBe("a");
+      expect(getText(respond(whole))).toBe("a");
       expect(() => respond({ error: none || {} })).toThrow();
     },
   );
