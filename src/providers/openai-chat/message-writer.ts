@@ -68,6 +68,7 @@ export class MessageWriter {
   #text: OpenText | undefined;
   #reasoning: OpenReasoning | undefined;
   #signatures: Untrusted<SignatureParam> = {};
+  readonly #reasoningItems: object[] = [];
   /** Reasoning that was split off the content, with its tags. */
   #tagged = "";
   readonly #audio = new AudioCollector();
@@ -120,6 +121,8 @@ export class MessageWriter {
       delta.reasoning_opaque !== undefined
     )
       this.#keepSignatures(delta);
+    if (delta.reasoning_items !== undefined)
+      for (const item of objectsIn(delta.reasoning_items)) this.#reasoningItems.push(item);
   }
 
   /** Adds the log probabilities of the tokens in the last delta. */
@@ -138,6 +141,8 @@ export class MessageWriter {
     this.#endReasoning();
     if (sources.length > 0)
       this.#lastContent().citations.push(...sources.map((citation) => ({ citation, span: undefined })));
+    if (this.#reasoningItems.length > 0)
+      this.#signatures = { ...this.#signatures, reasoning_items: this.#reasoningItems };
     if (!isEmpty(this.#signatures)) this.#lastContent().signatures = this.#signatures;
     this.#setSpans();
     for (const { block, field, citations, logprobs, signatures } of this.#texts) {

@@ -49,6 +49,8 @@ export interface SignatureParam {
   thought_signature?: string | null;
   /** GitHub Copilot's state of the reasoning. */
   reasoning_opaque?: string | null;
+  /** Reasoning items of OpenAI's Responses API, as LiteLLM passes them on; a stream sends them one by one. */
+  reasoning_items?: object[] | null;
 }
 
 /** One of `reasoning_details` (OpenRouter documentation: "Reasoning tokens", "Preserving reasoning"). */

@@ -180,6 +180,18 @@ describe("a thought signature on the message", () => {
     expect(back).toEqual({ role: "assistant", ...message, content });
   });
 
+  it("may be a list of reasoning items, which come one by one", async () => {
+    const [first, second] = ["a", "b"].map((id) => ({ type: "reasoning", id, encrypted_content: id }));
+    const events = [
+      chunk({ content: "Hi", reasoning_items: [first] }),
+      chunk({ content: "", reasoning_items: [second] }, "stop"),
+      "[DONE]",
+    ];
+    const message = { role: "assistant", content: "Hi", reasoning_items: [first, second] };
+    expect(await sentBack(getFinal(await decodeEvents(events)))).toEqual(message);
+    expect(await sentBack(await answerWith(message))).toEqual(message);
+  });
+
   it("may come in a separate piece at the end of a stream", async () => {
     const events = [chunk({ content: "Hi" }), chunk({ content: "", extra_content }, "stop"), "[DONE]"];
     const response = getFinal(await decodeEvents(events));

@@ -761,6 +761,14 @@ describe("a failure in a stream", () => {
 describe("the finish reason", () => {
   it.each([
     ["stop", Reason.STOP],
+    ["TOOL_CALL", Reason.TOOL_CALLS],
+    ["content_filtered", Reason.CONTENT_FILTER],
+    ["guardrail_intervened", Reason.CONTENT_FILTER],
+    ["ERROR_TOXIC", Reason.CONTENT_FILTER],
+    ["RECITATION", Reason.CONTENT_FILTER],
+    ["BLOCKLIST", Reason.CONTENT_FILTER],
+    ["PROHIBITED_CONTENT", Reason.CONTENT_FILTER],
+    ["SPII", Reason.CONTENT_FILTER],
     ["eos", Reason.STOP],
     ["end_turn", Reason.STOP],
     ["stop_sequence", Reason.STOP],
