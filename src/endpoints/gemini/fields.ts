@@ -73,7 +73,11 @@ export class ProtoFields extends Fields {
   }
 }
 
+/** No field has a longer name. Millions of underscores would take hundreds of megabytes to replace. */
+const MAX_NAME_CHARS = 256;
+
 /** Returns the JSON name of a field. @param name Its JSON or its proto name. */
 export function toJsonName(name: string): string {
+  if (name.length > MAX_NAME_CHARS) return name;
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -80,6 +80,7 @@ export class Connector {
 
   #attach(socket: Socket): void {
     this.#socket = socket;
+    skipTracesOfOverflow(socket);
     this.#skipContinues(socket);
     this.#readOnDemand(socket);
   }
@@ -116,6 +117,29 @@ export class Connector {
     if (this.limitMs === 0) return undefined;
     return setTimeout(() => giveUp(new errors.ConnectTimeoutError("connect time-out")), this.limitMs);
   }
+}
+
+/**
+ * undici parses the rest of a read although it has refused the head or the trailers in it as too large, and creates an
+ * error for each further field. A read of 64 KiB can hold 16,000, whose stack traces take 300 ms.
+ */
+function skipTracesOfOverflow(socket: Socket): void {
+  const destroy = socket.destroy.bind(socket);
+  socket.destroy = (error) => {
+    if (error instanceof errors.HeadersOverflowError) skipTraces();
+    return destroy(error);
+  };
+}
+
+/** Creates errors without stack traces until the current callback has returned. */
+function skipTraces(): void {
+  const { stackTraceLimit } = Error;
+  // Another socket has overflowed in the same turn.
+  if (stackTraceLimit === 0) return;
+  Error.stackTraceLimit = 0;
+  void SETTLED.then(() => {
+    Error.stackTraceLimit = stackTraceLimit;
+  });
 }
 
 const SETTLED = Promise.resolve();

@@ -1,5 +1,5 @@
 import { Socket } from "node:net";
-import type { buildConnector } from "undici";
+import { type buildConnector, errors } from "undici";
 import { describe, expect, it } from "vitest";
 import { Connector } from "../../../src/kit/http/connector.ts";
 
@@ -20,6 +20,19 @@ describe("Connector", () => {
     finish?.(null, late);
     expect(outcomes).toEqual([[left, null]]);
     expect(late.destroyed).toBe(true);
+  });
+
+  it("lets undici create errors without stack traces once a head is too large, until the read ends", async () => {
+    const sockets = [new Socket(), new Socket()];
+    for (const socket of sockets) {
+      const connector = new Connector((_options, callback) => callback(null, socket));
+      connector.connect(target, () => socket.on("error", () => {}));
+    }
+    const { stackTraceLimit } = Error;
+    for (const socket of sockets) socket.destroy(new errors.HeadersOverflowError());
+    expect(Error.stackTraceLimit).toBe(0);
+    await undefined;
+    expect(Error.stackTraceLimit).toBe(stackTraceLimit);
   });
 
   it("has nothing to abort once it is connected", () => {

@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { encodeBase64, formatDataUri, isDataUri, parseDataUri } from "../../../src/kit/media/data-uri.ts";
@@ -34,6 +36,18 @@ describe("parseDataUri()", () => {
   ])("refuses %s", (uri, want) => {
     expect(() => parseDataUri(uri, 100, "messages[0].content[1].image.url")).toThrow(InvalidRequestError);
     expect(() => parseDataUri(uri, 100, "a.url")).toThrow(new RegExp(`^a\\.url: .*${want}`));
+  });
+
+  it.each(["A ", "-_"])("reads millions of %o in a heap of 96 MiB", async (piece) => {
+    const file = new URL("../../../src/kit/media/data-uri.ts", import.meta.url);
+    const program = `
+      const { parseDataUri } = await import(${JSON.stringify(file.href)});
+      const uri = "data:image/png;base64," + ${JSON.stringify(piece)}.repeat(6e6);
+      process.stdout.write(String(parseDataUri(uri, 2 ** 25, "f").base64.length));
+    `;
+    const options = ["--max-old-space-size=96", "--input-type=module", "--eval", program];
+    const { stdout } = await promisify(execFile)(process.execPath, options);
+    expect(Number(stdout)).toBe(piece === "A " ? 6e6 : 12e6);
   });
 
   it("takes exactly the limit and not a byte more, in every form", () => {
