@@ -52,7 +52,8 @@ async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<
   const { intake, share, signal } = parts;
   const { limits, arrivals } = intake;
   const { headers } = request;
-  const compression = findCompression(headers["content-encoding"]);
+  const encoding = headers["content-encoding"];
+  const compression = encoding === undefined ? undefined : findCompression(encoding);
   if (hasNoBody(request)) return NOTHING;
   try {
     const bytes = await readWholeBody({
@@ -79,7 +80,7 @@ function hasNoBody(request: HttpRequest): boolean {
 }
 
 /** Returns the compression of a body. Throws InvalidRequestError if it is not supported. */
-function findCompression(encoding = "identity"): Compression | undefined {
+function findCompression(encoding: string): Compression | undefined {
   const name = encoding.trim().toLowerCase();
   const compression = knownCompression(name);
   if (compression !== undefined || name === "identity" || name === "") return compression;

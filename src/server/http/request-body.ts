@@ -25,15 +25,18 @@ export interface BodyReader {
 export async function* readBody(request: HttpRequest, reader: BodyReader): AsyncGenerator<Uint8Array> {
   // The parser of HTTP/1.1 still works on the bytes with which the request began. Often they are the whole request.
   if (!("stream" in request)) await undefined;
-  const wait = new BodyWait(request, reader);
+  // Created for a request that has not arrived as a whole.
+  let wait: BodyWait | undefined;
   try {
     while (!isRead(request)) {
       const chunk: Uint8Array | null = request.read();
-      if (chunk === null) await wait.forMore();
-      else yield chunk;
+      if (chunk === null) {
+        wait ??= new BodyWait(request, reader);
+        await wait.forMore();
+      } else yield chunk;
     }
   } finally {
-    wait.end();
+    wait?.end();
   }
 }
 

@@ -122,7 +122,7 @@ export class RequestChecks {
     const { headers, httpVersion } = request;
     const { caller, refusal } = admission;
     const protocol = route.protocol ?? findProtocol(request);
-    const trace = readTraceContext(headers);
+    const trace = headers.traceparent === undefined ? undefined : readTraceContext(headers);
     const call = { rpc: route.name, requestId, httpVersion, protocol, caller, trace };
     const recorder = new CallRecorder(call, route.isObserved ? observers : []);
     return {

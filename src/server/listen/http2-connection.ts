@@ -177,14 +177,12 @@ export class Http2Connection {
     this.idleSince = undefined;
     const cost = getCost(rawHeaders);
     if (!this.#countFields(cost)) return this.#refuse();
-    const waiting = {
-      event: [stream, headers, flags, rawHeaders],
-      begin: joinData(stream, this.#countFrame),
-    } as const;
+    const begin = joinData(stream, this.#countFrame);
     if (this.#waiting.length > 0 || this.#servedInTurn >= MAX_SERVED_PER_TURN || !hasShare())
-      return this.#postpone(waiting, cost);
+      return this.#postpone({ event: [stream, headers, flags, rawHeaders], begin }, cost);
     this.#servedInTurn += cost;
-    this.#serveNow(waiting);
+    this.#serve(stream, headers, flags, rawHeaders);
+    begin();
   };
 
   /** Counts trailers: gRPC clients send none and nothing reads them, but Node still creates an object for each field. */
@@ -229,11 +227,6 @@ export class Http2Connection {
     this.#servedInTurn = 0;
   };
 
-  #serveNow({ event, begin }: WaitingStream): void {
-    this.#serve(...event);
-    begin();
-  }
-
   #postpone(waiting: WaitingStream, cost: number): void {
     // A refused stream may be sent again (RFC 9113 §8.7).
     if (!this.#backlog.add(cost)) return waiting.event[0].close(constants.NGHTTP2_REFUSED_STREAM);
@@ -254,7 +247,8 @@ export class Http2Connection {
       this.#backlog.remove(cost);
       if (stream.closed || stream.destroyed) continue;
       served += cost;
-      this.#serveNow(waiting);
+      this.#serve(...waiting.event);
+      waiting.begin();
     }
     this.#waiting = this.#waiting.slice(next);
     if (this.#waiting.length > 0) runAfterOthers(this.#serveWaiting);

@@ -12,11 +12,14 @@ import { GrowingBuffer } from "../requests/growing-buffer.ts";
  */
 export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): () => void {
   const { push } = stream;
-  const held = new GrowingBuffer();
+  /** Created for the first frame that is held. */
+  let held: GrowingBuffer | undefined;
   let isServed = false;
   let hasEnded = false;
   const flush = () => {
-    if (held.length > 0) push.call(stream, held.take());
+    const bytes = held?.take();
+    held = undefined;
+    if (bytes !== undefined) push.call(stream, bytes);
   };
   stream.push = (chunk: Buffer | null, encoding) => {
     if (chunk === null) {
@@ -24,8 +27,11 @@ export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): ()
       hasEnded = true;
       return isServed && push.call(stream, null);
     }
-    if (isSingle() && held.length === 0) return push.call(stream, chunk, encoding);
-    if (held.length === 0) setImmediate(flush);
+    if (isSingle() && held === undefined) return push.call(stream, chunk, encoding);
+    if (held === undefined) {
+      held = new GrowingBuffer();
+      setImmediate(flush);
+    }
     held.append(chunk);
     return true;
   };
