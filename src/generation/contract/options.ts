@@ -1,4 +1,3 @@
-import type { Duration } from "@bufbuild/protobuf/wkt";
 import { checkDuration, Violations } from "../../client/violations.ts";
 import { compact } from "../../core/compact.ts";
 import { invalidField } from "../../core/errors.ts";
@@ -14,7 +13,6 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { toMilliseconds } from "../../kit/http/timeouts.ts";
 import { isRetryCount, MAX_RETRIES } from "../../middleware/retry-policy.ts";
 import type { LoopOptions } from "../loop/tool-loop.ts";
-import { RequestFields } from "./request-fields.ts";
 import { compileStopCondition } from "./stop-condition/compile.ts";
 
 /** The options of a generation: a caller's options in the form that the loop takes. */
@@ -22,8 +20,6 @@ export interface Generation
   extends Pick<LoopOptions, "request" | "maxToolRounds" | "stopWhen" | "retry" | "timeouts" | "limits"> {
   /** Longest wait for one tool of the caller in milliseconds. 0: no limit. Undefined: the default. */
   readonly perToolMs: number | undefined;
-  /** Names the fields of `request` as the caller knows them. */
-  readonly fields: RequestFields;
 }
 
 /** The sidecar's limits, which no caller can exceed. */
@@ -49,33 +45,20 @@ export async function readOptions(
   options: GenerationOptions | undefined,
   path: string,
   { maxSteps }: GenerationBounds,
-  { toolRounds = 1, mayHaveNoMessages = false }: OptionRules = {},
+  { toolRounds = 1, mayHaveNoMessages }: OptionRules = {},
 ): Promise<Generation> {
   if (options?.request === undefined) {
     const field = options === undefined ? path : `${path}.request`;
     throw invalidField(field, "is missing, expected what to generate");
   }
-  const violations = new Violations();
-  const { request, prompt, maxToolRounds, retry, timeouts, limits } = options;
-  if (prompt !== "" && request.messages.length > 0)
-    violations.add(`${path}.prompt`, `expected none, or no messages in ${path}.request`);
-  if (prompt === "" && request.messages.length === 0 && !mayHaveNoMessages)
-    violations.add(`${path}.prompt`, `is empty, and so is ${path}.request.messages; expected one of them`);
-  checkTexts(options, path, violations);
-  checkNumber(maxToolRounds, 0, `${path}.max_tool_rounds`, violations);
-  checkRetry(retry, `${path}.retry`, violations);
-  checkTimeouts(timeouts, `${path}.timeouts`, violations);
-  checkLimits(limits, `${path}.limits`, violations);
-  violations.throwIfAny();
+  const { request, maxToolRounds, stopWhen, retry, timeouts, limits } = options;
+  checkOptions(options, request, path, mayHaveNoMessages);
   return {
     request: { ...request, messages: toMessages(options, request) },
     maxToolRounds: maxToolRounds ?? toolRounds,
-    stopWhen: await compileStopCondition(options.stopWhen, `${path}.stop_when`),
-    retry: toRetryPolicy(retry),
-    timeouts: compact({
-      totalMs: toOptionalMs(timeouts?.total),
-      perStepMs: toOptionalMs(timeouts?.perStep),
-    }),
+    stopWhen: stopWhen === "" ? undefined : await compileStopCondition(stopWhen, `${path}.stop_when`),
+    retry: retry === undefined ? {} : toRetryPolicy(retry),
+    timeouts: timeouts === undefined ? {} : toLoopTimeouts(timeouts),
     limits: compact({
       maxSteps: Math.min(limits?.maxSteps ?? maxSteps, maxSteps),
       maxTotalTokens: limits?.maxTotalTokens,
@@ -83,8 +66,7 @@ export async function readOptions(
       maxToolCalls: limits?.maxToolCalls,
       allowUnknownPrices: limits?.allowUnknownPrices,
     }),
-    perToolMs: toOptionalMs(timeouts?.perTool),
-    fields: new RequestFields(options, path),
+    perToolMs: timeouts?.perTool && toMilliseconds(timeouts.perTool),
   };
 }
 
@@ -93,13 +75,27 @@ function toMessages({ system, prompt }: GenerationOptions, { messages }: Request
   return prompt === "" ? [...before, ...messages] : [...before, userMessage(prompt)];
 }
 
-function checkTexts({ prompt, system }: GenerationOptions, path: string, violations: Violations): void {
+function checkOptions(
+  { prompt, system, maxToolRounds, retry, timeouts, limits }: GenerationOptions,
+  { messages }: Request,
+  path: string,
+  mayHaveNoMessages = false,
+): void {
+  const violations = new Violations();
+  if (prompt !== "" && messages.length > 0)
+    violations.add(`${path}.prompt`, `expected none, or no messages in ${path}.request`);
+  if (prompt === "" && messages.length === 0 && !mayHaveNoMessages)
+    violations.add(`${path}.prompt`, `is empty, and so is ${path}.request.messages; expected one of them`);
   if (!prompt.isWellFormed()) violations.add(`${path}.prompt`, "contains an unpaired surrogate");
   if (!system.isWellFormed()) violations.add(`${path}.system`, "contains an unpaired surrogate");
+  checkNumber(maxToolRounds, 0, `${path}.max_tool_rounds`, violations);
+  if (retry !== undefined) checkRetry(retry, `${path}.retry`, violations);
+  if (timeouts !== undefined) checkTimeouts(timeouts, `${path}.timeouts`, violations);
+  if (limits !== undefined) checkLimits(limits, `${path}.limits`, violations);
+  violations.throwIfAny();
 }
 
-function checkRetry(retry: RetryFields | undefined, path: string, violations: Violations): void {
-  if (retry === undefined) return;
+function checkRetry(retry: RetryFields, path: string, violations: Violations): void {
   const { maxRetries } = retry;
   if (maxRetries !== undefined && !isRetryCount(maxRetries))
     violations.add(`${path}.max_retries`, `expected a number from 0 to ${MAX_RETRIES}, found ${maxRetries}`);
@@ -108,17 +104,17 @@ function checkRetry(retry: RetryFields | undefined, path: string, violations: Vi
   checkDuration(retry.maxDelay, `${path}.max_delay`, violations);
 }
 
-function checkTimeouts(timeouts: TimeoutFields | undefined, path: string, violations: Violations): void {
-  checkDuration(timeouts?.total, `${path}.total`, violations);
-  checkDuration(timeouts?.perStep, `${path}.per_step`, violations);
-  checkDuration(timeouts?.perTool, `${path}.per_tool`, violations);
+function checkTimeouts(timeouts: TimeoutFields, path: string, violations: Violations): void {
+  checkDuration(timeouts.total, `${path}.total`, violations);
+  checkDuration(timeouts.perStep, `${path}.per_step`, violations);
+  checkDuration(timeouts.perTool, `${path}.per_tool`, violations);
 }
 
-function checkLimits(limits: LimitFields | undefined, path: string, violations: Violations): void {
-  checkNumber(limits?.maxSteps, 1, `${path}.max_steps`, violations);
-  checkNumber(limits?.maxTotalTokens, 0, `${path}.max_total_tokens`, violations);
-  checkNumber(limits?.maxCostNanoUsd, 0, `${path}.max_cost_nano_usd`, violations);
-  checkNumber(limits?.maxToolCalls, 0, `${path}.max_tool_calls`, violations);
+function checkLimits(limits: LimitFields, path: string, violations: Violations): void {
+  checkNumber(limits.maxSteps, 1, `${path}.max_steps`, violations);
+  checkNumber(limits.maxTotalTokens, 0, `${path}.max_total_tokens`, violations);
+  checkNumber(limits.maxCostNanoUsd, 0, `${path}.max_cost_nano_usd`, violations);
+  checkNumber(limits.maxToolCalls, 0, `${path}.max_tool_calls`, violations);
 }
 
 function checkNumber(
@@ -131,18 +127,19 @@ function checkNumber(
   violations.add(field, `expected a number from ${min}, found ${value}`);
 }
 
-function toOptionalMs(time: Duration | undefined): number | undefined {
-  return time && toMilliseconds(time);
+function toLoopTimeouts({ total, perStep }: TimeoutFields): LoopOptions["timeouts"] {
+  return compact({
+    totalMs: total && toMilliseconds(total),
+    perStepMs: perStep && toMilliseconds(perStep),
+  });
 }
 
-function toRetryPolicy(fields: RetryFields | undefined): LoopOptions["retry"] {
-  if (fields === undefined) return {};
+function toRetryPolicy(fields: RetryFields): LoopOptions["retry"] {
   const { maxRetries, baseDelay, maxDelay, backoffMultiplier, jitter, retryTimeouts } = fields;
-  const toSeconds = (delay: Duration | undefined) => delay && toMilliseconds(delay) / 1000;
   return compact({
     maxRetries,
-    baseDelay: toSeconds(baseDelay),
-    maxDelay: toSeconds(maxDelay),
+    baseDelay: baseDelay && toMilliseconds(baseDelay) / 1000,
+    maxDelay: maxDelay && toMilliseconds(maxDelay) / 1000,
     backoffMultiplier,
     jitter,
     retryTimeouts,

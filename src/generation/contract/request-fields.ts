@@ -11,7 +11,7 @@ const OBJECT_SCHEMA = "object.schema_json";
 
 /** Names the fields of a model's request as the caller knows them: as fields of its GenerationOptions. */
 export class RequestFields {
-  readonly #options: GenerationOptions;
+  readonly #options: GenerationOptions | undefined;
   readonly #path: string;
   /** Messages that are placed before the caller's messages. */
   readonly #added: readonly string[];
@@ -19,8 +19,8 @@ export class RequestFields {
   readonly #schemaFields: readonly string[];
 
   /** @param path Path of the options in the caller's message. */
-  constructor(options: GenerationOptions, path: string, schemaFields: readonly string[] = []) {
-    const { prompt, system } = options;
+  constructor(options: GenerationOptions | undefined, path: string, schemaFields: readonly string[] = []) {
+    const { prompt = "", system = "" } = options ?? {};
     this.#options = options;
     this.#path = path;
     this.#added = [...(system === "" ? [] : ["system"]), ...(prompt === "" ? [] : ["prompt"])];
@@ -29,7 +29,7 @@ export class RequestFields {
 
   /** Returns the same for a request for an object, by its format or by a tool behind the caller's tools. */
   ofObject(): RequestFields {
-    const tool = this.#options.request?.tools.length ?? 0;
+    const tool = this.#options?.request?.tools.length ?? 0;
     const schemaFields = [FORMAT_SCHEMA, `tools[${tool}].function.parameters_json`];
     return new RequestFields(this.#options, this.#path, schemaFields);
   }

@@ -29,7 +29,7 @@ import { warning } from "../../kit/call/loss-report.ts";
 import { noteAttempts } from "../../middleware/attempts.ts";
 import type { RetryPolicy } from "../../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
-import { isPaused, toStepMessages } from "./continuation.ts";
+import { isPause, toStepMessages } from "./continuation.ts";
 import { StepResult as StepResultView } from "./generate-result.ts";
 import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
 import { type GenerationLimits, isCostUnknown, limitField, limitReached } from "./loop-limits.ts";
@@ -124,7 +124,8 @@ const MAX_PAUSES = 10;
 
 class ToolLoop {
   readonly #options: LoopOptions;
-  readonly #tools: StepTools;
+  /** Created for the first answer with calls. */
+  #tools: StepTools | undefined;
   readonly #log: AttemptLog;
   readonly #steps: StepResult[];
   /** Grows with each step. The requests of all steps after the first share the list. */
@@ -142,9 +143,8 @@ class ToolLoop {
   #scope: LinkedSignal | undefined;
 
   constructor(options: LoopOptions) {
-    const { request, executor, previousSteps = [], previousAttempts, log } = options;
+    const { request, previousSteps = [], previousAttempts, log } = options;
     this.#options = options;
-    this.#tools = new StepTools(request.tools, executor);
     this.#log = log ?? new AttemptLog(previousAttempts);
     this.#steps = [...previousSteps];
     this.#messages = [...request.messages, ...previousSteps.flatMap(toStepMessages)];
@@ -218,7 +218,7 @@ class ToolLoop {
     const step = this.#steps.length + 1;
     const response = completeResponse(answered.response ?? create(ResponseSchema));
     this.#messages.push(response.message);
-    this.#pauses = isPaused(response) ? this.#pauses + 1 : 0;
+    this.#pauses = isPause(response.finishReason) ? this.#pauses + 1 : 0;
     const isCalling = response.finishReason.reason === FinishReason_Reason.TOOL_CALLS;
     const calls = isCalling ? getToolCalls(response) : [];
     this.#count(response, calls.length);
@@ -227,23 +227,21 @@ class ToolLoop {
     const execution =
       forbidden === undefined
         ? await this.#execute(answered, { step, messages: this.#messages, signal })
-        : { outcomes: [], hasPassive: false };
+        : undefined;
     const warned = { ...answered, response: this.#withWarnings(response, calls, forbidden) };
-    const result = withProgress(warned, {
-      results: execution.outcomes.map((outcome) => outcome.result),
-      repairedCalls: execution.outcomes.flatMap(({ repairedCall }) => repairedCall ?? []),
-    });
+    const result = execution === undefined ? warned : withOutcomes(warned, execution);
     this.#steps.push(result);
     if (result.toolResults.length > 0) this.#rounds += 1;
     this.#messages.push(...result.toolResults.map(toolMessage));
-    const stopReason = execution.hasPassive ? StopReason.TOOL_CALLS : forbidden;
+    const stopReason = execution?.hasPassive === true ? StopReason.TOOL_CALLS : forbidden;
     return { result, stopReason };
   }
 
   async #execute(answered: StepResult, context: StepContext): Promise<StepOutcomes> {
-    const { executor, onAnswer } = this.#options;
+    const { executor, onAnswer, request } = this.#options;
     const calls = getOpenCalls(answered);
     if (calls.some(({ name }) => executor.isActive(name))) await onAnswer?.(context.step, answered);
+    this.#tools ??= new StepTools(request.tools, executor);
     return this.#tools.execute(calls, context);
   }
 
@@ -342,6 +340,13 @@ class ToolLoop {
     noteAttempts(error, this.#log.attempts);
     return error;
   }
+}
+
+function withOutcomes(step: StepResult, { outcomes }: StepOutcomes): StepResult {
+  return withProgress(step, {
+    results: outcomes.map((outcome) => outcome.result),
+    repairedCalls: outcomes.flatMap(({ repairedCall }) => repairedCall ?? []),
+  });
 }
 
 /** The end of a step. */

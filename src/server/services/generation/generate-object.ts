@@ -12,7 +12,6 @@ import {
   type StreamObjectRequest,
   type StreamObjectResponseSchema,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
-import type { Generation } from "../../../generation/contract/options.ts";
 import type { ObjectSupport } from "../../../generation/loop/model-calls.ts";
 import type { ObjectReader } from "../../../generation/objects/object-answer.ts";
 import type { ObjectStrategy } from "../../../generation/objects/object-format.ts";
@@ -23,7 +22,7 @@ import {
 } from "../../../generation/objects/object-loop.ts";
 import { createObjectReader, type WantedObject } from "../../../generation/objects/object-reader.ts";
 import type { JsonValue } from "../../../kit/json/json.ts";
-import type { GenerationCall } from "./generation-call.ts";
+import type { GenerationCall, NamedGeneration } from "./generation-call.ts";
 import { runToEnd, type StreamMessages, streamLoop } from "./stream-messages.ts";
 
 /** Serves GenerateObject. */
@@ -61,7 +60,7 @@ async function openLoop(
 
 function createReader(
   object: ObjectFormat | undefined,
-  { request, fields }: Generation,
+  { request, fields }: NamedGeneration,
   support: ObjectSupport,
 ): ObjectReader {
   try {

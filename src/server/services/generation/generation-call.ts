@@ -3,6 +3,7 @@ import { type SDKError, toSdkError } from "../../../core/errors.ts";
 import { RepeatLimit } from "../../../core/repeat-limit.ts";
 import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.ts";
 import { type Generation, type GenerationBounds, readOptions } from "../../../generation/contract/options.ts";
+import { RequestFields } from "../../../generation/contract/request-fields.ts";
 import type { ObjectSupport } from "../../../generation/loop/model-calls.ts";
 import type { LoopOptions } from "../../../generation/loop/tool-loop.ts";
 import { toCallError } from "../../calls/call-context.ts";
@@ -12,6 +13,12 @@ import { toFailure } from "../../status/status.ts";
 /** The parts that all calls of GenerationService share. */
 export interface GenerationParts extends ServiceParts {
   readonly bounds: GenerationBounds;
+}
+
+/** The options of a generation that a caller waits for. */
+export interface NamedGeneration extends Generation {
+  /** Names the fields of `request` as the caller knows them. */
+  readonly fields: RequestFields;
 }
 
 /** The failure of a call. */
@@ -42,12 +49,13 @@ export class GenerationCall extends ServiceCall {
    * @param path Path of the options in the caller's message.
    * @throws InvalidRequestError with all invalid fields.
    */
-  read(options: GenerationOptions | undefined, path: string): Promise<Generation> {
-    return readOptions(options, path, this.bounds);
+  async read(options: GenerationOptions | undefined, path: string): Promise<NamedGeneration> {
+    const generation = await readOptions(options, path, this.bounds);
+    return { ...generation, fields: new RequestFields(options, path) };
   }
 
   /** Returns the options of a loop that this call runs, except its tools. */
-  loopOptions(generation: Generation): Omit<LoopOptions, "executor" | "isStreamed"> {
+  loopOptions(generation: NamedGeneration): Omit<LoopOptions, "executor" | "isStreamed"> {
     const { signal, deadline } = this;
     // Errors name the fields of the model's request as the caller knows them.
     const client = this.record.toClient((thrown) => generation.fields.rename(toSdkError(thrown)));

@@ -1,13 +1,12 @@
 import { quote, Violations } from "../../../client/violations.ts";
 import type { RunToolsStart } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { Tool } from "../../../gen/outrigger/v1/tool_pb.ts";
-import type { Generation } from "../../../generation/contract/options.ts";
-import type { GenerationCall } from "./generation-call.ts";
+import type { GenerationCall, NamedGeneration } from "./generation-call.ts";
 import { ToolArguments } from "./tool-arguments.ts";
 
 /** A tool loop that a caller has opened. */
 export interface ToolsStart {
-  readonly generation: Generation;
+  readonly generation: NamedGeneration;
   /** Names of the tools that the caller executes in the loop. */
   readonly active: ReadonlySet<string>;
   readonly toolArguments: ToolArguments;
