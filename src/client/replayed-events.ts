@@ -4,7 +4,6 @@ import { getInferenceId } from "../core/ids.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../kit/call/tool-call-id-allocator.ts";
 import { replayResponse } from "../kit/stream/replay-response.ts";
 import { StreamWriter } from "../kit/stream/stream-writer.ts";
 
@@ -18,7 +17,7 @@ export function replayedEvents(
   const { provider, warnings, rateLimit, providerRequestId, createdAt } = response;
   const acceptedAt = createdAt === undefined ? Date.now() : timestampMs(createdAt);
   const facts = { request, provider, inferenceId, acceptedAt, warnings, rateLimit, providerRequestId };
-  const writer = new StreamWriter(facts, new ToolCallIdAllocator(inferenceId, request.messages));
+  const writer = new StreamWriter(facts);
   replayResponse(response, writer);
   return writer.take();
 }

@@ -31,7 +31,6 @@ export { type ToolCallNameRule, wireToolCallName } from "./adapter/tool-call-nam
 export { createUsage, type UsageCounts } from "./adapter/usage.ts";
 export { type Answer, type CallFacts, createResponse, finishReason } from "./call/call-facts.ts";
 export { LossReport, type WarningCode, warning } from "./call/loss-report.ts";
-export { ToolCallIdAllocator } from "./call/tool-call-id-allocator.ts";
 export { getRateLimit } from "./http/rate-limit.ts";
 export { getRetryAfter } from "./http/retry-after.ts";
 export {

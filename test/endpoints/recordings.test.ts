@@ -11,7 +11,6 @@ import OpenAI from "openai";
 import { getToolCalls, type Response } from "outrigger";
 import { FinishReason_Reason } from "outrigger/proto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ToolCallIdAllocator } from "../../src/kit/call/tool-call-id-allocator.ts";
 import { type Sidecar, startSidecar } from "../clients/runner/sidecar.ts";
 import { type ColumnName, columns } from "../providers/support/columns.ts";
 import { readers } from "../providers/support/recorded-answers.ts";
@@ -96,11 +95,7 @@ function readWhole(name: ColumnName, recording: Recording): Response | undefined
   if (recording.status !== 200) return undefined;
   const facts = factsFor(name, { model: getModel(recording) });
   try {
-    const answer = readers[name].whole(
-      toBytes(recording).toString("utf8"),
-      facts,
-      new ToolCallIdAllocator(""),
-    );
+    const answer = readers[name].whole(toBytes(recording).toString("utf8"), facts);
     return answer.finishReason?.reason === FinishReason_Reason.ERROR ? undefined : answer;
   } catch {
     return undefined;

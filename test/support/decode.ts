@@ -4,7 +4,6 @@ import { withTerminalEvent } from "../../src/core/streamed-call.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { CallFacts } from "../../src/kit/call/call-facts.ts";
-import { ToolCallIdAllocator } from "../../src/kit/call/tool-call-id-allocator.ts";
 import { type DecodeOptions, decodeStream, type StreamDecoder } from "../../src/kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../src/kit/stream/stream-writer.ts";
 
@@ -37,11 +36,7 @@ export async function decode(
   decoderOf: (facts: CallFacts, writer: StreamWriter) => StreamDecoder,
   relay?: DecodeOptions["relay"],
 ): Promise<Decoded> {
-  const writer = new StreamWriter(
-    facts,
-    new ToolCallIdAllocator(facts.inferenceId, facts.request.messages),
-    () => 0,
-  );
+  const writer = new StreamWriter(facts, () => 0);
   writer.joinsDeltas = relay !== undefined;
   const laws = new LawChecker();
   const events: StreamEvent[] = [];

@@ -43,7 +43,6 @@ import {
   DEFAULT_ANSWER_LIMITS,
 } from "../call/answer-limits.ts";
 import { answerMissing, boundedId, type CallFacts } from "../call/call-facts.ts";
-import { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
 import { toTimeouts } from "../http/timeouts.ts";
 import type {
   ConnectionTls,
@@ -120,7 +119,7 @@ export interface Protocol {
   /** Absent: every request is translated. */
   readonly source?: SourceProtocol | undefined;
   /** Translates a whole answer. Throws the failure that the body reports. */
-  toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response;
+  toResponse(body: string, facts: CallFacts): Response;
   /** Creates the decoder of one stream, which writes into the writer. */
   createDecoder(facts: CallFacts, writer: StreamWriter): StreamDecoder;
   /** How the API counts the tokens of a request. Absent: it has no such method. */
@@ -261,10 +260,8 @@ export class HttpAdapter implements ProviderAdapter {
       const facts = this.#getFacts(request, wire, answer, options);
       const later = yieldTurnAfter(body.length);
       if (later !== undefined) await later;
-      const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, request.messages);
-      if (EVENT_STREAM.test(body))
-        return await this.#collect(body, facts, new StreamWriter(facts, toolCallIds));
-      const response = this.#protocol.toResponse(body, facts, toolCallIds);
+      if (EVENT_STREAM.test(body)) return await this.#collect(body, facts, new StreamWriter(facts));
+      const response = this.#protocol.toResponse(body, facts);
       if (wire.relay !== undefined) this.#relayBody(body, answer, options.source?.relay);
       return response;
     } catch (thrown) {
@@ -336,8 +333,7 @@ export class HttpAdapter implements ProviderAdapter {
     const wire = translated instanceof Promise ? await translated : translated;
     const answer = await this.#send(request, wire, this.#streamHeaders, options);
     const facts = this.#getFacts(request, wire, answer, options);
-    const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, request.messages);
-    const writer = new StreamWriter(facts, toolCallIds);
+    const writer = new StreamWriter(facts);
     const memory = new AnswerMemory(options);
     // Any content type that is not JSON counts as a stream of events.
     const type = answer.headers.get("content-type");
@@ -456,8 +452,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   #writeWhole(body: string, facts: CallFacts, writer: StreamWriter): void {
-    const toolCallIds = new ToolCallIdAllocator(facts.inferenceId, facts.request.messages);
-    replayResponse(this.#protocol.toResponse(body, facts, toolCallIds), writer);
+    replayResponse(this.#protocol.toResponse(body, facts), writer);
   }
 
   /** Sends the request. Throws if the status is not 2xx. */

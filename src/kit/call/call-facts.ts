@@ -13,6 +13,7 @@ import {
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
 import { warning } from "./loss-report.ts";
+import { ToolCallIdAllocator } from "./tool-call-id-allocator.ts";
 
 /**
  * The facts about a call that are known before the provider's body is read, the same for a whole answer and a stream.
@@ -97,11 +98,11 @@ export function answerMissing(
 }
 
 /**
- * Combines an answer and the facts of its call. No other function creates a Response.
+ * Combines an answer and the facts of its call, with unique ids of its tool calls. No other function creates a Response.
  * @throws StreamError if the answer has too many parts or citations.
  */
 export function createResponse(facts: CallFacts, answer: Answer): Response {
-  checkParts(answer.content, facts);
+  settleParts(answer.content, facts);
   warnAtLimit(facts, answer);
   const { withoutKeys = unchanged, models, rateLimit } = facts;
   const { content, finishReason, providerRequestId = facts.providerRequestId } = answer;
@@ -138,10 +139,17 @@ function unchanged(text: string): string {
   return text;
 }
 
-function checkParts(content: readonly ContentPart[], { limits = DEFAULT_ANSWER_LIMITS }: CallFacts): void {
-  const { maxParts } = limits;
+/** Limits the parts, and makes the ids of tool calls unique. Those of a stream are, and stay as they are. */
+function settleParts(content: readonly ContentPart[], facts: CallFacts): void {
+  const { maxParts } = facts.limits ?? DEFAULT_ANSWER_LIMITS;
   let citations = 0;
-  for (const part of content) citations += part.citations.length;
+  let toolCallIds: ToolCallIdAllocator | undefined;
+  for (const { part, citations: cited } of content) {
+    citations += cited.length;
+    if (part.case !== "toolCall") continue;
+    toolCallIds ??= new ToolCallIdAllocator(facts.inferenceId, facts.request.messages);
+    part.value.id = toolCallIds.take(part.value.id);
+  }
   if (content.length > maxParts || citations > maxParts) throw answerTooLarge("maxParts", maxParts);
 }
 

@@ -25,7 +25,7 @@ import {
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../call/answer-limits.ts";
 import { type Answer, type CallFacts, createResponse } from "../call/call-facts.ts";
-import type { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
 import { isJson } from "../json/json.ts";
 
 type EventContent = StreamEvent["event"];
@@ -58,16 +58,16 @@ export class StreamWriter {
   /** Whether `finish` was written. */
   ended = false;
   readonly #facts: CallFacts;
-  readonly #toolCallIds: ToolCallIdAllocator;
+  /** Created for the first tool call. */
+  #toolCallIds: ToolCallIdAllocator | undefined;
   readonly #log: EventLog;
   #model = "";
   #citations = 0;
   #citationChars = 0;
 
   /** @param now Milliseconds of a monotonic clock, for `elapsed_ms`. */
-  constructor(facts: CallFacts, toolCallIds: ToolCallIdAllocator, now?: () => number) {
+  constructor(facts: CallFacts, now?: () => number) {
     this.#facts = facts;
-    this.#toolCallIds = toolCallIds;
     this.#log = new EventLog(now);
   }
 
@@ -142,6 +142,7 @@ export class StreamWriter {
     { id, name, inputKind = "argumentsJson" }: { id: string; name: string; inputKind?: ToolInputKind },
     partIndex: number = this.reserve(),
   ): ToolCallBlock {
+    this.#toolCallIds ??= new ToolCallIdAllocator(this.#facts.inferenceId, this.#facts.request.messages);
     const call = { id: this.#toolCallIds.take(id), name, inputKind };
     const value = { partIndex, id: call.id, name, inputKind: INPUT_KINDS[inputKind] };
     this.#log.emit({ case: "toolCallStart", value: create(ToolCallStartSchema, value) });

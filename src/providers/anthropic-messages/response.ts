@@ -6,7 +6,6 @@ import { unreadableAnswer } from "../../kit/adapter/failure-body.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { type CallFacts, createResponse, isStopped } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
-import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { asObject, isEmpty, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { splitElements, toMembers } from "../../kit/json/json-source.ts";
 import { toToolCall } from "../../kit/stream/stream-writer.ts";
@@ -30,7 +29,7 @@ import { toUsage } from "./usage.ts";
  * Converts a whole answer to a Response.
  * @throws ServerError if the body is not a Message object, and the failure that it reports.
  */
-export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
+export function toResponse(body: string, facts: CallFacts): Response {
   const message = asObject<Message | FailureBody>(tryParseJson(body));
   if (message !== undefined && isFailure(message)) throw reportedError(message, facts);
   if (!Array.isArray(message?.content)) {
@@ -47,9 +46,7 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
     id: textIn(message.id),
     model,
     content: [
-      ...blocks.map((block, index) =>
-        createPart(block, states, toolCallIds, isCut && index === blocks.length - 1),
-      ),
+      ...blocks.map((block, index) => createPart(block, states, isCut && index === blocks.length - 1)),
       ...containerParts(message.container, states),
     ],
     finishReason,
@@ -76,12 +73,7 @@ export function blocksIn(content: string): SourceBlock[] {
  * Creates the part of one block (provider documentation: "Message", `content`).
  * @param isUnfinished Whether the answer was stopped in this block.
  */
-function createPart(
-  { block, source }: SourceBlock,
-  states: StateWriter,
-  toolCallIds: ToolCallIdAllocator,
-  isUnfinished: boolean,
-): ContentPart {
+function createPart({ block, source }: SourceBlock, states: StateWriter, isUnfinished: boolean): ContentPart {
   switch (block.type) {
     case "text":
       return textPart(block, states);
@@ -90,7 +82,7 @@ function createPart(
     case "redacted_thinking":
       return thinkingPart("", true, states.ofRedactedThinking(block));
     case "tool_use":
-      return toolCallPart({ block, source }, states, toolCallIds, isUnfinished);
+      return toolCallPart({ block, source }, states, isUnfinished);
     default:
       return nativePart(states.provider, textIn(block.type), source);
   }
@@ -117,11 +109,10 @@ function thinkingPart(
 function toolCallPart(
   { block, source }: SourceBlock,
   states: StateWriter,
-  toolCallIds: ToolCallIdAllocator,
   isUnfinished: boolean,
 ): ContentPart {
   const call = {
-    id: toolCallIds.take(textIn(block.id)),
+    id: textIn(block.id),
     name: textIn(block.name),
     inputKind: "argumentsJson",
   } as const;

@@ -15,7 +15,6 @@ import type { AdapterCallOptions } from "../../kit/adapter/http-adapter.ts";
 import { KeyMask } from "../../kit/adapter/key-mask.ts";
 import { type AnswerLimits, AnswerMemory, DEFAULT_ANSWER_LIMITS } from "../../kit/call/answer-limits.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
-import { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import {
   DEFAULT_HTTP_TIMEOUTS,
   type HttpTimeouts,
@@ -103,7 +102,7 @@ export class CommandAdapter implements ProviderAdapter {
     const written = toProgramInput(request, { ...this.#options, provider: this.name });
     const run = await this.#start(request, written, options);
     const facts = this.#getFacts(request, written, options);
-    const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId, request.messages));
+    const writer = new StreamWriter(facts);
     return decodeStream(run, createDecoder(format, facts, writer), writer, {
       createParser: getParser(format),
       release: () => run.release(),

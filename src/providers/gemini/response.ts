@@ -3,7 +3,6 @@
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import { unreadableAnswer } from "../../kit/adapter/failure-body.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
-import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { isObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
 import { splitElements } from "../../kit/json/json-source.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
@@ -15,8 +14,8 @@ import { GeminiDecoder } from "./stream.ts";
  * stream in one body.
  * @throws ServerError if the body holds no answer, and the failure that the body reports.
  */
-export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
-  const decoder = new GeminiDecoder(facts, new StreamWriter(facts, toolCallIds));
+export function toResponse(body: string, facts: CallFacts): Response {
+  const decoder = new GeminiDecoder(facts, new StreamWriter(facts));
   const value = tryParseJson(body);
   const sources = isObject(value) ? [body] : Array.isArray(value) ? splitElements(body) : [];
   for (const source of sources) decoder.pushChunk(objectIn<StreamChunk>(tryParseJson(source)), source);

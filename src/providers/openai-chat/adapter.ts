@@ -97,7 +97,7 @@ function createProtocol(
       return { path, headers: {}, body: stringifyJson(body), warnings };
     },
     source: createSourceProtocol(path, profile),
-    toResponse: (body, facts, toolCallIds) => toResponse(body, facts, toolCallIds, profile),
+    toResponse: (body, facts) => toResponse(body, facts, profile),
     createDecoder: (facts, writer) => new ChatDecoder(facts, writer, profile),
     toError: (failure) => toError(failure, profile),
     embedding: createEmbeddingProtocol(provider, provider, (name) => pathWith(name, query)),

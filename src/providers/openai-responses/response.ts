@@ -10,7 +10,6 @@ import { isFailureReport, unreadableAnswer } from "../../kit/adapter/failure-bod
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
-import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { asObject, asString, objectsIn, textIn, toText, tryParseJson } from "../../kit/json/json.ts";
 import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import { type ToolInputKind, toToolCall } from "../../kit/stream/stream-writer.ts";
@@ -32,7 +31,7 @@ import { toUsage } from "./usage.ts";
  * Converts a whole answer to a Response.
  * @throws ServerError if the body is no Response object, and the failure that it reports.
  */
-export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
+export function toResponse(body: string, facts: CallFacts): Response {
   const object = asObject<ResponseObject>(tryParseJson(body));
   if (object === undefined) throw unreadableAnswer(body, facts);
   if (isFailure(object)) throw reportedError(object, facts);
@@ -43,7 +42,7 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const model = textIn(object.model);
   const states = new StateWriter(facts, model);
   const content = reasoningBeside(object, items).map(toReasoningPart);
-  for (const item of items) content.push(...getParts(item, states, toolCallIds));
+  for (const item of items) content.push(...getParts(item, states));
   return createResponse(facts, {
     id: textIn(object.id),
     model,
@@ -60,11 +59,7 @@ export function isFailure({ status, error }: Untrusted<ResponseObject>): boolean
 }
 
 /** The parts of one output item (provider documentation: "The response object", `output`). */
-function getParts(
-  item: Untrusted<OutputItem>,
-  states: StateWriter,
-  toolCallIds: ToolCallIdAllocator,
-): ContentPart[] {
+function getParts(item: Untrusted<OutputItem>, states: StateWriter): ContentPart[] {
   if (isRunByProvider(item)) return [singlePart(item, states)];
   switch (item.type) {
     case "message": {
@@ -77,7 +72,7 @@ function getParts(
       return [reasoningPart(item, states)];
     case "function_call":
     case "custom_tool_call":
-      return [toolCallPart(item, states, toolCallIds)];
+      return [toolCallPart(item, states)];
     default:
       return [singlePart(item, states)];
   }
@@ -137,15 +132,8 @@ function reasoningPart(item: Untrusted<OutputItem>, states: StateWriter): Conten
   });
 }
 
-function toolCallPart(
-  item: Untrusted<OutputItem>,
-  states: StateWriter,
-  toolCallIds: ToolCallIdAllocator,
-): ContentPart {
-  const call = {
-    ...callHead(item),
-    id: toolCallIds.take(textIn(item.call_id)),
-  };
+function toolCallPart(item: Untrusted<OutputItem>, states: StateWriter): ContentPart {
+  const call = { ...callHead(item), id: textIn(item.call_id) };
   return create(ContentPartSchema, {
     part: { case: "toolCall", value: toToolCall(call, callInput(item, ""), isUnfinished(item)) },
     providerState: states.ofCall(item),

@@ -8,7 +8,6 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 
 /** The failures of a ScriptedAdapter. */
@@ -71,7 +70,7 @@ export class ScriptedAdapter implements ProviderAdapter {
       rateLimit: undefined,
       providerRequestId: "",
     };
-    const writer = new StreamWriter(facts, new ToolCallIdAllocator(inferenceId), () => 0);
+    const writer = new StreamWriter(facts, () => 0);
     writer.start(request.model);
     const text = writer.startText();
     yield writer.take();

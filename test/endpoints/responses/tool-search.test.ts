@@ -6,7 +6,6 @@ import { ItemWriter } from "../../../src/endpoints/responses/write-items.ts";
 import { StepResultSchema } from "../../../src/gen/outrigger/v1/generation_pb.ts";
 import { MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { build } from "../../providers/openai-responses/build.ts";
 import { factsFor } from "../../support/decode.ts";
@@ -27,7 +26,7 @@ const recordings = getRecordings("openai-responses", ".json").filter(({ file }) 
 
 /** Items of a response that is not stored. */
 function getItems(body: string) {
-  const answer = toResponse(body, factsFor("openai", { model }), new ToolCallIdAllocator("inf_1"));
+  const answer = toResponse(body, factsFor("openai", { model }));
   const settings = { ...defaultSettings, echoed: { ...defaultSettings.echoed, store: false } };
   return new ItemWriter(settings).answer(`msg_${"0".repeat(36)}`, answer);
 }

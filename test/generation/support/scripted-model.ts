@@ -15,7 +15,6 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { isJson } from "../../../src/kit/json/json.ts";
 import { replayResponse } from "../../../src/kit/stream/replay-response.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
@@ -70,7 +69,7 @@ export class ScriptedModel implements ProviderAdapter {
       const response = await this.#answer(request, options);
       const { inferenceId = "" } = options;
       const facts = { ...NO_FACTS, request, provider: this.name, inferenceId };
-      const writer = new StreamWriter(facts, new ToolCallIdAllocator(inferenceId, request.messages), () => 0);
+      const writer = new StreamWriter(facts, () => 0);
       replayResponse(response, writer);
       for (const event of writer.take()) yield [event];
     } finally {

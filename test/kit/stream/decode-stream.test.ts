@@ -15,7 +15,6 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { decodeStream, type StreamDecoder } from "../../../src/kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter, type TextBlock } from "../../../src/kit/stream/stream-writer.ts";
@@ -106,7 +105,7 @@ interface Outcome {
 
 /** Decodes a body to its end, or until the given number of batches, and checks the events against the laws. */
 async function decode(body: Body, batchesWanted = Number.POSITIVE_INFINITY): Promise<Outcome> {
-  const writer = new StreamWriter(factsFor("sim", { model: "m" }), new ToolCallIdAllocator(""), () => 0);
+  const writer = new StreamWriter(factsFor("sim", { model: "m" }), () => 0);
   const decoder = new WordDecoder(writer);
   const laws = new LawChecker();
   const batches: (readonly StreamEvent[])[] = [];
@@ -304,7 +303,7 @@ describe("a reader who leaves", () => {
 
   it("before the first event opens nothing", async () => {
     const body = new Body(said("start"));
-    const writer = new StreamWriter(factsFor("sim", {}), new ToolCallIdAllocator(""), () => 0);
+    const writer = new StreamWriter(factsFor("sim", {}), () => 0);
     await decodeStream(body, new WordDecoder(writer), writer)[Symbol.asyncIterator]().return?.();
     expect([body.read, body.closed]).toEqual([0, 0]);
   });
@@ -316,7 +315,7 @@ describe("a reader who leaves", () => {
       return DONE;
     });
     const body = { [Symbol.asyncIterator]: () => ({ next: () => read.promise, return: close }) };
-    const writer = new StreamWriter(factsFor("sim", {}), new ToolCallIdAllocator(""), () => 0);
+    const writer = new StreamWriter(factsFor("sim", {}), () => 0);
     const batches = decodeStream(body, new WordDecoder(writer), writer)[Symbol.asyncIterator]();
     const awaited = batches.next();
     expect([await batches.return?.(), await awaited, await batches.next()]).toEqual([DONE, DONE, DONE]);

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { AnswerRelay } from "../../../src/core/answer-relay.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/call/answer-limits.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { decodeStream } from "../../../src/kit/stream/decode-stream.ts";
 import { EventRelay } from "../../../src/kit/stream/event-relay.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
@@ -73,7 +72,7 @@ describe("the limit of a relayed stream", () => {
   /** Reads a stream of 52 events, 49 of which are read as deltas in a row. */
   async function read(maxEvents: number): Promise<number> {
     const facts = factsFor("local", { model: "m" });
-    const writer = new StreamWriter(facts, new ToolCallIdAllocator("inf_test", []), () => 0);
+    const writer = new StreamWriter(facts, () => 0);
     writer.joinsDeltas = true;
     const relay = new EventRelay(new AnswerRelay(), { reportsFailure: () => false }, (each) => each);
     const limits = { ...DEFAULT_ANSWER_LIMITS, maxEvents };

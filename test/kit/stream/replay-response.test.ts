@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { type Response, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { replayResponse } from "../../../src/kit/stream/replay-response.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";
@@ -68,11 +67,7 @@ const WHOLE: MessageInitShape<typeof ResponseSchema> = {
 };
 
 function replayed(response: Response): StreamEvent[] {
-  const writer = new StreamWriter(
-    factsFor("sim", { model: "asked" }),
-    new ToolCallIdAllocator("inf_test"),
-    () => 0,
-  );
+  const writer = new StreamWriter(factsFor("sim", { model: "asked" }), () => 0);
   replayResponse(response, writer);
   expect(writer.ended).toBe(true);
   return writer.take();

@@ -11,17 +11,12 @@ import {
   TextDeltaSchema,
   ToolCallDeltaSchema,
 } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";
 
 /** A stream with every kind of event but `error`, whose message is made elsewhere. */
 function writtenEvents(): StreamEvent[] {
-  const writer = new StreamWriter(
-    factsFor("sim", { model: "m" }),
-    new ToolCallIdAllocator("inf_test"),
-    () => 0,
-  );
+  const writer = new StreamWriter(factsFor("sim", { model: "m" }), () => 0);
   writer.start("m");
   const thinking = writer.startReasoning();
   thinking.append("hm");

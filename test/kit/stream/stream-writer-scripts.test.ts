@@ -8,7 +8,6 @@ import { getToolCalls } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { StreamWriter, type ToolInputKind, toToolCall } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";
 
@@ -79,11 +78,7 @@ interface Written {
 
 /** Runs a script on a writer and records the expected content of each part. */
 class Play {
-  readonly writer = new StreamWriter(
-    factsFor("sim", { model: "asked" }),
-    new ToolCallIdAllocator("inf_test"),
-    () => 0,
-  );
+  readonly writer = new StreamWriter(factsFor("sim", { model: "asked" }), () => 0);
   readonly written: Written[] = [];
   #reserved: number[] = [];
   #parts = 0;

@@ -14,7 +14,6 @@ import {
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { warning } from "../../../src/kit/call/loss-report.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { StreamWriter, toToolCall } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";
 import { shippedModels } from "../../support/shipped-models.ts";
@@ -28,7 +27,7 @@ const ANSWER = {
 };
 
 function createWriter(request: Parameters<typeof factsFor>[1] = { model: "asked" }): StreamWriter {
-  return new StreamWriter(factsFor("sim", request), new ToolCallIdAllocator("inf_test"), () => 0);
+  return new StreamWriter(factsFor("sim", request), () => 0);
 }
 
 function getCases(events: readonly StreamEvent[]): (string | undefined)[] {
@@ -91,7 +90,7 @@ describe("start()", () => {
   it("has run, provider, model, time and warnings, once", () => {
     const facts = { ...factsFor("sim", { model: "asked" }), acceptedAt: 1_500 };
     facts.warnings.push(warning("top_p", "unsupported_setting", "left out"));
-    const writer = new StreamWriter(facts, new ToolCallIdAllocator("inf_test"), () => 0);
+    const writer = new StreamWriter(facts, () => 0);
     expect(writer.started).toBe(false);
     writer.start("reported");
     writer.start("another");
@@ -119,11 +118,7 @@ describe("start()", () => {
 describe("take()", () => {
   it("gives every event once, counted, with whole milliseconds since the start", () => {
     const times = [1_000, 1_000, 1_012.6, 1_900];
-    const writer = new StreamWriter(
-      factsFor("sim", {}),
-      new ToolCallIdAllocator(""),
-      () => times.shift() ?? 2_000,
-    );
+    const writer = new StreamWriter(factsFor("sim", {}), () => times.shift() ?? 2_000);
     writer.start("m");
     const first = writer.take();
     writer.startText().end();
@@ -321,7 +316,7 @@ describe("finish()", () => {
       rateLimit: create(RateLimitInfoSchema, { tokensLimit: 9 }),
       providerRequestId: "req_1",
     };
-    const writer = new StreamWriter(facts, new ToolCallIdAllocator(""), () => 0);
+    const writer = new StreamWriter(facts, () => 0);
     writer.start("reported");
     facts.warnings.push(warning("", "provider_message", "found on the way"));
     const usage = create(UsageSchema, { inputTokens: 1, outputTokens: 2, totalTokens: 3 });
@@ -348,7 +343,7 @@ describe("finish()", () => {
       models: shippedModels("openai"),
       withoutKeys: (text: string) => text.replaceAll("sk-secret", "[masked]"),
     };
-    const writer = new StreamWriter(facts, new ToolCallIdAllocator("inf_test"), () => 0);
+    const writer = new StreamWriter(facts, () => 0);
     writer.start("gpt-4.1-mini");
     const rawJson = '{"echo":"sk-secret"}';
     const response = writer.finish({ ...ANSWER, usage: create(UsageSchema, { outputTokens: 10, rawJson }) });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { Citation } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { decode, factsFor } from "../../support/decode.ts";
@@ -35,7 +34,7 @@ function wholeCitations(): readonly Citation[] {
   const facts = factsFor("anthropic", { model: "claude-opus-5" });
   const content = [{ type: "text", text: TEXT, citations: CITATIONS }];
   const body = JSON.stringify({ ...message, content, stop_reason: "end_turn" });
-  const response = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
+  const response = toResponse(body, facts);
   return response.message?.content[0]?.citations ?? [];
 }
 

@@ -4,7 +4,6 @@ import { systemMessage, userMessage } from "../../../src/core/message.ts";
 import { imagePart, textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build } from "./build-request.ts";
@@ -56,7 +55,7 @@ function toAnswer(turn: Turns[number], calls: readonly string[]): Message {
   );
   const body = `{"model":"${MODEL}","content":[${[...blocks, ...uses].join(",")}]}`;
   const facts = factsFor("anthropic", { model: MODEL });
-  const { message } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
+  const { message } = toResponse(body, facts);
   if (message === undefined) throw new Error("expected a message in the answer");
   return message;
 }

@@ -8,7 +8,6 @@ import { documentPart, textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { options, type RequestInit } from "./build-request.ts";
@@ -80,11 +79,7 @@ function readMessage({ role, content }: Wire, model: string): MessageInitShape<t
 /** An assistant message, read back from its original answer. */
 function readAnswer(content: unknown, model: string): Message {
   const facts = factsFor("anthropic", { model });
-  const { message } = toResponse(
-    JSON.stringify({ model, content }),
-    facts,
-    new ToolCallIdAllocator(facts.inferenceId),
-  );
+  const { message } = toResponse(JSON.stringify({ model, content }), facts);
   if (message?.role !== Role.ASSISTANT) throw new Error("expected an assistant message");
   return message;
 }

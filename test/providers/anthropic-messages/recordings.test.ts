@@ -9,7 +9,6 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { LossReport } from "../../../src/kit/call/loss-report.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { SchemaBudget } from "../../../src/kit/json-schema/limits.ts";
@@ -245,7 +244,7 @@ function accumulated(events: readonly StreamEvent[]): Response {
 /** Decodes event by event and checks that the stream is finished after no event: it may be cut after each. */
 function expectUnfinished(bytes: Uint8Array): number {
   const facts = factsFor(PROVIDER, { model: "claude-test" });
-  const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
+  const writer = new StreamWriter(facts);
   const decoder = new MessagesDecoder(facts, writer);
   let count = 0;
   const sse = new SseDecoder((event) => {
@@ -287,7 +286,7 @@ function getBody(recording: Recording): Record<string, unknown> {
 
 function respond(body: string): Response {
   const facts = factsFor(PROVIDER, { model: "claude-test" });
-  return toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
+  return toResponse(body, facts);
 }
 
 /** The blocks of an answer as the next request has them, its tool calls answered. */

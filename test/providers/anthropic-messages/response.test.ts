@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { getCost } from "../../../src/catalog/catalog.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { toUsage } from "../../../src/providers/anthropic-messages/usage.ts";
 import { factsFor } from "../../support/decode.ts";
@@ -11,7 +10,7 @@ import { shippedModels } from "../../support/shipped-models.ts";
 function respond(body: unknown, includeRaw = false) {
   const facts = factsFor("anthropic", { model: "claude-opus-5", includeRaw });
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return toResponse(text, facts, new ToolCallIdAllocator(facts.inferenceId));
+  return toResponse(text, facts);
 }
 
 const answer = (more: object) => ({ id: "msg_1", model: "claude-opus-5", content: [], ...more });

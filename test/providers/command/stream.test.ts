@@ -5,7 +5,6 @@ import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/call/answer-limits.ts";
 import type { CallFacts } from "../../../src/kit/call/call-facts.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { decodeStream } from "../../../src/kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import type { CommandFormat } from "../../../src/providers/command/settings.ts";
@@ -32,7 +31,7 @@ async function decode(
     providerRequestId: "",
     limits: { ...DEFAULT_ANSWER_LIMITS, ...limits },
   };
-  const writer = new StreamWriter(facts, new ToolCallIdAllocator("inf_1", []), () => 0);
+  const writer = new StreamWriter(facts, () => 0);
   const bytes = typeof output === "string" ? Buffer.from(output) : output;
   const laws = new LawChecker();
   const events: StreamEvent[] = [];

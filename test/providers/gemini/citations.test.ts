@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { Citation, ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";
@@ -151,7 +150,7 @@ describe("citation spans (P6)", () => {
 function contentOfRecording(body: string): readonly ContentPart[] {
   const facts = factsFor("gemini", { model: NEW_MODEL });
   try {
-    return toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId)).message?.content ?? [];
+    return toResponse(body, facts).message?.content ?? [];
   } catch {
     // Some recordings are failures with a success status.
     return [];

@@ -9,7 +9,6 @@ import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { LossReport } from "../../../src/kit/call/loss-report.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { toError } from "../../../src/providers/gemini/error.ts";
@@ -85,11 +84,7 @@ describe("recorded streams of streamGenerateContent", () => {
     it.runIf(broken === undefined)("gives the same response as the same answer in one body", async () => {
       const { events } = await decodeBytes([bytes]);
       const facts = factsFor(PROVIDER, { model: "gemini-test" });
-      const whole = toResponse(
-        JSON.stringify(asWholeAnswer(native, reading)),
-        facts,
-        new ToolCallIdAllocator(facts.inferenceId),
-      );
+      const whole = toResponse(JSON.stringify(asWholeAnswer(native, reading)), facts);
       expect(withoutOrder(getFinal(events))).toEqual(withoutOrder(whole));
     });
 
@@ -144,11 +139,7 @@ describe("recorded answers of generateContent", () => {
     "reads $file in a list, as a stream without events has it, to the same response",
     (recording) => {
       const facts = factsFor(PROVIDER, { model: "gemini-test" });
-      const listed = toResponse(
-        JSON.stringify([getBody(recording)]),
-        facts,
-        new ToolCallIdAllocator(facts.inferenceId),
-      );
+      const listed = toResponse(JSON.stringify([getBody(recording)]), facts);
       expect(listed).toEqual(respond(recording));
     },
   );
@@ -350,7 +341,7 @@ function getBody(recording: Recording): Wire {
 
 function respond(recording: Recording): Response {
   const facts = factsFor(PROVIDER, { model: "gemini-test" });
-  return toResponse(toBytes(recording).toString("utf8"), facts, new ToolCallIdAllocator(facts.inferenceId));
+  return toResponse(toBytes(recording).toString("utf8"), facts);
 }
 
 function toComparable(events: readonly StreamEvent[]): unknown {

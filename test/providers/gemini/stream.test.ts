@@ -3,7 +3,6 @@ import { ServerError } from "../../../src/core/errors.ts";
 import { getText, getToolCalls } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { decodeEvents, event, getCases, getCodes, getContent, getFinal, NEW_MODEL } from "./support.ts";
@@ -498,11 +497,7 @@ describe("raw JSON", () => {
 
 describe("whole answers", () => {
   const respond = (body: unknown, includeRaw = false) =>
-    toResponse(
-      JSON.stringify(body),
-      factsFor("gemini", { model: NEW_MODEL, includeRaw }),
-      new ToolCallIdAllocator("run"),
-    );
+    toResponse(JSON.stringify(body), factsFor("gemini", { model: NEW_MODEL, includeRaw }));
 
   it("can be a list of events", () => {
     const body = [event([{ text: "a" }]), event([{ text: "b" }], STOP)];

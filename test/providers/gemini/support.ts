@@ -6,7 +6,6 @@ import { type ContentPart, type Message, MessageSchema } from "../../../src/gen/
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
 import type { ToolInputKind } from "../../../src/kit/stream/stream-writer.ts";
@@ -54,7 +53,7 @@ export function answered(parts: readonly object[], model = NEW_MODEL, beside: ob
 /** The message of a whole answer. */
 export function readTurn(body: string, model: string): Message {
   const facts = factsFor("gemini", { model });
-  const { message } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
+  const { message } = toResponse(body, facts);
   return message ?? create(MessageSchema);
 }
 

@@ -6,7 +6,6 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { toError } from "../../../src/providers/openai-chat/error.ts";
@@ -219,7 +218,7 @@ function expectUsage(response: Response, usage: unknown): void {
 /** Reads event by event and checks that the stream is finished after no event: it may be cut after each. */
 function expectUnfinished(bytes: Uint8Array): void {
   const facts = factsFor(PROVIDER, { model: "model-1" });
-  const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
+  const writer = new StreamWriter(facts);
   const decoder = new ChatDecoder(facts, writer, profile());
   const sse = new SseDecoder((event) => {
     decoder.push(event);

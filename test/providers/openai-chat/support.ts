@@ -4,7 +4,6 @@ import { ProviderModels } from "../../../src/catalog/provider-models.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { type Response, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { createMediaReader, type Media, resolveMedia } from "../../../src/kit/media/media.ts";
 import type { RequestSettings } from "../../../src/providers/openai-chat/context.ts";
@@ -100,7 +99,7 @@ export function respond(
 ): Response {
   const facts = factsFor(PROVIDER, request);
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return toResponse(text, facts, new ToolCallIdAllocator(facts.inferenceId), profile(init));
+  return toResponse(text, facts, profile(init));
 }
 
 /** The response that a stream finished with. */

@@ -4,7 +4,6 @@ import { assistantMessage, userMessage } from "../../../src/core/message.ts";
 import { imagePart, textPart } from "../../../src/core/parts.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build, options, type RequestInit, toRefusal } from "./build.ts";
@@ -170,7 +169,7 @@ describe("an answer sent back to the model that wrote it", () => {
 
     const facts = factsFor("openai", { model: "my-deployment" });
     const body = { model: "gpt-5.2-2025-12-11", status: "completed", output: [HIDDEN, MESSAGE] };
-    const { message } = toResponse(JSON.stringify(body), facts, new ToolCallIdAllocator(facts.inferenceId));
+    const { message } = toResponse(JSON.stringify(body), facts);
     const { input } = await toInput([message ?? {}], { model: "my-deployment" });
     expect(input).toEqual([HIDDEN, MESSAGE]);
   });

@@ -1,7 +1,6 @@
 /** Citations in answers of the Responses API (P6): their indices count code points of the part's text. */
 import { describe, expect, it } from "vitest";
 import type { Citation } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toCitations } from "../../../src/providers/openai-responses/citations.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
@@ -113,7 +112,7 @@ const cited = getRecordings("openai-responses", ".json").flatMap((recording) => 
   if (recording.status >= 400) return [];
   const body = toBytes(recording).toString("utf8");
   const facts = factsFor("openai", { model: "m" });
-  const { message: answer } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
+  const { message: answer } = toResponse(body, facts);
   return (answer?.content ?? []).flatMap(({ part, citations }) => {
     if (part.case !== "text") return [];
     return citations.flatMap((citation) => {

@@ -2,7 +2,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { PartInput } from "../../../src/core/parts.ts";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build, type RequestInit } from "./build.ts";
@@ -42,7 +41,7 @@ export function outputMessage(...texts: string[]): Item {
 export function toAnswer(output: Item[], model = "gpt-5", provider = "openai"): Message {
   const facts = factsFor(provider, { model });
   const body = JSON.stringify({ id: "resp_1", model, status: "completed", output });
-  const { message } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
+  const { message } = toResponse(body, facts);
   if (message === undefined) throw new Error("an answer has a message");
   return message;
 }

@@ -1,4 +1,4 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
   assistantMessage,
@@ -10,8 +10,7 @@ import {
 import { textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ResponseFormat_Type as Format, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
+import { ResponseFormat_Type as Format } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { createRandom } from "../../support/random.ts";
@@ -46,9 +45,7 @@ function* growing(random: () => number, model: string): Generator<MessageInit[]>
 }
 
 function toAnswer(body: string, model: string, history: readonly MessageInit[]): Message {
-  const facts = factsFor("openai", { model });
-  const { messages } = create(RequestSchema, { messages: [...history] });
-  const { message } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId, messages));
+  const { message } = toResponse(body, factsFor("openai", { model, messages: [...history] }));
   if (message?.role !== Role.ASSISTANT) throw new Error("an answer is the assistant's");
   return message;
 }

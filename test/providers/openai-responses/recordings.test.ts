@@ -8,7 +8,6 @@ import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { LossReport } from "../../../src/kit/call/loss-report.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
@@ -129,7 +128,7 @@ describe("a stream and a whole answer of the same content", () => {
     const { events } = await decodeBytes([toBytes(recording)]);
     const streamed = getFinal(events);
     const facts = factsFor(PROVIDER, { model: streamed.model });
-    const whole = toResponse(JSON.stringify(object), facts, new ToolCallIdAllocator(facts.inferenceId));
+    const whole = toResponse(JSON.stringify(object), facts);
     expect(sealed(readParts(streamed.message?.content ?? []))).toEqual(
       sealed(readParts(whole.message?.content ?? [])),
     );
@@ -169,7 +168,7 @@ function expectReported(events: readonly StreamEvent[], error: unknown): void {
 /** Reads event by event and checks that the stream is finished after no event: it may be cut after each. */
 function expectUnfinished(bytes: Uint8Array): void {
   const facts = factsFor(PROVIDER, { model: "gpt-test" });
-  const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
+  const writer = new StreamWriter(facts);
   const decoder = new ResponsesDecoder(facts, writer);
   const sse = new SseDecoder((event) => {
     decoder.push(event);
@@ -234,7 +233,7 @@ function getBody(recording: Recording): Record<string, unknown> {
 
 function respond(recording: Recording): Response {
   const facts = factsFor(PROVIDER, { model: String(getBody(recording).model) });
-  return toResponse(toBytes(recording).toString("utf8"), facts, new ToolCallIdAllocator(facts.inferenceId));
+  return toResponse(toBytes(recording).toString("utf8"), facts);
 }
 
 async function toInput(response: Response): Promise<unknown> {

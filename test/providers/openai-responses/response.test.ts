@@ -10,7 +10,6 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import type { CallFacts } from "../../../src/kit/call/call-facts.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { type Item, outputText, PNG_BASE64 } from "./conversation.ts";
@@ -20,11 +19,7 @@ const FACTS = factsFor("openai", { model: "gpt-5" });
 
 function respond(body: unknown, facts: CallFacts = FACTS) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return toResponse(
-    text,
-    { ...facts, warnings: [...facts.warnings] },
-    new ToolCallIdAllocator(facts.inferenceId),
-  );
+  return toResponse(text, { ...facts, warnings: [...facts.warnings] });
 }
 
 function getParts(...output: Item[]) {

@@ -1,7 +1,6 @@
 /** Servers that repeat themselves, split characters, or send unknown events. */
 
 import { describe, expect, it } from "vitest";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { callEvents, callState, START, STOP, TOOL_CALLS, textEvents, textState } from "./describe-event.ts";
@@ -205,11 +204,10 @@ describe("a stream of a server that counts differently", () => {
     ],
   ])("has each text once if %s", async (_, events, output) => {
     const { response } = await stream([CREATED, ...events, completed({ output })]);
-    const whole = toResponse(
-      JSON.stringify({ id: "resp_1", model: "gpt-5", status: "completed", output }),
-      { ...factsFor("openai", { model: "gpt-5" }), providerRequestId: "req_1" },
-      new ToolCallIdAllocator("inf_test"),
-    );
+    const whole = toResponse(JSON.stringify({ id: "resp_1", model: "gpt-5", status: "completed", output }), {
+      ...factsFor("openai", { model: "gpt-5" }),
+      providerRequestId: "req_1",
+    });
     expect(response).toEqual(whole);
   });
 

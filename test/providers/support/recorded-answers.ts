@@ -1,7 +1,6 @@
 /** Recorded answers of real providers, read by the adapters, so that conversations can continue from them. */
 import type { Message, Response } from "outrigger";
 import type { CallFacts } from "../../../src/kit/call/call-facts.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import type { StreamDecoder } from "../../../src/kit/stream/decode-stream.ts";
 import type { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { toResponse as readAnthropic } from "../../../src/providers/anthropic-messages/response.ts";
@@ -21,7 +20,7 @@ import type { ColumnName } from "./columns.ts";
 export interface Reader {
   /** Folder of the recordings. */
   readonly folder: string;
-  readonly whole: (body: string, facts: CallFacts, ids: ToolCallIdAllocator) => Response;
+  readonly whole: (body: string, facts: CallFacts) => Response;
   readonly decoder: (facts: CallFacts, writer: StreamWriter) => StreamDecoder;
 }
 
@@ -46,7 +45,7 @@ export const readers: Readonly<Record<ColumnName, Reader>> = {
   },
   compatible: {
     folder: "openai-chat",
-    whole: (body, facts, ids) => readChat(body, facts, ids, profile),
+    whole: (body, facts) => readChat(body, facts, profile),
     decoder: (facts, writer) => new ChatDecoder(facts, writer, profile),
   },
 };
@@ -83,11 +82,7 @@ async function readRecording(name: ColumnName, recording: Recording): Promise<Re
 function readWhole(name: ColumnName, recording: Recording): Response | undefined {
   const facts = factsFor(name, { model: MODEL });
   try {
-    return readers[name].whole(
-      toBytes(recording).toString("utf8"),
-      facts,
-      new ToolCallIdAllocator(facts.inferenceId),
-    );
+    return readers[name].whole(toBytes(recording).toString("utf8"), facts);
   } catch {
     return undefined;
   }

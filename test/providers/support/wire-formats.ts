@@ -5,7 +5,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { type Reader, readers } from "./recorded-answers.ts";
 
@@ -50,8 +49,7 @@ export function readWhole(format: WireFormat, body: unknown, request: RequestIni
   const facts = factsFor("provider", { model: "model-1", ...request });
   const text = typeof body === "string" ? body : JSON.stringify(body);
   try {
-    const ids = new ToolCallIdAllocator(facts.inferenceId);
-    return { response: format.reader.whole(text, facts, ids), error: undefined };
+    return { response: format.reader.whole(text, facts), error: undefined };
   } catch (error) {
     return { response: undefined, error };
   }
