@@ -9,8 +9,8 @@ import { type ModelSettings, toEntry } from "./model-settings.ts";
 import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
 
 /**
- * The known facts about models. It is advisory: an unknown model is passed through to its provider all the same, with
- * the traits of the family that its id resembles. Reads its data at the first lookup.
+ * Known facts about models. Advisory only: a request for an unknown model still goes to its provider, with the traits
+ * of the family that its id resembles. The data is indexed on the first lookup.
  */
 export class Catalog {
   readonly #data: CatalogData;
@@ -38,7 +38,7 @@ export class Catalog {
     return entry && toInfo(entry, this.getTraits(entry.provider, entry.id), toDay(at));
   }
 
-  /** Whether `getModelInfo` finds the model for this provider. Describes nothing. */
+  /** Whether `getModelInfo` would find the model for this provider, without building its description. */
   hasModel(model: string, provider: string): boolean {
     return this.#find(model, provider).entry !== undefined;
   }
@@ -80,8 +80,8 @@ export class Catalog {
   }
 
   /**
-   * Returns how a request to a model has to be written: the traits of its entry, else of its family, else the defaults.
-   * Works for every id.
+   * Returns the traits that decide how a request to a model is written: from its entry, else from its family, else the
+   * defaults. Never fails, whatever the id.
    */
   getTraits(provider: string, model: string): ModelTraits {
     return this.#find(model, provider).traits;
@@ -149,7 +149,7 @@ export class Catalog {
   }
 }
 
-/** A model as far as the catalog knows it. */
+/** The result of a lookup. */
 interface FoundModel {
   readonly entry: CatalogEntry | undefined;
   /** Of the entry, else of the family, else the defaults. */
@@ -172,7 +172,7 @@ export interface CatalogOptions {
  * const catalog = createCatalog({ models: [{ id: "ft:gpt-4o:acme", provider: "openai", prices }] });
  * const client = Client.fromEnv(process.env, { catalog });
  * ```
- * @throws ConfigurationError naming a value that cannot be right.
+ * @throws ConfigurationError naming an invalid value.
  */
 export function createCatalog({ models = [] }: CatalogOptions = {}): Catalog {
   const added = models.map((settings, index) => toEntry(settings, `models[${index}]`));
@@ -192,7 +192,7 @@ export function getCost(
   return defaultCatalog.getCost(usage, model, provider, options);
 }
 
-/** Number of ids whose models are remembered. */
+/** Maximum number of cached lookups. */
 const MAX_FOUND = 1000;
 
 function isServed(entry: CatalogEntry, day: string): boolean {

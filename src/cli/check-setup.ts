@@ -2,14 +2,14 @@ import type { Config } from "../config/index.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isLocalSetting } from "../server/listen/address.ts";
 
-/** Checks that a configuration has a provider, and that not everybody can use it. @throws ConfigurationError */
+/** Checks that a configuration has a provider and does not open it to everyone. @throws ConfigurationError */
 export function checkSetup(config: Config): void {
   if (config.client.providers.size === 0) throw noProvider(config.client.remedy);
   checkNetwork(config);
 }
 
 /**
- * Refuses an address that the network reaches if nothing authenticates callers, because that must be a decision and not
+ * Rejects an address that is reachable from the network if nothing authenticates callers: that must be a decision, not
  * an accident.
  * @throws ConfigurationError
  */

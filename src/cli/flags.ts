@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { didYouMean } from "../config/suggest.ts";
 
-/** The command line is wrong. The message is shown to the user. */
+/** The command line is invalid. The message is shown to the user. */
 export class UsageError extends Error {}
 
 /** The values of flags, by name. */

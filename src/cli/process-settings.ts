@@ -31,12 +31,12 @@ export const ALLOCATOR_VARIABLES: Readonly<Record<string, string>> = {
 const YOUNG_GENERATION = /--max[-_]semi[-_]space[-_]size\b/;
 const HEAP_GROWTH = /--heap[-_]growing[-_]percent\b/;
 
-/** Heap from which a container has room for more garbage, in bytes: half of a container of 512 MiB. */
+/** Smallest heap that leaves room for more garbage, in bytes: half of a container of 512 MiB. */
 const LARGE_HEAP_BYTES = 256 * 2 ** 20;
 
 /**
- * Replaces this process by one with the settings: same process id, arguments and open files. Returns if it runs with
- * them already, or with a young generation of the operator's choice, and if the system does not support it (Windows,
+ * Replaces this process by one with the settings: same process id, arguments and open files. Returns if it already
+ * has them, or runs with a young generation of the operator's choice, and if the system does not support it (Windows,
  * Node's permission model).
  */
 export function restartWithSettings(): void {
@@ -51,7 +51,7 @@ export function restartWithSettings(): void {
 }
 
 /**
- * Sets by how much the old generation grows until V8 collects it: 40 % in a small heap, where each megabyte counts, and
+ * Sets how far the old generation may grow before V8 collects it: 40 % in a small heap, where each megabyte counts, and
  * 80 % in a larger one, which saves a tenth of the CPU of a stream. V8 reads this before each collection, so that it can
  * follow the heap without a restart. An operator's choice of either generation is kept.
  */

@@ -18,7 +18,7 @@ export interface RunsOptions {
   /** Returns the settings of MCP servers, which may change. */
   readonly getMcp: () => McpSettings;
   readonly client: ModelClient;
-  /** Follow the provider calls of runs in the background. */
+  /** Observe the provider calls of background runs. */
   readonly observers: readonly CallObserver[];
   readonly metrics: Pick<Metrics, "runs">;
   /** Decides which models a background run may use. Undefined if all callers may use all models. */
@@ -30,9 +30,9 @@ export interface RunsOptions {
   readonly tracing?: Pick<Tracing, "traceMcpCall"> | undefined;
 }
 
-/** Says which host the database of runs has and what sets it, without the name and the password of its user. */
+/** Names the host of the run database and the setting it comes from, without user name and password. */
 function describeHost(store: Config["runs"]["store"]): string {
-  // Addresses with several hosts or a Unix socket are no URLs.
+  // Addresses with several hosts or a Unix socket are not URLs.
   const host = store.kind === "postgres" ? URL.parse(store.url)?.host : undefined;
   return host === undefined ? "" : ` at ${host}, which runs.store names`;
 }

@@ -88,7 +88,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   return exitCodes.ok;
 }
 
-/** Connects to the servers of shared counts, if there are any. */
+/** Connects to the servers that hold shared counts, if any are configured. */
 async function openShared(
   { shared }: Config,
   logger: Logger,

@@ -43,7 +43,7 @@ export interface SidecarOptions {
   readonly shared?: SharedStores | undefined;
   /** Lists what is degraded in further parts, for `/readyz?verbose`. */
   readonly listProblems?: (() => readonly string[]) | undefined;
-  /** Further parts that end with the sidecar, after the client. */
+  /** Further parts to close with the sidecar, after the client. */
   readonly parts?: readonly ShutdownPart[] | undefined;
 }
 
@@ -145,7 +145,7 @@ export function createSidecarMetrics(
   });
 }
 
-/** Says what is wrong with the store of runs. */
+/** Describes what is wrong with the store of runs. */
 function describeStore(state: StoreState): readonly string[] {
   switch (state) {
     case "ok":
@@ -157,7 +157,7 @@ function describeStore(state: StoreState): readonly string[] {
   }
 }
 
-/** Writes the waiting lines. */
+/** Flushes the buffered log lines. */
 function flush(logger: Logger): Promise<void> {
   return new Promise((resolve) => logger.flush(() => resolve()));
 }

@@ -21,7 +21,7 @@ type ContractFields = {
 /** A tool, or a plain object for one. */
 export type ToolInput = MessageInitShape<typeof ToolSchema>;
 
-/** The fields that TypeScript programs write in another form than the contract. */
+/** Fields whose form in TypeScript differs from the contract. */
 interface LibraryFields {
   /** Name of the model. Default: the newest model of the provider in the catalog. docs/models.md has the rule. */
   readonly model?: string | undefined;
@@ -54,8 +54,8 @@ export interface RequestInput extends ContractFields, LibraryFields {}
 
 /**
  * Converts the request of a TypeScript or JavaScript program to a message. A message is returned as it is.
- * @param names The fields that the program may write beside the messages, for the error about another name.
- * @throws InvalidRequestError with every field of a wrong name or type in `violations`.
+ * @param names The fields that a program may set, listed in the error about an unknown one.
+ * @throws InvalidRequestError with every unknown field and every wrong type in `violations`.
  */
 export function toRequest(input: RequestInput, names: readonly string[] = requestFields): Request {
   if (isMessage(input, RequestSchema)) return input;
@@ -63,11 +63,11 @@ export function toRequest(input: RequestInput, names: readonly string[] = reques
   const fields = contractForm(input, violations);
   checkInput(RequestSchema, fields, "", violations, names);
   violations.throwIfAny();
-  // The message is made of the very fields that were checked.
+  // The message is created from exactly the fields that were checked.
   return create(RequestSchema, fields as RequestInit);
 }
 
-/** The fields of a request that a program may write. */
+/** The fields of a request that a program may set. */
 export const requestFields: readonly string[] = [...listNames(RequestSchema), "providerOptions"];
 
 /** Returns the input in the contract's form. Values that cannot be converted are left for the check. */

@@ -159,7 +159,7 @@ class ToolCalls {
   addToolMessage({ content, toolCallId }: Message, field: string): void {
     if (content.every(({ part }) => part.case !== "toolResult"))
       return this.addResult(toolCallId, `${field}.tool_call_id`);
-    // A text beside results would belong to no result.
+    // A text alongside results would belong to no result.
     for (const [index, { part }] of content.entries())
       if (part.case === "text")
         this.#violations.add(

@@ -103,7 +103,7 @@ export class AccessKeysFile {
   }
 }
 
-/** The value of the file, and the digest that shows whether a new content is the same. */
+/** The value of the file, and a digest to compare its content with a later version. */
 interface Version {
   readonly digest: string;
   readonly keys: readonly AccessKey[];

@@ -20,7 +20,7 @@ function describeKnown(key: string, known: readonly string[]): string {
 
 /**
  * A list that is not empty.
- * @param max Maximum number of items. @param items What they are, for the error of a longer list.
+ * @param max Maximum number of items. @param items The plural noun for the items, for the error about a longer list.
  */
 export function list<Item extends z.core.$ZodType>(item: Item, expected: string, max = Infinity, items = "") {
   return z
@@ -31,7 +31,7 @@ export function list<Item extends z.core.$ZodType>(item: Item, expected: string,
     );
 }
 
-/** A list that is not empty, as `list`; a single item stands for a list of one. */
+/** Like `list`, but a single item may stand for a list of one. */
 export function oneOrMore<Item extends z.core.$ZodType>(
   item: Item,
   expected: string,
@@ -44,7 +44,7 @@ export function oneOrMore<Item extends z.core.$ZodType>(
   );
 }
 
-/** Refuses a mapping with two fields of which one stands for the other. */
+/** Rejects a mapping that sets both of two alternative fields. */
 export function notBoth<First extends string, Second extends string>(first: First, second: Second) {
   return z.refine<{ readonly [Name in First | Second]?: unknown }>(
     (found) => found[first] === undefined || found[second] === undefined,
@@ -65,7 +65,7 @@ export type Named<Fields, Names> = Compact<{
 /** Names of fields in code that differ from those in the file by more than their capitals. */
 export type OtherNames<Fields> = { readonly [Key in keyof Fields]?: string };
 
-/** No such names. */
+/** No fields with other names. */
 export type NoNames = Readonly<Record<never, string>>;
 
 /** The fields of a schema with their names in code, without those that are undefined. */

@@ -131,7 +131,7 @@ export class ClientTlsFiles {
     });
   }
 
-  /** Sets the log that is told of changes and of files that cannot be used. */
+  /** Sets the log for changes and for files that cannot be used. */
   follow(log: Log): void {
     this.#log = log;
   }

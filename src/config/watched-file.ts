@@ -11,13 +11,13 @@ export interface WatchedOptions<Value> {
   /** The value that was read at the start. */
   readonly value: Value;
   readonly read: () => Parsed<Value>;
-  /** Whether the content of the files still has the same meaning. */
+  /** Whether the new content means the same as the old one. */
   readonly isSame: (before: Value, now: Value) => boolean;
   /** Called with each new value. */
   readonly onChange: (value: Value) => void;
   /**
    * Called when the last value stays in use.
-   * @param isNew Whether the reason is another one than at the last look.
+   * @param isNew Whether the reason differs from the last one.
    */
   readonly onProblem: (problem: string, isNew: boolean) => void;
 }
@@ -78,7 +78,7 @@ export interface WatchedFileOptions<Value>
 /** Interval of the checks of a file while calls use it, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
 
-/** The value of a file, as Watched. */
+/** A `Watched` value that comes from one file. */
 export class WatchedFile<Value> extends Watched<Value> {
   #checkedAt = Number.NEGATIVE_INFINITY;
 

@@ -48,7 +48,7 @@ export interface CallOptions {
   readonly source?: SourceForm | undefined;
   /** What the call is for, if it is not for an answer of the model. Set by a Client, for middleware. */
   readonly operation?: CallOperation | undefined;
-  /** Whether the request is one of several for one answer, so that no middleware sends others beside it. */
+  /** Whether the request is one of several for one answer, so that no middleware sends others alongside it. */
   readonly isHedged?: boolean | undefined;
   /**
    * Begins to observe a call that middleware makes at the same time as another one, for one answer. Default: only the
@@ -63,7 +63,7 @@ export interface CallOptions {
 export interface ParallelCall {
   /** Replace the options of the other call. */
   readonly options: Pick<CallOptions, "onTarget" | "getSentTrace">;
-  /** The first call, beside which this one was made, has failed, while others go on. May be called several times. */
+  /** The first call, alongside which this one was made, has failed, while others go on. May be called several times. */
   endFirst(): void;
   /** The answer is the one of this call; or its failure, which is the last one. Called once, unless `lose` is. */
   win(): void;

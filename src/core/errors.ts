@@ -374,7 +374,7 @@ export function createError(kind: ErrorKind, message: string, options: AnyErrorO
 
 /**
  * Converts an error that came over the wire into its class.
- * @param violations Invalid fields, which travel beside the error. Default: the field that the provider named.
+ * @param violations Invalid fields, which travel alongside the error. Default: the field that the provider named.
  */
 export function errorFromProto(
   error: InferenceError,

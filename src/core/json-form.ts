@@ -35,8 +35,8 @@ const registry = createRegistry(
 );
 
 /**
- * A Response, Message, Usage, event or any other message of the contract as plain JSON, in the form that the sidecar's
- * JSON has: enums by name, 64-bit numbers as strings, bytes in base64, defaults left out. `JSON.stringify` of the message
+ * A Response, Message, Usage, event or any other message of the contract as plain JSON, in the form of the sidecar's
+ * JSON: enums by name, 64-bit numbers as strings, bytes in base64, defaults left out. `JSON.stringify` of the message
  * itself throws, since prices and times hold bigints.
  *
  * ```ts
@@ -54,7 +54,7 @@ export function toJson(message: ProtoMessage): JsonValue {
 
 /**
  * Reads a Message from the JSON that `toJson` made, with its signatures and all other state.
- * @throws InvalidRequestError if it is something else.
+ * @throws InvalidRequestError if the JSON is not a Message.
  */
 export function messageFromJson(json: JsonValue): Message {
   return read(MessageSchema, json);
@@ -62,7 +62,7 @@ export function messageFromJson(json: JsonValue): Message {
 
 /**
  * Reads a Response from the JSON that `toJson` made.
- * @throws InvalidRequestError if it is something else.
+ * @throws InvalidRequestError if the JSON is not a Response.
  */
 export function responseFromJson(json: JsonValue): CompleteResponse {
   return completeResponse(read(ResponseSchema, json));

@@ -12,13 +12,13 @@ const LARGE_BYTES = 1024 * 1024;
 
 const waiting: (() => void)[] = [];
 /**
- * Work that makes way for the above: one piece begins in every second turn, and more if nothing else waits. A piece may
- * take longer than the share of its turn.
+ * Work of lower priority: one piece starts in every second turn, and more if nothing else waits. A piece may take
+ * longer than the share of its turn.
  */
 const postponed: (() => void)[] = [];
 /** Whether this turn begins with a piece of postponed work, and the next one does not. */
 let beginsPostponed = false;
-/** When the current turn began, once a call has worked in it. Undefined: none has. */
+/** Start of the first work in the current turn, in milliseconds. Undefined if nothing has run in it yet. */
 let startedAt: number | undefined;
 
 /**
@@ -46,14 +46,14 @@ export function runInTurn(work: () => void): void {
   else waiting.push(work);
 }
 
-/** Runs work in a later turn, after the work of those who wait already. */
+/** Runs work in a later turn, after all work that is already waiting. */
 export function runInLaterTurn(work: () => void): void {
   // Begins a turn, so that there is a later one.
   hasShare();
   waiting.push(work);
 }
 
-/** Runs work in a later turn in which others go first: for those who took much time recently. */
+/** Runs work in a later turn, after all other work: for connections that recently took a lot of time. */
 export function runAfterOthers(work: () => void): void {
   hasShare();
   postponed.push(work);

@@ -19,7 +19,7 @@ export interface JsonSchemaOptions {
 }
 
 /**
- * The answer is JSON that matches a schema.
+ * Asks for JSON that matches a schema.
  *
  * ```ts
  * const Person = z.object({ name: z.string(), age: z.number() });
@@ -37,13 +37,13 @@ export function jsonSchema(
   return create(ResponseFormatSchema, { type, name, schemaJson: toSchemaText(schema), strict });
 }
 
-/** Requests that the answer is a JSON object of any shape. */
+/** Asks for a JSON object of any shape. */
 export function jsonObject(): ResponseFormat {
   return create(ResponseFormatSchema, { type: ResponseFormat_Type.JSON });
 }
 
 /**
- * Parses the JSON of an answer. An answer that was cut or that is no JSON gives an error, never half of an object.
+ * Parses the JSON of an answer. An answer that was cut off or is not JSON gives an error, never a partial object.
  * @param schema Checks the value, and gives it its type. Without a schema the value is any JSON.
  */
 export function parseJsonAnswer(source: Message | Response): ParseResult<JsonValue, NoObjectGeneratedError>;

@@ -179,7 +179,7 @@ export const TOOL_CHOICE_MODES = {
 
 /**
  * Converts the value that a tool returned to the parts of its result.
- * @throws TypeError if it is no part and cannot be written as JSON.
+ * @throws TypeError if it is not a part and cannot be written as JSON.
  */
 export function toolResultParts(result: unknown): PartInput[] {
   if (result === undefined) return [];

@@ -38,7 +38,7 @@ export interface GenerateOptions extends Omit<RequestInput, "messages" | "tools"
    * step. An error that it throws ends the generation.
    */
   readonly onStepFinish?: ((step: StepResult) => void | Promise<void>) | undefined;
-  /** Repairs calls whose arguments do not match the tool's schema. Without it the model is told the problem. */
+  /** Repairs calls whose arguments do not match the tool's schema. Without it, the model gets the problem. */
   readonly repairToolCall?: RepairToolCall | undefined;
   /**
    * Maximum number of retries of each call of the model, from 0 to 10. Defaults to 2; 0 disables retries. Takes

@@ -27,8 +27,8 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
 }
 
 /**
- * Like `generate`, with the events of the model while it writes. Returns at once: the first request is sent when the
- * result is read, and all errors are thrown by the reading. Leaving the loop cancels everything that is under way.
+ * Like `generate`, but yields the events of the model as they arrive. Returns at once: the first request is sent when
+ * the result is first read, and reading it throws all errors. Leaving the loop early cancels everything in progress.
  *
  * ```ts
  * const result = stream({ model: "gpt-5.2", prompt: "Write a haiku." });
@@ -46,7 +46,7 @@ function openLoop(options: GenerateOptions, isStreamed: boolean): Loop {
   const loop = openToolLoop(toLoopOptions(options, isStreamed));
   const { onStepFinish } = options;
   if (onStepFinish === undefined) return loop;
-  // An error of closing the loop is also thrown by the pending read.
+  // If closing the loop fails, the pending read throws the same error.
   const abort = () => void loop.return(undefined as never).catch(() => {});
   return closeAtOnce(reportSteps(loop, onStepFinish), abort);
 }

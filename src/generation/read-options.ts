@@ -59,7 +59,7 @@ function requestIn(options: GenerateOptions): Request {
   }
 }
 
-/** Options of a generation that are no fields of its request. */
+/** Options of a generation that are not fields of its request. */
 const OPTION_NAMES: readonly (keyof GenerateOptions)[] = [
   "prompt",
   "system",

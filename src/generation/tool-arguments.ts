@@ -6,19 +6,19 @@ import { getToolInput, parseInput } from "../core/tools.ts";
 import type { ToolCall } from "../gen/outrigger/v1/message_pb.ts";
 import { createSchemaValidator, violationText } from "../kit/json-schema/validation/validator.ts";
 
-/** The input of a tool's function, or the problem of the model's output. */
+/** The input of a tool's function, or the problem with what the model wrote. */
 export type CheckedInput = { readonly value: unknown } | { readonly problem: string };
 
 /** Reads the input of a call: the text of a custom tool, or arguments that match the schema of a function tool. */
 export type InputReader = (call: ToolCall) => Promise<CheckedInput>;
 
-/** Readers of tools that were used before: programs create a tool once and use it in many generations. */
+/** Cached readers: programs create a tool once and use it in many generations. */
 const readers = new WeakMap<ActiveTool, InputReader>();
 
 /**
  * Creates the reader for the input of a tool's calls.
  * @param field Path of the tool, for errors.
- * @throws InvalidRequestError if the parameters are no JSON Schema.
+ * @throws InvalidRequestError if the parameters are not a JSON Schema.
  */
 export function createInputReader(tool: ActiveTool, field: string): InputReader {
   const reader = readers.get(tool) ?? createReader(tool, field);

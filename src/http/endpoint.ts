@@ -21,7 +21,7 @@ export interface EndpointRoute {
   readonly name: string;
   /** Parameter of the query in which callers may send their access key. Absent: they may not. */
   readonly keyParameter?: string | undefined;
-  /** Header of the API for the id of the request, which every answer has beside `x-request-id`. Absent: none. */
+  /** Header of the API for the id of the request, which every answer has alongside `x-request-id`. Absent: none. */
   readonly requestIdHeader?: string | undefined;
   /** Rejects only if the signal of the request is aborted: failures are responses. */
   serve(request: EndpointRequest): Promise<EndpointResponse>;

@@ -20,7 +20,7 @@ export interface RouteDefinition {
   readonly fail?: WriteFailure;
   /** Parameter of the query in which callers may send their access key. Absent: they may not. */
   readonly keyParameter?: string;
-  /** Header of the API for the id of the request, which every answer has beside `x-request-id`. Absent: none. */
+  /** Header of the API for the id of the request, which every answer has alongside `x-request-id`. Absent: none. */
   readonly requestIdHeader?: string;
   /** Takes a WebSocket at the same path, whatever the method of other requests. */
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;

@@ -21,7 +21,7 @@ import type { MiddlewareObserver } from "./observer.ts";
 import { getPrice } from "./price.ts";
 import { refusal, refuseUncounted } from "./refusals.ts";
 
-/** Options of `createBudget`. At least one of the three limits. */
+/** Options of `createBudget`. At least one of the three limits is required. */
 export interface BudgetOptions {
   /** The window in which the limits hold; it begins with an hour, a day or a month by UTC. */
   readonly window: BudgetPeriod;
@@ -31,8 +31,8 @@ export interface BudgetOptions {
   /** US dollars, by the prices of the catalog or the cost that the provider reports. */
   readonly usd?: number | undefined;
   /**
-   * Whether a call passes a limit in dollars if the price of its model is unknown. Such a call counts only if the
-   * provider reports a price, so by default it does not pass.
+   * Whether a limit in dollars allows calls to models without a known price. They count only if the provider reports a
+   * cost, so the default is false.
    */
   readonly allowUnknownPrices?: boolean | undefined;
   /** Catalog for prices. Default: the shipped catalog. */
@@ -48,8 +48,8 @@ export interface BudgetOptions {
 const MAX_USD = 1_000_000;
 
 /**
- * Keeps the calls of a window within an amount of requests, tokens or money. The estimated cost of a call is reserved,
- * and settled by its real usage. A call that does not fit gets a QuotaExceededError and is not sent. Counts the calls
+ * Limits the requests, tokens or cost of all calls in a window. The estimated usage of a call is reserved, and later
+ * settled with its actual usage. A call that does not fit gets a QuotaExceededError and is not sent. Counts the calls
  * of this process since its start, unless there is a `store`.
  * @throws ConfigurationError if there is no limit, or one is out of range.
  */

@@ -18,7 +18,7 @@ export const PLAIN: SchemaDialect = {
 
 /**
  * Parameters of a tool that are not enforced: OpenAI, Anthropic and servers that follow them require an object at the
- * root, without `allOf`, `anyOf`, `oneOf`, `not` or `enum` beside it. Nothing below the root is changed.
+ * root, without `allOf`, `anyOf`, `oneOf`, `not` or `enum` alongside it. Nothing below the root is changed.
  */
 export const TOOL_PARAMETERS: SchemaDialect = { ...PLAIN, root: "object" };
 
@@ -74,7 +74,7 @@ export const ANTHROPIC_STRICT: SchemaDialect = {
 /**
  * Gemini, `responseJsonSchema` and `parametersJsonSchema` (reference of `GenerationConfig`).
  * `oneOf` is read as `anyOf` there. A schema may refer to itself only in a property that is not
- * required, nothing may stand beside a reference, and lists must have `items`.
+ * required, nothing may stand alongside a reference, and lists must have `items`.
  */
 export const GEMINI_JSON_SCHEMA: SchemaDialect = {
   ...PLAIN,

@@ -233,7 +233,7 @@ export class RunFeed {
   }
 }
 
-/** Wakes a loop that looks for new work from time to time, and at once if it is told of some. */
+/** Wakes a loop that polls for new work, and wakes it at once when it is notified of some. */
 export class WakeUp {
   #isWoken = false;
   #resolve: (() => void) | undefined;

@@ -34,7 +34,7 @@ export const DEFAULT_RUN_LIMITS = {
    * requests whose bytes do not come.
    */
   stallTimeoutMs: 30_000,
-  /** How long runs are kept after their end, in milliseconds. 0: for ever. 30 days, as OpenAI keeps responses. */
+  /** How long runs are kept after their end, in milliseconds. 0: forever. 30 days, as OpenAI keeps responses. */
   retentionMs: 30 * 24 * 3600 * 1000,
 };
 
@@ -218,7 +218,7 @@ export class HistoryShare {
   }
 
   /**
-   * Takes memory for what is kept of the previous run, beside the conversation.
+   * Takes memory for what is kept of the previous run, alongside the conversation.
    * @throws InvalidRequestError, RateLimitError if it does not fit.
    */
   keepPrevious(previous: Pick<StoredRun, "request" | "origin"> | undefined): void {
@@ -269,7 +269,7 @@ export class HistoryShare {
     throw invalidField(field, `the conversation has ${bytes} bytes, ${limit}`);
   }
 
-  /** Throws if a conversation does not fit beside others at this moment. */
+  /** Throws if a conversation does not fit alongside others at this moment. */
   #checkRoom(bytes: number): void {
     const { histories } = this.#memory.account;
     if (!histories.fits(bytes - this.#bytes, this.#owner)) throw histories.createRefusal();

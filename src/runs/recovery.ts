@@ -33,7 +33,7 @@ import { mayRepeat, toolFinishEvent } from "./server-tools.ts";
 import { type StatusChange, withStatus } from "./status.ts";
 import type { HeldRun, Holder, RunStore, StoredRun } from "./store.ts";
 
-/** How many processes may be lost in one step, so that a run that ends its processes is not executed for ever. */
+/** How many processes may be lost in one step, so that a run that ends its processes is not executed forever. */
 const MAX_LOSSES = 3;
 
 /** Error result for a call of a tool that is not repeated. */

@@ -153,7 +153,7 @@ export class RunEngine {
   }
 
   /**
-   * Takes memory for a conversation beside those of the runs under way, before it is read, since many small
+   * Takes memory for a conversation alongside those of the runs under way, before it is read, since many small
    * requests may continue a large one at once; then reads the previous run. A RunInput hands both to `createRun`.
    * @throws RateLimitError; NotFoundError for the field `previous_run_id`.
    */

@@ -78,7 +78,7 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: (name:
   return withStatus(run, status, { ...change, incompleteReason });
 }
 
-/** The run after a failure. One that was cancelled is no failure. What its complete steps cost stays. */
+/** The run after a failure. One that was cancelled is not a failure. What its complete steps cost stays. */
 export function runAfterFailure(run: Run, thrown: unknown): Run {
   const error = toSdkError(thrown);
   const { usage } = error;

@@ -10,7 +10,7 @@ import type { MessageSource } from "./kept-messages.ts";
 /** Maximum number of answers that are looked up for one request, the latest first: they matter most. */
 const MAX_ANSWERS = 256;
 
-/** Gives the assistant's messages what recent answers with the same calls have beside it. */
+/** Adds to the assistant's messages what recent answers with the same calls had in addition. */
 export async function restoreAnswers(
   messages: readonly Message[],
   recent: MessageSource,

@@ -41,7 +41,7 @@ export class GenerationWriter extends BatchWriter {
   fail(error: SDKError): string {
     const body = JSON.stringify(toErrorBody(error));
     this.#emit(body);
-    // Older versions of Google's clients, and the one for Go, recognize a failure only if it is no event.
+    // Older versions of Google's clients, and the one for Go, recognize a failure only if it is not an event.
     this.text += this.#form === "list" ? "]" : body;
     return this.take();
   }

@@ -141,7 +141,7 @@ function writeCitations(content: readonly ContentPart[]): JsonObject {
   return citationSources.length === 0 ? {} : { citationMetadata: { citationSources } };
 }
 
-/** Converts token counts: in this API thoughts are no part of the candidate. Counts that are not known stay absent. */
+/** Converts token counts: in this API thoughts are not part of the candidate. Counts that are not known stay absent. */
 export function writeUsage(usage: Usage | undefined): JsonObject {
   if (usage === undefined) return {};
   const { inputTokens, outputTokens, totalTokens, reasoningTokens, cacheReadTokens } = usage;

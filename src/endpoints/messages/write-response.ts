@@ -111,7 +111,7 @@ export function writeStop(end: AnswerEnd): JsonObject {
   return { stop_reason: KNOWN_REASONS.has(raw) ? raw : word, stop_sequence: stopSequence || null };
 }
 
-/** Converts token counts: in this API cached tokens are no input tokens. */
+/** Converts token counts: in this API cached tokens are not input tokens. */
 export function writeUsage(usage: Usage | undefined): JsonObject {
   const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage ?? {};
   const { reasoningTokens } = usage ?? {};

@@ -122,7 +122,7 @@ export class SseSink implements EventSink {
     this.#text += `${sse}${number}${rest}\n\n`;
   }
 
-  /** Ends the body with a line that is no event. */
+  /** Ends the body with a line that is not an event. */
   writeLine(line: string): void {
     this.#text += `${line}\n\n`;
   }

@@ -235,7 +235,7 @@ function isReasoningById({ part, providerState }: ContentPart): boolean {
   return item !== undefined && typeof item.encrypted_content !== "string";
 }
 
-/** Whether the state of a part that is no reasoning says more than the part itself, and than an API assumes. */
+/** Whether the state of a part that is not reasoning says more than the part itself, and than an API assumes. */
 function isWorthCarrying({ part, providerState }: ContentPart): boolean {
   if (part.case === "reasoning" || providerState === undefined) return false;
   const { block, part: wirePart, ...rest } = without(getStateData(providerState), "model");
@@ -252,7 +252,7 @@ function isEmpty(value: JsonValue | undefined): boolean {
 
 /**
  * Encrypted reasoning is sent back without its id: the ids of the items around it are not carried, and the provider
- * refuses reasoning with an id beside items without.
+ * refuses reasoning with an id alongside items without.
  */
 function withoutId(state: ProviderState, item: JsonObject): ProviderState {
   if (typeof item.encrypted_content !== "string") return state;

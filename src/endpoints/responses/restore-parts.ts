@@ -75,7 +75,7 @@ export class PartRestorer {
   }
 
   /**
-   * Gives parts what the stored ones have beside their content, and adds parts that clients do not return. Leaves out
+   * Gives parts what the stored ones have besides their content, and adds parts that clients do not return. Leaves out
    * what the conversation has already.
    * @param conversation The conversation that the request continues.
    */

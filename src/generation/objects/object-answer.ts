@@ -27,7 +27,7 @@ export interface ReadObject {
 /**
  * Returns the object of an answer.
  * @param usage Tokens of the generation, for the error.
- * @throws NoObjectGeneratedError with the text and its problems, if it is no JSON or does not match the schema.
+ * @throws NoObjectGeneratedError with the text and its problems, if it is not JSON or does not match the schema.
  */
 export function readObject(response: Response, reader: ObjectReader, usage: Usage | undefined): ReadObject {
   const text = getObjectText(response, reader.format);

@@ -30,8 +30,8 @@ export interface ObjectOutcome {
 }
 
 /**
- * Asks the model for an object, once: an answer that is no such object is not retried, since it says something about
- * the model and nothing about the connection. Begins at the first read. Leaving the iteration cancels the call.
+ * Asks the model for an object, once: an answer that is not such an object is not retried, since it says something
+ * about the model and nothing about the connection. Begins at the first read. Leaving the iteration cancels the call.
  *
  * The iteration throws NoObjectGeneratedError with the text and its problems.
  */

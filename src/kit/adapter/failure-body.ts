@@ -45,8 +45,9 @@ export function describeBody(body: string): string {
 }
 
 /**
- * Whether an object that is no answer and no event of the API reports a failure. Proxies and compatible servers write it
- * in the forms of other APIs: `{error: {…}}`, `{error: "text"}`, `{detail}` (FastAPI), `{object: "error", message}`.
+ * Whether an object that is neither an answer nor an event of the API reports a failure. Proxies and compatible servers
+ * write it in the forms of other APIs: `{error: {…}}`, `{error: "text"}`, `{detail}` (FastAPI), `{object: "error",
+ * message}`.
  */
 export function isFailureReport({ error, detail, object }: FailureFields): boolean {
   return isGiven(error) || isGiven(detail) || object === "error";

@@ -12,7 +12,7 @@ const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? /i;
 /**
  * Reads the seconds to wait before a retry from the headers of an answer: `retry-after-ms` first (OpenAI, Anthropic),
  * then `retry-after` as seconds, with or without a fraction, or as an HTTP date. Undefined if neither is present, or
- * its value is negative, in the past or no delay.
+ * its value is negative, in the past or implausibly long.
  */
 export function getRetryAfter(headers: HeaderSource, now: number = Date.now()): number | undefined {
   const milliseconds = numberIn(headers.get("retry-after-ms"));

@@ -24,7 +24,7 @@ export function compileExpanded({ schema, place }: Placed<JsonObject>): JsonObje
   if (getUnion(schema) !== undefined) return compileUnion(schema, place);
   const [unmerged] = toList(schema.allOf);
   if (Object.keys(schema).filter(isAssertion).join() === "allOf" && isPlainReference(unmerged)) {
-    // A reference to a surrounding schema cannot be merged with the annotations beside it.
+    // A reference to a surrounding schema cannot be merged with the annotations alongside it.
     const isDescribed = schema.description !== undefined;
     if (isDescribed) note(place, "stands beside a reference; it was left out", "description");
     return compileReference(unmerged, place);
@@ -70,14 +70,14 @@ export function getUnion(schema: JsonObject): "anyOf" | "oneOf" | undefined {
   return (["anyOf", "oneOf"] as const).find((key) => schema[key] !== undefined);
 }
 
-/** Assertions that stay beside a union: those that no dialect has, and those that depend on several branches. */
+/** Assertions that stay alongside a union: those that no dialect has, and those that depend on several branches. */
 const BESIDE: readonly string[] = [
   ...["allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies"],
   ...["propertyNames", "unevaluatedItems", "unevaluatedProperties"],
 ];
 
 /**
- * Splits a union into its branches and the rest. Assertions beside the union move into each branch, since providers
+ * Splits a union into its branches and the rest. Assertions alongside the union move into each branch, since providers
  * disagree on what may stand there. Reports a `oneOf` that `anyOf` may not express exactly.
  */
 export function splitUnion(schema: JsonObject, place: Place) {

@@ -14,7 +14,7 @@ const REFUSED = ["allOf", "anyOf", "oneOf", "not", "enum", "const"];
 
 /**
  * Translates the root; `false` if it accepts no value.
- * @throws InvalidRequestError if it is no object and the dialect requires one.
+ * @throws InvalidRequestError if it is not an object and the dialect requires one.
  */
 export function compileRoot(source: JsonObject, place: Place): JsonObject | false {
   const { dialect } = place.run;

@@ -39,7 +39,7 @@ function holdsSource(value: unknown): boolean {
 
 /**
  * Returns the members of an object in their source text, by key. If a key comes twice, the last member counts, as in
- * JSON.parse. Empty if the text is no object.
+ * JSON.parse. Empty if the text is not an object.
  * @param text Valid JSON text.
  */
 export function toMembers(text: string): ReadonlyMap<string, string> {
@@ -57,7 +57,7 @@ export function toMembers(text: string): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns the elements of a list in their source text. Empty if the text is no list.
+ * Returns the elements of a list in their source text. Empty if the text is not a list.
  * @param text Valid JSON text.
  */
 export function splitElements(text: string): readonly string[] {

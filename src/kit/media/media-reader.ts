@@ -17,7 +17,7 @@ export interface MediaReaderOptions {
 export interface MediaReader {
   /**
    * Reads a file. Throws InvalidRequestError naming `fieldPath` if reading is off, the file is not under an allowed
-   * folder once `..` and symbolic links are resolved, is no regular file, is empty or is too large. Does not reveal
+   * folder once `..` and symbolic links are resolved, is not a regular file, is empty or is too large. Does not reveal
    * whether a file outside exists.
    *
    * @param path A path by `isLocalPath`.

@@ -24,16 +24,16 @@ export interface StreamDecoder {
   push(event: SseEvent): void;
 
   /**
-   * Takes deltas in a row of a stream that is relayed, from its bytes: they cost more to parse than all else. Undefined if
-   * the event at `start` is none, or has to be parsed. Absent: all have.
-   * @param maxEventBytes Larger events have to be parsed.
+   * Takes consecutive deltas of a relayed stream directly from its bytes, since parsing them costs more than all other
+   * work. Undefined if the event at `start` is not a delta or must be parsed. If absent, all events are parsed.
+   * @param maxEventBytes Larger events must be parsed.
    */
   pushDeltas?(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined;
 
   /**
    * Called once after the last byte, unless the stream has finished. If the decoder does not finish the stream here,
    * the stream counts as cut.
-   * @param stray Text that was no event, see `SseDecoder.stray`.
+   * @param stray Text outside of any event, see `SseDecoder.stray`.
    */
   end(stray: string): void;
 }
@@ -47,7 +47,7 @@ export interface EventParser {
   push(chunk: Uint8Array): void;
   /** Called once after the last byte. */
   end(): void;
-  /** Text that was no event, for `StreamDecoder.end`. */
+  /** Text outside of any event, for `StreamDecoder.end`. */
   readonly stray: string;
   /** Number of characters of an event that is not complete. */
   readonly pendingChars: number;
@@ -61,17 +61,17 @@ export interface DecodeOptions {
   /** Default: server-sent events, without those that have no data. */
   readonly createParser?: CreateParser | undefined;
   /**
-   * Writes a whole answer, which some servers send with the content type of a stream. Throws if the text, which is JSON,
-   * is none. Default: such a body is a stream that was cut.
+   * Writes a whole answer, which some servers send with the content type of a stream. Throws if the JSON text
+   * is not an answer. Default: such a body counts as a stream that was cut.
    */
   readonly readWhole?: ((json: string) => void) | undefined;
-  /** Called when the end marker has come: the rest of the body is not needed. */
+  /** Called after the end marker, since the rest of the body is not needed. */
   readonly release?: () => void;
   /** Default `DEFAULT_ANSWER_LIMITS`. */
   readonly limits?: AnswerLimits | undefined;
   /** The memory of the answer, for the data that is kept until its end. Default: it is not counted. */
   readonly memory?: AnswerMemory | undefined;
-  /** Relays the events to a caller who speaks the provider's API. A batch may be empty then: a ping is no event of ours. */
+  /** Relays the events to a caller who speaks the provider's API. A batch may be empty then, for a ping. */
   readonly relay?: EventRelay | undefined;
 }
 
@@ -113,7 +113,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   readonly #limits: AnswerLimits;
   readonly #memory: AnswerMemory | undefined;
   readonly #parser: EventParser;
-  /** Whether events without data are for the decoder. */
+  /** Whether the decoder also gets events without data. */
   readonly #keepsBlank: boolean;
   readonly #relay: EventRelay | undefined;
   #bytes = 0;
@@ -170,7 +170,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
         if (this.#isOver) break;
         if (done) this.#end();
         else {
-          // Approximately what is kept of the bytes that were read.
+          // Approximately the bytes read so far that are still held.
           const kept = this.#writer.keptChars + this.#parser.pendingChars + (this.#relay?.heldBytes ?? 0);
           const waiting = this.#memory?.grow(kept + chunk.byteLength);
           if (waiting !== undefined) await waiting;
@@ -219,7 +219,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     this.#decodedEvents += 1;
   };
 
-  /** Takes deltas in a row. Returns the index after them. */
+  /** Takes consecutive deltas. Returns the index after them. */
   #takeDeltas(bytes: Buffer, start: number): number {
     // The values of a large stream are counted.
     if (this.#writer.ended || this.#bytes >= SMALL_BYTES) return start;

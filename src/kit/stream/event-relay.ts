@@ -77,7 +77,7 @@ export class EventRelay {
     if (end < chunk.byteLength) this.#hold(chunk.subarray(end));
   }
 
-  /** The bytes are no events. The caller gets the answer in its translated form. */
+  /** The bytes are not events. The caller gets the answer in its translated form. */
   drop(): void {
     this.#join(NOTHING);
     this.#target.restart();

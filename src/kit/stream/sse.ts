@@ -22,7 +22,7 @@ const CR = 0x0d;
 
 const LARGE_EVENT_CHARS = 1024 * 1024;
 
-/** The cost of a line of an event beside its characters, in characters. */
+/** The cost of a line of an event besides its characters, in characters. */
 const LINE_CHARS = 64;
 
 /**

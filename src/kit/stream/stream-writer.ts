@@ -38,7 +38,7 @@ export interface BlockEnd {
   readonly redacted?: boolean;
 }
 
-/** What the end of a tool call carries beside its input. */
+/** Data at the end of a tool call in addition to its input. */
 export interface CallEnd extends Pick<BlockEnd, "providerState"> {
   /** Whether the answer was stopped in the call: without arguments it would look whole. Default false. */
   readonly isUnfinished?: boolean;

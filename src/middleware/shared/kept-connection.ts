@@ -17,7 +17,7 @@ export class AwayError extends Error {
 /** `timeout`: no answer in time. `connection`: no connection. `refused`: the server answered with an error. */
 export type FailureReason = "timeout" | "connection" | "refused";
 
-/** How a failure is told. */
+/** The wording of a failure. */
 export interface Failure {
   readonly problem: string;
   readonly reason: FailureReason;

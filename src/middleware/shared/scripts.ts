@@ -14,7 +14,7 @@ export function createScript(text: string): Script {
 /** Lua that scripts of shared rules begin with. Times are the server's, since clocks of sidecars differ. */
 
 /**
- * Sets `key`, `seconds` since 1970 and `now` in milliseconds. A value that is no hash is not ours, so it is removed.
+ * Sets `key`, `seconds` since 1970 and `now` in milliseconds. A value that is not a hash is not ours, so it is removed.
  * Nothing else is written before the first HSET: after a write, a server does not check its memory.
  */
 export const PRELUDE = `

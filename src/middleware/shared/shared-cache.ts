@@ -9,7 +9,7 @@ import type { WhenAway } from "./kept-connection.ts";
 import { createScript } from "./scripts.ts";
 import type { Valkey } from "./valkey.ts";
 
-/** Arguments: one more than the largest value in bytes. A foreign value may be far larger, or no text. */
+/** Argument: the largest value in bytes, plus one. Another program's value may be far larger, or not a string. */
 const GET = createScript(`
 if redis.call('TYPE', KEYS[1]).ok ~= 'string' then return false end
 return {redis.call('GETRANGE', KEYS[1], 0, tonumber(ARGV[1]) - 1), redis.call('PTTL', KEYS[1])}
@@ -28,10 +28,10 @@ const HEADER_BYTES = MAGIC.length + 4;
 /** Largest answer that sidecars share by default, in bytes. */
 const DEFAULT_MAX_SHARED_BYTES = 1024 * 1024;
 
-/** Longest time in the header. */
+/** Longest lifetime that fits into the header, in milliseconds. */
 const MAX_KEPT_MS = 2 ** 32 - 1;
 
-/** Answers that sidecars share. While the server is away, each keeps its answers in memory, or none. */
+/** Answers shared by sidecars. While the server is unavailable, each sidecar caches in memory, or not at all. */
 export class SharedCacheStore implements CacheStore {
   readonly #valkey: Valkey;
   readonly #maxValueBytes: number;

@@ -17,8 +17,8 @@ type Block = Untrusted<CacheableBlock>;
 type Body = Untrusted<MessageCreateParams>;
 
 /**
- * Sets breakpoints on the last block of the last two user turns, the last system block and the last tool, as far as the
- * caller's breakpoints leave some of the allowed number. The last user turn comes first, since its cached prefix
+ * Sets breakpoints on the last block of the last two user turns, the last system block and the last tool, as many as
+ * the caller's breakpoints leave of the allowed number. The last user turn comes first, since its cached prefix
  * includes the rest. The caller's breakpoints are kept.
  */
 export function withBreakpoints(body: Body): Body {
@@ -69,7 +69,7 @@ function takesBreakpoint(block: Block): boolean {
   return block.cache_control === undefined && getSourceText(block) === undefined && block.text !== "";
 }
 
-/** A breakpoint of one hour cannot come after a shorter one, so a block before one of an hour gets an hour too. */
+/** A one-hour breakpoint cannot follow a shorter one, so a block before a one-hour breakpoint also gets one hour. */
 function withBreakpoint(block: Block, blocks: readonly Block[], body: Body): Block {
   const later = [...blocks.slice(blocks.indexOf(block) + 1), body];
   const isHour = later.some((each) => objectIn<CacheControl>(each.cache_control).ttl === "1h");

@@ -68,7 +68,7 @@ export function reportedError(
 
 /**
  * Reads a failure, which proxies and compatible servers report at the top level, or as plain text.
- * @param text The body if it is no object.
+ * @param text The body if it is not an object.
  */
 function reportIn(body: Untrusted<FailureBody>, text = ""): FailureReport {
   const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body.error) ?? body;

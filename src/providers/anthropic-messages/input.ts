@@ -108,7 +108,7 @@ class TurnReader {
   }
 }
 
-/** Updates a container after a further answer: code that waited there has its results. */
+/** Marks a container as no longer waiting: by a later answer, its code has got its results. */
 function stillUsed(container: UsedContainer | undefined): UsedContainer | undefined {
   return container && { ...container, isWaiting: false };
 }

@@ -112,7 +112,7 @@ const MIN_BUDGET = 1024;
 const ANSWER_TOKENS = 1024;
 
 /**
- * Lowers a default budget to the part of the caller's `max_tokens`, which includes thinking, that remains beside an
+ * Lowers a default budget to the part of the caller's `max_tokens`, which includes thinking, that remains alongside an
  * answer. Turns thinking off if that is below the model's minimum. A budget that the caller set is not changed.
  */
 function withinMaxTokens(

@@ -283,7 +283,7 @@ const DELTA_CONTENT: readonly string[] = ["type", "text", "thinking", "partial_j
 
 const DELTA_FIELDS: readonly (keyof MessageDelta)[] = ["stop_reason", "stop_sequence", "container"];
 
-/** Whether an object has fields beside the known ones. Null counts as absent. */
+/** Whether an object has fields besides the known ones. Null counts as absent. */
 function hasOthers(object: object, known: readonly string[]): boolean {
   return Object.keys(withoutNulls(object)).some((key) => !known.includes(key));
 }

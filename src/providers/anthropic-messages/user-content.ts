@@ -31,7 +31,7 @@ export async function toUserContent(
 
 /**
  * Returns the blocks of instructions: text alone. Blank texts are left out.
- * @throws InvalidRequestError naming a part that is no text.
+ * @throws InvalidRequestError naming a part that is not text.
  */
 export function toSystemContent(parts: readonly ContentPart[], field: string): TextBlockParam[] {
   return parts.flatMap(({ part }, index) => {

@@ -65,7 +65,7 @@ export function reportedError(
   return createProviderError(toFailure(statusIn(holder), undefined), source);
 }
 
-/** Returns the status in a body. @param text The body if it is no object. */
+/** Returns the status in a body. @param text The body if it is not an object. */
 function statusIn(holder: Untrusted<ErrorBody>, text = ""): StatusDetails {
   const error: Untrusted<RpcStatus> = asObject<RpcStatus>(holder.error) ?? holder;
   const details = objectsIn<ErrorDetail>(error.details);

@@ -1,4 +1,4 @@
-/** Collects the reports of an answer's events besides its parts. */
+/** Collects what the events of an answer report in addition to its parts. */
 import { hash } from "node:crypto";
 import { FinishReason_Reason as Reason, type Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
@@ -62,7 +62,7 @@ const ORDINARY_REASONS: ReadonlySet<Reason> = new Set([Reason.STOP, Reason.TOOL_
 export class ResponseMetadata {
   /** `responseId`; empty until it is known. */
   id = "";
-  /** Usage of the call so far. Counts are cumulative: the last ones count. */
+  /** Usage of the call so far. Counts are cumulative, so the latest ones apply. */
   usage: Usage | undefined;
   /** Fields of the candidate that have no unified form, each value once. */
   readonly candidateData: CandidateData[] = [];
@@ -139,7 +139,7 @@ export class ResponseMetadata {
 
   /**
    * Whether the answer is complete. An answer that ends with code for the provider to run is not, although the API
-   * sends a finish reason with it. Servers that write default values send the one of the enum until there is a reason.
+   * sends a finish reason with it. Servers that write default values send the enum's default until there is a reason.
    */
   get isComplete(): boolean {
     const isWaiting = this.#finish === "STOP" && this.#lastKind === "executableCode";

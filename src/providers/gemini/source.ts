@@ -26,7 +26,10 @@ export function createSourceProtocol(toPath: (model: string, streaming: boolean)
 /** Matches an empty text. The API refuses parts with it, although it ends streams with one, which some clients return. */
 const EMPTY_TEXT = /"text"\s*:\s*""/;
 
-/** Some of Google's clients take such an event for an answer without content, and throw only an error that is no event. */
+/**
+ * Some of Google's clients take such an event for an answer without content, and throw only an error that is not an
+ * event.
+ */
 function reportsFailure({ data }: SseEvent): boolean {
   return asObject(asObject<StreamChunk>(tryParseJson(data))?.error) !== undefined;
 }

@@ -135,7 +135,7 @@ export class ToolResults {
       parts.push(...slots.map(responseIn), ...slots.flatMap(({ following }) => following));
   }
 
-  /** A native `functionResponse` is the whole result: other parts beside it are refused. */
+  /** A native `functionResponse` is the whole result: other parts alongside it are refused. */
   async #toOutput({ parts, isError, field }: ToolResultParts): Promise<ToolOutput> {
     const texts: string[] = [];
     const media: Part[] = [];

@@ -143,7 +143,7 @@ function toolConfig(
   const isForced = choice?.mode === Mode.REQUIRED || choice?.mode === Mode.NAMED;
   if (isForced) checkForced(choice, functions, traits);
   if (functions.length === 0) return {};
-  // VALIDATED checks calls against their schemas. The API requires it beside hosted tools.
+  // VALIDATED checks calls against their schemas. The API requires it alongside hosted tools.
   const isValidated = isMixed || functions.some(({ tool }) => tool.strict);
   const functionCallingConfig = callingConfig(choice, isValidated);
   return {

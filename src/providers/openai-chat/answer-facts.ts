@@ -13,7 +13,7 @@ import type { ServerProfile } from "./profile.ts";
 import { countsIn, mergeCounts, mismatchesIn, toUsage } from "./usage.ts";
 
 /**
- * The facts beside the message that the chunks of one stream, or the body of a whole answer, hold. Every chunk may
+ * The facts alongside the message that the chunks of one stream, or the body of a whole answer, hold. Every chunk may
  * repeat or complete earlier facts.
  */
 export class AnswerFacts {
@@ -26,7 +26,7 @@ export class AnswerFacts {
   #finish = "";
   #stopSequence = "";
   #hasFurtherChoices = false;
-  /** Sources that are listed beside the message. */
+  /** Sources that are listed alongside the message. */
   sources: readonly Citation[] = [];
 
   constructor(facts: CallFacts, profile: ServerProfile) {
@@ -80,7 +80,7 @@ export class AnswerFacts {
     this.#stopSequence ||= stopSequences.find((sequence) => sequence === stop || sequence === matched) ?? "";
   }
 
-  /** Records that there is a further answer beside the first. */
+  /** Records that there is a further answer besides the first. */
   noteFurtherChoice(): void {
     this.#hasFurtherChoices = true;
   }

@@ -1,4 +1,4 @@
-/** Sources that a server lists: annotations of a message, and lists beside the message. */
+/** Sources that a server lists: annotations of a message, and lists alongside the message. */
 import { create } from "@bufbuild/protobuf";
 import { type Citation, CitationSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { type ProviderSpan, SpanConverter, setSpan } from "../../kit/adapter/citation-span.ts";
@@ -44,14 +44,15 @@ function toCitation(annotation: Untrusted<Annotation>): SpannedCitation {
 
 /**
  * Sets the indices of citations. Annotations count characters, that is Unicode code points, of the whole content; here
- * it may be several text parts, and reasoning between tags that is no text part. Call it for each text part in order.
+ * it may be several text parts, and reasoning between tags that is not a text part. Call it for each text part in
+ * order.
  */
 export class AnnotationSpans {
   /** Code points of the content before the next text part. */
   #offset: number;
 
   /**
-   * @param reasoning The beginning of the content that is no text part: reasoning with its tags.
+   * @param reasoning The beginning of the content that is not a text part: reasoning with its tags.
    */
   constructor(reasoning: string) {
     this.#offset = countCodePoints(reasoning);
@@ -77,8 +78,8 @@ function countCodePoints(text: string): number {
 }
 
 /**
- * Returns the sources of a whole answer or chunk that are listed beside its message: `citations`, to whose entries the
- * text refers by number (Perplexity, xAI), each with its entry in `search_results`, then the results that are not
+ * Returns the sources of a whole answer or chunk that are listed alongside its message: `citations`, to whose entries
+ * the text refers by number (Perplexity, xAI), each with its entry in `search_results`, then the results that are not
  * cited; or the results in `web_search` (Z.ai). Undefined if there is no such list.
  */
 export function getSources({

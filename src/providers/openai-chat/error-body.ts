@@ -57,7 +57,7 @@ export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
   return withUpstream(reported, upstreamIn(metadata));
 }
 
-/** Returns the status that MiniMax puts beside each answer, if it is the one of a failure. */
+/** Returns the status that MiniMax puts alongside each answer, if it is the one of a failure. */
 export function failedStatusIn({ base_resp: status }: ErrorHolder): Untrusted<BaseStatus> | undefined {
   const known = asObject<BaseStatus>(status);
   return typeof known?.status_code === "number" && known.status_code !== 0 ? known : undefined;

@@ -47,7 +47,7 @@ export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { ty
 
 /**
  * Whether the `error` of a body or chunk is one. Servers that write all fields send one without content with each answer.
- * @param isAnswer Whether there is an answer beside it.
+ * @param isAnswer Whether there is an answer alongside it.
  */
 export function isError(error: unknown, isAnswer: boolean): boolean {
   if (error === undefined || error === null || error === "") return false;

@@ -126,7 +126,7 @@ function filePart(fileName: string, media: ResolvedMedia, field: string, takesUr
   if (media.kind === "file_id") return { type: "file", file: { file_id: media.id } };
   if (media.kind === "url" && !takesUrl)
     throw unsupported(`${field}.url`, "documents by URL", "bytes or the id of an uploaded file");
-  // The API requires a name beside the bytes.
+  // The API requires a name alongside the bytes.
   return { type: "file", file: { filename: fileName || "document.pdf", file_data: toUrl(media) } };
 }
 

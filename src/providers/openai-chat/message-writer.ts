@@ -55,7 +55,7 @@ const TAGS = "<think>";
 
 /**
  * Writes one message while its deltas arrive; a whole message is one delta. Decides which part a piece belongs to:
- * reasoning, text and refusal form parts in the order in which they come; tool calls are written beside them.
+ * reasoning, text and refusal form parts in the order in which they come; tool calls are written alongside them.
  */
 export class MessageWriter {
   readonly #writer: StreamWriter;
@@ -133,7 +133,7 @@ export class MessageWriter {
 
   /**
    * Ends the message.
-   * @param sources Sources that the server lists beside it.
+   * @param sources Sources that the server lists alongside it.
    * @param isStopped Whether the answer was stopped before the model had ended it.
    */
   end(sources: readonly Citation[], isStopped: boolean): void {
@@ -287,7 +287,7 @@ export class MessageWriter {
     const single = asObject<ToolCallDelta>(delta.tool_calls);
     // TGI sends a call without its list.
     const calls = single === undefined ? objectsIn<ToolCallDelta>(delta.tool_calls) : [single];
-    // Some servers send the older field beside the newer one, empty or with the same call.
+    // Some servers send the older field alongside the newer one, empty or with the same call.
     const entries = calls.length > 0 ? calls : [{ function: objectIn(delta.function_call) }];
     if (entries.every(isEmptyEntry)) return;
     this.#endReasoning();

@@ -11,7 +11,7 @@ import { ChatDecoder } from "./stream.ts";
 
 /**
  * Converts a whole answer to a Response. It is read as a stream of one chunk.
- * @throws ServerError if the body is no answer; the error of the failure if it reports one.
+ * @throws ServerError if the body is not an answer; the error of the failure if it reports one.
  */
 export function toResponse(body: string, facts: CallFacts, profile: ServerProfile): Response {
   const completion = asObject<Completion>(tryParseJson(body));

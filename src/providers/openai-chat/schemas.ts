@@ -43,7 +43,7 @@ const ENFORCED: Readonly<Record<ServerProfile["strictSchemas"], SchemaDialect | 
   any: undefined,
 };
 
-/** Keywords beside which a list of all properties may be incomplete. */
+/** Keywords alongside which a list of all properties may be incomplete. */
 const COMPOSING = ["$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
 
 /**

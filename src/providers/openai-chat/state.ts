@@ -30,7 +30,7 @@ export interface ReasoningState {
   readonly thinkingBlocks: readonly Untrusted<ThinkingBlock>[];
   /** The part of the content list without its text (Mistral). */
   readonly part: Untrusted<ThinkPart> | undefined;
-  /** The tags around it, with the white space beside them. */
+  /** The tags around it, with the white space next to them. */
   readonly tags: ThinkTags | undefined;
 }
 
@@ -144,12 +144,12 @@ export function readSignatures({ providerState }: ContentPart): Untrusted<Signat
   return asObject<SignatureParam>(stateIn(providerState).signatures) ?? {};
 }
 
-/** Returns the fields of a tool call beside its id, name and input. */
+/** Returns the fields of a tool call besides its id, name and input. */
 export function readCall({ providerState }: ContentPart): Untrusted<ToolCall> {
   return asObject<ToolCall>(stateIn(providerState).call) ?? {};
 }
 
-/** Returns the fields of a generated image beside its URL; undefined if the part was none. */
+/** Returns the fields of a generated image besides its URL; undefined if the part was none. */
 export function readImage({ providerState }: ContentPart): Untrusted<GeneratedImage> | undefined {
   return asObject<GeneratedImage>(stateIn(providerState).image);
 }

@@ -144,7 +144,7 @@ export class ChatDecoder implements StreamDecoder {
   }
 
   /**
-   * Returns the addition of a chunk. Perplexity repeats the message so far beside each delta, and MiniMax the whole
+   * Returns the addition of a chunk. Perplexity repeats the message so far alongside each delta, and MiniMax the whole
    * message in place of the last one.
    */
   #getDelta({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
@@ -214,7 +214,7 @@ function getOnlyContent(chunk: Untrusted<AnyCompletion>): string | undefined {
   return isPlain ? asString(content) : undefined;
 }
 
-/** Returns the message of a whole answer. Perplexity has an empty delta beside it. */
+/** Returns the message of a whole answer. Perplexity has an empty delta alongside it. */
 function toMessage({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
   return asObject<AnyMessage>(message) ?? asObject<AnyMessage>(delta);
 }

@@ -4,7 +4,7 @@ import type { TextPart, ThinkPart } from "../../wire/openai-chat/parts.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { verbatim } from "./verbatim.ts";
 
-/** Collects the pieces of one such part, of which a stream sends many. */
+/** Joins the pieces in which a stream sends one such part. */
 export class ThinkPartCollector {
   readonly #rest: Record<string, JsonValue | undefined> = {};
   readonly #inner: Untrusted<TextPart>[] = [];

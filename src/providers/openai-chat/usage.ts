@@ -38,7 +38,7 @@ export function countsIn(
 
 /**
  * Merges the counts of a stream so far: some servers report the tokens of the prompt and of the answer in different
- * chunks. The total belongs to the counts beside it.
+ * chunks. The total belongs to the counts alongside it.
  */
 export function mergeCounts(earlier: Counts | undefined, later: Counts | undefined): Counts | undefined {
   const merged = mergeUsage(earlier, later);

@@ -57,7 +57,7 @@ class ItemsBuilder {
     this.#keepsIds = !content.some(isReasoning) || content.every((part) => this.#hasId(part));
   }
 
-  /** Whether an item has an id: the API refuses reasoning with an id beside items without, and the reverse. */
+  /** Whether an item has an id: the API refuses reasoning with an id alongside items without, and the reverse. */
   #hasId(part: ContentPart): boolean {
     // Other parts have no id, or one that refers to no reasoning.
     if (!isReasoning(part) && part.part.case !== "text" && part.part.case !== "toolCall") return true;

@@ -49,7 +49,7 @@ export function reportedError(
 
 /**
  * Reads the description, which servers put under `error` or at the top, or write as plain text.
- * @param text The body if it is no object.
+ * @param text The body if it is not an object.
  */
 function detailsIn(body: Untrusted<ErrorBody>, text = ""): ErrorDetails {
   const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body.error) ?? body;

@@ -42,7 +42,7 @@ function imagePart({ detail }: Image, media: ResolvedMedia, field: string): Json
 function filePart({ fileName }: Document, media: ResolvedMedia): JsonObject {
   if (media.kind === "file_id") return { type: "input_file", file_id: media.id } satisfies InputFile;
   if (media.kind === "url") return { type: "input_file", file_url: media.url } satisfies InputFile;
-  // The API requires a name beside the bytes.
+  // The API requires a name alongside the bytes.
   const filename = fileName || defaultName(media.mediaType);
   return { type: "input_file", filename, file_data: toUrl(media) } satisfies InputFile;
 }

@@ -110,7 +110,7 @@ export function messageText(part: Untrusted<OutputContent>): string | undefined 
 }
 
 /**
- * Returns reasoning that a server sends beside its items instead of among them. At most one; it cannot be sent back.
+ * Returns reasoning that a server sends alongside its items instead of among them. At most one; it cannot be sent back.
  */
 export function reasoningBeside(
   { reasoning }: Untrusted<ResponseObject>,

@@ -9,7 +9,7 @@ import { isItem, type PartWithPath, toUserContent, withPaths } from "./user-cont
 interface Result {
   readonly toolCallId: string;
   readonly parts: PartWithPath[];
-  /** Path of the `is_error` flag that is set; undefined if none is. */
+  /** Path of the `failed` flag that is set; undefined if none is. */
   errorField: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export async function toResultItems(
   return [...items, ...(await toUserContent(natives, context))];
 }
 
-/** Returns the results. Parts that are no `tool_result` answer the call that the message names. */
+/** Returns the results. Parts other than `tool_result` answer the call that the message names. */
 function resultsIn({ toolCallId, content }: Message, parts: readonly PartWithPath[]): Iterable<Result> {
   const results = new Map<string, Result>();
   const toResult = (id: string) => {
@@ -73,7 +73,7 @@ function toOutput(parts: readonly JsonObject[]): string | readonly JsonObject[] 
   return onlyText(parts) ?? parts;
 }
 
-/** Put before the output of a tool that failed. Constant, so that the prompt cache recognizes it. */
+/** Prefix of the output of a failed tool. Constant, so that the prompt cache recognizes it. */
 const ERROR_MARK = "The tool failed:";
 
 function toErrorOutput(parts: readonly JsonObject[]): string | readonly JsonObject[] {

@@ -62,7 +62,7 @@ async function toInputPart(
 }
 
 /**
- * Whether a part is a separate item, such as the answer to a request for approval, that goes beside messages and not
+ * Whether a part is a separate item, such as the answer to a request for approval, that goes alongside messages and not
  * inside one.
  */
 export function isItem({ part }: ContentPart, context: RequestContext): boolean {

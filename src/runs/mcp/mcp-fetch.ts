@@ -9,7 +9,7 @@ import type { McpLimits } from "./settings.ts";
 
 type McpFetch = (address: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Bytes of an answer that is no success. Nobody is shown them; the status says enough. */
+/** Maximum bytes that are read of a failed answer. Nobody sees them; the status says enough. */
 const MAX_FAILURE_BYTES = 64 * 1024;
 
 /** Bytes that the client package gets at once. It handles all messages in them without a pause. */

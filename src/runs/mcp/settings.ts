@@ -62,8 +62,8 @@ const DOMAIN = /^[^.]+\..*[a-z]$/;
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
 
 /**
- * Reads `https://mcp.example.com`, `https://mcp.example.com:8443`, `https://*.example.com` or, for servers beside the
- * sidecar, `http://127.0.0.1:8080`. Undefined if a text is none of these.
+ * Reads `https://mcp.example.com`, `https://mcp.example.com:8443`, `https://*.example.com` or, for servers alongside
+ * the sidecar, `http://127.0.0.1:8080`. Undefined if a text is none of these.
  */
 export function parseAddressPattern(text: string): AddressPattern | undefined {
   const [, scheme = "", wildcard = "", authority = ""] = PATTERN.exec(text) ?? [];

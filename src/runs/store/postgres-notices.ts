@@ -150,7 +150,7 @@ export class PostgresNotices extends LocalNotices {
   #pollTimer: NodeJS.Timeout | undefined;
   #isPolling = false;
   #polledAt = 0;
-  /** Begins the payloads of this process, whose readers are told directly. */
+  /** Begins the payloads of this process, whose readers are notified directly. */
   readonly #sender = randomBytes(6).toString("base64url");
 
   /** @param listenUrl Connection string of the listening connection, which needs a session of its own. */

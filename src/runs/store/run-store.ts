@@ -258,7 +258,7 @@ export class SqlRunStore implements RunStore {
       writes.insertThread(owner, thread, messages.length, usedAt, this.#bodies),
       ...writes.insertMessages(owner, thread.id, 0, messages, this.#bodies),
     ];
-    // Not `await`, which would hold the messages beside their bodies.
+    // Not `await`, which would hold the messages alongside their bodies.
     return this.#inRoom(() => this.#driver.batch(calls, "create")).then(() => undefined);
   }
 

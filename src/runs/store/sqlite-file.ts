@@ -135,7 +135,7 @@ function limitPages(connection: DatabaseSync, maxBytes: number): void {
   connection.exec(`PRAGMA max_page_count = ${Math.ceil(maxBytes / pageSize)}`);
 }
 
-/** Creates the file with narrow permissions, which SQLite gives to the files beside it as well. */
+/** Creates the file with narrow permissions, which SQLite gives to the files next to it as well. */
 function prepareFile(path: string, onProblem: (problem: unknown) => void): void {
   const folder = dirname(path);
   if (!existsSync(folder))
@@ -168,7 +168,7 @@ function checkFile(path: string, onProblem: (problem: unknown) => void): void {
 }
 
 /**
- * Locks a file for one sidecar, by a lock on a file beside it that the system releases with the process. The database
+ * Locks a file for one sidecar, by a lock on a file next to it that the system releases with the process. The database
  * itself is not locked, so that it can be copied.
  */
 async function lockFile(path: string): Promise<() => void> {

@@ -16,16 +16,16 @@ import {
 import { createRefusal, SpaceMeter } from "./room.ts";
 import { isFull, openSqlite, type SqliteLocation, toSqlite, toStoreError } from "./sqlite-file.ts";
 
-/** How long the event loop may be held, in milliseconds: by all statements of one turn, and by those that wait for its end. */
+/** How long statements may hold the event loop, in milliseconds: all of one turn, and the group at its end. */
 const MAX_BUSY_MS = 20;
 const MAX_GROUP_MS = 10;
 
-/** The share of the space that is made free if SQLite itself finds none: by then the missing part is not known. */
+/** The share of the space to free if SQLite itself runs out, since the missing amount is then unknown. */
 const FULL_SHARE = 1 / 16;
 
 const NOTHING: Answer = { rows: [], changes: 0 };
 
-/** Larger bodies are not left behind in the statement that wrote them, in bytes. */
+/** Largest body that may stay bound to the statement that wrote it, in bytes. */
 const MAX_KEPT_BODY_BYTES = 64 * 1024;
 
 /** Space of deleted rows that a file keeps for later ones, in pages. */
@@ -96,7 +96,7 @@ export class SqliteDriver implements Driver {
 
   /**
    * Opens a database and brings its schema up to date. A file is created if there is none.
-   * @param onProblem Called with what an operator should know about the file.
+   * @param onProblem Called with problems of the file that an operator should know about.
    * @throws ConfigurationError that names the file.
    */
   static async open(location: SqliteLocation, onProblem: (problem: unknown) => void): Promise<SqliteDriver> {
@@ -108,7 +108,7 @@ export class SqliteDriver implements Driver {
     return this.#whenFree(() => this.#all<Row>(text, values));
   }
 
-  /** Measures the bodies first: that costs less than to read rows one by one. */
+  /** Measures the bodies first, which costs less than reading rows one by one. */
   async readPage<Row extends BodyRow>(
     { text, bytes }: PageText,
     values: readonly Value[],
@@ -156,7 +156,7 @@ export class SqliteDriver implements Driver {
       }
       throw this.#toError(thrown);
     } finally {
-      // Before those that wait for it begin another one.
+      // Cleared before the calls that wait for it begin another one.
       this.#transaction = undefined;
       resolve();
     }
@@ -183,7 +183,7 @@ export class SqliteDriver implements Driver {
     return new Map([...this.#statements].map(([text, { statement }]) => [text, statement.expandedSQL]));
   }
 
-  /** Executes statements when no transaction is open. One may be left that could not be rolled back. */
+  /** Executes statements once no transaction is open. First rolls back one whose rollback failed before. */
   async #whenFree<Result>(work: () => Result): Promise<Result> {
     while (this.#mustWait()) await this.#wait();
     try {
@@ -194,7 +194,7 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  /** Whether a transaction is open, or this turn of the event loop takes long already. */
+  /** Whether a transaction is open, or this turn of the event loop has already taken too long. */
   #mustWait(): boolean {
     if (this.#transaction !== undefined) return true;
     const now = performance.now();
@@ -237,7 +237,7 @@ export class SqliteDriver implements Driver {
     if (this.#waiting.length > 0) this.#executeWaiting();
   };
 
-  /** Executes the batches that wait, as far as there is time. The others follow in the next turn. */
+  /** Executes waiting batches while there is time. The others follow in the next turn. */
   readonly #executeWaiting = (): void => {
     if (this.#transaction !== undefined) {
       void this.#transaction.then(this.#executeWaiting);
@@ -253,8 +253,8 @@ export class SqliteDriver implements Driver {
   };
 
   /**
-   * Executes batches as one transaction. Returns the number: none if one of them fails or may lack space. Throws if the
-   * transaction cannot be rolled back, so that its statements may not be executed again.
+   * Executes waiting batches as one transaction. Returns their number: 0 if one of them fails or may lack space. Throws
+   * if the transaction cannot be rolled back, since its statements must not be executed twice.
    */
   #executeGroup(end: number): number {
     const answers: Answer[][] = [];
@@ -277,7 +277,7 @@ export class SqliteDriver implements Driver {
     return executed.length;
   }
 
-  /** Executes batches by themselves, so that one can fail without the others. */
+  /** Executes each waiting batch separately, so that one can fail without the others. */
   #executeEach(end: number): void {
     let executed = 0;
     for (const { calls, use, resolve, reject } of this.#waiting) {
@@ -292,7 +292,7 @@ export class SqliteDriver implements Driver {
     this.#waiting.splice(0, executed);
   }
 
-  /** Some failures have ended the transaction already. */
+  /** Some failures have already ended the transaction. */
   #rollBack(): void {
     if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
   }

@@ -253,7 +253,9 @@ export class InferenceRecord {
     };
   }
 
-  /** Reports a call beside another one as separate attempts. The one that answers goes on as the attempt of the call. */
+  /**
+   * Reports a call alongside another one as separate attempts. The one that answers goes on as the attempt of the call.
+   */
   #beginParallel(call: ProviderCall, options: CallOptions): ParallelCall {
     let parallel: LatestAttempt | undefined;
     const end = () => {

@@ -1,5 +1,5 @@
 /**
- * Decides under which names a server may be called. By DNS rebinding, a page of any site can send requests to a server
+ * Decides which host names a server accepts. By DNS rebinding, a page of any site can send requests to a server
  * that the browser can reach, under the name of that site, and read the answers: to the browser they have the same
  * origin, so a GET carries no `Origin`. But its `Host` header then has the site's name.
  */

@@ -17,13 +17,13 @@ export interface BodyReader {
 }
 
 /**
- * Reads the bytes of a body, until it ends, the reader's signal is aborted, or the bytes come too slowly: a stalled
- * client is not waited for beyond its deadline and our limits. Leaving the iteration early does not destroy the
+ * Reads the bytes of a body until it ends, the reader's signal is aborted, or the bytes come too slowly: a stalled
+ * client cannot hold a call beyond its deadline and our limits. Leaving the iteration early does not destroy the
  * request, unlike `for await` over the request: on HTTP/1.1 that would close the connection before the error response
  * is sent.
  */
 export async function* readBody(request: HttpRequest, reader: BodyReader): AsyncGenerator<Uint8Array> {
-  // The parser of HTTP/1.1 still works on the bytes with which the request began. Often they are the whole request.
+  // The HTTP/1.1 parser is still processing the first bytes of the request, which often are the whole request.
   if (!("stream" in request)) await undefined;
   // Created for a request that has not arrived as a whole.
   let wait: BodyWait | undefined;
@@ -46,7 +46,7 @@ function isRead(request: HttpRequest): boolean {
   return request.complete && request.readableLength === 0;
 }
 
-/** Discards the rest of a body that a peer is still sending though it has its response. */
+/** Discards the rest of a body that a peer is still sending after it has its response. */
 export function discardBody(request: HttpRequest): void {
   if (request.complete) return;
   // Tells the peer to stop; it would otherwise wait for a window that never opens (RFC 9113 §8.1).

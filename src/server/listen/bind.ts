@@ -66,7 +66,7 @@ function bindError(address: ListenAddress, field: string, error: unknown): Confi
 }
 
 function adviceFor(code: string, { kind }: ListenAddress): string {
-  // Node reports a missing directory of a socket as EACCES too.
+  // Node also reports a missing socket directory as EACCES.
   if (kind === "unix") return "its directory must exist and this process be able to write to it";
   switch (code) {
     case "EADDRINUSE":
@@ -85,7 +85,8 @@ function adviceFor(code: string, { kind }: ListenAddress): string {
 }
 
 /**
- * Removes a socket file that no process answers, which a killed process leaves behind. Other files are left alone.
+ * Removes a socket file that no process listens on, such as one left behind by a killed process. Leaves other files
+ * alone.
  * @param field Name of the setting, for the error.
  * @throws ConfigurationError if the path holds another kind of file, or a socket that is in use.
  */

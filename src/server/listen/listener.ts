@@ -86,7 +86,7 @@ interface OpenConnection {
   usedAt: number;
 }
 
-/** A connection makes way for a new one if it has had no request for this many milliseconds. */
+/** Idle time after which a connection may be closed in favour of a new one, in milliseconds. */
 const MIN_IDLE_MS = 1000;
 
 /**

@@ -9,7 +9,7 @@ const MAX_PIECE_BYTES = 16 * 1024;
 const MIN_PIECE_BYTES = 512;
 const FIRST_PIECE_BYTES = 4 * 1024;
 
-/** A connection that has taken this much more time than it may makes way for others, in milliseconds. */
+/** Time beyond its share after which a connection yields to others, in milliseconds. */
 const MAX_EXCESS_MS = 10;
 
 /** The part of the time that a connection may take without making way. */

@@ -13,7 +13,7 @@ export type FailedBy = "caller" | "provider" | "network" | "sidecar";
 
 /** Returns whose fault a failed call is. */
 export function findFailedBy({ code, error, fault }: Pick<Outcome, "code" | "error" | "fault">): FailedBy {
-  // INTERNAL is also the status for a client that breaks gRPC, which is no bug of this program.
+  // INTERNAL is also the status for a client that breaks gRPC, which is not a bug of this program.
   if (error === undefined) return code === Code.Internal && fault !== undefined ? "sidecar" : "caller";
   const isProviders = getProvider(error) !== "";
   switch (error.kind) {

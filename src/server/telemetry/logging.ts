@@ -55,7 +55,7 @@ export function createCallLog(logger: Logger): CallObserver {
       const hasFailed = code !== undefined || error !== undefined;
       const line = toLine(call, outcome);
       if (hasFailed) Object.assign(line, toFailureFields(outcome));
-      // INTERNAL is also the status for a client that breaks gRPC, which is no bug of this program.
+      // INTERNAL is also the status for a client that breaks gRPC, which is not a bug of this program.
       const fault = code === Code.Internal ? (outcome.fault ?? error?.cause ?? error) : undefined;
       if (fault !== undefined) logger.error({ ...line, fault: describeFault(fault) }, "call failed");
       else if (outcome.isCutOff) logger.warn(line, "call cut off by shutdown");

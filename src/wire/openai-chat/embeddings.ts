@@ -1,4 +1,4 @@
-/** Embeddings ("Create embeddings"), which OpenAI and compatible servers have beside each of their APIs. */
+/** Embeddings ("Create embeddings"), which OpenAI and compatible servers have alongside each of their APIs. */
 import type {
   EmbeddingCreateParams,
   CreateEmbeddingResponse as SdkEmbeddingResponse,

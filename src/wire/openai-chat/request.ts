@@ -1,6 +1,6 @@
 /**
  * Requests of the Chat Completions API. The types come from OpenAI ("Create chat completion" in its API reference).
- * Fields and forms that compatible servers accept beside these are added here, with the documentation that describes
+ * Fields and forms that compatible servers accept alongside these are added here, with the documentation that describes
  * them.
  */
 import type {
@@ -134,7 +134,7 @@ export interface AssistantMessageParam
   extends Omit<ChatCompletionAssistantMessageParam, "content" | "tool_calls">,
     ReasoningParam,
     SignatureParam {
-  /** A text, or a list of parts; null or left out beside tool calls and refusals. */
+  /** A text, or a list of parts; null or left out alongside tool calls and refusals. */
   content?: ContentParam | null;
   /** The calls that the messages after it answer. */
   tool_calls?: ToolCall[];

@@ -1,6 +1,6 @@
 /**
  * Answers of the Chat Completions API. The types come from OpenAI ("The chat completion object" in its API reference).
- * Fields that compatible servers add are here beside these, with the documentation that describes them.
+ * Fields that compatible servers add are here alongside these, with the documentation that describes them.
  */
 import type {
   ChatCompletion,
@@ -22,7 +22,7 @@ export interface Completion
   usage?: Usage | null;
 }
 
-/** Fields that servers other than OpenAI send beside the choices, in a whole answer and in a chunk alike. */
+/** Fields that servers other than OpenAI send alongside the choices, in a whole answer and in a chunk alike. */
 export interface CompletionExtensions {
   /** URLs that the text refers to by number (Perplexity documentation: "Chat completions"; xAI: "Live search"). */
   citations?: string[];
@@ -64,7 +64,7 @@ export interface WebPage {
   refer?: string;
 }
 
-/** Fields by which servers other than OpenAI explain why a choice ended, beside `finish_reason`. */
+/** Fields by which servers other than OpenAI explain why a choice ended, alongside `finish_reason`. */
 export interface StopExtensions {
   /** The stop sequence or the id of the token that ended it (vLLM documentation: "OpenAI-Compatible Server"). */
   stop_reason?: string | number | null;
@@ -78,7 +78,7 @@ export interface Choice
     StopExtensions {
   /** The model's output. */
   message: Message;
-  /** Empty, beside the message (Perplexity). */
+  /** Empty, alongside the message (Perplexity). */
   delta?: Delta;
   /** Why it ended. Servers add values; left out by some. */
   finish_reason?: string | null;

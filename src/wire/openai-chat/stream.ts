@@ -38,7 +38,7 @@ export interface ChunkChoice
     StopExtensions {
   /** The addition to the message. */
   delta: Delta;
-  /** The message so far, beside the delta (Perplexity). */
+  /** The message so far, alongside the delta (Perplexity). */
   message?: Message;
   /** Why the answer ended, in its last chunk. Servers add values. */
   finish_reason?: string | null;

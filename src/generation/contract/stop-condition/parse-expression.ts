@@ -20,7 +20,7 @@ export interface ParsedExpression {
 /** Deepest nesting of brackets and operators, since the parser, the checks and the evaluation recurse. */
 const MAX_DEPTH = 64;
 
-/** @throws InvalidRequestError for the field if the text is no expression, or is nested too deeply. */
+/** @throws InvalidRequestError for the field if the text is not an expression, or is nested too deeply. */
 export function parseExpression(text: string, field: string): ParsedExpression {
   const { expr, sourceInfo } = parsed(text, field);
   if (isDeeper(expr, MAX_DEPTH)) throw tooDeep(field);

@@ -35,7 +35,7 @@ export interface CompiledSchema {
 /**
  * Compiles a schema of a checked size, without recursion: references can form long chains.
  * @param field Path of the schema in the request, for errors.
- * @throws InvalidRequestError naming the place that is no JSON Schema.
+ * @throws InvalidRequestError naming the place that is not JSON Schema.
  */
 export function compileValidator(schema: JsonValue, field: string): CompiledSchema {
   const compiler = new ValidatorCompiler(schema, field);

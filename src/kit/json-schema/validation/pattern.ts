@@ -18,7 +18,7 @@ export class Pattern {
   #size = 0;
 
   /**
-   * @throws SyntaxError if it is no regular expression.
+   * @throws SyntaxError if it is not a regular expression.
    * @throws UnsupportedPatternError if it cannot be matched in linear time, or is too large.
    */
   constructor(source: string) {

@@ -47,7 +47,7 @@ const MAX_FINDINGS = 20;
  */
 const MAX_STEPS = 2_000_000;
 
-/** Steps of applying a schema to a value, beside the steps of its checks. */
+/** Steps of applying a schema to a value, besides the steps of its checks. */
 const STEPS_PER_SCHEMA = 3;
 
 /** Maximum nesting of applied schemas. JSON has at most 256 levels, each with some references. */

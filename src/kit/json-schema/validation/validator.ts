@@ -37,11 +37,11 @@ const TOO_MUCH_WORK = "expected a value that is validated in bounded time, found
 /**
  * Creates the validator of a schema of any draft from 7 to 2020-12, or of OpenAPI. Nothing is fetched: references lead
  * to places in the schema. The formats that providers enforce are checked, others are not; `$dynamicRef` is read as
- * `$ref`, and keywords beside a `$ref` count, as since draft 2019-09. Creating one takes some tens of microseconds.
+ * `$ref`, and keywords alongside a `$ref` count, as since draft 2019-09. Creating one takes some tens of microseconds.
  * @param schemaJson The text of the schema: an object or a boolean.
  * @param field Path of the text in the request, for errors.
- * @throws InvalidRequestError naming the keyword that is no JSON Schema, an external reference, or the part that is too
- *   large.
+ * @throws InvalidRequestError naming the keyword that is not JSON Schema, an external reference, or the part that is
+ *   too large.
  */
 export function createSchemaValidator(schemaJson: string, field = "schema_json"): SchemaValidator {
   const schema = tryReadJson(schemaJson);
