@@ -31,7 +31,7 @@ const layers = [
 /** The library's surface, which may use every layer up to generation. Nothing else uses it. */
 const surfaces: readonly string[] = ["common.ts", "index.ts", "proto.ts"];
 
-/** A folder beside src. Uses nothing but wire types; used by the command and by tests. */
+/** A folder next to src. Uses nothing but wire types; used by the command and by tests. */
 const simulator = "simulator";
 
 /** Types and constants of the providers' APIs; uses nothing of ours. */

@@ -133,7 +133,7 @@ describe.each(SIZES)("memory, with $name", ({ heapMiB, maxPeakMiB }) => {
     await sidecar.expectRecovered();
   });
 
-  it("suffices for whole answers, of which too large ones are refused", async () => {
+  it("suffices for whole answers, and refuses those that are too large", async () => {
     const sidecar = await start();
     const chars = isSmall ? 30 * MIB : 60 * MIB;
     let answers: Answer[] = [];
@@ -217,7 +217,7 @@ describe.each(SIZES)("memory, with $name", ({ heapMiB, maxPeakMiB }) => {
     await sidecar.expectRecovered();
   });
 
-  it("is there for callers who read while others do not", async () => {
+  it("remains available to callers who read while others do not", async () => {
     const sidecar = await start();
     let answers: Answer[] = [];
     const report = await sidecar.withstand(async () => {

@@ -34,7 +34,7 @@ function definitionsOfOneName(): object {
   };
 }
 
-/** 680 KB with a list of values that 2,000 properties refer to, each beside a different keyword. */
+/** 680 KB with a list of values that 2,000 properties refer to, each alongside a different keyword. */
 function sharedValues(): object {
   const values = Array.from({ length: 20_000 }, (_, index) => `value-number-${index}-abcdefghij`);
   const properties = Array.from({ length: 2000 }, (_, index) => [

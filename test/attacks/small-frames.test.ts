@@ -60,7 +60,7 @@ const ATTACKS: readonly [name: string, attack: Attack][] = [
 ];
 
 describe("connections full of", () => {
-  it.each(ATTACKS)("%s hold the event loop for no long time", async (_name, { unit, open }) => {
+  it.each(ATTACKS)("%s do not block the event loop for long", async (_name, { unit, open }) => {
     const sidecar = await attacks.start({ heapMiB: 128 });
     const bytes = Buffer.concat(Array.from({ length: UNITS }, () => unit));
     const report = await sidecar.withstand(async () => {

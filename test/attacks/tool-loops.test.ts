@@ -122,7 +122,7 @@ describe.each(SIZES)("a caller of RunTools, with $name", ({ heapMiB, maxPeakMiB 
     await sidecar.expectRecovered();
   });
 
-  it("that opens streams and sends nothing makes way for others", { timeout: 120_000 }, async () => {
+  it("that opens streams and sends nothing yields to others", { timeout: 120_000 }, async () => {
     const sidecar = await attacks.start({ heapMiB });
     const report = await sidecar.withstand(async () => {
       const sessions = Array.from({ length: 3 }, () => sessionTo(sidecar.url));

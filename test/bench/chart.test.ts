@@ -31,7 +31,7 @@ describe("the chart of the benchmark", () => {
     expect(svg).toContain("200 µs");
   });
 
-  it("shows streams and whole answers of the Responses API beside gRPC", () => {
+  it("shows streams and whole answers of the Responses API alongside gRPC", () => {
     const table = (title: string, values: readonly number[]) =>
       [
         `\n| ${title} | CPU, µs | / gRPC |`,

@@ -113,7 +113,7 @@ describe("traces", () => {
     collector.close();
   });
 
-  it("that cannot be sent are told once, and calls are served", async () => {
+  it("that cannot be sent are reported once, and calls are served", async () => {
     const { outrigger, address } = await serve({
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
       OTEL_EXPORTER_OTLP_TIMEOUT: "100",

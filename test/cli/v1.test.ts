@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(killLeftovers);
 afterAll(() => simulator.close());
 
-it("outrigger serve serves the HTTP API under /v1 beside gRPC.", async () => {
+it("outrigger serve serves the HTTP API under /v1 alongside gRPC.", async () => {
   const outrigger = spawnOutrigger(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"], {
     ANTHROPIC_API_KEY: "any",
     ANTHROPIC_BASE_URL: simulator.anthropicBaseUrl,

@@ -53,7 +53,7 @@ async function batchSizes(stream: EventStream): Promise<number[]> {
 }
 
 describe("Client", () => {
-  it("does not check a request again that was validated ahead, once", async () => {
+  it("does not validate a request twice", async () => {
     const { client } = getClient("one");
     const ahead = create(RequestSchema, request);
     validateAhead(ahead);
@@ -63,7 +63,7 @@ describe("Client", () => {
     await expect(client.complete(ahead)).rejects.toThrow("temperature");
   });
 
-  it("needs a model for a request that was validated ahead without one", async () => {
+  it("requires a model for a request that was validated without one", async () => {
     const { client } = getClient("one");
     const ahead = create(RequestSchema, { ...request, model: "" });
     validateAhead(ahead);
@@ -84,7 +84,7 @@ describe("Client", () => {
       expect(client.defaultProvider).toBe("one");
     });
 
-    it("never guesses among several providers without a default", async () => {
+    it("does not choose among several providers without a default", async () => {
       const { client } = getClient("one", "two");
       await expect(client.complete(request)).rejects.toThrow(
         new ConfigurationError(
@@ -169,7 +169,7 @@ describe("Client", () => {
       expect(getText(await client.complete({ ...request, model: "two/m1" }))).toBe("two m1");
     });
 
-    it("tells middleware and the adapter by which alias the model was named", async () => {
+    it("passes the alias that named the model to middleware and the adapter", async () => {
       const one = new ScriptedAdapter("one");
       const client = new Client({
         providers: { one },
@@ -199,7 +199,7 @@ describe("Client", () => {
       ]);
     });
 
-    it("tells models the errors of tools unless it is asked not to", () => {
+    it("shows the errors of tools to models unless told otherwise", () => {
       expect(new Client().hideToolErrors).toBe(false);
       expect(new Client({ hideToolErrors: true }).hideToolErrors).toBe(true);
     });
@@ -212,7 +212,7 @@ describe("Client", () => {
       expect(() => client.register(" ", new ScriptedAdapter("one"))).toThrow(ConfigurationError);
     });
 
-    it("turns a wrong request away before anything is sent", async () => {
+    it("rejects an invalid request before anything is sent", async () => {
       const { client, adapters } = getClient("one");
       await expect(client.complete({ model: "", messages: [] })).rejects.toThrow(/^model: .*; messages: /);
       await expect(getEvents(client.stream({ model: "m1", messages: [] }))).rejects.toThrow(/^messages: /);
@@ -236,7 +236,7 @@ describe("Client", () => {
         expect(warnings.map(({ code }) => code)).toEqual(["model_chosen"]);
     });
 
-    it("take names that every object has for models, not for aliases", () => {
+    it("treat names that every object inherits as models, not as aliases", () => {
       const { client } = getClient("one");
       for (const model of ["constructor", "toString", "__proto__"])
         expect(client.resolveModel({ provider: "", model })).toEqual({ provider: "one", model });
@@ -254,7 +254,7 @@ describe("Client", () => {
       expect(start?.event).toMatchObject({ case: "streamStart", value: { inferenceId: "run_mine" } });
     });
 
-    it("hands the caller's signal to the adapter", async () => {
+    it("pass the caller's signal to the adapter", async () => {
       const { client, adapters } = getClient("one");
       const { signal } = new AbortController();
       await client.complete(request, { signal });
@@ -376,7 +376,7 @@ describe("Client", () => {
     });
   });
 
-  it("asks an adapter about tool choices, and takes silence for yes", () => {
+  it("asks an adapter about tool choices, and assumes yes if it does not say", () => {
     const careful = Object.assign(new ScriptedAdapter("careful"), {
       supportsToolChoice: (mode: ToolChoice_Mode, model: string) =>
         mode === ToolChoice_Mode.AUTO && model === "m1",

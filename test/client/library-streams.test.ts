@@ -1,4 +1,4 @@
-/** Programs read the text of a stream, and the response at its end, beside its events. */
+/** Programs read the text of a stream, and the response at its end, alongside its events. */
 import {
   AbortError,
   Client,
@@ -49,7 +49,7 @@ describe("EventStream.final()", () => {
     expect(response.finishReason.reason).toBe(FinishReason_Reason.STOP);
   });
 
-  it("gives the response of a stream that a loop has read, every time it is asked", async () => {
+  it("returns the response of a stream that a loop has read, however often it is called", async () => {
     const { adapter, stream } = open();
     await splitPieces(stream.text());
     expect(await stream.final()).toBe(await stream.final());

@@ -118,7 +118,7 @@ describe("middleware with methods", () => {
     expect(seen).toEqual(["one/m1", "two/m1"]);
   });
 
-  it("reroutes a call by its changes, which are validated", async () => {
+  it("reroutes a call by changing the request, which is validated again", async () => {
     const change = (fields: Partial<Request>): Middleware => ({
       complete: (passed, next) => next({ ...passed, ...fields }),
       stream: (passed, next) => next({ ...passed, ...fields }),
@@ -179,7 +179,7 @@ describe("middleware with methods", () => {
     expect(stream).toHaveBeenCalledOnce();
   });
 
-  it("lets a kind of call without a method pass by", async () => {
+  it("passes on kinds of calls that it has no method for", async () => {
     const { client } = clientWith([{}]);
     expect(getText(await client.complete(request))).toBe("one m1");
     expect(getText(await accumulate(client.stream(request)))).toBe("one m1");
@@ -242,7 +242,7 @@ describe("middleware as a function", () => {
     expect(getText(finish?.case === "finish" ? finish.value.response : undefined)).toBe("one m1");
   });
 
-  it("makes a stream of a response that it has from elsewhere", async () => {
+  it("turns a response from elsewhere into a stream", async () => {
     const { client } = clientWith([]);
     const known = await client.complete(request);
     const cache: Middleware = async () => known;
@@ -303,7 +303,7 @@ describe("middleware as a function", () => {
     expect(getText(await accumulate(client.stream(request)))).toBe("two m1");
   });
 
-  it("hears of a failure after output began, and cannot undo it", async () => {
+  it("sees a failure after output began, and cannot undo it", async () => {
     const heard: unknown[] = [];
     const listen: Middleware = async (passed, next) => {
       try {
@@ -322,7 +322,7 @@ describe("middleware as a function", () => {
     expect(one).toMatchObject({ started: 1, ended: 1 });
   });
 
-  it("hears of a caller that leaves", async () => {
+  it("sees that the caller disconnected", async () => {
     const heard = Promise.withResolvers<unknown>();
     const listen: Middleware = async (passed, next) => {
       try {
@@ -365,7 +365,7 @@ describe("middleware as a function", () => {
     expect((await read(client.stream(request))).error).toEqual(error);
   });
 
-  it("leaves a provider that says nothing when the caller does", async () => {
+  it("cancels a silent provider call when the caller disconnects", async () => {
     const cancelled = Promise.withResolvers<string>();
     const silent: Middleware = {
       stream: () =>

@@ -296,7 +296,7 @@ describe("validateRequest()", () => {
       ]);
     });
 
-    it("refuses a text beside results, which would belong to none of them", () => {
+    it("refuses a text alongside results, which would belong to none of them", () => {
       const result = toolResult("call_1", "rain");
       const mixed = create(MessageSchema, { ...result, content: [...result.content, textPart("and wind")] });
       expect(wrongIn({ messages: [...asked, mixed, toolResult("call_2", "x")] })).toEqual([

@@ -144,7 +144,7 @@ keys:
     expect(keys[0]?.rateLimit).toEqual({ requestsPerMinute: 60, burst: 60 });
   });
 
-  it("is found beside the configuration file, or by a variable", async () => {
+  it("is found next to the configuration file, or by a variable", async () => {
     await writeFile(join(folder, "other.yaml"), `keys: [{ name: other, key: ${SECRET} }]`);
     const environment = { ...ENVIRONMENT, OUTRIGGER_ACCESS_KEYS_FILE: join(folder, "other.yaml") };
     const { access } = await loadConfig({ environment });

@@ -74,7 +74,7 @@ runs:
     expect(await problem("runs: { durability: most }")).toContain("durability");
   });
 
-  it("reads ages in days and in other units, and 0 for ever", async () => {
+  it("reads ages in days and in other units, and 0 forever", async () => {
     const loadRetention = async (age: string) =>
       (await load(`runs: { retention: ${age} }`)).limits.retentionMs;
     expect(await loadRetention("12h")).toBe(12 * 3_600_000);
@@ -152,7 +152,7 @@ runs:
     expect(text).not.toMatch(/password|c2VjcmV0/);
   });
 
-  it("takes one place for the store and one for the second URL", async () => {
+  it("accepts one location for the store and one for the second URL", async () => {
     expect(await problem("runs: { store: memory, store_file: url }")).toContain(
       "runs.store_file: expected either store or store_file, found both",
     );

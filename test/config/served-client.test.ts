@@ -202,7 +202,7 @@ jwt: { issuer: "https://login.example.com", audience: a, jwks_url: "https://logi
     expect(changes).toEqual({ live, fixed });
   });
 
-  it("tells that the order of the providers changed, on which the default depends", async () => {
+  it("reports that the order of the providers changed, on which the default depends", async () => {
     const [first, second] = ["a", "b"].map((name) => `  ${name}: { api: openai-responses, api_key: x }\n`);
     const before = await load(`providers:\n${first}${second}`);
     expect(findChanges(before, await load(`providers:\n${second}${first}`)).live).toEqual(["providers"]);

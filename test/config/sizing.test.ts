@@ -14,7 +14,7 @@ import { getHeapLimits } from "../../src/server/base/limits.ts";
 
 const MIB = 1024 * 1024;
 
-/** The memory that V8 needs for the young generation beside the old one, with the semi-space size of the image. */
+/** The memory that V8 needs for the young generation alongside the old one, with the semi-space size of the image. */
 const YOUNG_GENERATION_MIB = 12;
 
 const CONTAINERS_MIB = [256, 512, 1024, 2048, 4096];

@@ -7,7 +7,7 @@ import { Authority, hasTlsTools } from "../support/certificates.ts";
 const variables = { OPENAI_API_KEY: "k" };
 const readFile = (path: string) => readFileSync(path, "latin1");
 
-/** Loads a file beside the certificates of an authority. */
+/** Loads a file next to the certificates of an authority. */
 function loadBeside({ folder }: Authority, text: string) {
   const config = join(folder, "outrigger.yaml");
   writeFileSync(config, text);
@@ -15,7 +15,7 @@ function loadBeside({ folder }: Authority, text: string) {
 }
 
 describe.skipIf(!hasTlsTools)("the settings of TLS", () => {
-  it("name files beside the configuration file, for each listener", async () => {
+  it("name files next to the configuration file, for each listener", async () => {
     const ca = new Authority();
     const [data, admin] = [ca.issue(), ca.issue({ name: "admin" })];
     const [cert, key] = [basename(data.cert), basename(data.key)];

@@ -9,7 +9,7 @@ function valuesIn(value: unknown): number {
 }
 
 describe("countJsonValues()", () => {
-  it("counts no value less than there are, and none more than twice", () => {
+  it("counts at least every value, and none more than twice", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), fc.boolean(), (text, isSpread) => {
         const written = isSpread ? JSON.stringify(JSON.parse(text), undefined, 2) : text;

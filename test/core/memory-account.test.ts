@@ -67,7 +67,7 @@ describe("the account of memory", () => {
     expect(requests.fits(requests.maxBytes, "alone")).toBe(true);
   });
 
-  it("has memory for every limit that the configuration raises", () => {
+  it("makes room for every limit that the configuration raises", () => {
     const { requests } = openAccount({ limits: { maxRequestMemoryBytes: 512 * MIB } });
     expect(requests.fits(400 * MIB, "")).toBe(true);
   });
@@ -116,7 +116,7 @@ describe("shares of memory that wait", () => {
     expect(answers.waiting).toBe(0);
   });
 
-  it("makes room for the oldest one if all wait for each other", async () => {
+  it("lets the oldest share grow if all wait for each other", async () => {
     const { answers } = openAccount();
     const [oldest, other] = [answers.open(""), answers.open("")];
     void oldest.reserve(MIB);
@@ -129,7 +129,7 @@ describe("shares of memory that wait", () => {
     expect(oldest.bytes).toBe(answers.maxBytes / 2 + 5 * MIB);
   });
 
-  it("asks peers that do not read for memory while somebody waits", async () => {
+  it("reclaims memory from peers that do not read while another call waits", async () => {
     const { answers } = openAccount();
     const [unread, waiting] = [answers.open(""), answers.open("")];
     answers.onShortage(() => unread.end());

@@ -58,7 +58,7 @@ async function checkInstalled(
   return { row: createRow(framework, cells), tally };
 }
 
-/** A registry that is away is no failure. */
+/** A registry that is away is not a failure. */
 function reportMissing(framework: Framework, error: unknown): Result {
   const count = wireApis.length * listChecks(framework).length;
   if (error instanceof NotInstalledError) {

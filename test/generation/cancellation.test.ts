@@ -29,7 +29,7 @@ interface Phase {
   readonly seenBySimulator?: boolean;
 }
 
-/** Waits for ever, in a way that is not a timer and ignores the signal. */
+/** Waits forever, in a way that is not a timer and ignores the signal. */
 function forever(onReached: () => void): Promise<never> {
   onReached();
   return new Promise(() => {});

@@ -192,7 +192,7 @@ describe.each(WAYS)("A limit of cost of %s", (_name, run) => {
     },
   );
 
-  it("warns of a last answer whose price is unknown, which nothing can save any more", async () => {
+  it("warns about a last answer whose price is unknown, which nothing can save any more", async () => {
     const { options } = pricedBy(() => undefined, ["done"]);
     const result = await run({ ...options, limits });
     expect(result.warnings.map(({ code }) => code)).toEqual(["unknown_price"]);

@@ -1,4 +1,4 @@
-/** Programs read the text and the result of a streamed generation beside its events. */
+/** Programs read the text and the result of a streamed generation alongside its events. */
 import {
   AbortError,
   Client,

@@ -60,7 +60,7 @@ async function* toBatches(...batches: readonly (Batch | Error)[]): AsyncGenerato
 }
 
 describe("The body of a streamed answer", () => {
-  it("has a chunk for each batch that has a text, and tells of the complete answer", async () => {
+  it("has a chunk for each batch that has a text, and reports the complete answer", async () => {
     const onAnswer = vi.fn();
     const { answer, read, getHeaders } = await open(
       toBatches([START, SILENT], [SILENT], [DELTA, DELTA], [FINISH]),

@@ -87,7 +87,7 @@ function startCall() {
 const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
 describe("a hedged call", () => {
-  it("tells which request has won, and which have lost, with their times", async () => {
+  it("reports which request has won, and which have lost, with their times", async () => {
     const { outcome, getSent, told, times } = startCall();
     await pass(25);
     await getSent(1).answer("second");
@@ -98,7 +98,7 @@ describe("a hedged call", () => {
     expect(times).toEqual(["second 15 ms", "first 25 ms", "third 5 ms"]);
   });
 
-  it("tells that a further request lost when the first one answers or it fails itself", async () => {
+  it("reports that a further request lost when the first one answers or it fails itself", async () => {
     const { outcome, getSent, told } = startCall();
     await pass(25);
     await getSent(2).fail(new ServerError("down", { provider: "p" }));
@@ -107,7 +107,7 @@ describe("a hedged call", () => {
     expect(told).toEqual(["parallel 2 loses", "third failed", "parallel 1 loses", "second lost"]);
   });
 
-  it("tells that the first request has failed while others go on, and that the last failure is the call's", async () => {
+  it("reports that the first request has failed while others go on, and that the last failure is the call's", async () => {
     const { outcome, getSent, told } = startCall();
     await pass(15);
     await getSent(0).fail(new ServerError("down", { provider: "p" }));

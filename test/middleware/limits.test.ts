@@ -72,7 +72,7 @@ describe.each(calls)("createRateLimit() around %s", (_kind, call) => {
     await client.close();
   });
 
-  it("tells that a call waits for its turn, and no longer, also if it is refused", async () => {
+  it("reports that a call waits for its turn, and no longer, also if it is refused", async () => {
     const { client } = scripted([createRateLimit({ requestsPerMinute: 1, maxWait: 0 })]);
     const timing = new NotedTiming();
     const waits = ["begin queue", "end queue"];

@@ -58,7 +58,7 @@ const client: { readonly dependencies: Versions } = JSON.parse(
 
 const INSTALL_FLAGS = ["--prefer-offline", "--no-audit", "--no-fund"];
 
-/** The packages that a user's project has beside ours. */
+/** The packages that a user's project has alongside ours. */
 const TOOLS = ["typescript", "@types/node"];
 
 /** A library that the programs use, in the version that the project itself has. */

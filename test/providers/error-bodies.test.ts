@@ -139,7 +139,7 @@ const OTHERS: readonly string[] = [
 ];
 
 describe.each(FORMATS)("a failed answer over $name", (format) => {
-  it.each(OVERFLOWS)("is CONTEXT_LENGTH in the words of %s beside a general code", (_server, message) => {
+  it.each(OVERFLOWS)("is CONTEXT_LENGTH in the words of %s alongside a general code", (_server, message) => {
     for (const status of [400, 413, 422])
       expect(failure(format, status, format.body(message)).kind).toBe(ErrorKind.CONTEXT_LENGTH);
     // A proxy may send the words as plain text.
@@ -156,7 +156,7 @@ describe.each(FORMATS)("a failed answer over $name", (format) => {
     expect(failure(format, 404, { error: { message } }).kind).toBe(ErrorKind.NOT_FOUND);
   });
 
-  it("has the bounded text of a body that is no JSON", () => {
+  it("has the bounded text of a body that is not JSON", () => {
     expect(failure(format, 502, "upstream connect error\n or disconnect").message).toBe(
       "p answered 502: upstream connect error or disconnect",
     );

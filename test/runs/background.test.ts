@@ -165,7 +165,7 @@ describe("runs that are too old", () => {
 });
 
 describe("a sidecar that ends", () => {
-  it("hears no more of queued runs", async () => {
+  it("gets no more notices of queued runs", async () => {
     const store = await openMemory();
     let listeners = 0;
     const counted = wrapStore(store, {

@@ -227,7 +227,7 @@ describe("a process", () => {
     expect(asked).toHaveLength(5);
   });
 
-  it("keeps runs for ever if there is no age", async () => {
+  it("keeps runs forever if there is no age", async () => {
     const store = await openMemory();
     const wrapped = wrapStore(sharedStore(store), { removeOld: () => expect.fail("nothing is too old") });
     const failed: unknown[] = [];
@@ -237,7 +237,7 @@ describe("a process", () => {
     expect(failed).toEqual([]);
   });
 
-  it("tells how many runs are queued with each sign of life", async () => {
+  it("reports how many runs are queued with each sign of life", async () => {
     const store = await openMemory();
     const measured: number[] = [];
     const { engine } = await processOn([], {

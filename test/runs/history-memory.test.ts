@@ -20,7 +20,7 @@ function toMessages(bytes: number) {
 const never = new AbortController().signal;
 
 describe("the memory of conversations", () => {
-  it("refuses a conversation that does not fit beside others, until these are over", () => {
+  it("refuses a conversation that does not fit alongside others, until these are over", () => {
     const memory = openMemory();
     const first = memory.begin("");
     first.take(toMessages(6000), "thread_id");
@@ -59,7 +59,7 @@ describe("the memory of conversations", () => {
     expect(() => share.reserve({ messages: 20_001, run: 0 })).not.toThrow();
   });
 
-  it("keeps memory for what a run has from the previous one, beside its conversation", () => {
+  it("keeps memory for what a run has from the previous one, alongside its conversation", () => {
     const memory = openMemory({ maxHistoryMemoryBytes: 200_000 });
     const request = create(CreateRunRequestSchema, { metadata: { text: "x".repeat(150_000) } });
     const share = memory.begin("");
@@ -112,7 +112,7 @@ describe("the memory of conversations", () => {
     expect(() => memory.begin("").take(toMessages(2000), "thread_id")).toThrow(RateLimitError);
   });
 
-  it("has room for a conversation of exactly its size, and for one of half of it beside a background run", async () => {
+  it("has room for a conversation of exactly its size, and for one of half of it alongside a background run", async () => {
     const messages = toMessages(5000);
     const bytes = measureMemory(messages);
     const exact = openMemory({ maxHistoryMemoryBytes: bytes }).begin("");

@@ -227,7 +227,7 @@ describe("the log of a run whose store fails", () => {
     expect(failures).toHaveLength(1);
   });
 
-  it("reports a failure that is no error", async () => {
+  it("reports a failure that is not an error", async () => {
     const { journal, failures } = open([Promise.reject("a text")]);
     journal.add(1, nothing);
     await expect(journal.settle()).rejects.toThrow("a text");

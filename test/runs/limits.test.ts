@@ -52,7 +52,7 @@ describe("the limits of runs", () => {
     expect(await run(engine, runRequest("hi"))).toMatchObject({ status: RunStatus.COMPLETED });
   });
 
-  it("refuse to continue a conversation that does not fit beside others, before it is read", async () => {
+  it("refuse to continue a conversation that does not fit alongside others, before it is read", async () => {
     const account = new MemoryAccount({ limits: { maxHistoryMemoryBytes: 2_000_000 } });
     const memory = await openMemory();
     let reads = 0;

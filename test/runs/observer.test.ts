@@ -36,7 +36,7 @@ async function engineWith(...[turns, options]: Parameters<typeof createTestEngin
 }
 
 describe("an observer of runs", () => {
-  it("is told of each run that is created, and of its end", async () => {
+  it("is notified of each run that is created, and of its end", async () => {
     const { engine, told } = await engineWith(["hello"]);
     await run(engine, runRequest("hi"));
     await run(engine, runRequest("hi", { store: false }));
@@ -52,7 +52,7 @@ describe("an observer of runs", () => {
     ]);
   });
 
-  it("is told of a run that requires action, and of its cancellation then", async () => {
+  it("is notified of a run that requires action, and of its cancellation then", async () => {
     const { engine, told } = await engineWith([[{ name: "ask" }]]);
     const options = {
       request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "ask" })] },
@@ -62,7 +62,7 @@ describe("an observer of runs", () => {
     expect(told).toEqual(["created IN_PROGRESS", "ended REQUIRES_ACTION", "ended CANCELLED"]);
   });
 
-  it("is not told of the end of a run that goes on elsewhere, nor of one that is not created", async () => {
+  it("is not notified of the end of a run that goes on elsewhere, nor of one that is not created", async () => {
     const store = await openMemory();
     const { engine, model, told } = await engineWith(["never"], { store: sharedStore(store) });
     model.beforeAnswer = untilAborted;

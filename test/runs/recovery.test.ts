@@ -109,7 +109,7 @@ function getEvents({ events = [] }: RunWrite) {
 const usage = { totalTokens: 5 };
 
 describe("a held run that ends", () => {
-  it("is cancelled with one event, and its observer is told", async () => {
+  it("is cancelled with one event, and its observer is notified", async () => {
     const { held, writes, ended, parts } = hold();
     await cancelHeldRun(parts, held);
     expect(writes).toMatchObject([

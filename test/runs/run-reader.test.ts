@@ -260,7 +260,7 @@ describe("the beginning and the end of a reader", () => {
     return { calls, ...open({ hub: new EventHub(0), options }) };
   }
 
-  it("are told once", async () => {
+  it("are reported once", async () => {
     const { reader, calls, state } = watch();
     expect(calls).toEqual([]);
     state.hub?.publish(eventsFrom(0, 2));

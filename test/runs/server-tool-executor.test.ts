@@ -54,7 +54,7 @@ describe("the executor of server tools", () => {
     expect(["safe", "risky", "unknown"].map((name) => executor.isActive(name))).toEqual([true, false, false]);
   });
 
-  it("tells of a start before the call, and of its result after it", async () => {
+  it("reports a start before the call, and its result after it", async () => {
     const { executor, seen, gate } = createExecutor();
     const [outcome] = await executor.execute([call("safe")], context);
     expect(outcome).toMatchObject({ result: { toolCallId: "call_safe", failed: false } });

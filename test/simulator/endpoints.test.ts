@@ -1,4 +1,4 @@
-/** The endpoints beside those that answer prompts, called by the providers' SDKs. */
+/** The endpoints alongside those that answer prompts, called by the providers' SDKs. */
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";

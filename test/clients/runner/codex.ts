@@ -37,7 +37,7 @@ export const codex: TestClient = {
   },
 };
 
-/** Whether the registry has it. npm prints warnings beside the version. */
+/** Whether the registry has it. npm prints warnings alongside the version. */
 function isPublished(): boolean {
   return probe("npm", "view", `@openai/codex@${version}`, "version")?.split("\n").includes(version) === true;
 }

@@ -286,7 +286,7 @@ describe("readRequest", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("gives other providers their counterparts, and warns of the rest", () => {
+  it("gives other providers their counterparts, and warns about the rest", () => {
     const settings = { seed: 7, user: "u", verbosity: "low", presence_penalty: 1, top_k: 3, store: false };
     const options = ["openai/m", "anthropic/m", "gemini/m"].map((model) => {
       const { request, warnings } = readWith(settings, model);

@@ -276,7 +276,7 @@ describe("readRequest", () => {
     });
   });
 
-  it("warns of settings that the provider has not", () => {
+  it("warns about settings that the provider does not support", () => {
     const params = (model: string) => read(whole, model).warnings.map(({ param }) => param);
     expect(params("openai/m")).toEqual(["safetySettings", "generationConfig.topK", "generationConfig.seed"]);
     expect(params("anthropic/m")).toEqual(["safetySettings", "generationConfig.seed"]);

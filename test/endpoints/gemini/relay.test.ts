@@ -106,7 +106,7 @@ describe("A call of the Gemini API to a provider with that API", () => {
     expect(text.slice(first.length)).toMatch(/^data: \{"error":\{/);
   });
 
-  it("adds an error that is no event to the failure that the provider reports", async () => {
+  it("adds an error that is not an event to the failure that the provider reports", async () => {
     const { call } = await start();
     const [first = ""] = STREAM;
     const failure =

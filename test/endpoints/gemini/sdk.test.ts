@@ -100,7 +100,7 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
     expect(totalTokenCount).toBeGreaterThanOrEqual(promptTokenCount + candidatesTokenCount);
   });
 
-  it("takes a model whose provider is encoded in the path, and warns of settings without effect", async () => {
+  it("takes a model whose provider is encoded in the path, and warns about settings without effect", async () => {
     const api = await start();
     const path = `/v1beta/models/${encodeURIComponent(model("sim-echo"))}:generateContent`;
     const body = JSON.stringify({

@@ -254,7 +254,7 @@ describe("readRequest", () => {
     expect(native.request.messages[3]?.content.map(({ part }) => part.case)).toEqual(["native", "native"]);
   });
 
-  it("warns of settings that the provider has not, but not of hints", () => {
+  it("warns about settings that the provider has not, but not about hints", () => {
     const fields = { top_k: 3, container: "c", service_tier: "auto", cache_control: { type: "ephemeral" } };
     const params = (model: string) => read({ ...base, ...fields, model }).warnings.map(({ param }) => param);
     expect(params("local/m")).toEqual(["top_k", "container"]);

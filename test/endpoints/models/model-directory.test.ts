@@ -53,7 +53,7 @@ describe("the name of a model", () => {
     expect(modelDirectory.resolve("constructor").served.provider).toBe("router");
   });
 
-  it("is no error without providers, which the client reports", () => {
+  it("is not an error without providers, which the client reports", () => {
     const none = createDirectory();
     expect(none.resolve("m").served).toEqual({ provider: "", model: "m", api: undefined });
     expect(none.list()).toEqual([]);

@@ -147,7 +147,7 @@ describe("Items of OpenAI that a client sends", () => {
     return message?.content.map(({ providerState }) => JSON.parse(providerState?.dataJson ?? "null"));
   };
 
-  it("keep their ids beside reasoning that has one", async () => {
+  it("keep their ids alongside reasoning that has one", async () => {
     expect(await dataIn([rs, callItem({ id: "fc_0b" }), result])).toMatchObject([
       { item: { id: "rs_0a" } },
       { item: { id: "fc_0b" } },

@@ -8,7 +8,7 @@ import type { ResponsesParts } from "../../../src/endpoints/responses/parts.ts";
 import { serveSocket } from "../../../src/endpoints/responses/websocket.ts";
 import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../../src/http/endpoint.ts";
 
-/** Serves a socket with one message: one that is no JSON, if it is not given. */
+/** Serves a socket with one message: one that is not JSON, if it is not given. */
 function serve(
   { isEnding = false, send = async () => {} }: Partial<EndpointSocket>,
   given: Partial<SocketMessage> = {},

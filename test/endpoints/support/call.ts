@@ -4,7 +4,7 @@ import type { ModelClient } from "../../../src/generation/loop/model-calls.ts";
 import type { EndpointResponse } from "../../../src/http/endpoint.ts";
 import { createHttpApi, type RouteDefinition } from "../../../src/http/route-table.ts";
 
-/** The parts of a request beside its path. */
+/** The parts of a request besides its path. */
 export interface CallOptions {
   readonly body?: object | string;
   /** With names in lower case. */

@@ -116,7 +116,7 @@ describe("The open calls of a step", () => {
     expect(calls.map((each) => currentCall(each, step))).toEqual([calls[0], repaired, calls[2]]);
   });
 
-  it("get results in the order of the calls, beside the repairs so far", () => {
+  it("get results in the order of the calls, alongside the repairs so far", () => {
     const other = { ...repaired, id: "1" };
     const after = withProgress(step, { results: [result("2"), result("1")], repairedCalls: [other] });
     expect(after.toolResults.map(({ toolCallId }) => toolCallId)).toEqual(["1", "2", "3"]);

@@ -204,7 +204,7 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     },
   );
 
-  it("answers unknown tools beside active ones, in the order of the calls", async () => {
+  it("answers unknown tools alongside active ones, in the order of the calls", async () => {
     const calls = [{ name: "x" }, { name: "a" }, { name: "y" }];
     const { result, executor } = await runLoop([calls, "done"], { isStreamed });
     const [step] = result.steps;
@@ -408,7 +408,7 @@ describe("runToolLoop()", () => {
     expect(deadlines[0]).toBeLessThanOrEqual(performance.now() + limitMs);
   });
 
-  it("tells of an answer before tools are executed, and of none whose calls are left to the caller", async () => {
+  it("reports an answer before tools are executed, and none whose calls are left to the caller", async () => {
     const told: (readonly [step: number, executed: number])[] = [];
     const executor = new NotingExecutor();
     const onAnswer = async (step: number) => void told.push([step, executor.executed.length]);

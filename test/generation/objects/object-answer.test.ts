@@ -116,7 +116,7 @@ describe("readObject()", () => {
   });
 });
 
-describe("a value that is no object", () => {
+describe("a value that is not an object", () => {
   const LIST = { type: "array", items: { type: "number" } };
 
   it.each([

@@ -44,7 +44,7 @@ describe("KeyMask", () => {
     );
   });
 
-  it("masks a key inside of a longer word, since a key is no part of a word by accident", () => {
+  it("masks a key inside of a longer word, since a key is not part of a word by accident", () => {
     expect(masked(`req-${KEY}-1`)).toBe("req-(key)-1");
   });
 

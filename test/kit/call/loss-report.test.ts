@@ -4,7 +4,7 @@ import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { LossReport, warning } from "../../../src/kit/call/loss-report.ts";
 
 describe("LossReport", () => {
-  it("warns of losses and of notes, in the order in which they were found", () => {
+  it("warns about losses and notes, in the order in which they were found", () => {
     const loss = new LossReport();
     loss.note("messages[0]", "converted_content", "sent as text");
     loss.lose("top_p", "unsupported_setting", "left out");

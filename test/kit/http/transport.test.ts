@@ -307,7 +307,7 @@ describe("what is refused", () => {
     expect(error.message).toContain("over 65536 bytes");
   });
 
-  it("an answer that is no HTTP, without showing it", async () => {
+  it("an answer that is not HTTP, without showing it", async () => {
     const { port } = await serveTcp((socket) => {
       socket.once("data", () => socket.write("secret words of an answer\r\n\r\n"));
     });

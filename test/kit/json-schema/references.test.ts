@@ -63,7 +63,7 @@ describe("a reference", () => {
     expect(schema.properties).toEqual({ a: { $ref: `#/$defs/${name}` } });
   });
 
-  it("with annotations beside it is merged with its target", () => {
+  it("with annotations alongside it is merged with its target", () => {
     const schema = referring(
       { $ref: "#/$defs/A", description: "Mine." },
       { $defs: { A: { ...STRING, description: "Any.", title: "A" } } },
@@ -76,7 +76,7 @@ describe("a reference", () => {
     });
   });
 
-  it("with assertions beside it is merged with its target", () => {
+  it("with assertions alongside it is merged with its target", () => {
     const schema = referring(
       { $ref: "#/$defs/A", minLength: 2 },
       { $defs: { A: { ...STRING, minLength: 1 } } },
@@ -197,7 +197,7 @@ describe("a recursive schema", () => {
     });
   });
 
-  it("keeps a recursive reference and leaves out the description beside it", () => {
+  it("keeps a recursive reference and leaves out the description alongside it", () => {
     const schema = node(["value"], { $ref: "#", description: "The next one." });
     expect(accepted(schema, GEMINI_JSON_SCHEMA)).toMatchObject({
       schema: node(["value"], { $ref: "#" }),

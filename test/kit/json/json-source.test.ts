@@ -25,7 +25,7 @@ describe("toMembers()", () => {
     expect([...toMembers('{"a":1,"a":[2]}')]).toEqual([["a", "[2]"]]);
   });
 
-  it("finds none in a text that is no object", () => {
+  it("finds none in a text that is not an object", () => {
     expect(toMembers("[1]").size + toMembers('"{"').size + toMembers("{}").size).toBe(0);
   });
 });
@@ -35,7 +35,7 @@ describe("splitElements()", () => {
     expect(splitElements('[ {"a": 1} , "x,]" ,[],\n-0.50]')).toEqual(['{"a": 1}', '"x,]"', "[]", "-0.50"]);
   });
 
-  it("finds none in a text that is no list", () => {
+  it("finds none in a text that is not a list", () => {
     expect([...splitElements("{}"), ...splitElements("[ ]"), ...splitElements("1")]).toEqual([]);
   });
 });
@@ -94,7 +94,7 @@ describe("sourceObject()", () => {
     expect(getSourceText({ text: "{}" })).toBeUndefined();
   });
 
-  it("can stand beside numbers that no double holds", () => {
+  it("can stand alongside numbers that no double holds", () => {
     expect(stringifyJson(parseJson('{"id":12345678901234567890}'))).toBe('{"id":12345678901234567890}');
   });
 });

@@ -52,7 +52,7 @@ describe("parseJson()", () => {
     );
   });
 
-  it.each(SHORT_NUMBERS)("makes %s a number even beside a long one", (number) => {
+  it.each(SHORT_NUMBERS)("makes %s a number even alongside a long one", (number) => {
     expect(parseJson(`[${number},9007199254740993]`)).toMatchObject([Number(number), {}]);
   });
 
@@ -121,7 +121,7 @@ describe("tryReadJson()", () => {
     });
   });
 
-  it("is undefined if the text is no JSON", () => {
+  it("is undefined if the text is not JSON", () => {
     expect([tryReadJson("{"), tryReadJson("")]).toEqual([undefined, undefined]);
   });
 });

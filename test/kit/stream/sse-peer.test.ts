@@ -69,7 +69,7 @@ const sizes = fc
   .array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 8 })
   .filter((list) => list.some((size) => size > 0));
 
-describe("SseDecoder beside eventsource-parser", () => {
+describe("SseDecoder compared with eventsource-parser", () => {
   it("reads the same events and stray text in any bytes, however they are cut", () => {
     fc.assert(
       fc.property(streams, sizes, (bytes, cut) => {

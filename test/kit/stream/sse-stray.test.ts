@@ -26,7 +26,7 @@ describe("SseDecoder.stray", () => {
     expect(JSON.parse(read([bytes]).stray)).toEqual({ error: { code: 499 } });
   });
 
-  it("holds a whole body that is no stream of events", () => {
+  it("holds a whole body that is not a stream of events", () => {
     expect(JSON.parse(read([Buffer.from(`[${PROBLEM}]`)]).stray)).toEqual([{ error: { code: 499 } }]);
   });
 

@@ -85,7 +85,7 @@ describe("SseDecoder", () => {
     expect(events).toEqual([message("a")]);
   });
 
-  it("makes U+FFFD of bytes that are no UTF-8, the cut end of a character among them", () => {
+  it("makes U+FFFD of bytes that are not UTF-8, the cut end of a character among them", () => {
     expect(read([Uint8Array.from([...Buffer.from("data: a"), 0xff, 0x62])]).events).toEqual([
       message("a\ufffdb"),
     ]);

@@ -305,7 +305,7 @@ describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
     expect(right.stores.problems[0]).toContain("the user lacks rights");
   });
 
-  it("is named if nothing answers, or something that is no Valkey", async () => {
+  it("is named if nothing answers, or something that is not Valkey", async () => {
     const nothing = await openSidecar({ valkey: toSettings({ port: 1 }) });
     expect(nothing.stores.problems).toEqual([
       "shared counts: Valkey at 127.0.0.1:1: nothing answers there (ECONNREFUSED), so each sidecar counts alone",

@@ -83,7 +83,7 @@ describe.skipIf(postgres === undefined)("budgets shared through PostgreSQL", () 
     ]);
   });
 
-  it("are away while the database takes no writes, which is told once", async () => {
+  it("are away while the database takes no writes, which is reported once", async () => {
     await postgres?.query("CREATE DATABASE standby");
     const url = postgres?.url("standby") ?? "";
     await (await open({ url })).stores.close();

@@ -26,7 +26,7 @@ it("A shared answer is used for as long as this cache uses answers, however long
     expect(await read(toValue("answer"), leftMs)).toBeUndefined();
 });
 
-it("A value is no answer if another program wrote it, or if it is too large or too short", async () => {
+it("A value is not an answer if another program wrote it, or if it is too large or too short", async () => {
   expect(String(await read(toValue("x".repeat(8)), 60_000))).toBe("xxxxxxxx");
   expect(await read(toValue("x".repeat(9)), 60_000)).toBeUndefined();
   expect(await read(toValue("answer", "outrigger0"), 60_000)).toBeUndefined();

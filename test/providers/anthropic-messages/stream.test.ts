@@ -259,7 +259,7 @@ describe("the message of a stream", () => {
     expect(kinds).toEqual(["streamStart", "finish"]);
   });
 
-  it("warns of the reason for the refusal and of what the provider left out", async () => {
+  it("warns about the reason for the refusal and what the provider left out", async () => {
     const details = { type: "refusal", category: "cyber", explanation: "No." };
     const dropped = { type: "thinking_dropped", reason: "prefix_binding_mismatch" };
     const rest = {

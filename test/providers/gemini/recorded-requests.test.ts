@@ -22,7 +22,7 @@ const recorded = [...getRecordings("gemini", ".sse"), ...getRecordings("gemini",
 /**
  * Differences between our requests and the recorded client's requests:
  * - it sends defaults (`null` settings, `thought: false`, `role: "model"` of the instructions,
- *   `codeExecution: null` beside functions, an empty `generationConfig`): we leave them out;
+ *   `codeExecution: null` alongside functions, an empty `generationConfig`): we leave them out;
  * - it sends schemas as `parameters`, a form for OpenAPI: we send JSON Schema as `parametersJsonSchema`,
  *   and none at all for a tool without arguments;
  * - it sends the result of a tool as `result`; we send its text as `output`, as the documentation has it;

@@ -148,7 +148,7 @@ describe("messages", () => {
 });
 
 describe("tools", () => {
-  it("declare functions together and hosted tools beside them", async () => {
+  it("declare functions together and hosted tools alongside them", async () => {
     const { body } = await translate({
       tools: [functionTool("weather", CITY), hostedTool({ googleSearch: {} }), functionTool("now")],
     });

@@ -122,7 +122,7 @@ describe("tool results", () => {
     );
   });
 
-  it("can have text beside them, which belongs to the call that the message names", async () => {
+  it("can have text alongside them, which belongs to the call that the message names", async () => {
     const result: PartInput = {
       part: { case: "toolResult", value: { toolCallId: "a", content: [textPart("1")] } },
     };

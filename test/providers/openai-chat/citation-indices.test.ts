@@ -91,7 +91,7 @@ describe("citation indices", () => {
     }
   });
 
-  it("are unset for sources that are listed beside the message", async () => {
+  it("are unset for sources that are listed alongside the message", async () => {
     const events = [chunk({ content: "🙂" }, "stop", { citations: ["https://b.example"] }), "[DONE]"];
     const [citation] = citationsIn(getFinal(await decodeEvents(events)));
     expect(citation).toMatchObject({ url: "https://b.example" });

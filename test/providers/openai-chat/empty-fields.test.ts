@@ -56,7 +56,7 @@ describe("a tool call", () => {
     expect(response.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS });
   });
 
-  it("of a custom tool is read beside an empty function", async () => {
+  it("of a custom tool is read alongside an empty function", async () => {
     const custom = { name: "shell", input: "ls" };
     const entry = { id: "call_1", type: "custom", custom, function: { name: "", arguments: "" } };
     expect(getContent(await answerWith({ tool_calls: [entry] }, "tool_calls"))).toMatchObject([

@@ -160,7 +160,7 @@ function markedCall(call: PartContent): PartContent {
   return call.input === "{}" ? { ...call, input: "" } : call;
 }
 
-/** Returns the sources that are listed beside the text: search results if there are any, otherwise URLs. */
+/** Returns the sources that are listed alongside the text: search results if there are any, otherwise URLs. */
 function getSources({ citations, search_results: results }: Wire): unknown[] {
   const found = list(results);
   return found.length > 0 ? found : Array.isArray(citations) ? citations : [];

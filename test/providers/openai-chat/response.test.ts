@@ -130,7 +130,7 @@ describe("the tokens of Gemini's reasoning", () => {
   // Written by hand after Gemini's API for OpenAI clients.
   const counts = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 42 };
 
-  it("are what the total has beside the counts", () => {
+  it("are what the total has alongside the counts", () => {
     const { usage, warnings } = respond(answer(counts), "gemini");
     expect(usage).toMatchObject({ inputTokens: 10, outputTokens: 32, totalTokens: 42, reasoningTokens: 27 });
     expect(warnings).toEqual([]);

@@ -351,7 +351,7 @@ describe("the parts of a stream", () => {
     expect(data).toEqual({ id: "audio_1", expires_at: 7, data: base64("abcde"), transcript: "Good day" });
   });
 
-  it("hold the sources of annotations, and those listed beside the message", async () => {
+  it("hold the sources of annotations, and those listed alongside the message", async () => {
     const citation = { start_index: 0, end_index: 2, url: "https://a.example", title: "A" };
     const annotation = { type: "url_citation", url_citation: citation };
     const { events } = await decodeEvents([
@@ -376,7 +376,7 @@ describe("the parts of a stream", () => {
   });
 
   // Written by hand after Z.ai's documentation.
-  it("hold the pages of a search that Z.ai lists beside them", async () => {
+  it("hold the pages of a search that Z.ai lists alongside them", async () => {
     const page = { title: "T", link: "u", content: "S", media: "M", refer: "ref_1" };
     const response = getFinal(
       await decodeEvents([text("a[ref_1]"), chunk({}, "stop", { web_search: [page] })]),
@@ -803,7 +803,7 @@ describe("the finish reason", () => {
   });
 
   // Written by hand after Gemini's API for OpenAI clients.
-  it("explains an answer without a message if it was filtered, which is no failure to retry", async () => {
+  it("explains an answer without a message if it was filtered, which is not a failure to retry", async () => {
     const filtered = {
       id: "a",
       model: "m",

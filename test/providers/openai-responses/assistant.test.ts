@@ -105,7 +105,7 @@ describe("an answer sent back to the model that wrote it", () => {
     });
   });
 
-  it("has the ids of all items or of none, which the API requires beside encrypted reasoning", async () => {
+  it("has the ids of all items or of none, which the API requires alongside encrypted reasoning", async () => {
     const withoutId = ({ id: _, ...item }: Item) => item;
     for (const output of [
       [withoutId(REASONING), CALL],

@@ -61,7 +61,7 @@ describe("the declaration of a custom tool", () => {
     expect(body.tools).toHaveLength(1);
   });
 
-  it("can be named by a tool choice, beside a function", async () => {
+  it("can be named by a tool choice, alongside a function", async () => {
     const tools = [functionTool({ name: "look" }), sql];
     const { body } = await build({ tools, toolChoice: { mode: Mode.NAMED, toolName: "sql" } });
     expect(body.tool_choice).toEqual({ type: "custom", name: "sql" });

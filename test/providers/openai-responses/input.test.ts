@@ -272,7 +272,7 @@ describe("native parts", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("become items beside messages if they answer calls of the provider's tools", async () => {
+  it("become items alongside messages if they answer calls of the provider's tools", async () => {
     const approval = { type: "mcp_approval_response", approval_request_id: "mcpr_1", approve: true };
     const screen = {
       type: "computer_call_output",

@@ -10,7 +10,7 @@ export type PartContent = Readonly<Record<string, unknown>>;
 // Recordings are not validated.
 type Wire = Record<string, unknown>;
 
-/** The parts of a whole answer: its items, after reasoning that some servers give beside them. */
+/** The parts of a whole answer: its items, after reasoning that some servers give alongside them. */
 export function readOutput({ output, reasoning }: Wire): PartContent[] {
   const beside = typeof reasoning === "string" && reasoning !== "" ? [{ reasoning }] : [];
   return [...beside, ...list(output).flatMap(readItem)];

@@ -260,7 +260,7 @@ async function toInput(response: Response): Promise<unknown> {
   return JSON.parse(stringifyJson(input.slice(1)));
 }
 
-/** The items up to the last that is no reasoning: reasoning that led to nothing is refused by the API. */
+/** The items up to the last that is not reasoning: reasoning that led to nothing is refused by the API. */
 function withoutUnfinished(items: Record<string, unknown>[]): Record<string, unknown>[] {
   return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }

@@ -407,7 +407,7 @@ describe("the finish reason", () => {
   });
 });
 
-describe("reasoning beside the items", () => {
+describe("reasoning alongside the items", () => {
   const message = { type: "message", content: [{ type: "output_text", text: "Yes." }] };
 
   it("is a part before them, and no second one if an item holds it", () => {

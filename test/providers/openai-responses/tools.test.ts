@@ -197,7 +197,7 @@ describe("tool choice", () => {
     const toolChoice = { mode: Mode.NAMED, toolName };
     const hosted = hostedTool("openai", config);
     expect((await build({ tools: [...tools, hosted], toolChoice })).body.tool_choice).toEqual(expected);
-    // The same with the caller's text beside the tool.
+    // The same with the caller's text alongside the tool.
     const named = await build({ tools, toolChoice, ...options({ tools: [config] }) });
     expect(named.body.tool_choice).toEqual(expected);
   });

@@ -433,7 +433,7 @@ describe("a server that misbehaves", () => {
     await waitUntil(() => server.seen.some(({ rpc }) => rpc === "response"));
   });
 
-  it("is not called with arguments that are no object", async () => {
+  it("is not called with arguments that are not an object", async () => {
     const server = await serveByHand({});
     const opened = await openTools(server);
     for (const args of ["[1]", "{", "7"])

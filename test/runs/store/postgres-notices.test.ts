@@ -114,7 +114,7 @@ function subscribe(notices: PostgresNotices, runId: string) {
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 describe("the notices that a process sends", () => {
-  it("are told to its subscribers once, and to the channel", async () => {
+  it("are announced to its subscribers once, and to the channel", async () => {
     const { notices, database, client } = await openNotices();
     const { heard } = subscribe(notices, "run_a");
     notices.announce("run_a", "change");
@@ -184,7 +184,7 @@ describe("the notices that a process sends", () => {
 });
 
 describe("the notices of other processes", () => {
-  it("are told to the subscribers", async () => {
+  it("are announced to the subscribers", async () => {
     const { notices, client } = await openNotices();
     expect(client.statements).toEqual(['LISTEN "the_channel"']);
     const { heard } = subscribe(notices, "run_a");
@@ -318,7 +318,7 @@ describe("the poll of runs with subscribers", () => {
     expect(database.polled).toEqual([]);
   });
 
-  it("tells of a run that has changed since, and of no other", async () => {
+  it("reports a run that has changed since, and no other", async () => {
     const { notices, database } = await openNotices();
     const { heard } = subscribe(notices, "run_a");
     const poll = async (...states: State[]) => {

@@ -79,7 +79,7 @@ describe("a change that finds no room", () => {
     expect(state.evictions).toEqual([8]);
   });
 
-  it("warns of the first removal only", async () => {
+  it("warns about the first removal only", async () => {
     const { room, state, take } = createRoom({ removable: Array.from({ length: 30 }, () => 100) });
     state.used = 6400;
     await room.make(() => take(500));

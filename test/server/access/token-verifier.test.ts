@@ -601,7 +601,7 @@ describe("the metadata of an issuer", () => {
 });
 
 describe("the keys in a file", () => {
-  it("change while the sidecar runs: tokens of removed keys are refused, and mistakes are told once", async () => {
+  it("change while the sidecar runs: tokens of removed keys are refused, and mistakes are reported once", async () => {
     const tokens = await open();
     const [old, fresh] = [await signToken(key), await signToken(other)];
     expect(await check(tokens, old)).toBe("alice");

@@ -26,7 +26,7 @@ const echoApi: HttpApi = {
 };
 
 describe("an HttpApi", () => {
-  it("is asked for the route of a path and method, beside the RPCs", async () => {
+  it("is asked for the route of a path and method, alongside the RPCs", async () => {
     const server = await servers.start(
       { complete: async (call) => textResponse(call, "x") },
       { apis: [echoApi] },

@@ -95,7 +95,7 @@ describe("one port", () => {
     expect([...(await answer).subarray(3, 9)]).toEqual([4, 0, 0, 0, 0, 0]);
   });
 
-  it("serves an HTTP/2 connection that begins with little before work that makes way for others", async () => {
+  it("serves an HTTP/2 connection that begins with little before work that yields to others", async () => {
     const [address = ""] = (await open()).addresses;
     let left = 60;
     for (let count = left; count > 0; count -= 1)

@@ -245,7 +245,7 @@ describe.skipIf(!hasTlsTools)("files that are replaced", () => {
     expect(lines.filter(({ msg }) => msg === "using the changed certificate")).toHaveLength(4);
   });
 
-  it("that cannot be used are told once, with what was kept", async () => {
+  it("that cannot be used are reported once, with what was kept", async () => {
     const ca = new Authority();
     const [files, good] = [ca.issue(), ca.issue()];
     replaceFiles(files, good);

@@ -1,4 +1,4 @@
-/** Foreign clients: grpc-js beside Connect's client, and raw HTTP for tests of single bytes. */
+/** Foreign clients: grpc-js alongside Connect's client, and raw HTTP for tests of single bytes. */
 import {
   create,
   type DescMessage,

@@ -171,7 +171,7 @@ describe("createMetrics()", () => {
     expect(metrics.render()).toContain('{provider="a",model="m",direction="input"} 5\n');
   });
 
-  it("tells when certificates expire, in seconds", () => {
+  it("reports when certificates expire, in seconds", () => {
     const metrics = createMetrics({ version: "1" });
     metrics.certificateUsed("data", new Date("2030-01-01T00:00:00Z"));
     metrics.certificateUsed("data", new Date("2031-01-01T00:00:00Z"));

@@ -61,7 +61,7 @@ function trace({ observer }: Tracing, traceparent?: string): void {
 const SAMPLED = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
 const UNSAMPLED = SAMPLED.replace(/01$/, "00");
 
-it("tells why a collector refuses spans, in at most 300 bytes", async () => {
+it("reports why a collector refuses spans, in at most 300 bytes", async () => {
   const { tracing, reasons } = await open({ status: 400, reason: "no ".repeat(1_000) });
   trace(tracing);
   await tracing.close();
@@ -70,7 +70,7 @@ it("tells why a collector refuses spans, in at most 300 bytes", async () => {
   expect(Buffer.byteLength(reasons[0] ?? "")).toBeLessThanOrEqual(300);
 });
 
-it("tells of refused spans at most once a minute", async () => {
+it("reports refused spans at most once a minute", async () => {
   const env = { OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "1", OTEL_BSP_SCHEDULE_DELAY: "0" };
   const { tracing, reasons, exports } = await open({ status: 400, reason: "no", env });
   let minutes = 0;

@@ -43,7 +43,7 @@ describe("error_after in a stream", () => {
     expect([end, rest]).toEqual(["data: [DONE]", []]);
   });
 
-  it("is a chunk with the error beside its choices", async () => {
+  it("is a chunk with the error alongside its choices", async () => {
     const failure = (await events("error_style=failed,error_shape=numeric"))[2];
     expect(JSON.parse(failure?.slice(6) ?? "")).toMatchObject({
       object: "chat.completion.chunk",

@@ -1,6 +1,6 @@
 /**
  * How slow the machine is at the moment. A limit on the time of a computation holds for one machine: on another, or
- * beside a neighbor on the same core, the same work takes several times as long.
+ * alongside a neighbor on the same core, the same work takes several times as long.
  */
 
 /** Time that the sample takes on the machine for which limits were chosen, in milliseconds. */

@@ -101,7 +101,7 @@ describe("a SQLite store that is opened again", () => {
 });
 
 describe("the file of a SQLite store", () => {
-  it("can be read by its owner only, and so can the log beside it", async () => {
+  it("can be read by its owner only, and so can the log next to it", async () => {
     const path = newPath();
     const store = await openFile({}, path);
     await createdRun(store);

@@ -221,7 +221,7 @@ describe("a message that is malformed", () => {
     ]);
   });
 
-  it("as text that is no JSON is rejected with a message", async () => {
+  it("as text that is not JSON is rejected with a message", async () => {
     const server = await startAnswering();
     const { status, body } = await postJson(server, "Complete", `{"model"`);
     expect([status, body.message]).toEqual([400, expect.stringContaining("the request is not valid JSON")]);
@@ -295,7 +295,7 @@ describe("a deadline", () => {
     expect(response.status).toBe(200);
   });
 
-  it("that is no time is INVALID_ARGUMENT", async () => {
+  it("that is not a time is INVALID_ARGUMENT", async () => {
     const server = await startAnswering();
     const { trailers } = await exchange(
       server.url,

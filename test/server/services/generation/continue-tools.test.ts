@@ -164,7 +164,7 @@ describe("calls with invalid arguments", () => {
     expect(server.model.requests).toHaveLength(2);
   });
 
-  it("are answered at once beside calls that wait", async () => {
+  it("are answered at once alongside calls that wait", async () => {
     const { answer, goOn } = await begin([[bad, time], "done"]);
     expect(answer.kinds).toEqual(["1 execute", "1 stepFinish", "1 result"]);
     expect(answer.result?.steps[0]?.toolResults).toMatchObject([{ toolCallId: "a", failed: true }]);
