@@ -20,6 +20,13 @@ const getRoleName: { readonly [Type in ContentBlockParam["type"]]?: MessageRole 
   search_result: "user",
 };
 
+/** Blocks of system messages: instructions, and changes of the tools. */
+const SYSTEM_BLOCKS: ReadonlySet<string> = new Set<ContentBlockParam["type"]>([
+  "text",
+  "tool_addition",
+  "tool_removal",
+]);
+
 /**
  * Checks the messages of a request together: which roles have which blocks, that no text is empty, that calls and
  * results match, and that the last message is not the assistant's. Throws the problem that Anthropic would find.
@@ -65,7 +72,7 @@ function checkRole({ role, message }: ConversationTurn, { block }: BlockAtPath):
 
 function checkSystemTurn({ message, blocks }: ConversationTurn, before: ConversationTurn | undefined): void {
   const path = `messages.${message}`;
-  if (blocks.some(({ block }) => block.type !== "text")) {
+  if (!blocks.every(({ block }) => SYSTEM_BLOCKS.has(block.type))) {
     throw invalidAt(path, "`system` messages can only have `text` blocks");
   }
   if (before?.role !== "user") throw invalidAt(path, "`system` messages must come after a `user` message");

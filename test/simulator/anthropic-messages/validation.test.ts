@@ -351,6 +351,13 @@ describe("the body", () => {
 
   it.each<[string, object]>([
     [
+      "a system message that changes the tools",
+      messages(user, {
+        role: "system",
+        content: [{ type: "tool_removal", tool: { type: "tool_reference", name: "get_weather" } }],
+      }),
+    ],
+    [
       "every kind of block",
       {
         system: [{ type: "text", text: "Be kind." }],
