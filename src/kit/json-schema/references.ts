@@ -43,8 +43,13 @@ export class References {
     const fragment = decode(encoded);
     if (fragment !== "" && !fragment.startsWith("/")) return this.#named.get(`#${fragment}`);
     let target = this.#named.get(id);
-    for (const token of fragment.split("/").slice(1)) {
-      target = target && findMember(target, token.replaceAll("~1", "/").replaceAll("~0", "~"));
+    // Token by token: a pointer may have millions, and leads nowhere at one of the first.
+    for (let slash = 0; target !== undefined && slash < fragment.length; ) {
+      const next = fragment.indexOf("/", slash + 1);
+      const end = next < 0 ? fragment.length : next;
+      const token = fragment.slice(slash + 1, end);
+      target = findMember(target, token.replaceAll("~1", "/").replaceAll("~0", "~"));
+      slash = end;
     }
     return isObject(target?.schema) || typeof target?.schema === "boolean" ? target : undefined;
   }

@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import {
   ANTHROPIC_OUTPUT,
@@ -203,5 +205,18 @@ describe("a recursive schema", () => {
       schema: node(["value"], { $ref: "#" }),
       reported: ["noted schema#/properties/next/description"],
     });
+  });
+});
+
+describe("a pointer of millions of tokens", () => {
+  it("leads nowhere at its first one, in a heap of 96 MiB", async () => {
+    const file = new URL("../../../src/kit/json-schema/references.ts", import.meta.url);
+    const program = `
+      const { References } = await import(${JSON.stringify(file.href)});
+      const found = new References({ type: "object" }).resolve({ $ref: "#" + "/abc".repeat(4e6) });
+      process.stdout.write(String(found));
+    `;
+    const options = ["--max-old-space-size=96", "--input-type=module", "--eval", program];
+    expect((await promisify(execFile)(process.execPath, options)).stdout).toBe("undefined");
   });
 });
