@@ -6,8 +6,8 @@ import { chooseMiddleware } from "./choose-middleware.ts";
 import { combineMiddleware } from "./combine-middleware.ts";
 
 /**
- * Maximum number of callers whose use is counted; a further one takes the place of the one that has not called for the
- * longest time, whose count begins again. 10,000 callers with one budget each take about 10 MB.
+ * Maximum number of callers whose usage is counted. Another one replaces the caller that has been idle longest, whose
+ * count then starts again. 10,000 callers with one budget each take about 10 MB.
  */
 const MAX_CALLERS = 10_000;
 

@@ -70,9 +70,9 @@ interface Turn {
 }
 
 /**
- * Joins the parts: puts results behind their calls, and gives calls of the history that have none an error result, so
- * that every model accepts the conversation. Results of calls that do not exist stay where they are.
- * @param results Those of approved calls that have been executed. Others count as answered and get none.
+ * Joins the parts: places results after their calls, and adds an error result for each call of the history without one,
+ * so that every model accepts the conversation. Results of calls that do not exist stay in place.
+ * @param results Results of the approved calls that were executed. Other approved calls count as answered.
  */
 export function composeConversation(
   { history, input, approvals }: ConversationParts,

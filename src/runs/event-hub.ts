@@ -243,7 +243,7 @@ export class WakeUp {
     this.#resolve?.();
   }
 
-  /** Called before the loop looks: work that it is told of from then on may be missed by this look. */
+  /** Called before each poll, which may miss work that is announced from then on. */
   reset(): void {
     this.#isWoken = false;
   }

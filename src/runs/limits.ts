@@ -10,7 +10,7 @@ import type { ConversationSize, StoredRun } from "./store.ts";
 
 /** The default limits. Each kind of work has a limit, so that none can starve another. */
 export const DEFAULT_RUN_LIMITS = {
-  /** Runs in the foreground at once: as many streams as the sidecar is measured with; each has a caller who waits. */
+  /** Foreground runs at the same time: the number of streams in the benchmark. Each has a caller waiting for it. */
   maxForegroundRuns: 1000,
   /** Runs in the background that are executed at once: nobody waits for them, and the rest are queued. */
   maxBackgroundRuns: 64,
@@ -244,7 +244,7 @@ export class HistoryShare {
     this.#set(bytes);
   }
 
-  /** Takes memory for a conversation that was let in before. */
+  /** Takes memory for a conversation that was admitted before. */
   settle(messages: readonly Message[], owner = this.#owner): void {
     this.#set(0);
     this.#owner = owner;

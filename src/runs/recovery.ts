@@ -1,6 +1,6 @@
 /**
- * Runs that a process holds and does not execute: they end here, go back into the queue, or go on with the results of their
- * callers, after what the store shows of them.
+ * Recovers runs that a process holds and does not execute. What the store has of a run decides whether it ends, returns
+ * to the queue, or continues with the results of its caller.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
@@ -33,7 +33,7 @@ import { mayRepeat, toolFinishEvent } from "./server-tools.ts";
 import { type StatusChange, withStatus } from "./status.ts";
 import type { HeldRun, Holder, RunStore, StoredRun } from "./store.ts";
 
-/** How many processes may be lost in one step, so that a run that ends its processes is not executed forever. */
+/** Maximum number of processes lost in one step: a run that crashes its process must not be retried forever. */
 const MAX_LOSSES = 3;
 
 /** Error result for a call of a tool that is not repeated. */

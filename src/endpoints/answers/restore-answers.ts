@@ -1,6 +1,6 @@
 /**
- * Restores what clients lose of earlier answers with tool calls. Most return the text and the calls of a message, but
- * neither its reasoning nor its signatures; the ids of calls are what all of them return.
+ * Restores data of earlier answers with tool calls that clients drop. Most return the text and the calls of a message,
+ * but neither its reasoning nor its signatures. All of them return the ids of the calls.
  */
 import { parseJsonText } from "../../core/json-text.ts";
 import type { RestoredState } from "../../core/source-form.ts";

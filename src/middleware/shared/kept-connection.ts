@@ -73,7 +73,7 @@ export class KeptConnection<Connection> {
   /** Undefined while the server is away. */
   #connection: Connection | undefined;
   #problem: string | undefined = "not connected yet";
-  /** Whether the observer was told last that the server is up, or away. */
+  /** The state that was last reported to the observer. */
   #told: "up" | "away" | undefined;
   #pending = 0;
   #onTrouble: (thrown: unknown) => void = () => {};

@@ -80,7 +80,7 @@ export interface Queries {
   execute(calls: readonly Call[]): Promise<Answer[]>;
 }
 
-/** For whom rows are read: callers may wait for each other, but never delay runs. */
+/** The purpose of a read. Reads for callers may wait for each other, but never delay runs. */
 export type Reader = "caller" | "run";
 
 /** A database. Throws SDKErrors only. */

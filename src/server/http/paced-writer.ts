@@ -66,7 +66,7 @@ function onHttp2End(stream: ServerHttp2Stream, callback: () => void): void {
   stream.once("wantTrailers", () => setImmediate(callback));
 }
 
-/** Whether the event "close" has been emitted or is about to be: who waits for it later waits forever. */
+/** Whether the event "close" was emitted or is about to be: a listener that is added now may never be called. */
 function isClosed(response: HttpResponse): boolean {
   return "stream" in response ? response.stream.destroyed : response.destroyed;
 }

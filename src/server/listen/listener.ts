@@ -185,7 +185,7 @@ class ConnectionHandler {
     sniff(socket, this.#limits.protocolTimeoutMs, (version) => {
       this.#undecided.delete(socket);
       if (version === "http1") return this.#serveHttp1(socket, connection);
-      // Node takes in at once what has arrived, which can be 60,000 header fields: 100 ms, and memory until they are refused.
+      // Node parses all bytes that have arrived in one go. They can hold 60,000 header fields, which take 100 ms.
       if (hasShare()) return this.#serveHttp2(socket, connection);
       socket.on("error", ignore);
       // The end of a connection that is read here would be unknown to HTTP/2.

@@ -16,9 +16,9 @@ const MAX_EXCESS_MS = 10;
 const FREE_SHARE = 0.05;
 
 /**
- * Reads a connection in pieces, in turns of the event loop. What the bytes of one read cost differs by a factor of a
- * thousand: 64 KiB are a part of an image, or ten thousand frames. Connections whose bytes cost much make way for the
- * others, so that however many there are of them, they delay nobody else by much.
+ * Reads a connection in pieces, in turns of the event loop. The cost of one read varies by a factor of a thousand:
+ * 64 KiB are a part of an image, or ten thousand frames. Expensive connections yield to the others, so that they do not
+ * delay them by much, however many expensive ones there are.
  */
 export class TurnReader {
   readonly #socket: Socket;
