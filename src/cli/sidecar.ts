@@ -151,9 +151,9 @@ function describeStore(state: StoreState): readonly string[] {
     case "ok":
       return [];
     case "full":
-      return ["store of runs: full, so that no runs are stored"];
+      return ["store of runs: full, so no runs are stored"];
     case "away":
-      return ["store of runs: cannot be reached, so that calls that need stored runs fail"];
+      return ["store of runs: cannot be reached, so calls that need stored runs fail"];
   }
 }
 

@@ -94,7 +94,7 @@ function optionTexts(options: unknown, texts: unknown, violations: Violations): 
   const written = Object.entries(options).map(([provider, entry]) => {
     const field = `providerOptions[${JSON.stringify(provider.slice(0, 48))}]`;
     if (provider in given)
-      violations.add(field, "is in providerOptionsJson, too; expected it in one of them");
+      violations.add(field, "is also in providerOptionsJson, expected it in only one of them");
     if (!isRecord(entry)) violations.add(field, `expected an object, found a ${typeof entry}`);
     return [provider, toJsonText(entry)];
   });
@@ -120,7 +120,7 @@ function durations(timeouts: Readonly<Record<string, unknown>>, violations: Viol
     if (limit === undefined) return [];
     if (typeof limit === "number" && limit >= 0 && limit < Infinity)
       return [[field, durationFromMs(Math.ceil(limit))] as const];
-    violations.add(`timeouts.${name}`, `expected milliseconds from 0, found ${found(limit)}`);
+    violations.add(`timeouts.${name}`, `expected milliseconds, at least 0, found ${found(limit)}`);
     return [];
   });
   return Object.fromEntries(entries);

@@ -46,7 +46,7 @@ function checkName(name: string, field: string, names: Set<string>, violations: 
   if (!TOOL_NAME.test(name)) {
     violations.add(field, `${TOOL_NAME_EXPECTED}, found ${quote(name)}`);
   } else if (names.has(name)) {
-    violations.add(field, `${quote(name)} is the name of an earlier tool, names are unique`);
+    violations.add(field, `${quote(name)} is the name of an earlier tool, expected a unique name`);
   }
   names.add(name);
 }
@@ -84,7 +84,7 @@ export function checkToolChoice(choice: ToolChoice, choosable: Choosable, violat
   const named = mode === ToolChoice_Mode.NAMED;
   checkEnum(ToolChoice_ModeSchema, mode, "tool_choice.mode", violations);
   if ((named || mode === ToolChoice_Mode.REQUIRED) && choosable.names.size === 0 && !choosable.open) {
-    violations.add("tool_choice.mode", "asks for the call of a tool, and the request has no tools");
+    violations.add("tool_choice.mode", "requires a tool call, but the request has no tools");
   } else if (named) {
     checkNamed(toolName, choosable, violations);
   }
@@ -97,6 +97,10 @@ export function checkToolChoice(choice: ToolChoice, choosable: Choosable, violat
 function checkNamed(toolName: string, { names, open }: Choosable, violations: Violations): void {
   if (toolName === "") violations.add("tool_choice.tool_name", "is empty, expected the name of a tool");
   else if (!names.has(toolName) && !open) {
-    violations.add("tool_choice.tool_name", `${quote(toolName)} is none of the request's tools`);
+    const found = quote(toolName);
+    violations.add(
+      "tool_choice.tool_name",
+      `expected the name of one of the request's tools, found ${found}`,
+    );
   }
 }

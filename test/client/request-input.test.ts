@@ -51,11 +51,19 @@ describe("timeouts", () => {
   });
 
   it.each([
-    ["a negative number", { requestMs: -1 }, "timeouts.requestMs: expected milliseconds from 0, found -1"],
-    ["NaN", { connectMs: Number.NaN }, "timeouts.connectMs: expected milliseconds from 0, found NaN"],
-    ["no end", { requestMs: Infinity }, "timeouts.requestMs: expected milliseconds from 0, found Infinity"],
+    [
+      "a negative number",
+      { requestMs: -1 },
+      "timeouts.requestMs: expected milliseconds, at least 0, found -1",
+    ],
+    ["NaN", { connectMs: Number.NaN }, "timeouts.connectMs: expected milliseconds, at least 0, found NaN"],
+    [
+      "no end",
+      { requestMs: Infinity },
+      "timeouts.requestMs: expected milliseconds, at least 0, found Infinity",
+    ],
     ["a text for all", "5s", "timeouts: expected an object (Timeouts), found a string"],
-    ["a text", { requestMs: "5s" }, "timeouts.requestMs: expected milliseconds from 0, found a string"],
+    ["a text", { requestMs: "5s" }, "timeouts.requestMs: expected milliseconds, at least 0, found a string"],
     [
       "a number alone",
       { request: 5 },
@@ -94,7 +102,7 @@ describe("providerOptions", () => {
     [
       "the same provider twice",
       { providerOptions: { a: {} }, providerOptionsJson: { a: "{}" } },
-      ['providerOptions["a"]: is in providerOptionsJson, too; expected it in one of them'],
+      ['providerOptions["a"]: is also in providerOptionsJson, expected it in only one of them'],
     ],
   ])("are rejected by name for %s", (_what, input, violations) => {
     expect(getViolations(input)).toEqual(violations);

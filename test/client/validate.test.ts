@@ -386,7 +386,7 @@ describe("validateRequest()", () => {
     [
       "two tools of one name",
       { tools: [...(tools ?? []), ...(tools ?? [])] },
-      'tools[1].function.name: "get_weather" is the name of an earlier tool, names are unique',
+      'tools[1].function.name: "get_weather" is the name of an earlier tool, expected a unique name',
     ],
     [
       "parameters that are no object",
@@ -421,7 +421,7 @@ describe("validateRequest()", () => {
     [
       "a named tool without any",
       { toolChoice: { mode: ToolChoice_Mode.NAMED, toolName: "f" } },
-      "tool_choice.mode: asks for the call of a tool, and the request has no tools",
+      "tool_choice.mode: requires a tool call, but the request has no tools",
     ],
     [
       "an unknown type of format",
@@ -466,12 +466,12 @@ describe("validateRequest()", () => {
     [
       "a choice that needs tools without any",
       { toolChoice: { mode: ToolChoice_Mode.REQUIRED } },
-      "tool_choice.mode: asks for the call of a tool, and the request has no tools",
+      "tool_choice.mode: requires a tool call, but the request has no tools",
     ],
     [
       "a named tool that does not exist",
       { tools, toolChoice: { mode: ToolChoice_Mode.NAMED, toolName: "get_time" } },
-      'tool_choice.tool_name: "get_time" is none of the request\'s tools',
+      'tool_choice.tool_name: expected the name of one of the request\'s tools, found "get_time"',
     ],
     [
       "a named choice without a name",
@@ -576,10 +576,10 @@ describe("validateRequest()", () => {
       tool: { case: "hosted", value: { provider: "p", configJson: '{"type":"a","name":"a"}' } },
     } as const;
     expect(wrongIn({ tools: [plain, custom, hosted] })).toEqual([
-      'tools[1].custom.name: "a" is the name of an earlier tool, names are unique',
+      'tools[1].custom.name: "a" is the name of an earlier tool, expected a unique name',
     ]);
     expect(wrongIn({ tools: [custom, { tool: { case: "function", value: { name: "b" } } }, plain] })).toEqual(
-      ['tools[2].function.name: "a" is the name of an earlier tool, names are unique'],
+      ['tools[2].function.name: "a" is the name of an earlier tool, expected a unique name'],
     );
   });
 

@@ -67,7 +67,7 @@ function bindError(address: ListenAddress, field: string, error: unknown): Confi
 
 function adviceFor(code: string, { kind }: ListenAddress): string {
   // Node also reports a missing socket directory as EACCES.
-  if (kind === "unix") return "its directory must exist and this process be able to write to it";
+  if (kind === "unix") return "its directory must exist and be writable for this process";
   switch (code) {
     case "EADDRINUSE":
       return "another process listens there; stop it, or choose another port (0 takes a free one)";
