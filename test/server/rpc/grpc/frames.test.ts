@@ -45,8 +45,22 @@ describe("FrameReader", () => {
   it("gives the same messages byte by byte", () => {
     const messages = [Buffer.from("one"), Buffer.alloc(0), Buffer.from("three")];
     const bytes = Buffer.concat(messages.map((message) => frame(message)));
+    bytes[0] = 1;
     const { frames } = read([...bytes].map((byte) => Buffer.from([byte])));
     expect(frames.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(["one", "", "three"]);
+    expect(frames.map(({ flags }) => flags)).toEqual([1, 0, 0]);
+  });
+
+  it("is empty if it has no part of a message", () => {
+    const reader = new FrameReader({ maxMessageBytes: 9, strictFlags: true, share: { expect() {} } });
+    expect(reader.isEmpty).toBe(true);
+    for (const byte of frame(Buffer.from("message"))) {
+      reader.push(Buffer.from([byte]));
+      expect(reader.isEmpty).toBe(false);
+      if (reader.next() !== undefined) break;
+      expect(reader.isEmpty).toBe(false);
+    }
+    expect(reader.isEmpty).toBe(true);
   });
 
   it("knows a message that was cut off, at every byte", () => {
