@@ -40,7 +40,8 @@ describe("getRateLimit()", () => {
   });
 
   it("leaves missing and unreadable values unset, and clamps values that do not fit", () => {
-    expect(read({ "x-ratelimit-remaining-tokens": "7" })).toEqual({ tokensRemaining: 7 });
+    expect(read({ "x-ratelimit-remaining-tokens": "7" })).toStrictEqual({ tokensRemaining: 7 });
+    expect(read({ "x-ratelimit-remaining-requests": "7" })).toStrictEqual({ requestsRemaining: 7 });
     expect(read({ "x-ratelimit-limit-tokens": "99999999999" })).toEqual({ tokensLimit: 2_147_483_647 });
     const garbage = { "x-ratelimit-limit-requests": "-1", "x-ratelimit-reset-requests": "soon" };
     expect(read({ ...garbage, "x-ratelimit-limit-tokens": "0" })).toEqual({ tokensLimit: 0 });
@@ -64,6 +65,15 @@ describe("getRateLimit()", () => {
     const daily = { "x-ratelimit-limit-requests-day": "1000", "x-ratelimit-remaining-requests-day": "3" };
     expect(read(daily)).toEqual({ requestsLimit: 1000, requestsRemaining: 3 });
   });
+
+  it.each(["second", "minute", "hour", "day", "month"])(
+    "reads a window of a %s that has one count",
+    (length) => {
+      const requests = { [`x-ratelimit-remaining-req-${length}`]: "5" };
+      const tokens = { [`x-ratelimit-limit-tokens-${length}`]: "9" };
+      expect(read({ ...requests, ...tokens })).toStrictEqual({ requestsRemaining: 5, tokensLimit: 9 });
+    },
+  );
 
   it("is undefined without headers that can be read", () => {
     expect(read({})).toBeUndefined();

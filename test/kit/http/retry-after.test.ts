@@ -57,6 +57,8 @@ describe("parseGoDuration()", () => {
     ["1.s", 1],
     ["1500us", 0.0015],
     ["1500µs", 0.0015],
+    ["1500\u03bcs", 0.0015],
+    ["2000000ns", 0.002],
     ["5", undefined],
     ["", undefined],
     ["-1s", undefined],
