@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
-import { InternalError, ServerError, StreamError } from "../../src/core/errors.ts";
+import { getEventListeners } from "node:events";
+import { describe, expect, it, vi } from "vitest";
+import { InternalError, SDKError, ServerError, StreamError } from "../../src/core/errors.ts";
 import { LawChecker } from "../../src/core/laws.ts";
-import { isTerminal, withTerminalEvent } from "../../src/core/streamed-call.ts";
+import { isTerminal, streamCall, withTerminalEvent } from "../../src/core/streamed-call.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { finish, getEvents, START, type Step, textBlock } from "./steps.ts";
 
@@ -42,7 +43,7 @@ const hello: Step[] = [START, ...textBlock(0, "Hel", "lo")];
 describe("withTerminalEvent()", () => {
   it("passes a stream that finishes on unchanged", async () => {
     const events = getEvents([...hello, finish({ part: { case: "text", value: "Hello" } })]);
-    expect(await read(events.slice(0, 2), events.slice(2))).toEqual({ events, error: undefined });
+    expect(await read(events.slice(0, 2), events.slice(2), [])).toEqual({ events, error: undefined });
   });
 
   it("throws a failure before the first event, and sends no event", async () => {
@@ -117,6 +118,22 @@ describe("withTerminalEvent()", () => {
     );
     await expect(plain).rejects.toBeInstanceOf(InternalError);
     await expect(original).rejects.toBe(bug);
+    const toFailure = () => overloaded;
+    const known = withTerminalEvent(source, { throwsOriginals: true, toFailure })[Symbol.asyncIterator]();
+    await expect(known.next()).rejects.toBe(overloaded);
+    expect(await known.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it("passes a stream on that it has made already, and takes the time of the process", async () => {
+    const failing = async function* () {
+      yield getEvents([START]);
+      throw overloaded;
+    };
+    const stream = withTerminalEvent(failing());
+    expect(withTerminalEvent(stream)).toBe(stream);
+    const iterator = stream[Symbol.asyncIterator]();
+    await iterator.next();
+    expect((await iterator.next()).value?.[0]?.elapsedMs).toBeGreaterThanOrEqual(0);
   });
 
   it("closes the source of a reader who stops", async () => {
@@ -134,5 +151,61 @@ describe("withTerminalEvent()", () => {
       break;
     }
     expect(closed).toBe(1);
+  });
+});
+
+describe("streamCall()", () => {
+  const events = getEvents([...hello, finish({ part: { case: "text", value: "Hello" } })]);
+
+  async function* give(
+    ...source: (readonly StreamEvent[] | Error)[]
+  ): AsyncGenerator<readonly StreamEvent[]> {
+    for (const batch of source) {
+      if (batch instanceof Error) throw batch;
+      yield batch;
+    }
+  }
+
+  it.each([
+    ["finishes", () => give(events)],
+    ["fails at once", () => give(overloaded)],
+    ["fails later", () => give(events.slice(0, 2), overloaded)],
+    ["ends without a terminal event", () => give(events.slice(0, 2))],
+    ["cannot be opened", () => Promise.reject(overloaded)],
+    ["ends in a call of an adapter", () => withTerminalEvent(give(events))],
+  ])("leaves nothing at the signal of its caller if it %s", async (_, open) => {
+    const { signal } = new AbortController();
+    const iterator = streamCall(open, { signal }).batches()[Symbol.asyncIterator]();
+    try {
+      for (let result = await iterator.next(); result.done !== true; result = await iterator.next())
+        expect(getEventListeners(signal, "abort").length).toBeLessThanOrEqual(1);
+    } catch (error) {
+      expect(error).toBeInstanceOf(SDKError);
+    }
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it("aborts a call that is closed while it opens, and closes what it opened", async () => {
+    const caller = new AbortController();
+    const opening = Promise.withResolvers<AsyncGenerator<readonly StreamEvent[]>>();
+    const returned = vi.fn(async () => ({ done: true as const, value: undefined }));
+    let signal = caller.signal;
+    const stream = streamCall(
+      (given) => {
+        signal = given;
+        return opening.promise;
+      },
+      { signal: caller.signal },
+    );
+    const iterator = stream.batches()[Symbol.asyncIterator]();
+    const pending = iterator.next();
+    const closed = iterator.return?.();
+    expect(signal.aborted).toBe(true);
+    opening.resolve(Object.assign(give(events), { return: returned }));
+    expect(await closed).toEqual({ done: true, value: undefined });
+    expect(await pending).toEqual({ done: true, value: undefined });
+    expect(returned).toHaveBeenCalledOnce();
+    expect(getEventListeners(caller.signal, "abort")).toEqual([]);
   });
 });
