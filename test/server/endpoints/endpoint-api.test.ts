@@ -125,6 +125,9 @@ describe("an HTTP API on the data listener", () => {
       return JSON.parse(await text(stream)).body;
     };
     expect(await Promise.all([read("[1]"), read(undefined), read("")])).toEqual(["[1]", "", ""]);
+    // More than are served in one turn.
+    const empty = Array.from({ length: 40 }, () => "");
+    expect(await Promise.all(empty.map(read))).toEqual(empty);
   });
 
   it("takes the names of compressions in any case, and refuses others with the names that it takes", async () => {
