@@ -16,6 +16,7 @@ export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): ()
   let held: GrowingBuffer | undefined;
   let isServed = false;
   let hasEnded = false;
+  let hasEmittedEnd = false;
   const flush = () => {
     const bytes = held?.take();
     held = undefined;
@@ -35,8 +36,13 @@ export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): ()
     held.append(chunk);
     return true;
   };
+  // The end may have come with the headers, before this was called.
+  stream.once("end", () => {
+    hasEmittedEnd = true;
+  });
   return () => {
     isServed = true;
+    if (hasEmittedEnd) stream.emit("end");
     if (hasEnded) push.call(stream, null);
   };
 }
