@@ -90,7 +90,7 @@ function getImplementations({
 }
 
 /** Returns a text of the maximum length, by doubling the repeated part. */
-function getText(make: (count: number) => unknown): string {
+function textOf(make: (count: number) => unknown): string {
   let count = 1;
   while (JSON.stringify(make(count + 1)).length <= TEXT_LENGTH) count += 1;
   return JSON.stringify(make(count));
@@ -105,11 +105,11 @@ const RECORD = {
 };
 
 const TEXTS = {
-  "list of records": getText((count) => ({
+  "list of records": textOf((count) => ({
     items: Array.from({ length: count }, (_, id) => ({ id, ...RECORD })),
   })),
-  "list of numbers": getText((count) => ({ items: Array.from({ length: count }, (_, id) => id) })),
-  "one long text": getText((count) => ({ text: "word ".repeat(count) })),
+  "list of numbers": textOf((count) => ({ items: Array.from({ length: count }, (_, id) => id) })),
+  "one long text": textOf((count) => ({ text: "word ".repeat(count) })),
 };
 
 function splitPieces(text: string): string[] {

@@ -13,11 +13,11 @@ import {
   type CompleteResponse,
   functionTool,
   generate,
-  getToolCalls,
   OpenAIAdapter,
   type RequestInput,
   type StreamEvent,
   stream,
+  toolCallsOf,
   toolResult,
   userMessage,
 } from "../src/index.ts";
@@ -59,7 +59,7 @@ async function callByHand(call: (request: RequestInput) => Promise<CompleteRespo
   const tools = [weather.definition];
   for (let steps = 1; ; steps += 1) {
     const response = await call({ model: MODEL, messages, tools });
-    const calls = getToolCalls(response);
+    const calls = toolCallsOf(response);
     if (calls.length === 0) return steps;
     messages.push(response.message, ...calls.map((each) => toolResult(each, WEATHER)));
   }

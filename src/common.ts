@@ -13,11 +13,11 @@ export { messageFromJson, responseFromJson, toJson } from "./core/json-form.ts";
 export {
   assistantMessage,
   developerMessage,
-  getReasoning,
-  getText,
-  getToolCalls,
   type MessageInput,
+  reasoningOf,
   systemMessage,
+  textOf,
+  toolCallsOf,
   userMessage,
 } from "./core/message.ts";
 export type { JsonObject, JsonValue, ParseResult } from "./core/parse-json.ts";
@@ -36,8 +36,8 @@ export {
   type SignedReasoningInput,
   textPart,
 } from "./core/parts.ts";
-export { type CompleteResponse, type FinishReasonName, getFinishReason } from "./core/response.ts";
-export { type JsonSchemaOptions, jsonObject, jsonSchema, parseJsonAnswer } from "./core/response-format.ts";
+export { type CompleteResponse, type FinishReasonName, finishReasonOf } from "./core/response.ts";
+export { type JsonSchemaOptions, jsonObject, jsonOf, jsonSchema } from "./core/response-format.ts";
 export type { JsonSchema, StandardIssue, StandardResult, StandardSchema } from "./core/schema.ts";
 export type {
   ActiveCustomInput,
@@ -52,15 +52,15 @@ export type {
   ToolErrorOptions,
 } from "./core/tool-input.ts";
 export {
+  argumentsOf,
   customTool,
   functionTool,
-  getToolInput,
   hostedTool,
-  parseInput,
   type ToolChoiceInput,
   type ToolChoiceOptions,
   type ToolResultOptions,
   toolChoice,
+  toolInputOf,
   toolResult,
 } from "./core/tools.ts";
 export { addUsage } from "./core/usage.ts";
@@ -118,11 +118,11 @@ export { ObjectResult } from "./generation/object-result.ts";
 export type { ObjectStrategy } from "./generation/objects/object-format.ts";
 export { type PartialOf, StreamObjectResult } from "./generation/stream-object-result.ts";
 export { type GenerationEvent, type StepFinishEvent, StreamResult } from "./generation/stream-result.ts";
-export { getAttempts } from "./middleware/attempts.ts";
+export { attemptsOf } from "./middleware/attempts.ts";
 export {
   DEFAULT_RETRY_POLICY,
-  getRetryDelay,
   type RetryOptions,
   type RetryPolicy,
   retry,
+  retryDelayOf,
 } from "./middleware/retry-policy.ts";

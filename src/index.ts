@@ -8,7 +8,7 @@ import { getDefaultClient, setDefaultClient } from "./client/default-client.ts";
 import { setModelClientSource } from "./generation/default-model-client.ts";
 
 // The catalog.
-export { Catalog, type CatalogOptions, createCatalog, defaultCatalog, getCost } from "./catalog/catalog.ts";
+export { Catalog, type CatalogOptions, costOf, createCatalog, defaultCatalog } from "./catalog/catalog.ts";
 export type { CapabilityWord, CatalogEntry } from "./catalog/catalog-data.ts";
 export type { CostOptions } from "./catalog/model-cost.ts";
 export { capabilityNames } from "./catalog/model-info.ts";

@@ -33,7 +33,7 @@ function filesBelow(folder: string, extensions: readonly string[]): string[] {
   });
 }
 
-function getText(path: string): string {
+function textOf(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }
 
@@ -64,14 +64,14 @@ describe("the documentation", () => {
   });
 
   it.each(pages)("has no line over 120 columns in %s", (page) => {
-    const long = splitProse(getText(page)).filter(
+    const long = splitProse(textOf(page)).filter(
       ({ line }) => line.length > MAX_COLUMNS && !/^\s*\|/.test(line) && !/https?:\/\/\S+$/.test(line),
     );
     expect(long.map(({ line, number }) => `${page}:${number}: ${line}`)).toEqual([]);
   });
 
   it.each(pages)("has relative links to existing files only in %s", (page) => {
-    const targets = splitProse(getText(page)).flatMap(({ line }) =>
+    const targets = splitProse(textOf(page)).flatMap(({ line }) =>
       [...line.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target.replace(/#.*$/, "")),
     );
     const broken = targets.filter(
@@ -82,20 +82,20 @@ describe("the documentation", () => {
   });
 
   it.each(pages)("has links to existing headings only in %s", (page) => {
-    const targets = splitProse(getText(page)).flatMap(({ line }) =>
+    const targets = splitProse(textOf(page)).flatMap(({ line }) =>
       [...line.matchAll(/\]\((?![a-z]+:)([^)\s#]*)#([^)\s]+)\)/g)].map(([, path = "", anchor = ""]) => ({
         path: path === "" ? page : relative(root, resolve(root, dirname(page), path)),
         anchor,
       })),
     );
     const broken = targets.filter(
-      ({ path, anchor }) => path.endsWith(".md") && !getHeadings(getText(path)).includes(anchor),
+      ({ path, anchor }) => path.endsWith(".md") && !getHeadings(textOf(path)).includes(anchor),
     );
     expect(broken).toEqual([]);
   });
 
   it("has every page in its index", () => {
-    const index = getText("docs/README.md");
+    const index = textOf("docs/README.md");
     const names = readdirSync(join(root, "docs")).filter(
       (name) => name.endsWith(".md") && name !== "README.md",
     );
@@ -103,7 +103,7 @@ describe("the documentation", () => {
   });
 
   it("defines at most 64 terms in the glossary, each once", () => {
-    const terms = [...getText("docs/glossary.md").matchAll(/\*\*([^*]+)\*\*/g)].map(([, term]) => term);
+    const terms = [...textOf("docs/glossary.md").matchAll(/\*\*([^*]+)\*\*/g)].map(([, term]) => term);
     expect(terms.length).toBeGreaterThan(20);
     expect(terms.length).toBeLessThanOrEqual(MAX_TERMS);
     expect(new Set(terms).size).toBe(terms.length);
@@ -119,7 +119,7 @@ describe("references", () => {
     );
     expect(sources.length).toBeGreaterThan(300);
     const wrong = sources.filter(
-      (path) => path !== self && /specification\s+(?:\*\s+)?§/i.test(getText(path)),
+      (path) => path !== self && /specification\s+(?:\*\s+)?§/i.test(textOf(path)),
     );
     expect(wrong).toEqual([]);
   });

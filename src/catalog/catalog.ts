@@ -35,7 +35,7 @@ export class Catalog {
    */
   getModelInfo(model: string, provider?: string, at = new Date()): ModelInfo | undefined {
     const entry = this.#names().find(model, provider);
-    return entry && toInfo(entry, this.getTraits(entry.provider, entry.id), toDay(at));
+    return entry && toInfo(entry, this.traitsOf(entry.provider, entry.id), toDay(at));
   }
 
   /** Whether `getModelInfo` would find the model for this provider, without building its description. */
@@ -57,7 +57,7 @@ export class Catalog {
   ): ModelInfo[] {
     const day = toDay(at);
     const entries = this.#matching(provider, capabilities).filter((entry) => !isRetired(entry, day));
-    return entries.map((entry) => toInfo(entry, this.getTraits(entry.provider, entry.id), toDay(at)));
+    return entries.map((entry) => toInfo(entry, this.traitsOf(entry.provider, entry.id), toDay(at)));
   }
 
   /**
@@ -76,14 +76,14 @@ export class Catalog {
       (entry) => isServed(entry, day) && embeds(entry) === wantsVectors,
     );
     const latest = served.find(({ preview }) => preview !== true) ?? served[0];
-    return latest && toInfo(latest, this.getTraits(provider, latest.id), day);
+    return latest && toInfo(latest, this.traitsOf(provider, latest.id), day);
   }
 
   /**
    * Returns the traits that decide how a request to a model is written: from its entry, else from its family, else the
    * defaults. Never fails, whatever the id.
    */
-  getTraits(provider: string, model: string): ModelTraits {
+  traitsOf(provider: string, model: string): ModelTraits {
     return this.#find(model, provider).traits;
   }
 
@@ -102,7 +102,7 @@ export class Catalog {
    * Returns the price of a call, in billionths of a US dollar. Undefined, never 0, if a required price is unknown.
    * Prefer the `model` that the provider reports: providers answer some ids with another model, at its price.
    */
-  getCost(usage: Usage, model: string, provider: string, options: CostOptions = {}): bigint | undefined {
+  costOf(usage: Usage, model: string, provider: string, options: CostOptions = {}): bigint | undefined {
     const { entry } = this.#find(model, provider);
     if (entry === undefined) return undefined;
     const prices = pricesAt(entry, options.at ?? new Date());
@@ -142,7 +142,7 @@ export class Catalog {
     const capabilities = wanted.map(toCapability);
     const fits = (entry: CatalogEntry) => {
       if (provider !== undefined && entry.provider !== provider) return false;
-      const has = getCapabilities(entry, this.getTraits(entry.provider, entry.id));
+      const has = getCapabilities(entry, this.traitsOf(entry.provider, entry.id));
       return capabilities.every((capability) => has.has(capability));
     };
     return this.#names().entries.filter(fits).sort(compareEntries);
@@ -182,14 +182,14 @@ export function createCatalog({ models = [] }: CatalogOptions = {}): Catalog {
 /** The catalog that the project ships. */
 export const defaultCatalog: Catalog = createCatalog();
 
-/** As {@link Catalog.getCost}. */
-export function getCost(
+/** As {@link Catalog.costOf}. */
+export function costOf(
   usage: Usage,
   model: string,
   provider: string,
   options?: CostOptions,
 ): bigint | undefined {
-  return defaultCatalog.getCost(usage, model, provider, options);
+  return defaultCatalog.costOf(usage, model, provider, options);
 }
 
 /** Maximum number of cached lookups. */

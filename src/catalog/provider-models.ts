@@ -46,20 +46,20 @@ export class ProviderModels {
     return latest.sort((left, right) => (left.releaseDate < right.releaseDate ? 1 : -1))[0];
   }
 
-  /** As {@link Catalog.getTraits}. An added entry changes the traits that it names. */
-  getTraits(model: string): ModelTraits {
+  /** As {@link Catalog.traitsOf}. An added entry changes the traits that it names. */
+  traitsOf(model: string): ModelTraits {
     const added = this.#catalog.addedEntry(model, this.#name)?.traits;
     const traits =
-      this.#provider === undefined ? defaultTraits : this.#catalog.getTraits(this.#provider, model);
+      this.#provider === undefined ? defaultTraits : this.#catalog.traitsOf(this.#provider, model);
     return added === undefined ? traits : withTraits(traits, added);
   }
 
-  /** As {@link Catalog.getCost}. */
-  getCost(usage: Usage, model: string, options?: CostOptions): bigint | undefined {
+  /** As {@link Catalog.costOf}. */
+  costOf(usage: Usage, model: string, options?: CostOptions): bigint | undefined {
     if (this.#catalog.addedEntry(model, this.#name)?.prices !== undefined)
-      return this.#catalog.getCost(usage, model, this.#name, options);
+      return this.#catalog.costOf(usage, model, this.#name, options);
     return this.#provider === undefined
       ? undefined
-      : this.#catalog.getCost(usage, model, this.#provider, options);
+      : this.#catalog.costOf(usage, model, this.#provider, options);
   }
 }

@@ -62,8 +62,8 @@ export class ServedClient implements ModelClient {
   }
 
   /** Prices by the catalog of the moment, for budgets that outlive it. */
-  readonly #prices: Pick<Catalog, "getCost" | "getModelInfo"> = {
-    getCost: (...call) => this.catalog.getCost(...call),
+  readonly #prices: Pick<Catalog, "costOf" | "getModelInfo"> = {
+    costOf: (...call) => this.catalog.costOf(...call),
     getModelInfo: (...name) => this.catalog.getModelInfo(...name),
   };
 

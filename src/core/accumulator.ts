@@ -99,13 +99,13 @@ export class StreamAccumulator {
   }
 
   #endText({ partIndex, text, citations, providerState }: TextEnd): void {
-    const value = this.#endsHaveText ? text : this.#getText(partIndex);
+    const value = this.#endsHaveText ? text : this.#textOf(partIndex);
     const refusal = this.#parts.get(partIndex)?.refusal ?? false;
     this.#set(partIndex, { part: { case: "text", value }, citations, refusal, ...toState(providerState) });
   }
 
   #endReasoning({ partIndex, text, redacted, providerState }: ReasoningEnd): void {
-    const value = { text: this.#endsHaveText ? text : this.#getText(partIndex), redacted };
+    const value = { text: this.#endsHaveText ? text : this.#textOf(partIndex), redacted };
     this.#set(partIndex, { part: { case: "reasoning", value }, ...toState(providerState) });
   }
 
@@ -126,7 +126,7 @@ export class StreamAccumulator {
   }
 
   /** Returns the joined deltas of a text or reasoning part so far. */
-  #getText(index: number): string {
+  #textOf(index: number): string {
     const part = this.#parts.get(index)?.part;
     if (part?.case === "text") return part.value;
     return part?.case === "reasoning" ? part.value.text : "";

@@ -3,7 +3,7 @@ import { type ContentPart, ContentPartSchema, type ToolCall } from "../gen/outri
 import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
 import type { Finish, StreamEvent, ToolCallEnd } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { StreamError } from "./errors.ts";
-import { getToolInput } from "./tools.ts";
+import { toolInputOf } from "./tools.ts";
 
 type BlockKind = "text" | "reasoning" | "toolCall";
 
@@ -125,7 +125,7 @@ export class LawChecker {
   }
 
   #endToolCall({ partIndex, toolCall }: ToolCallEnd): void {
-    const { id } = this.#end(partIndex, "toolCall", toolCall === undefined ? "" : getToolInput(toolCall));
+    const { id } = this.#end(partIndex, "toolCall", toolCall === undefined ? "" : toolInputOf(toolCall));
     if (toolCall?.id !== id) broken(5, `tool call "${id}" ends with the id "${toolCall?.id}"`);
     if (toolCall.argumentsInvalid !== hasInvalidArguments(toolCall))
       broken(
@@ -200,7 +200,7 @@ function finalText(part: ContentPart["part"]): string {
     case "reasoning":
       return part.value.text;
     case "toolCall":
-      return getToolInput(part.value);
+      return toolInputOf(part.value);
     default:
       return "";
   }

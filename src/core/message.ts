@@ -37,12 +37,12 @@ export function assistantMessage(content: Content): Message {
 }
 
 /** Returns all text parts of a message or response, joined. Empty if there are none. */
-export function getText(source: Message | Response | undefined): string {
+export function textOf(source: Message | Response | undefined): string {
   return join(source, (part) => (part.case === "text" ? part.value : ""));
 }
 
 /** Returns all reasoning of a message or response, joined by blank lines. Empty if there is none. */
-export function getReasoning(source: Message | Response | undefined): string {
+export function reasoningOf(source: Message | Response | undefined): string {
   const texts = getContent(source).flatMap(({ part }) =>
     part.case === "reasoning" ? [part.value.text] : [],
   );
@@ -50,7 +50,7 @@ export function getReasoning(source: Message | Response | undefined): string {
 }
 
 /** Returns the tool calls of a message or response, in order. */
-export function getToolCalls(source: Message | Response | undefined): ToolCall[] {
+export function toolCallsOf(source: Message | Response | undefined): ToolCall[] {
   return getContent(source).flatMap(({ part }) => (part.case === "toolCall" ? [part.value] : []));
 }
 

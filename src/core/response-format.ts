@@ -8,7 +8,7 @@ import {
 } from "../gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
 import { NoObjectGeneratedError } from "./errors.ts";
-import { getText } from "./message.ts";
+import { textOf } from "./message.ts";
 import { type JsonValue, type ParseResult, parseJson } from "./parse-json.ts";
 import { type JsonSchema, type StandardSchema, toSchemaText } from "./schema.ts";
 
@@ -24,7 +24,7 @@ export interface JsonSchemaOptions {
  * ```ts
  * const Person = z.object({ name: z.string(), age: z.number() });
  * const request = { model, messages, responseFormat: jsonSchema("person", Person, { strict: true }) };
- * const person = parseJsonAnswer(await client.complete(request), Person);
+ * const person = jsonOf(await client.complete(request), Person);
  * ```
  * @param name At most 64 letters, digits, `_` and `-`.
  */
@@ -46,19 +46,19 @@ export function jsonObject(): ResponseFormat {
  * Parses the JSON of an answer. An answer that was cut off or is not JSON gives an error, never a partial object.
  * @param schema Checks the value, and gives it its type. Without a schema the value is any JSON.
  */
-export function parseJsonAnswer(source: Message | Response): ParseResult<JsonValue, NoObjectGeneratedError>;
-export function parseJsonAnswer<Output>(
+export function jsonOf(source: Message | Response): ParseResult<JsonValue, NoObjectGeneratedError>;
+export function jsonOf<Output>(
   source: Message | Response,
   schema: StandardSchema<Output>,
 ): ParseResult<Output, NoObjectGeneratedError>;
-export function parseJsonAnswer(
+export function jsonOf(
   source: Message | Response,
   schema?: StandardSchema,
 ): ParseResult<unknown, NoObjectGeneratedError> {
   const cut = isCut(source) ? " (the answer was cut off at its token limit)" : "";
   const fail = (problem: string, cause?: unknown) =>
     new NoObjectGeneratedError(`the answer is ${problem}${cut}`, { cause });
-  return parseJson(getText(source), fail, schema);
+  return parseJson(textOf(source), fail, schema);
 }
 
 function isCut(source: Message | Response): boolean {

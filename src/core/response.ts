@@ -21,7 +21,7 @@ const NAMES: ReadonlyMap<FinishReason_Reason, FinishReasonName> = new Map([
 ]);
 
 /** Returns why the model stopped, in words: `STOP`, `LENGTH`, `TOOL_CALLS`. An unknown reason is `OTHER`. */
-export function getFinishReason({ finishReason }: Response): FinishReasonName {
+export function finishReasonOf({ finishReason }: Response): FinishReasonName {
   return NAMES.get(finishReason?.reason ?? FinishReason_Reason.UNSPECIFIED) ?? "OTHER";
 }
 

@@ -134,24 +134,24 @@ export function toolMessage(value: ToolResult): Message {
  * usable; its error can be sent back as the result, so that the model tries again.
  *
  * ```ts
- * const args = parseInput(call, z.object({ city: z.string() }));
+ * const args = argumentsOf(call, z.object({ city: z.string() }));
  * toolResult(call, args.ok ? await getWeather(args.value.city) : args.error);
  * ```
  * @param schema Checks the arguments, and gives them their type. Without it they are any JSON object.
  */
-export function parseInput(call: ToolCall): ParseResult<JsonObject, InvalidToolCallError>;
-export function parseInput<Output>(
+export function argumentsOf(call: ToolCall): ParseResult<JsonObject, InvalidToolCallError>;
+export function argumentsOf<Output>(
   call: ToolCall,
   schema: StandardSchema<Output>,
 ): ParseResult<Output, InvalidToolCallError>;
-export function parseInput(
+export function argumentsOf(
   call: ToolCall,
   schema?: StandardSchema,
 ): ParseResult<unknown, InvalidToolCallError> {
   const { input, name, argumentsInvalid } = call;
   const fail = (problem: string, cause?: unknown) =>
     new InvalidToolCallError(`the arguments of the call to ${toJsonText(name)} are ${problem}`, { cause });
-  if (input.case === "text") return { ok: false, error: fail("free text, which getToolInput() returns") };
+  if (input.case === "text") return { ok: false, error: fail("free text, which toolInputOf() returns") };
   if (input.value === "" && argumentsInvalid)
     return { ok: false, error: fail("missing: the answer was stopped before the model wrote them") };
   // Some models write no arguments for a tool without parameters.
@@ -160,7 +160,7 @@ export function parseInput(
 }
 
 /** Returns the input of a tool call as the model wrote it: JSON text or free text. Empty if there is none. */
-export function getToolInput({ input }: ToolCall): string {
+export function toolInputOf({ input }: ToolCall): string {
   return input.value ?? "";
 }
 

@@ -2,7 +2,7 @@ import { toJsonText } from "../core/json-text.ts";
 import type { JsonObject } from "../core/parse-json.ts";
 import { isStandardSchema, type JsonSchema, toSchemaText, validateAsync } from "../core/schema.ts";
 import type { ActiveTool } from "../core/tool-input.ts";
-import { getToolInput, parseInput } from "../core/tools.ts";
+import { argumentsOf, toolInputOf } from "../core/tools.ts";
 import type { ToolCall } from "../gen/outrigger/v1/message_pb.ts";
 import { createSchemaValidator, violationText } from "../kit/json-schema/validation/validator.ts";
 
@@ -27,10 +27,10 @@ export function createInputReader(tool: ActiveTool, field: string): InputReader 
 }
 
 function createReader({ definition, parameters }: ActiveTool, field: string): InputReader {
-  if (definition.tool.case === "custom") return async (call) => ({ value: getToolInput(call) });
+  if (definition.tool.case === "custom") return async (call) => ({ value: toolInputOf(call) });
   const check = compileCheck(parameters, `${field}.parameters`);
   return async (call) => {
-    const parsed = parseInput(call);
+    const parsed = argumentsOf(call);
     if (!parsed.ok) return { problem: parsed.error.message };
     const checked = await check(parsed.value);
     return "value" in checked ? checked : { problem: mismatch(call, checked.problem) };

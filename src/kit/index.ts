@@ -9,7 +9,7 @@ export { type Batched, type Batches, BatchStream, lazyBatches } from "../core/ba
 export { getInferenceId } from "../core/ids.ts";
 export { LawChecker } from "../core/laws.ts";
 export { streamCall, withTerminalEvent } from "../core/streamed-call.ts";
-export { getStatusKind, type ProviderMessage, readMessage, repeatableMessage } from "./adapter/classify.ts";
+export { kindOfStatus, type ProviderMessage, readMessage, repeatableMessage } from "./adapter/classify.ts";
 export { checkOptionalKey, requireCredential } from "./adapter/credentials.ts";
 export { effortFor } from "./adapter/effort.ts";
 export { type FailureBody, readFailureBody } from "./adapter/failure-body.ts";
@@ -23,7 +23,7 @@ export {
   type WireFailure,
   type WireRequest,
 } from "./adapter/http-adapter.ts";
-export { getStateData, PartStateWriter } from "./adapter/part-state.ts";
+export { dataOfState, PartStateWriter } from "./adapter/part-state.ts";
 export { createProviderError, type FailureSource, type ReportedFailure } from "./adapter/provider-error.ts";
 export { type AskedModel, getOrigin, type Origin } from "./adapter/state-origin.ts";
 export { ToolCallIdMapper, type ToolCallIdRule } from "./adapter/tool-call-id-mapper.ts";

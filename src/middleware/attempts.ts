@@ -21,11 +21,11 @@ const behind = new WeakMap<SDKError, readonly Attempt[]>();
  * Returns the attempts that failed before this error was thrown, with the failed attempt itself as the last one. Empty
  * if no middleware that repeats calls has seen the error.
  */
-export function getAttempts(error: SDKError): readonly Attempt[] {
+export function attemptsOf(error: SDKError): readonly Attempt[] {
   return behind.get(error) ?? [];
 }
 
-/** Records the attempts that `getAttempts` returns for an error. */
+/** Records the attempts that `attemptsOf` returns for an error. */
 export function noteAttempts(error: SDKError, attempts: readonly Attempt[]): void {
   behind.set(error, attempts.slice(-MAX_ATTEMPTS));
 }
@@ -37,7 +37,7 @@ export function attemptsUntil(
   options: CallOptions,
   start: AttemptStart,
 ): readonly Attempt[] {
-  const known = getAttempts(error);
+  const known = attemptsOf(error);
   return known.length > 0 ? known : [failedAttempt(target, options, start, error)];
 }
 

@@ -36,7 +36,7 @@ export interface BudgetOptions {
    */
   readonly allowUnknownPrices?: boolean | undefined;
   /** Catalog for prices. Default: the shipped catalog. */
-  readonly catalog?: Pick<Catalog, "getCost" | "getModelInfo"> | undefined;
+  readonly catalog?: Pick<Catalog, "costOf" | "getModelInfo"> | undefined;
   /** Name of the budget's owner, for errors. Default `this client`. */
   readonly name?: string | undefined;
   /** Keeps the sums. Default: the memory of this process. */
@@ -57,20 +57,20 @@ export function createBudget(options: BudgetOptions): Required<MiddlewareMethods
   const { store = new LocalBudgetStore(options.window), catalog = defaultCatalog } = options;
   const limits = createLimits(options);
   /** Returns the cost in billionths of a US dollar; 0 if money does not count, undefined if the price is unknown. */
-  const getCost = (usage: Usage, request: Request) => {
+  const costOf = (usage: Usage, request: Request) => {
     if (limits.nanoUsd === undefined) return 0;
     const cost = usage.costNanoUsd ?? getPrice(catalog, usage, request);
     return cost === undefined ? undefined : Number(cost);
   };
   return meterCalls(async (request) => {
     const estimate = estimateUsage(request);
-    const cost = getCost(estimate, request);
+    const cost = costOf(estimate, request);
     if (cost === undefined && options.allowUnknownPrices !== true) throw refusal(unknownPrice(request));
     const amount = { requests: 1, tokens: estimate.totalTokens, nanoUsd: cost ?? 0 };
     const decision = await store.take(amount, limits);
     if (!("settle" in decision)) throw refuse(request, decision, limits, options);
     const settle = ({ wasSent, usage }: Spent) => {
-      const nanoUsd = getCost(usage, request) ?? amount.nanoUsd;
+      const nanoUsd = costOf(usage, request) ?? amount.nanoUsd;
       decision.settle({ requests: wasSent ? 1 : 0, tokens: usage.totalTokens, nanoUsd });
     };
     return { estimate, settle };

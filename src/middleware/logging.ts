@@ -1,7 +1,7 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import { compact } from "../core/compact.ts";
 import { ProviderError, type SDKError } from "../core/errors.ts";
-import { type FinishReasonName, getFinishReason } from "../core/response.ts";
+import { type FinishReasonName, finishReasonOf } from "../core/response.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { checkOption } from "./check-option.ts";
 import { type LoggedMessage, LogTexts } from "./log-texts.ts";
@@ -94,7 +94,7 @@ function getFacts(response: Response | undefined, error: SDKError | undefined) {
   const usage = response?.usage ?? error?.usage;
   const failure = error instanceof ProviderError ? error : undefined;
   return {
-    finishReason: response && getFinishReason(response),
+    finishReason: response && finishReasonOf(response),
     inputTokens: usage?.inputTokens,
     outputTokens: usage?.outputTokens,
     costUsd: usage?.costNanoUsd === undefined ? undefined : Number(usage.costNanoUsd) / 1e9,

@@ -75,7 +75,7 @@ export async function retry<Result>(
     try {
       return await attempt();
     } catch (error) {
-      const delay = getRetryDelay(error, retries, rules, random);
+      const delay = retryDelayOf(error, retries, rules, random);
       if (delay === undefined || !(error instanceof SDKError) || signal?.aborted) throw error;
       if (performance.now() + delay * 1000 >= deadline || repeats?.isReached) throw error;
       repeats?.add();
@@ -89,7 +89,7 @@ export async function retry<Result>(
  * Returns the seconds to wait before retry number `retries` (from 0) of a call that failed with `error`; undefined if
  * it must not be retried. A delay that the provider asks for takes precedence.
  */
-export function getRetryDelay(
+export function retryDelayOf(
   error: unknown,
   retries: number,
   policy: RetryPolicy,

@@ -4,7 +4,7 @@ import type { MiddlewareObserver } from "./observer.ts";
 import { isRefusal } from "./refusals.ts";
 import { repeatCalls } from "./repeat-calls.ts";
 import { RetryBudget, type RetryBudgetOptions } from "./retry-budget.ts";
-import { checkPolicy, DEFAULT_RETRY_POLICY, getRetryDelay, type RetryPolicy } from "./retry-policy.ts";
+import { checkPolicy, DEFAULT_RETRY_POLICY, type RetryPolicy, retryDelayOf } from "./retry-policy.ts";
 
 /** Options of `createRetry`: the policy, and a limit on the retries of all calls together. */
 export interface RetryMiddlewareOptions extends Partial<RetryPolicy> {
@@ -35,7 +35,7 @@ export function createRetry(options: RetryMiddlewareOptions = {}): Required<Midd
     budgets.get(request.provider)?.deposit();
     let retries = 0;
     return (error) => {
-      const delay = isRefusal(error) ? undefined : getRetryDelay(error, retries, policy);
+      const delay = isRefusal(error) ? undefined : retryDelayOf(error, retries, policy);
       if (delay === undefined || performance.now() + delay * 1000 >= deadline) return undefined;
       if (!withdraw(request.provider)) return undefined;
       policy.onRetry?.(error, retries, delay);

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { withFieldPaths } from "../client/field-paths.ts";
 import type { SDKError } from "../core/errors.ts";
-import { getToolCalls, systemMessage } from "../core/message.ts";
+import { systemMessage, toolCallsOf } from "../core/message.ts";
 import { toolMessage } from "../core/tools.ts";
 import { type Message, Role, type ToolCall, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
@@ -155,7 +155,7 @@ export function openCallIds(messages: readonly Message[]): string[] {
 }
 
 function callsIn(message: Message): readonly ToolCall[] {
-  return message.content.some(({ part }) => part.case === "toolCall") ? getToolCalls(message) : [];
+  return message.content.some(({ part }) => part.case === "toolCall") ? toolCallsOf(message) : [];
 }
 
 const MESSAGE = /^messages\[(\d+)\](.*)$/;

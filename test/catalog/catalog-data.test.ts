@@ -50,7 +50,7 @@ describe("catalog.json", () => {
   });
 
   it.each(answering.map((model) => [model.id, model] as const))("has sound traits of %s", (_, model) => {
-    const traits = defaultCatalog.getTraits(model.provider, model.id);
+    const traits = defaultCatalog.traitsOf(model.provider, model.id);
     expect(traits.reasoningControl).not.toBe("unknown");
     const known = traits.reasoningEfforts ?? [];
     expect(known).toEqual(efforts.filter((effort) => known.includes(effort)));

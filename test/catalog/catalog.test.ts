@@ -149,8 +149,8 @@ describe("listModels()", () => {
 
   it("costs the input of models that embed texts", () => {
     const usage = create(UsageSchema, { inputTokens: 1_000_000 });
-    expect(defaultCatalog.getCost(usage, "text-embedding-3-small", "openai")).toBe(20_000_000n);
-    expect(defaultCatalog.getCost(usage, "gemini-embedding-001", "gemini")).toBe(150_000_000n);
+    expect(defaultCatalog.costOf(usage, "text-embedding-3-small", "openai")).toBe(20_000_000n);
+    expect(defaultCatalog.costOf(usage, "gemini-embedding-001", "gemini")).toBe(150_000_000n);
   });
 
   it("lists by provider, newest first, undated last", () => {
@@ -225,53 +225,53 @@ describe("getLatestModel()", () => {
   });
 });
 
-describe("getTraits()", () => {
+describe("traitsOf()", () => {
   it("takes the traits of the family, and overrides them by the traits of the model", () => {
-    expect(defaultCatalog.getTraits("openai", "gpt-6-sol")).toMatchObject({
+    expect(defaultCatalog.traitsOf("openai", "gpt-6-sol")).toMatchObject({
       reasoningControl: "effort",
       defaultEffort: undefined,
     });
-    expect(defaultCatalog.getTraits("openai", "gpt-6.1-terra")).toMatchObject({
+    expect(defaultCatalog.traitsOf("openai", "gpt-6.1-terra")).toMatchObject({
       reasoningControl: "effort",
       defaultEffort: "medium",
     });
   });
 
   it("is the same for an alias, a snapshot and the model itself", () => {
-    const traits = defaultCatalog.getTraits("anthropic", "claude-opus-4-0");
-    expect(defaultCatalog.getTraits("anthropic", "claude-opus-4-20250514")).toEqual(traits);
-    expect(defaultCatalog.getTraits("anthropic", "sonnet")).toEqual(
-      defaultCatalog.getTraits("anthropic", "claude-sonnet-5-5"),
+    const traits = defaultCatalog.traitsOf("anthropic", "claude-opus-4-0");
+    expect(defaultCatalog.traitsOf("anthropic", "claude-opus-4-20250514")).toEqual(traits);
+    expect(defaultCatalog.traitsOf("anthropic", "sonnet")).toEqual(
+      defaultCatalog.traitsOf("anthropic", "claude-sonnet-5-5"),
     );
   });
 
   it("knows the family of ids that the catalog does not know", () => {
-    expect(defaultCatalog.getTraits("openai", "o9-mini-2027-01-01").sampling).toBe("never");
-    expect(defaultCatalog.getTraits("openai", "gpt-7-nova")).toMatchObject({
+    expect(defaultCatalog.traitsOf("openai", "o9-mini-2027-01-01").sampling).toBe("never");
+    expect(defaultCatalog.traitsOf("openai", "gpt-7-nova")).toMatchObject({
       reasoningControl: "effort",
       reasoningEfforts: undefined,
     });
-    expect(defaultCatalog.getTraits("anthropic", "claude-next-9")).toMatchObject({
+    expect(defaultCatalog.traitsOf("anthropic", "claude-next-9")).toMatchObject({
       reasoningControl: "adaptive",
       sampling: "never",
       prefill: false,
     });
-    expect(defaultCatalog.getTraits("gemini", "models/gemini-9-pro")).toMatchObject({
+    expect(defaultCatalog.traitsOf("gemini", "models/gemini-9-pro")).toMatchObject({
       reasoningControl: "level",
     });
   });
 
   it("assumes nothing of ids that look like none", () => {
-    expect(defaultCatalog.getTraits("openai", "my-deployment")).toEqual(defaultTraits);
-    expect(defaultCatalog.getTraits("compatible", "gpt-5.2")).toEqual(defaultTraits);
-    expect(defaultCatalog.getTraits("openai", `gpt-5.2${"x".repeat(1_000_000)}`)).toEqual(defaultTraits);
+    expect(defaultCatalog.traitsOf("openai", "my-deployment")).toEqual(defaultTraits);
+    expect(defaultCatalog.traitsOf("compatible", "gpt-5.2")).toEqual(defaultTraits);
+    expect(defaultCatalog.traitsOf("openai", `gpt-5.2${"x".repeat(1_000_000)}`)).toEqual(defaultTraits);
   });
 
   it("answers alike after more ids than it remembers", () => {
     const catalog = createCatalog();
-    const before = catalog.getTraits("openai", "gpt-5.2");
-    for (let n = 0; n < 3000; n += 1) catalog.getTraits("openai", `made-up-${n}`);
-    expect(catalog.getTraits("openai", "gpt-5.2")).toEqual(before);
+    const before = catalog.traitsOf("openai", "gpt-5.2");
+    for (let n = 0; n < 3000; n += 1) catalog.traitsOf("openai", `made-up-${n}`);
+    expect(catalog.traitsOf("openai", "gpt-5.2")).toEqual(before);
   });
 });
 
@@ -327,9 +327,9 @@ describe("createCatalog()", () => {
       id: "ft:gpt-4o:acme",
       displayName: "ft:gpt-4o:acme",
     });
-    expect(catalog.getTraits("openai", "house-style").reasoningControl).toBe("none");
-    expect(catalog.getTraits("rack", "llama-9")).toMatchObject({ forcedToolChoice: "never", prefill: true });
-    expect(catalog.getCost(usage, "llama-9", "rack")).toBe(100_000_000n);
+    expect(catalog.traitsOf("openai", "house-style").reasoningControl).toBe("none");
+    expect(catalog.traitsOf("rack", "llama-9")).toMatchObject({ forcedToolChoice: "never", prefill: true });
+    expect(catalog.costOf(usage, "llama-9", "rack")).toBe(100_000_000n);
     expect(defaultCatalog.getModelInfo("house-style")).toBeUndefined();
   });
 
@@ -351,7 +351,7 @@ describe("createCatalog()", () => {
     expect(catalog.listModels("gemini").filter(({ id }) => id === "gemini-3.8-flash")).toHaveLength(1);
     const at = new Date("2027-06-01");
     expect(
-      catalog.getCost(usage, "gemini-3.8-flash", "gemini", { at }),
+      catalog.costOf(usage, "gemini-3.8-flash", "gemini", { at }),
       "our price, not the announced one",
     ).toBe(500_000_000n);
   });

@@ -4,7 +4,7 @@ import { calcPrice } from "@pydantic/genai-prices";
 import { describe, expect, it } from "vitest";
 import type { Overlay } from "../../scripts/catalog-builder.ts";
 import overlayFile from "../../scripts/catalog-overlay.json" with { type: "json" };
-import { defaultCatalog, getCost } from "../../src/catalog/catalog.ts";
+import { costOf, defaultCatalog } from "../../src/catalog/catalog.ts";
 import type { PriceTier } from "../../src/catalog/catalog-data.ts";
 import { costWith } from "../../src/catalog/model-cost.ts";
 import { type Usage, UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
@@ -38,7 +38,7 @@ describe("a recorded usage costs by our counts what it costs by the provider's c
     });
     const plain = usage.input_tokens - read - written;
     const native = nanoUsd([plain, 4], [read, 0.4], [written, 5], [usage.output_tokens, 20]);
-    expect(getCost(unified, model, "openai", { at })).toBe(native);
+    expect(costOf(unified, model, "openai", { at })).toBe(native);
     expect(read).toBeGreaterThan(0);
   });
 
@@ -54,7 +54,7 @@ describe("a recorded usage costs by our counts what it costs by the provider's c
       cacheWriteTokens: usage.cache_creation_input_tokens,
     });
     const native = nanoUsd([usage.input_tokens, 3], [short, 3.75], [long, 6], [usage.output_tokens, 15]);
-    expect(getCost(unified, model, "anthropic", { at, longCacheWriteTokens: long })).toBe(native);
+    expect(costOf(unified, model, "anthropic", { at, longCacheWriteTokens: long })).toBe(native);
     expect(long).toBeGreaterThan(0);
   });
 
@@ -71,7 +71,7 @@ describe("a recorded usage costs by our counts what it costs by the provider's c
     });
     const output: [number, number] = [usage.candidatesTokenCount + usage.thoughtsTokenCount, 2.5];
     const native = nanoUsd([usage.promptTokenCount - read, 0.3], [read, 0.03], output);
-    expect(getCost(unified, modelVersion, "gemini", { at })).toBe(native);
+    expect(costOf(unified, modelVersion, "gemini", { at })).toBe(native);
     expect(usage.thoughtsTokenCount).toBeGreaterThan(0);
   });
 
@@ -84,7 +84,7 @@ describe("a recorded usage costs by our counts what it costs by the provider's c
       outputTokens: usage.completion_tokens,
     });
     const native = nanoUsd([usage.prompt_tokens, 2], [usage.completion_tokens, 5]);
-    expect(getCost(unified, model, "mistral", { at })).toBe(native);
+    expect(costOf(unified, model, "mistral", { at })).toBe(native);
   });
 });
 
@@ -170,14 +170,14 @@ describe("costWith()", () => {
   });
 });
 
-describe("getCost()", () => {
+describe("costOf()", () => {
   it("is undefined for unknown models", () => {
-    expect(getCost(createUsage({ inputTokens: 1, outputTokens: 1 }), "gpt-7-nova", "openai")).toBeUndefined();
+    expect(costOf(createUsage({ inputTokens: 1, outputTokens: 1 }), "gpt-7-nova", "openai")).toBeUndefined();
   });
 
   it("changes with announced prices", () => {
     const usage = createUsage({ inputTokens: 1_000_000, outputTokens: 0 });
-    const on = (day: string) => getCost(usage, "gemini-4-argon", "gemini", { at: new Date(day) });
+    const on = (day: string) => costOf(usage, "gemini-4-argon", "gemini", { at: new Date(day) });
     expect([on("2026-11-30"), on("2026-12-01")]).toEqual([2_000_000_000n, 4_000_000_000n]);
   });
 
@@ -189,7 +189,7 @@ describe("getCost()", () => {
         for (const inputTokens of [1000, 250_000, 300_000].filter((tokens) => tokens < contextWindow)) {
           const native = { input_tokens: inputTokens, output_tokens: 777 };
           const want = calcPrice(native, source_model ?? id, { providerId, timestamp: at });
-          const got = getCost(createUsage({ inputTokens, outputTokens: 777 }), id, provider, { at });
+          const got = costOf(createUsage({ inputTokens, outputTokens: 777 }), id, provider, { at });
           const label = `${id} with ${inputTokens} tokens`;
           expect(Number(got) / 1e9, label).toBeCloseTo(want?.total_price ?? Number.NaN, 8);
           compared += 1;

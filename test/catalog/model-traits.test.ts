@@ -35,13 +35,13 @@ describe("takesSampling()", () => {
     ["compatible", "anything", "high", true],
   ] as const;
   it.each(cases)("%s %s with effort '%s': %s", (provider, model, effort, want) => {
-    expect(takesSampling(defaultCatalog.getTraits(provider, model), effort)).toBe(want);
+    expect(takesSampling(defaultCatalog.traitsOf(provider, model), effort)).toBe(want);
   });
 });
 
 describe("the traits of the models", () => {
   it("have OpenAI's efforts", () => {
-    const efforts = (model: string) => defaultCatalog.getTraits("openai", model).reasoningEfforts?.join(" ");
+    const efforts = (model: string) => defaultCatalog.traitsOf("openai", model).reasoningEfforts?.join(" ");
     expect(efforts("gpt-5-mini")).toBe("minimal low medium high");
     expect(efforts("gpt-5.1")).toBe("none low medium high");
     expect(efforts("gpt-5.5-2026-04-23")).toBe("none low medium high xhigh");
@@ -63,7 +63,7 @@ describe("the traits of the models", () => {
       "claude-fable-5": ["adaptive", "lowest", true],
     };
     for (const [model, [reasoningControl, reasoningOff, outputEffort]] of Object.entries(table)) {
-      expect(defaultCatalog.getTraits("anthropic", model), model).toMatchObject({
+      expect(defaultCatalog.traitsOf("anthropic", model), model).toMatchObject({
         reasoningControl,
         reasoningOff,
         outputEffort,
@@ -72,7 +72,7 @@ describe("the traits of the models", () => {
   });
 
   it("refuse a forced tool choice exactly if Anthropic does", () => {
-    const rule = (model: string) => defaultCatalog.getTraits("anthropic", model).forcedToolChoice;
+    const rule = (model: string) => defaultCatalog.traitsOf("anthropic", model).forcedToolChoice;
     for (const model of ["claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1", "claude-fable-5-2"]) {
       expect(rule(model), model).toBe("never");
     }
@@ -82,7 +82,7 @@ describe("the traits of the models", () => {
   });
 
   it("have Anthropic's smallest cacheable prefixes, and none if they are unknown", () => {
-    const minimum = (model: string) => defaultCatalog.getTraits("anthropic", model).cacheMinimumTokens;
+    const minimum = (model: string) => defaultCatalog.traitsOf("anthropic", model).cacheMinimumTokens;
     expect(minimum("claude-opus-5")).toBe(512);
     expect(minimum("claude-opus-4-8")).toBe(1024);
     expect(minimum("claude-opus-4-7")).toBe(2048);
@@ -91,7 +91,7 @@ describe("the traits of the models", () => {
   });
 
   it("have Gemini's generations", () => {
-    expect(defaultCatalog.getTraits("gemini", "gemini-2.5-pro")).toMatchObject({
+    expect(defaultCatalog.traitsOf("gemini", "gemini-2.5-pro")).toMatchObject({
       reasoningControl: "budget",
       reasoningOff: "lowest",
       minThinkingBudget: 128,
@@ -99,12 +99,12 @@ describe("the traits of the models", () => {
       toolResultMedia: false,
       thoughtSignatures: false,
     });
-    expect(defaultCatalog.getTraits("gemini", "gemini-4-hydrogen")).toMatchObject({
+    expect(defaultCatalog.traitsOf("gemini", "gemini-4-hydrogen")).toMatchObject({
       reasoningControl: "level",
       reasoningEfforts: ["low", "medium", "high", "xhigh"],
       toolResultMedia: true,
       thoughtSignatures: true,
     });
-    expect(reasons(defaultCatalog.getTraits("gemini", "gemini-2.0-flash"))).toBe(false);
+    expect(reasons(defaultCatalog.traitsOf("gemini", "gemini-2.0-flash"))).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 /** Generations and runs of a whole sidecar, with the simulator behind it. */
 import { createClient, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { functionTool, getText, userMessage } from "outrigger";
+import { functionTool, textOf, userMessage } from "outrigger";
 import {
   GenerationService,
   RunService,
@@ -103,6 +103,6 @@ it("a sidecar keeps runs, streams them and continues them", async () => {
     options: { request: { model: "sim-echo" }, prompt: "Two" },
     previousRunId: id,
   });
-  expect(getText(next.steps[0]?.response)).toBe("Two");
+  expect(textOf(next.steps[0]?.response)).toBe("Two");
   expect((await runs.listRuns({})).runs.map((each) => each.id)).toEqual([next.id, id]);
 });

@@ -5,9 +5,9 @@ import {
   AnthropicAdapter,
   Client,
   GeminiAdapter,
-  getText,
   OpenAIAdapter,
   OpenAIChatAdapter,
+  textOf,
   userMessage,
 } from "outrigger";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -34,7 +34,7 @@ describe("outrigger simulate", () => {
     await using client = new Client({ providers });
     for (const provider of Object.keys(providers)) {
       const request = { provider, model: "gpt-5.2", messages: [userMessage("parrot")] };
-      expect(getText(await client.complete(request))).toBe("parrot");
+      expect(textOf(await client.complete(request))).toBe("parrot");
     }
     await outrigger.printed(/^POST \/v1\/responses gpt-5\.2 200 answered 0 events \d+ ms$/m);
     await outrigger.printed(/^POST \/v1\/messages gpt-5\.2 200 answered 0 events \d+ ms$/m);

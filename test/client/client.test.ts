@@ -6,7 +6,6 @@ import {
   ConfigurationError,
   createCatalog,
   EventStream,
-  getText,
   InvalidRequestError,
   NetworkError,
   type Request,
@@ -14,6 +13,7 @@ import {
   ServerError,
   type StreamEvent,
   ToolChoice_Mode,
+  textOf,
   userMessage,
 } from "outrigger";
 import { LawChecker } from "outrigger/kit";
@@ -59,7 +59,7 @@ describe("Client", () => {
     validateAhead(ahead);
     // A change that only a second check would notice.
     ahead.temperature = -1;
-    expect(getText(await client.complete(ahead))).toBe("one m1");
+    expect(textOf(await client.complete(ahead))).toBe("one m1");
     await expect(client.complete(ahead)).rejects.toThrow("temperature");
   });
 
@@ -73,14 +73,14 @@ describe("Client", () => {
   describe("routing", () => {
     it("sends a request to the provider that it names", async () => {
       const { client } = getClient("one", "two");
-      expect(getText(await client.complete({ ...request, provider: "two" }))).toBe("two m1");
-      expect(getText(await accumulate(client.stream({ ...request, provider: "two" })))).toBe("two m1");
+      expect(textOf(await client.complete({ ...request, provider: "two" }))).toBe("two m1");
+      expect(textOf(await accumulate(client.stream({ ...request, provider: "two" })))).toBe("two m1");
       expect([client.providerNames, client.defaultProvider]).toEqual([["one", "two"], undefined]);
     });
 
     it("sends a request that names none to the only provider", async () => {
       const { client } = getClient("one");
-      expect(getText(await client.complete(request))).toBe("one m1");
+      expect(textOf(await client.complete(request))).toBe("one m1");
       expect(client.defaultProvider).toBe("one");
     });
 
@@ -164,9 +164,9 @@ describe("Client", () => {
     it("knows a provider that is registered between two calls", async () => {
       const one = new ScriptedAdapter("one");
       const client = new Client({ providers: { one }, defaultProvider: "one" });
-      expect(getText(await client.complete({ ...request, model: "two/m1" }))).toBe("one two/m1");
+      expect(textOf(await client.complete({ ...request, model: "two/m1" }))).toBe("one two/m1");
       client.register("two", new ScriptedAdapter("two"));
-      expect(getText(await client.complete({ ...request, model: "two/m1" }))).toBe("two m1");
+      expect(textOf(await client.complete({ ...request, model: "two/m1" }))).toBe("two m1");
     });
 
     it("passes the alias that named the model to middleware and the adapter", async () => {
@@ -207,7 +207,7 @@ describe("Client", () => {
     it("registers providers later, each name once", async () => {
       const client = new Client();
       client.register("one", new ScriptedAdapter("one"));
-      expect(getText(await client.complete(request))).toBe("one m1");
+      expect(textOf(await client.complete(request))).toBe("one m1");
       expect(() => client.register("one", new ScriptedAdapter("one"))).toThrow(ConfigurationError);
       expect(() => client.register(" ", new ScriptedAdapter("one"))).toThrow(ConfigurationError);
     });

@@ -61,7 +61,7 @@ describe("a custom catalog", () => {
     };
     const { warnings } = await client.complete({ ...request, provider: "batch" });
     expect(warnings.map(({ field }) => field)).toContain("temperature");
-    expect(shippedModels("openai").getTraits("gpt-5.2").sampling).toBe("without_reasoning");
+    expect(shippedModels("openai").traitsOf("gpt-5.2").sampling).toBe("without_reasoning");
   });
 
   it("changes the traits by which requests are written", async () => {

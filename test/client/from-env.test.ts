@@ -5,9 +5,9 @@ import {
   Client,
   ConfigurationError,
   getDefaultClient,
-  getText,
   imagePart,
   setDefaultClient,
+  textOf,
   userMessage,
 } from "outrigger";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -61,7 +61,7 @@ describe("Client.fromEnv()", () => {
     simulator.clearRequests();
     const response = await client.complete(request);
     expect(response).toMatchObject({ provider: "openai", model: "sim-text" });
-    expect(getText(response)).toContain("Say hello.");
+    expect(textOf(response)).toContain("Say hello.");
     expect(simulator.requests[0]?.headers).toMatchObject({
       authorization: "Bearer sk-test",
       "openai-organization": "org-1",
@@ -183,7 +183,7 @@ describe("the default client", () => {
     await using client = getDefaultClient();
     expect(client.providerNames).toEqual(["openai"]);
     expect(getDefaultClient()).toBe(client);
-    expect(getText(await client.complete(request))).toContain("Say hello.");
+    expect(textOf(await client.complete(request))).toContain("Say hello.");
   });
 
   it("is the value that was set", () => {

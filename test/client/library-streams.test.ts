@@ -4,8 +4,8 @@ import {
   Client,
   FinalResponse,
   FinishReason_Reason,
-  getText,
   StreamError,
+  textOf,
   userMessage,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
@@ -45,7 +45,7 @@ describe("EventStream.text()", () => {
 describe("EventStream.final()", () => {
   it("reads the stream and gives the whole response", async () => {
     const response = await open().stream.final();
-    expect(getText(response)).toBe("one m-1");
+    expect(textOf(response)).toBe("one m-1");
     expect(response.finishReason.reason).toBe(FinishReason_Reason.STOP);
   });
 
@@ -53,7 +53,7 @@ describe("EventStream.final()", () => {
     const { adapter, stream } = open();
     await splitPieces(stream.text());
     expect(await stream.final()).toBe(await stream.final());
-    expect(getText(await stream.final())).toBe("one m-1");
+    expect(textOf(await stream.final())).toBe("one m-1");
     expect(adapter.started).toBe(1);
   });
 
@@ -63,11 +63,11 @@ describe("EventStream.final()", () => {
     await loop.next();
     const final = stream.final();
     for await (const _event of loop);
-    expect(getText(await final)).toBe("one m-1");
+    expect(textOf(await final)).toBe("one m-1");
   });
 
   it("puts the content together if the last event does not repeat it", async () => {
-    expect(getText(await open({}, FinalResponse.WITHOUT_CONTENT).stream.final())).toBe("one m-1");
+    expect(textOf(await open({}, FinalResponse.WITHOUT_CONTENT).stream.final())).toBe("one m-1");
   });
 
   it("throws the error of a stream that failed, even after the loop", async () => {

@@ -5,7 +5,6 @@ import {
   Client,
   ConfigurationError,
   EventStream,
-  getText,
   InvalidRequestError,
   type Middleware,
   NetworkError,
@@ -13,6 +12,7 @@ import {
   type Response,
   StreamError,
   type StreamEvent,
+  textOf,
   textPart,
   userMessage,
 } from "outrigger";
@@ -124,8 +124,8 @@ describe("middleware with methods", () => {
       stream: (passed, next) => next({ ...passed, ...fields }),
     });
     const { client } = clientWith([change({ provider: "two", model: "m2" })]);
-    expect(getText(await client.complete(request))).toBe("two m2");
-    expect(getText(await accumulate(client.stream(request)))).toBe("two m2");
+    expect(textOf(await client.complete(request))).toBe("two m2");
+    expect(textOf(await accumulate(client.stream(request)))).toBe("two m2");
     const { client: broken, one } = clientWith([change({ maxTokens: 0 })]);
     await expect(broken.complete(request)).rejects.toThrow(InvalidRequestError);
     expect((await read(broken.stream(request))).error).toBeInstanceOf(InvalidRequestError);
@@ -181,8 +181,8 @@ describe("middleware with methods", () => {
 
   it("passes on kinds of calls that it has no method for", async () => {
     const { client } = clientWith([{}]);
-    expect(getText(await client.complete(request))).toBe("one m1");
-    expect(getText(await accumulate(client.stream(request)))).toBe("one m1");
+    expect(textOf(await client.complete(request))).toBe("one m1");
+    expect(textOf(await accumulate(client.stream(request)))).toBe("one m1");
   });
 
   it("ends the provider's stream when the caller leaves", async () => {
@@ -239,7 +239,7 @@ describe("middleware as a function", () => {
       value: { usage: { costNanoUsd: 7n }, finishReason: { raw: "cut" } },
     });
     expect(events.map(({ sequence }) => sequence)).toEqual([...events.keys()]);
-    expect(getText(finish?.case === "finish" ? finish.value.response : undefined)).toBe("one m1");
+    expect(textOf(finish?.case === "finish" ? finish.value.response : undefined)).toBe("one m1");
   });
 
   it("turns a response from elsewhere into a stream", async () => {
@@ -249,7 +249,7 @@ describe("middleware as a function", () => {
     const { client: cached, one } = clientWith([cache]);
     const { events } = await read(cached.stream(request));
     expect(getCases(events)).toEqual(["streamStart", "textStart", "textDelta", "textEnd", "finish"]);
-    expect(getText(await accumulate(cached.stream(request)))).toBe("one m1");
+    expect(textOf(await accumulate(cached.stream(request)))).toBe("one m1");
     expect(await cached.complete(request)).toBe(known);
     const response = { ...known, createdAt: timestampFromMs(86_400_000) };
     const [start] = (await read(clientWith([async () => response]).client.stream(request))).events;
@@ -288,7 +288,7 @@ describe("middleware as a function", () => {
   it("may try again if nothing has been sent", async () => {
     const again: Middleware = async (passed, next) => next(passed).catch(() => next(passed));
     const failures = () => ({ failures: [new NetworkError("refused")] });
-    expect(getText(await clientWith([again], failures()).client.complete(request))).toBe("one m1");
+    expect(textOf(await clientWith([again], failures()).client.complete(request))).toBe("one m1");
     const { client, one } = clientWith([again], failures());
     const { events, error } = await read(client.stream(request));
     expect(error).toBeUndefined();
@@ -300,7 +300,7 @@ describe("middleware as a function", () => {
     const fallback: Middleware = async (passed, next) =>
       next(passed).catch(() => next({ ...passed, provider: "two" }));
     const { client } = clientWith([fallback], { failures: [new NetworkError("refused")] });
-    expect(getText(await accumulate(client.stream(request)))).toBe("two m1");
+    expect(textOf(await accumulate(client.stream(request)))).toBe("two m1");
   });
 
   it("sees a failure after output began, and cannot undo it", async () => {

@@ -7,8 +7,6 @@ import {
   FinishReason_Reason,
   getLatestModel,
   getModelInfo,
-  getText,
-  getToolCalls,
   listModels,
   type Middleware,
   OpenAIAdapter,
@@ -16,6 +14,8 @@ import {
   StreamAccumulator,
   StreamError,
   systemMessage,
+  textOf,
+  toolCallsOf,
   toolResult,
   userMessage,
 } from "outrigger";
@@ -50,7 +50,7 @@ describe("Client.complete() (§4.1)", () => {
   it("gives text, finish reason and usage", async () => {
     const messages = [systemMessage("You are a helpful assistant."), ...question];
     const response = await client.complete({ model: "sim-text", messages, maxTokens: 500, temperature: 0.7 });
-    expect(getText(response)).toContain("Explain photosynthesis in one paragraph");
+    expect(textOf(response)).toContain("Explain photosynthesis in one paragraph");
     expect(response.finishReason).toMatchObject({ reason: FinishReason_Reason.STOP, raw: "completed" });
     expect(response.usage?.totalTokens).toBe(
       (response.usage?.inputTokens ?? 0) + (response.usage?.outputTokens ?? 0),
@@ -78,7 +78,7 @@ describe("Client.complete() (§4.1)", () => {
     const parametersJson = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
     const tools = [{ tool: { case: "function", value: { name: "get_weather", parametersJson } } } as const];
     const first = await client.complete({ model: "sim-tools", messages: question, tools });
-    const [call] = getToolCalls(first);
+    const [call] = toolCallsOf(first);
     if (call === undefined || first.message === undefined) throw new Error("the simulator called no tool");
     expect(call.name).toBe("get_weather");
     const result = toolResult(call.id, "72F and sunny", { failed: false });
@@ -103,7 +103,7 @@ describe("Client.stream() (§4.2)", () => {
   it("accumulates to the response of complete", async () => {
     const asked = { model: "sim-text", messages: question };
     const [streamed, whole] = [await accumulate(client.stream(asked)), await client.complete(asked)];
-    expect(getText(streamed)).toBe(getText(whole));
+    expect(textOf(streamed)).toBe(textOf(whole));
     expect([streamed.finishReason, streamed.usage]).toEqual([whole.finishReason, whole.usage]);
   });
 
@@ -116,7 +116,7 @@ describe("Client.stream() (§4.2)", () => {
     };
     await expect(read()).rejects.toThrow(StreamError);
     expect(() => accumulator.response()).toThrow(StreamError);
-    expect(getText(accumulator.partialResponse())).not.toBe("");
+    expect(textOf(accumulator.partialResponse())).not.toBe("");
     expect(simulator.requests).toHaveLength(1);
   });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { buildClient, type Config, loadConfig } from "../../src/config/index.ts";
-import { getText, userMessage } from "../../src/core/message.ts";
+import { textOf, userMessage } from "../../src/core/message.ts";
 import { getParts } from "./support/client-parts.ts";
 
 let folder: string;
@@ -50,7 +50,7 @@ providers:
     const client = buildClient(config, getParts(config));
     const request = { model: "m-1", reasoningEffort: "high", messages: [userMessage("Who?")] };
     const response = await client.complete(request);
-    expect(getText(response)).toBe("Hello from m-1 --hard\nWho?");
+    expect(textOf(response)).toBe("Hello from m-1 --hard\nWho?");
     expect(response.provider).toBe("agent");
     await client.close();
   });

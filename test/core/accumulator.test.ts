@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { accumulate, StreamAccumulator } from "../../src/core/accumulator.ts";
 import { ServerError, StreamError } from "../../src/core/errors.ts";
-import { getText } from "../../src/core/message.ts";
+import { textOf } from "../../src/core/message.ts";
 import type { InferenceErrorSchema } from "../../src/gen/outrigger/v1/error_pb.ts";
 import { type ContentPart, Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type Response, ResponseSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
@@ -203,7 +203,7 @@ describe("partialResponse()", () => {
         const events = getEvents([START, ...textBlock(0, ...deltas)]).slice(2, -1);
         events.forEach((event, index) => {
           accumulator.process(event);
-          expect(getText(accumulator.partialResponse())).toBe(deltas.slice(0, index + 1).join(""));
+          expect(textOf(accumulator.partialResponse())).toBe(deltas.slice(0, index + 1).join(""));
         });
       }),
       { seed: 6 },
@@ -212,7 +212,7 @@ describe("partialResponse()", () => {
 
   it("stays after a failure, and is the whole response after finish", () => {
     const failed = fed(getEvents([START, ...textBlock(0, "Hel", "lo"), ERROR]));
-    expect(getText(failed.partialResponse())).toBe("Hello");
+    expect(textOf(failed.partialResponse())).toBe("Hello");
     const events = getEvents(STEPS);
     expect(fed(events).partialResponse()).toEqual(getFinal(events));
   });

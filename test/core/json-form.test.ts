@@ -4,7 +4,7 @@ import { ConfigurationError, InvalidRequestError, RateLimitError } from "../../s
 import { messageFromJson, responseFromJson, toJson } from "../../src/core/json-form.ts";
 import { assistantMessage, userMessage } from "../../src/core/message.ts";
 import { imagePart, reasoningPart, textPart } from "../../src/core/parts.ts";
-import { completeResponse, getFinishReason } from "../../src/core/response.ts";
+import { completeResponse, finishReasonOf } from "../../src/core/response.ts";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import {
   FinishReason_Reason,
@@ -77,7 +77,7 @@ describe("completeResponse()", () => {
   });
 });
 
-describe("getFinishReason()", () => {
+describe("finishReasonOf()", () => {
   it.each([
     [FinishReason_Reason.STOP, "STOP"],
     [FinishReason_Reason.TOOL_CALLS, "TOOL_CALLS"],
@@ -85,12 +85,12 @@ describe("getFinishReason()", () => {
     [99, "OTHER"],
   ])("reads %d as %s", (reason, name) => {
     expect(
-      getFinishReason(create(ResponseSchema, { finishReason: { reason: reason as FinishReason_Reason } })),
+      finishReasonOf(create(ResponseSchema, { finishReason: { reason: reason as FinishReason_Reason } })),
     ).toBe(name);
   });
 
   it("reads a missing reason as UNSPECIFIED", () => {
-    expect(getFinishReason(create(ResponseSchema))).toBe("UNSPECIFIED");
+    expect(finishReasonOf(create(ResponseSchema))).toBe("UNSPECIFIED");
   });
 });
 

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import {
   assistantMessage,
   developerMessage,
-  getReasoning,
-  getText,
-  getToolCalls,
+  reasoningOf,
   systemMessage,
+  textOf,
+  toolCallsOf,
   userMessage,
 } from "../../src/core/message.ts";
 import { audioPart, documentPart, imagePart, reasoningPart, textPart } from "../../src/core/parts.ts";
@@ -122,9 +122,9 @@ describe("the accessors", () => {
     ["a message", message],
     ["a response", response],
   ])("read %s", (_what, source) => {
-    expect(getText(source)).toBe("Hello, world");
-    expect(getReasoning(source)).toBe("first\n\nsecond");
-    expect(getToolCalls(source).map(({ id }) => id)).toEqual(["call_1", "call_2"]);
+    expect(textOf(source)).toBe("Hello, world");
+    expect(reasoningOf(source)).toBe("first\n\nsecond");
+    expect(toolCallsOf(source).map(({ id }) => id)).toEqual(["call_1", "call_2"]);
   });
 
   it.each([
@@ -132,10 +132,10 @@ describe("the accessors", () => {
     ["a response without a message", create(ResponseSchema)],
     ["a message without content", assistantMessage([])],
   ])("find nothing in %s", (_what, source) => {
-    expect([getText(source), getReasoning(source), getToolCalls(source)]).toEqual(["", "", []]);
+    expect([textOf(source), reasoningOf(source), toolCallsOf(source)]).toEqual(["", "", []]);
   });
 
   it("do not reach into tool results", () => {
-    expect(getText(toolResult("call_1", "sunny"))).toBe("");
+    expect(textOf(toolResult("call_1", "sunny"))).toBe("");
   });
 });

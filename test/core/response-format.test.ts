@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { NoObjectGeneratedError } from "../../src/core/errors.ts";
 import { assistantMessage } from "../../src/core/message.ts";
-import { jsonObject, jsonSchema, parseJsonAnswer } from "../../src/core/response-format.ts";
+import { jsonObject, jsonOf, jsonSchema } from "../../src/core/response-format.ts";
 import { ResponseFormat_Type } from "../../src/gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, ResponseSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
 
@@ -33,21 +33,18 @@ describe("jsonObject()", () => {
   });
 });
 
-describe("parseJsonAnswer()", () => {
+describe("jsonOf()", () => {
   const answer = (text: string) => assistantMessage(text);
 
   it("parses the text of a message or a response", () => {
     const message = answer('{"name":"Ann","age":30}');
     const value = { name: "Ann", age: 30 };
-    expect(parseJsonAnswer(message)).toEqual({ ok: true, value });
-    expect(parseJsonAnswer(create(ResponseSchema, { message }), Person)).toEqual({ ok: true, value });
+    expect(jsonOf(message)).toEqual({ ok: true, value });
+    expect(jsonOf(create(ResponseSchema, { message }), Person)).toEqual({ ok: true, value });
   });
 
   it("returns an error if the text is not JSON, or not valid for the schema", () => {
-    const [prose, other] = [
-      parseJsonAnswer(answer("Sure!")),
-      parseJsonAnswer(answer('{"name":"Ann"}'), Person),
-    ];
+    const [prose, other] = [jsonOf(answer("Sure!")), jsonOf(answer('{"name":"Ann"}'), Person)];
     if (prose.ok || other.ok) throw new Error("the answers were accepted");
     expect(prose.error).toBeInstanceOf(NoObjectGeneratedError);
     expect(prose.error.message).toBe("the answer is not valid JSON");
@@ -56,7 +53,7 @@ describe("parseJsonAnswer()", () => {
 
   it("says that the answer was cut off", () => {
     const finishReason = { reason: FinishReason_Reason.LENGTH };
-    const cut = parseJsonAnswer(create(ResponseSchema, { message: answer('{"name":"A'), finishReason }));
+    const cut = jsonOf(create(ResponseSchema, { message: answer('{"name":"A'), finishReason }));
     expect(!cut.ok && cut.error.message).toBe(
       "the answer is not valid JSON (the answer was cut off at its token limit)",
     );

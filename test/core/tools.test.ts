@@ -2,15 +2,15 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { ConfigurationError, InvalidToolCallError } from "../../src/core/errors.ts";
-import { getText } from "../../src/core/message.ts";
+import { textOf } from "../../src/core/message.ts";
 import { imagePart, textPart } from "../../src/core/parts.ts";
 import {
+  argumentsOf,
   customTool,
   functionTool,
-  getToolInput,
   hostedTool,
-  parseInput,
   toolChoice,
+  toolInputOf,
   toolResult,
 } from "../../src/core/tools.ts";
 import { type ContentPart, type ToolCall, ToolCallSchema } from "../../src/gen/outrigger/v1/message_pb.ts";
@@ -108,7 +108,7 @@ describe("toolResult()", () => {
     ["a number beyond the precision of a double", 12345678901234567890n, "12345678901234567890"],
     ["an object that looks like a part in one field", { part: "left" }, '{"part":"left"}'],
   ])("sends %s", (_what, result, text) => {
-    expect(getText({ ...toolResult("c", ""), content: toResult(result).content })).toBe(text);
+    expect(textOf({ ...toolResult("c", ""), content: toResult(result).content })).toBe(text);
   });
 
   it("sends no content for a tool that returns nothing", () => {
@@ -139,13 +139,13 @@ describe("toolResult()", () => {
   });
 });
 
-describe("parseInput()", () => {
+describe("argumentsOf()", () => {
   it("parses the arguments", () => {
-    expect(parseInput(createCall('{"city":"Paris"}'))).toEqual({ ok: true, value: { city: "Paris" } });
+    expect(argumentsOf(createCall('{"city":"Paris"}'))).toEqual({ ok: true, value: { city: "Paris" } });
   });
 
   it("reads no arguments as an empty object", () => {
-    expect(parseInput(createCall(""))).toEqual({ ok: true, value: {} });
+    expect(argumentsOf(createCall(""))).toEqual({ ok: true, value: {} });
   });
 
   it.each([
@@ -153,43 +153,43 @@ describe("parseInput()", () => {
     ["a list", "[1]", "are not a JSON object"],
     ["null", "null", "are not a JSON object"],
   ])("gives an error for %s, without the text", (_what, text, message) => {
-    const result = parseInput(createCall(text));
+    const result = argumentsOf(createCall(text));
     if (result.ok) throw new Error("the arguments were accepted");
     expect(result.error).toBeInstanceOf(InvalidToolCallError);
     expect(result.error.message).toBe(`the arguments of the call to "look" ${message}`);
   });
 
   it("gives an error for no arguments if the answer was stopped in the call", () => {
-    const result = parseInput({ ...createCall(""), argumentsInvalid: true });
+    const result = argumentsOf({ ...createCall(""), argumentsInvalid: true });
     expect(!result.ok && result.error.message).toBe(
       'the arguments of the call to "look" are missing: the answer was stopped before the model wrote them',
     );
   });
 
   it("checks the arguments by a schema and gives them its type", () => {
-    const result = parseInput(createCall('{"city":"Paris","extra":1}'), City);
+    const result = argumentsOf(createCall('{"city":"Paris","extra":1}'), City);
     expect(result.ok && result.value.city).toBe("Paris");
-    const wrong = parseInput(createCall('{"city":7}'), City);
+    const wrong = argumentsOf(createCall('{"city":7}'), City);
     expect(!wrong.ok && wrong.error.message).toMatch(/are not valid for the schema: city: .*string/);
   });
 
   it("names five of many issues", () => {
     const schema = z.object(Object.fromEntries([..."abcdefg"].map((key) => [key, z.string()])));
-    const wrong = parseInput(createCall("{}"), schema);
+    const wrong = argumentsOf(createCall("{}"), schema);
     expect(!wrong.ok && wrong.error.message).toMatch(/; and 2 more$/);
   });
 
-  it("refuses the free text of a custom tool, which getToolInput() reads", () => {
+  it("refuses the free text of a custom tool, which toolInputOf() reads", () => {
     const call = create(ToolCallSchema, { name: "run", input: { case: "text", value: "ls" } });
-    expect(parseInput(call).ok).toBe(false);
-    expect(getToolInput(call)).toBe("ls");
+    expect(argumentsOf(call).ok).toBe(false);
+    expect(toolInputOf(call)).toBe("ls");
   });
 
   it("throws for a schema that checks asynchronously", () => {
     const schema = {
       "~standard": { version: 1, vendor: "acme", validate: async () => ({ value: 1 }) },
     } as const;
-    expect(() => parseInput(createCall("{}"), schema)).toThrow(ConfigurationError);
+    expect(() => argumentsOf(createCall("{}"), schema)).toThrow(ConfigurationError);
   });
 });
 

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
-import { getToolCalls, type Response } from "outrigger";
+import { type Response, toolCallsOf } from "outrigger";
 import { FinishReason_Reason } from "outrigger/proto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sidecar, startSidecar } from "../clients/runner/sidecar.ts";
@@ -115,7 +115,7 @@ interface Request {
 
 /** The tools that an answer calls. */
 function toTools({ message }: Response): OpenAI.Responses.Tool[] {
-  const calls = getToolCalls(message);
+  const calls = toolCallsOf(message);
   const names = [...new Set(calls.map(({ name }) => name))];
   return names.map((name) =>
     calls.some((call) => call.name === name && call.input.case === "text")

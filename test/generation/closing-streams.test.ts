@@ -11,11 +11,11 @@ import {
   createRetry,
   FinalResponse,
   functionTool,
-  getText,
   type Middleware,
   OpenAIAdapter,
   stream,
   streamObject,
+  textOf,
   userMessage,
 } from "outrigger";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -285,7 +285,7 @@ describe("A result that is asked for before the loop begins", () => {
       await new Promise((resolve) => setTimeout(resolve, wait));
       let text = "";
       for await (const piece of result.textStream) text += piece;
-      expect(text).toBe(getText(await response));
+      expect(text).toBe(textOf(await response));
       expect(text).not.toBe("");
       await expect(readAll(result)).rejects.toThrow("can be read once");
     }
@@ -296,7 +296,7 @@ describe("A result that is asked for before the loop begins", () => {
     const final = events.final();
     const kinds = (await readAll(events)).map(({ event }) => event.case);
     expect([kinds[0], kinds.at(-1)]).toEqual(["streamStart", "finish"]);
-    expect(getText(await final)).not.toBe("");
+    expect(textOf(await final)).not.toBe("");
     const model = "sim-text";
     const schema = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
     const object = streamObject({ client: clientWith(), model, prompt: "hi", schema });

@@ -7,11 +7,11 @@ import {
   functionTool,
   type GenerateOptions,
   generate,
-  getText,
   SDKError,
   ServerError,
   StepResult,
   stream,
+  textOf,
   userMessage,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
@@ -251,7 +251,7 @@ describe("A program that goes on after a failure", () => {
     for (;;) {
       try {
         const result = await generate({ ...options, messages: conversation });
-        expect(getText(result.response)).toBe("Three pizzas.");
+        expect(textOf(result.response)).toBe("Three pizzas.");
         break;
       } catch (error) {
         if (!(error instanceof SDKError) || !error.retryable) throw error;

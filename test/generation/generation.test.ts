@@ -6,13 +6,13 @@ import {
   type GenerationEvent,
   generate,
   generateObject,
-  getText,
   InvalidRequestError,
   NoObjectGeneratedError,
   RequestTimeoutError,
   type StreamEvent,
   stream,
   systemMessage,
+  textOf,
   userMessage,
 } from "outrigger";
 import { expect } from "vitest";
@@ -82,7 +82,7 @@ testTable("Generation", [
       const result = stream(optionsFor(column, fixture, { prompt }));
       let text = "";
       for await (const piece of result.textStream) text += piece;
-      expect(text).toBe(getText(await result.response()));
+      expect(text).toBe(textOf(await result.response()));
       expect(text).toContain(prompt);
     },
   },
@@ -197,7 +197,7 @@ testTable("Generation", [
       expect(result.partialResponse).toBeUndefined();
       for await (const { event } of result) {
         if (event.case === "textDelta") text += event.value.delta;
-        const arrived = getText(result.partialResponse);
+        const arrived = textOf(result.partialResponse);
         expect(arrived.startsWith(text)).toBe(true);
         lengths.push(arrived.length);
       }

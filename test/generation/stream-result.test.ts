@@ -5,10 +5,10 @@ import {
   EventStream,
   functionTool,
   type GenerationEvent,
-  getText,
   OpenAIAdapter,
   ServerError,
   stream,
+  textOf,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { startSimulator } from "../../simulator/index.ts";
@@ -68,7 +68,7 @@ describe("StreamResult", () => {
 
   it("is read to its end if only the result or the response is asked for", async () => {
     const { model, result } = open();
-    expect(getText(await result.response())).toBe("hello");
+    expect(textOf(await result.response())).toBe("hello");
     expect((await result.result()).steps).toHaveLength(2);
     expect(model.requests).toHaveLength(2);
   });
@@ -86,8 +86,7 @@ describe("StreamResult", () => {
     const { result } = open();
     const arrived: string[] = [];
     for await (const { event } of result)
-      if (event.case === "textDelta" || event.case === "finish")
-        arrived.push(getText(result.partialResponse));
+      if (event.case === "textDelta" || event.case === "finish") arrived.push(textOf(result.partialResponse));
     expect(arrived).toEqual(["", "hello", "hello"]);
     expect(result.partialResponse).toBe(await result.response());
   });
@@ -97,7 +96,7 @@ describe("StreamResult", () => {
     let [steps, text] = [0, ""];
     for await (const { event } of result) {
       if (event.case === "stepFinish") steps += 1;
-      if (steps === 1 && event.case === "textDelta") text = getText(result.partialResponse);
+      if (steps === 1 && event.case === "textDelta") text = textOf(result.partialResponse);
     }
     expect([steps, text]).toEqual([2, "hello"]);
   });
@@ -113,10 +112,10 @@ describe("StreamResult", () => {
       if (event.case !== "textDelta") continue;
       text += event.value.delta;
       asked += 1;
-      if (asked % 700 === 0) expect(getText(result.partialResponse).startsWith(text)).toBe(true);
+      if (asked % 700 === 0) expect(textOf(result.partialResponse).startsWith(text)).toBe(true);
     }
     expect(asked).toBeGreaterThan(1400);
-    expect(getText(await result.response())).toBe(text);
+    expect(textOf(await result.response())).toBe(text);
     await client.close();
     await simulator.close();
   });

@@ -1,6 +1,7 @@
 /** The specification's checklist for tool calling: generate() and stream() with tools, over every wire API. */
 import {
   type ActiveTool,
+  argumentsOf,
   FinalResponse,
   FinishReason_Reason,
   functionTool,
@@ -8,7 +9,6 @@ import {
   type GenerateResult,
   generate,
   type ModelClient,
-  parseInput,
   StreamError,
   stream,
   type ToolChoiceInput,
@@ -257,7 +257,7 @@ testTable("Tool calling", [
             const ids = steps.flatMap(({ toolCalls }) => toolCalls.map(({ id }) => id));
             expect([new Set(ids).size, stopReason]).toEqual([6, "COMPLETED"]);
             for (const { toolCalls, toolResults } of steps) {
-              const places = toolCalls.map((call) => parseInput(call, z.object({ city: z.string() })));
+              const places = toolCalls.map((call) => argumentsOf(call, z.object({ city: z.string() })));
               expect(toolResults.map(textIn)).toEqual(places.map((place) => place.ok && place.value.city));
             }
           },

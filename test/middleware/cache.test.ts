@@ -8,12 +8,12 @@ import {
   createRetry,
   FinalResponse,
   functionTool,
-  getText,
-  getToolCalls,
   hostedTool,
   type RequestInput,
   ServerError,
   StreamError,
+  textOf,
+  toolCallsOf,
   userMessage,
 } from "outrigger";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -44,7 +44,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
       warnings: [{ code: "cache_hit" }],
     });
     expect(hit.rateLimit).toBeUndefined();
-    expect(getText(hit)).not.toBe("");
+    expect(textOf(hit)).not.toBe("");
     await client.close();
   });
 
@@ -132,8 +132,8 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
       const client = getClient(simulator(), [createCache({ toolCalls })]);
       const first = await call(client, request);
       const second = await call(client, request);
-      expect(getToolCalls(second)).toHaveLength(1);
-      expect(getToolCalls(second)[0]?.id === getToolCalls(first)[0]?.id).toBe(toolCalls);
+      expect(toolCallsOf(second)).toHaveLength(1);
+      expect(toolCallsOf(second)[0]?.id === toolCallsOf(first)[0]?.id).toBe(toolCalls);
       expect(listAsked(simulator())).toHaveLength(asked);
       simulator().clearRequests();
       await client.close();
@@ -167,11 +167,11 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
   it("gives every caller a separate answer", async () => {
     const client = getClient(simulator(), [createCache()]);
     const first = await call(client, requestFor("sim-text"));
-    const text = getText(first);
+    const text = textOf(first);
     first.message?.content.splice(0);
     const second = await call(client, requestFor("sim-text"));
     second.message?.content.splice(0);
-    expect(getText(await call(client, requestFor("sim-text")))).toBe(text);
+    expect(textOf(await call(client, requestFor("sim-text")))).toBe(text);
     await client.close();
   });
 
@@ -220,7 +220,7 @@ describe("createCache()", () => {
     const staying = client.complete(request);
     controller.abort();
     expect((await leaving).kindName).toBe("ABORT");
-    expect(getText(await staying)).not.toBe("");
+    expect(textOf(await staying)).not.toBe("");
     await client.close();
   });
 

@@ -1,4 +1,4 @@
-import { Client, createCache, getText, type Middleware, userMessage } from "outrigger";
+import { Client, createCache, type Middleware, textOf, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
 import type { MiddlewareMethods } from "../../src/client/middleware.ts";
 import { isCacheHit } from "../../src/core/response.ts";
@@ -26,7 +26,7 @@ describe.each(calls)("combineMiddleware() around %s", (_kind, call) => {
     const names = ["a", "b", "c"].slice(0, count);
     const combined = combineMiddleware(names.map((name) => note(name, seen)));
     const client = new Client({ providers: { one: new ScriptedAdapter("one") }, middleware: [combined] });
-    expect(getText(await call(client, requestFor("m")))).toBe("one m");
+    expect(textOf(await call(client, requestFor("m")))).toBe("one m");
     expect(seen).toEqual(names);
   });
 });

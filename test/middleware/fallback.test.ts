@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import {
   accumulate,
+  attemptsOf,
   Client,
   ConfigurationError,
   createAliasRouting,
@@ -8,14 +9,13 @@ import {
   createRetry,
   ErrorKind,
   type FallbackOptions,
-  getAttempts,
-  getText,
   InvalidRequestError,
   OpenAIAdapter,
   onlyFor,
   type SDKError,
   ServerError,
   StreamError,
+  textOf,
   userMessage,
 } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
@@ -97,7 +97,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     });
     expect(error.toProto().cause?.cause?.kind).toBe(ErrorKind.RATE_LIMIT);
     expect(
-      getAttempts(error).map(({ provider, error: cause }) => [provider, cause?.kind, cause?.cause]),
+      attemptsOf(error).map(({ provider, error: cause }) => [provider, cause?.kind, cause?.cause]),
     ).toEqual([
       ["one", ErrorKind.RATE_LIMIT, undefined],
       ["two", ErrorKind.SERVER, undefined],
@@ -137,7 +137,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     const error = await toFailure(call(client, requestFor(failing)));
     const round = [`/v1/responses ${failing}`, `/v1/messages ${failing}`];
     expect(listAsked(simulator())).toEqual([...round, ...round]);
-    expect(getAttempts(error).map(({ provider }) => provider)).toEqual(["one", "two", "one", "two"]);
+    expect(attemptsOf(error).map(({ provider }) => provider)).toEqual(["one", "two", "one", "two"]);
     await client.close();
   });
 
@@ -282,7 +282,7 @@ describe("what a fallback notes of failed attempts", () => {
     const targets = ["b", "c", "d"].map((model) => ({ model }));
     const retry = createRetry({ maxRetries: 10, baseDelay: 0, budget: false });
     const client = new Client({ providers, middleware: [createFallback({ targets }), retry] });
-    const models = getAttempts(await toFailure(client.complete(requestFor("a")))).map(({ model }) => model);
+    const models = attemptsOf(await toFailure(client.complete(requestFor("a")))).map(({ model }) => model);
     expect(models.join("")).toBe(`${"b".repeat(10)}${"c".repeat(11)}${"d".repeat(11)}`);
   });
 });
@@ -331,8 +331,8 @@ describe("the scope of a fallback", () => {
     };
     const scope = { provider: "one" };
     const client = getClient(simulator(), [onlyFor(scope, onlyStreams), onlyFor(scope, onlyWhole)]);
-    expect(getText(await client.complete(requestFor("sim-text")))).not.toBe("");
-    expect(getText(await accumulate(client.stream(requestFor("sim-text"))))).not.toBe("");
+    expect(textOf(await client.complete(requestFor("sim-text")))).not.toBe("");
+    expect(textOf(await accumulate(client.stream(requestFor("sim-text"))))).not.toBe("");
     expect(asked).toEqual(["complete", "stream"]);
     await client.close();
   });
@@ -353,7 +353,7 @@ describe("the scope of a fallback", () => {
     const client = getClient(simulator(), [createAliasRouting(modelAliases)], { modelAliases });
     const response = await client.complete(requestFor("fast"));
     expect(response.attempts).toMatchObject([{ provider: "one", model: "sim-text:status=503" }]);
-    expect(getText(response)).not.toBe("");
+    expect(textOf(response)).not.toBe("");
     expect((await accumulate(client.stream(requestFor("fast")))).provider).toBe("two");
     expect((await toFailure(client.complete(requestFor("plain")))).kindName).toBe("SERVER");
     await client.close();

@@ -4,6 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import {
   AbortError,
   accumulate,
+  attemptsOf,
   Client,
   type ClientOptions,
   ConfigurationError,
@@ -16,8 +17,6 @@ import {
   ErrorKind,
   EventStream,
   functionTool,
-  getAttempts,
-  getText,
   type HedgeOptions,
   type HedgeResult,
   hostedTool,
@@ -26,6 +25,7 @@ import {
   onlyFor,
   type RequestInput,
   ServerError,
+  textOf,
 } from "outrigger";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { lazyBatches } from "../../src/core/batches.ts";
@@ -90,7 +90,7 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
       inferenceId: "inf_1",
       attempts: [{ provider: "one", model: SILENT, error: { kind: ErrorKind.ABORT } }],
     });
-    expect(getText(response)).not.toBe("");
+    expect(textOf(response)).not.toBe("");
     expect(await waitForAbort("/v1/responses")).toMatchObject({ aborted: true });
     expect(results).toEqual(["two won"]);
     await client.close();
@@ -134,7 +134,7 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
     simulator().clearRequests();
     const error = await toFailure(call(failing.client, requestFor("sim-text:delay_ms=1000,status=403")));
     expect(error).toMatchObject({ kindName: "ACCESS_DENIED", cause: { kindName: "SERVER" } });
-    expect(getAttempts(error).map(({ provider }) => provider)).toEqual(["two", "one"]);
+    expect(attemptsOf(error).map(({ provider }) => provider)).toEqual(["two", "one"]);
     // The fallback does not ask the target again that the hedge has asked.
     expect(listAsked(simulator())).toHaveLength(2);
     expect(failing.results).toEqual(["two failed", "two failed"]);
@@ -253,7 +253,7 @@ describe("a hedged stream", () => {
       createHedge({ after: 0.001, budget: 1 }),
     ];
     const client = new Client({ providers, defaultProvider: "one", middleware });
-    expect(getText(await accumulate(client.stream(requestFor("m"))))).toBe("two m");
+    expect(textOf(await accumulate(client.stream(requestFor("m"))))).toBe("two m");
     gate.resolve();
     await expect.poll(() => [one.started, one.ended]).toEqual([1, 1]);
   });

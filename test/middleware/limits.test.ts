@@ -218,7 +218,7 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
 
   it("keeps the estimate of a call whose usage has no price", async () => {
     const estimates = {
-      getCost: ({ outputTokens }: { outputTokens: number }) => (outputTokens === 10 ? 20_000n : undefined),
+      costOf: ({ outputTokens }: { outputTokens: number }) => (outputTokens === 10 ? 20_000n : undefined),
       getModelInfo: () => undefined,
     };
     const { client } = scripted([createBudget({ window: "month", usd: 0.00003, catalog: estimates })]);

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { accumulate, Client, ConfigurationError, createFallback, createRetry, getAttempts } from "outrigger";
+import { accumulate, attemptsOf, Client, ConfigurationError, createFallback, createRetry } from "outrigger";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { MiddlewareMethods } from "../../src/client/middleware.ts";
 import { InternalError, InvalidRequestError, ServerError } from "../../src/core/errors.ts";
@@ -34,7 +34,7 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
   it.each([0.02, 0.001])("notes the wait of %d s after each attempt but the last", async (baseDelay) => {
     const client = getClient(simulator(), [createRetry({ ...quick, baseDelay, maxRetries: 1 })]);
     const error = await toFailure(call(client, requestFor("sim-text:status=503")));
-    const waits = getAttempts(error).map(({ retryDelay }) => retryDelay?.nanos);
+    const waits = attemptsOf(error).map(({ retryDelay }) => retryDelay?.nanos);
     expect(waits).toEqual([baseDelay * 1e9, undefined]);
     expect(error.cause).toMatchObject({ kindName: "SERVER" });
     await client.close();
@@ -136,7 +136,7 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     const client = new Client({ providers: { one }, middleware: [createRetry(quick)] });
     const error = await toFailure(call(client, requestFor("m")));
     expect(error).toMatchObject({ kindName: "INTERNAL", cause: bug });
-    expect(getAttempts(error)).toHaveLength(2);
+    expect(attemptsOf(error)).toHaveLength(2);
   });
 
   it("throws the error of a call that was not repeated as it is", async () => {

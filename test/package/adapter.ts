@@ -9,12 +9,12 @@ import {
   Client,
   ErrorKind,
   FinishReason_Reason,
-  getText,
   InvalidRequestError,
   LossPolicy,
   RateLimitError,
   type Request,
   StreamError,
+  textOf,
   textPart,
   userMessage,
 } from "outrigger";
@@ -25,8 +25,8 @@ import {
   createResponse,
   createUsage,
   finishReason,
-  getStatusKind,
   HttpAdapter,
+  kindOfStatus,
   LossReport,
   objectIn,
   type Protocol,
@@ -69,7 +69,7 @@ function answerIn(body: string): AcmeAnswer {
 function getBody(request: Request, streaming: boolean, loss: LossReport): string {
   if (request.tools.length > 0) loss.lose("tools", "unsupported_setting", "Acme has no tools");
   loss.enforce(request.lossPolicy);
-  const turns = request.messages.map((message) => getText(message));
+  const turns = request.messages.map((message) => textOf(message));
   return JSON.stringify({ model: request.model, turns, streaming });
 }
 
@@ -119,7 +119,7 @@ const protocol: Protocol = {
       code: textIn(object?.code),
       message: textIn(object?.reason) || text,
       getKind: () =>
-        textIn(object?.code) === "out_of_credit" ? ErrorKind.QUOTA_EXCEEDED : getStatusKind(status),
+        textIn(object?.code) === "out_of_credit" ? ErrorKind.QUOTA_EXCEEDED : kindOfStatus(status),
     };
     return createProviderError(failure, { provider, request, body, httpStatusCode: status });
   },
@@ -167,7 +167,7 @@ const client = new Client({ providers: { acme } });
 const messages = [userMessage("hi")];
 
 const whole = await client.complete({ model: "m", messages });
-equal(getText(whole), "Hello, world");
+equal(textOf(whole), "Hello, world");
 deepEqual([whole.provider, whole.usage?.totalTokens, whole.providerRequestId], ["acme", 5, "r1"]);
 // Checks every event against the laws of a stream.
 const streamed = await accumulate(client.stream({ model: "m", messages }));

@@ -4,13 +4,13 @@ import {
   AnthropicAdapter,
   Client,
   GeminiAdapter,
-  getText,
   type Middleware,
   OpenAIAdapter,
   type OpenAIAdapterOptions,
   OpenAIChatAdapter,
   type ProviderAdapter,
   RateLimitError,
+  textOf,
   userMessage,
 } from "outrigger";
 import { type SimulatorOptions, startSimulator } from "outrigger/simulator";
@@ -35,7 +35,7 @@ const recordModel: Middleware = (request, next) => {
 const client = new Client({ providers, middleware: [recordModel] });
 for (const provider of Object.keys(providers)) {
   const request = { provider, model: "any-model", messages: [userMessage("parrot")] };
-  equal(getText(await client.complete(request)), "parrot");
+  equal(textOf(await client.complete(request)), "parrot");
   let streamed = "";
   for await (const { event } of client.stream(request)) {
     if (event.case === "textDelta") streamed += event.value.delta;

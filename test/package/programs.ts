@@ -90,13 +90,13 @@ async function runProgram(cwd: string, name: string, { script, output, sends }: 
     const { code, stdout, stderr } = await run(command, timeoutMs);
     if (code !== 0 || !output.test(stdout)) throw new Error(`${name} printed ${stdout}${stderr}`);
     const last = simulator.requests.at(-1);
-    if (last === undefined || !sends.test(getText(last)))
-      throw new Error(`${name} sent ${last && getText(last)}`);
+    if (last === undefined || !sends.test(textOf(last)))
+      throw new Error(`${name} sent ${last && textOf(last)}`);
   } finally {
     await simulator.close();
   }
 }
 
-function getText({ body }: SimulatedRequest): string {
+function textOf({ body }: SimulatedRequest): string {
   return JSON.stringify(body);
 }

@@ -2,12 +2,12 @@
 import {
   Client,
   developerMessage,
-  getText,
-  getToolCalls,
   ToolChoice_Mode as Mode,
   FinishReason_Reason as Reason,
   Role,
   systemMessage,
+  textOf,
+  toolCallsOf,
   toolResult,
   userMessage,
 } from "outrigger";
@@ -63,7 +63,7 @@ testTable("Adapter contract", [
         warnings: [],
       });
       expect(response.providerRequestId).toBe(column.name === "gemini" ? response.id : request?.requestId);
-      expect(getText(response)).toContain("Where is Osaka?");
+      expect(textOf(response)).toContain("Where is Osaka?");
       expect(response.usage?.totalTokens).toBeGreaterThan(10);
       expect(JSON.parse(response.rawJson)).toMatchObject({});
     },
@@ -114,7 +114,7 @@ testTable("Adapter contract", [
       ];
       const tools = [weatherTool];
       const called = await fixture.client.complete(requestTo(column, { messages: conversation, tools }));
-      const [call] = getToolCalls(called);
+      const [call] = toolCallsOf(called);
       const result = toolResult(call?.id ?? "", "Rain.");
       const messages = [...conversation, toMessage(called), result];
       await fixture.client.complete(requestTo(column, { messages, tools }));
@@ -198,7 +198,7 @@ async function verifyToolChoice(
   const response = await fixture.client.complete(request);
   expect(fixture.client.supportsToolChoice(toolChoice.mode, column.model, column.name)).toBe(true);
   expect(column.read(fixture.bodyAt()).toolChoice).toBe(sentSource);
-  expect(getToolCalls(response)).toHaveLength(calls);
+  expect(toolCallsOf(response)).toHaveLength(calls);
 }
 
 function verifyKey({ requests, bodyAt }: Fixture, { keyHeader }: Column, key: string): void {

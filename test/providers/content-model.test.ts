@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   documentPart,
-  getText,
-  getToolCalls,
   InvalidRequestError,
   imagePart,
   type Message,
   type PartInput,
+  textOf,
   textPart,
+  toolCallsOf,
   toolResult,
   userMessage,
 } from "outrigger";
@@ -47,7 +47,7 @@ testTable("Content", [
         userText("Where is Osaka?"),
         userText("And Lima?"),
       ]);
-      expect(getText(response)).toContain("And Lima?");
+      expect(textOf(response)).toContain("And Lima?");
     },
   },
   {
@@ -107,7 +107,7 @@ testTable("Content", [
       await using fixture = await createFixture("sim-tools:calls=2,preamble=1");
       const messages = [userMessage("What is the weather in Paris and in Osaka?")];
       const asked = await fixture.client.complete(requestTo(column, { messages, tools: [weatherTool] }));
-      const [paris, osaka] = getToolCalls(asked);
+      const [paris, osaka] = toolCallsOf(asked);
       const results = [
         toolResult(osaka?.id ?? "", "The station is down.", { failed: true }),
         toolResult(paris?.id ?? "", [textPart("Rain, see:"), imagePart(imageBytes)]),
@@ -119,7 +119,7 @@ testTable("Content", [
       const { facts } = column.read(fixture.bodyAt());
       const calls = facts.flatMap((fact) => (fact.kind === "call" ? [fact] : []));
       const given = facts.flatMap((fact) => (fact.kind === "result" ? [fact] : []));
-      expect(facts).toContainEqual({ kind: "text", author: "assistant", text: getText(asked) });
+      expect(facts).toContainEqual({ kind: "text", author: "assistant", text: textOf(asked) });
       expect(calls.map((call) => call.arguments)).toEqual(
         [paris, osaka].map((call) => JSON.parse(call?.input.value ?? "")),
       );
@@ -127,7 +127,7 @@ testTable("Content", [
       expect(textFor(0)).toBe("Rain, see:");
       expect(textFor(1)).toMatch(/^(The tool failed: )?The station is down\.$/);
       expect(JSON.stringify(facts)).toContain(imageDataUrl);
-      expect(getText(answer)).toContain("The station is down.");
+      expect(textOf(answer)).toContain("The station is down.");
     },
   },
   {
@@ -175,7 +175,7 @@ async function verifyContent(
   const response = await fixture.client.complete(requestTo(column, { messages }));
   const attached = expected.filter(({ kind }) => kind !== "text").length;
   expect(column.read(fixture.bodyAt()).facts).toEqual([...expected, userText("What is it?")]);
-  expect(getText(response)).toContain(`The request has ${attached} attachment(s)`);
+  expect(textOf(response)).toContain(`The request has ${attached} attachment(s)`);
   expect(response.warnings).toEqual([]);
 }
 

@@ -4,8 +4,6 @@
  */
 import {
   AuthenticationError,
-  getText,
-  getToolCalls,
   imagePart,
   RateLimitError,
   FinishReason_Reason as Reason,
@@ -14,7 +12,9 @@ import {
   retry,
   type StreamEvent,
   systemMessage,
+  textOf,
   textPart,
+  toolCallsOf,
   userMessage,
 } from "outrigger";
 import { create, UsageSchema } from "outrigger/proto";
@@ -57,7 +57,7 @@ testTable("Parity matrix", [
       await using fixture = await createFixture("sim-text");
       const response = await fixture.client.complete(requestTo(column, { messages: greeting }));
       expect(readingAt(fixture, column).facts).toEqual(greetingFacts);
-      expect(getText(response)).toContain("You asked: “Say hello to Ada.”");
+      expect(textOf(response)).toContain("You asked: “Say hello to Ada.”");
       expect(response).toMatchObject({ provider: column.name, model: column.model });
       expect(response.id).not.toBe("");
       expect(getReason(response)).toBe(Reason.STOP);
@@ -80,7 +80,7 @@ testTable("Parity matrix", [
         "finish",
       ]);
       expect(deltasIn(events, "textDelta").length).toBeGreaterThan(10);
-      expect(deltasIn(events, "textDelta").join("")).toBe(getText(response));
+      expect(deltasIn(events, "textDelta").join("")).toBe(textOf(response));
       expect(withoutCallFacts(responseIn(events))).toEqual(withoutCallFacts(response));
     },
   },
@@ -109,7 +109,7 @@ testTable("Parity matrix", [
     async verify(column) {
       await using fixture = await createFixture("sim-tools:calls=2");
       const events = await collect(fixture.client.stream(requestTo(column, weatherQuestion)));
-      const calls = getToolCalls(responseIn(events));
+      const calls = toolCallsOf(responseIn(events));
       expect(calls.map(({ name }) => name)).toEqual(["get_weather", "get_weather"]);
       for (const [index, call] of calls.entries()) {
         expect(callStepsAt(events, index)).toEqual({
@@ -135,7 +135,7 @@ testTable("Parity matrix", [
       const messages = [userMessage("What is the weather in Paris?")];
       const response = await fixture.client.complete(requestTo(column, { messages, responseFormat }));
       expect(readingAt(fixture, column).answerSchema).toEqual(weatherSchema);
-      expect(JSON.parse(getText(response))).toEqual({ city: "Paris", days: expect.any(Number) });
+      expect(JSON.parse(textOf(response))).toEqual({ city: "Paris", days: expect.any(Number) });
       expect(response.warnings).toEqual([]);
     },
   },
@@ -252,7 +252,7 @@ async function verifyImage(column: Column, source: string | Uint8Array, sentSour
     { kind: "text", author: "user", text: "What is in the image?" },
     { kind: "image", author: "user", source: sentSource },
   ]);
-  expect(getText(response)).toContain("The request has 1 attachment(s): image");
+  expect(textOf(response)).toContain("The request has 1 attachment(s): image");
 }
 
 /** Runs a tool loop, and compares each request with the conversation so far. */
@@ -273,15 +273,15 @@ async function verifyToolLoop(
   ];
   for (const [index, step] of steps.entries()) {
     expect(factsAt(fixture, column, index)).toEqual(expected);
-    expect(getToolCalls(step)).toHaveLength(index < rounds ? calls : 0);
+    expect(toolCallsOf(step)).toHaveLength(index < rounds ? calls : 0);
     expected.push(...toFacts(step, expected.length));
   }
-  expect(getText(answer)).toContain("`get_weather` said “Sunny in");
+  expect(textOf(answer)).toContain("`get_weather` said “Sunny in");
 }
 
 /** The calls of a step and their results, as the next request contains them; ids are compared by their pairing. */
 function toFacts(step: Response, before: number): Fact[] {
-  const calls = getToolCalls(step);
+  const calls = toolCallsOf(step);
   return [
     ...calls.map((call, index): Fact => {
       const given = JSON.parse(call.input.value ?? "");

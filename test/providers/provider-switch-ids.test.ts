@@ -6,10 +6,10 @@
 import {
   assistantMessage,
   Client,
-  getToolCalls,
   type Message,
   OpenAIChatAdapter,
   type Response,
+  toolCallsOf,
   toolResult,
   userMessage,
 } from "outrigger";
@@ -81,7 +81,7 @@ describe.each(["no_ids=1", "repeat_ids=1"])("ids of a model with %s", (fault) =>
     await using faulty = await createFixture(`sim-tools:calls=3,${fault}`);
     const question = { messages: [userMessage("What is the weather in Paris?")], tools: [weatherTool] };
     const { messages } = await runTools(faulty.client, from, question);
-    expect(getToolCalls(messages[1])).toHaveLength(3);
+    expect(toolCallsOf(messages[1])).toHaveLength(3);
     for (const to of columns) {
       const grown = [...messages, userMessage("And now?")];
       await fixture.client.complete(requestTo(to, { messages: grown }));

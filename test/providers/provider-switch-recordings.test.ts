@@ -5,9 +5,9 @@
  */
 import {
   type ContentPart,
-  getToolCalls,
   type Message,
   type Response,
+  toolCallsOf,
   toolResult,
   userMessage,
 } from "outrigger";
@@ -69,7 +69,7 @@ function getShape({ part, citations, providerState }: ContentPart): string {
 
 async function switchProviders(from: Column, { message, model }: RecordedAnswer): Promise<void> {
   const origin = { name: from.name, model };
-  const results = getToolCalls(message).map(({ id }) => toolResult(id, "Noted."));
+  const results = toolCallsOf(message).map(({ id }) => toolResult(id, "Noted."));
   const messages = [userMessage("Begin."), message, ...results, userMessage("Go on.")];
   const before = await conversationSentTo(origin, messages);
   for (const to of columns.filter(({ name }) => name !== from.name)) {

@@ -7,7 +7,6 @@
 
 import {
   type ContentPart,
-  getToolCalls,
   InvalidRequestError,
   imagePart,
   type Message,
@@ -16,6 +15,7 @@ import {
   systemMessage,
   type ToolCall,
   textPart,
+  toolCallsOf,
   toolResult,
   userMessage,
 } from "outrigger";
@@ -115,7 +115,7 @@ describe("an Anthropic model with a reasoning budget", () => {
         );
       const asked = [userMessage("What is the weather in Paris?")];
       const called = await requestAnswer(from, asked);
-      const answered = [...asked, toMessage(called), ...getToolCalls(called).map(toResult)];
+      const answered = [...asked, toMessage(called), ...toolCallsOf(called).map(toResult)];
       const answer = await requestAnswer(budgeted, answered);
       expect(fixture.bodyAt()).toMatchObject({ thinking: { type: "disabled" } });
       expect(answer.warnings).toContainEqual(
@@ -159,12 +159,12 @@ class Conversation {
     this.#expectWarnings(participant, answer);
     this.#answers.push(answer);
     this.#messages.push(toMessage(answer));
-    return getToolCalls(answer).length > 0;
+    return toolCallsOf(answer).length > 0;
   }
 
   /** Adds results for the calls of the last answer: the first with an image, the second with a failure. */
   addToolResults(): void {
-    this.#messages.push(...getToolCalls(this.#answers.at(-1)).map(toResult));
+    this.#messages.push(...toolCallsOf(this.#answers.at(-1)).map(toResult));
   }
 
   /** Paths of all parts of a kind. */

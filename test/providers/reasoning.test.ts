@@ -1,5 +1,5 @@
 /** Reasoning: requested by an effort, counted, streamed, signed and sent back. */
-import { getReasoning, userMessage } from "outrigger";
+import { reasoningOf, userMessage } from "outrigger";
 import { expect } from "vitest";
 import {
   type CallMode,
@@ -64,7 +64,7 @@ testTable("Reasoning", [
       });
       const response = await fixture.client.complete(request);
       expect(toMessage(response).content.map(({ part }) => part.case)).toEqual(["reasoning", "text"]);
-      expect(getReasoning(response).length).toBeGreaterThan(40);
+      expect(reasoningOf(response).length).toBeGreaterThan(40);
     },
   },
   {
@@ -82,7 +82,7 @@ testTable("Reasoning", [
       );
       const cases = events.map(({ event }) => event.case);
       expect(deltas.length).toBeGreaterThan(1);
-      expect(deltas.join("")).toBe(getReasoning(responseIn(events)));
+      expect(deltas.join("")).toBe(reasoningOf(responseIn(events)));
       expect(cases.indexOf("reasoningEnd")).toBeLessThan(cases.indexOf("textStart"));
     },
   },
@@ -121,7 +121,7 @@ testTable("Reasoning", [
       const { output } = column.count(JSON.parse(response.rawJson));
       expect(response.usage?.outputTokens).toBe(output);
       expect(response.usage?.reasoningTokens ?? 0).toBe(0);
-      expect(getReasoning(response)).toBe("");
+      expect(reasoningOf(response)).toBe("");
     },
   },
 ]);

@@ -2,7 +2,7 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { SDKError, ServerError, StreamError } from "../../src/core/errors.ts";
-import { getToolCalls } from "../../src/core/message.ts";
+import { toolCallsOf } from "../../src/core/message.ts";
 import {
   FinishReason_Reason as Reason,
   type Response,
@@ -53,7 +53,7 @@ describe.each(wireFormats)("a server of $name", (format) => {
   describe("that cuts an answer at the token limit", () => {
     const lookedUp = async (call: string, finish: string) => {
       const response = await readBoth(format, { part: { call }, finish });
-      return { call: getToolCalls(response)[0], reason: response.finishReason?.reason };
+      return { call: toolCallsOf(response)[0], reason: response.finishReason?.reason };
     };
 
     it("marks a call without arguments as invalid", async () => {
@@ -182,14 +182,14 @@ describe.each(wireFormats)("a server of $name that nests JSON in a call", (forma
 
   it("has 900 levels passed on", async () => {
     const { response } = await read(900);
-    const [call] = response === undefined ? [] : getToolCalls(response);
+    const [call] = response === undefined ? [] : toolCallsOf(response);
     expect(call).toMatchObject({ argumentsInvalid: false, input: { value: expect.stringContaining("[[[") } });
   });
 
   it.each([1100, 5000, 100_000])("has %i levels passed on in a text, or refused", async (levels) => {
     const { response, error } = await read(levels);
     if (response === undefined) expect(error).toBeInstanceOf(StreamError);
-    else expect(getToolCalls(response)).toMatchObject([{ input: { value: expect.stringContaining("[[[") } }]);
+    else expect(toolCallsOf(response)).toMatchObject([{ input: { value: expect.stringContaining("[[[") } }]);
   });
 
   it("is not asked again if an answer or event has more than 1,000 levels", async () => {
@@ -242,7 +242,7 @@ describe("a server of Responses", () => {
   it("may send the arguments of a call as an object", async () => {
     const item = { type: "function_call", id: "f", call_id: "c", name: "look", arguments: { at: ["sea"] } };
     const response = await read(answer(item));
-    expect(response && getToolCalls(response)).toMatchObject([{ input: { value: '{"at":["sea"]}' } }]);
+    expect(response && toolCallsOf(response)).toMatchObject([{ input: { value: '{"at":["sea"]}' } }]);
   });
 
   it("may send the text of a message without a part", async () => {

@@ -1,7 +1,7 @@
 /** Checks of GenerationService, without the tool loop. */
 import assert from "node:assert/strict";
 import { LawChecker } from "../../src/core/laws.ts";
-import { getText } from "../../src/core/message.ts";
+import { textOf } from "../../src/core/message.ts";
 import {
   type GenerateResult,
   GenerateResult_StopReason as StopReason,
@@ -58,7 +58,7 @@ async function streamedText(target: Target, prompt: string): Promise<GenerateRes
       ? message.value.event.value.delta
       : "",
   );
-  assert.equal(deltas.join(""), getText(result.response));
+  assert.equal(deltas.join(""), textOf(result.response));
   checkCompleted(result, target);
   return result;
 }
@@ -82,7 +82,7 @@ function checkCompleted(result: GenerateResult | undefined, { provider }: Target
   const { steps, attempts, response, totalUsage, stopReason } = result ?? assert.fail("no result");
   assert.equal(stopReason, StopReason.COMPLETED);
   assert.ok(steps.length === 1 && response !== undefined, `${steps.length} steps, expected one`);
-  assert.notEqual(getText(response), "", "the answer has no text");
+  assert.notEqual(textOf(response), "", "the answer has no text");
   checkEnd(response, [FinishReason_Reason.STOP, FinishReason_Reason.LENGTH]);
   assert.deepEqual(steps[0]?.response, response);
   assert.deepEqual(totalUsage, response.usage);

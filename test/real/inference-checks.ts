@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
 import { LawChecker } from "../../src/core/laws.ts";
-import { getText, getToolCalls } from "../../src/core/message.ts";
-import { getToolInput, toolChoice, toolResult } from "../../src/core/tools.ts";
+import { textOf, toolCallsOf } from "../../src/core/message.ts";
+import { toolChoice, toolInputOf, toolResult } from "../../src/core/tools.ts";
 import { type Request, ResponseFormat_Type } from "../../src/gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response } from "../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -25,7 +25,7 @@ import {
 /** A whole answer. */
 export async function checkText(target: Target): Promise<void> {
   const response = await complete(target, ask("What is the capital of France?", { maxTokens: 24 }));
-  assert.notEqual(getText(response), "", "the answer has no text");
+  assert.notEqual(textOf(response), "", "the answer has no text");
   checkEnd(response, [FinishReason_Reason.STOP, FinishReason_Reason.LENGTH]);
 }
 
@@ -33,7 +33,7 @@ export async function checkText(target: Target): Promise<void> {
 export async function checkStream(target: Target): Promise<void> {
   const request = ask("Name three colours.", { maxTokens: 24 });
   const response = await streamed(target, request);
-  assert.notEqual(getText(response), "", "the answer has no text");
+  assert.notEqual(textOf(response), "", "the answer has no text");
   checkEnd(response, [FinishReason_Reason.STOP, FinishReason_Reason.LENGTH]);
 }
 
@@ -41,7 +41,7 @@ export async function checkStream(target: Target): Promise<void> {
 export async function checkJsonSchema(target: Target, settings: RequestInit = {}): Promise<void> {
   const request = ask("Describe the city of Oslo.", { maxTokens: 100, ...settings });
   for (const response of [await complete(target, request), await streamed(target, request)]) {
-    checkCity(getText(response));
+    checkCity(textOf(response));
   }
 }
 
@@ -66,17 +66,17 @@ export async function checkTools(target: Target): Promise<void> {
   });
   for (const response of [await complete(target, request), await streamed(target, request)]) {
     checkEnd(response, [FinishReason_Reason.TOOL_CALLS]);
-    const [call, ...others] = getToolCalls(response);
+    const [call, ...others] = toolCallsOf(response);
     assert.ok(call !== undefined && response.message !== undefined, "the model called no tool");
     assert.equal(others.length, 0, "the model called several tools");
     assert.equal(call.name, "get_weather");
-    assert.equal(typeof JSON.parse(getToolInput(call)).city, "string");
+    assert.equal(typeof JSON.parse(toolInputOf(call)).city, "string");
     const answer = await complete(target, {
       ...ask("", { maxTokens: 24 }),
       messages: [...request.messages, response.message, toolResult(call, "sunny")],
       tools: request.tools,
     });
-    assert.notEqual(getText(answer), "", "the answer has no text");
+    assert.notEqual(textOf(answer), "", "the answer has no text");
   }
 }
 
@@ -114,7 +114,7 @@ export async function checkEightAtOnce(target: Target): Promise<void> {
     ask(`Count from ${index} to ${index + 3}.`, { maxTokens: 16 }),
   );
   const responses = await Promise.all(requests.map((request) => streamed(target, request)));
-  for (const response of responses) assert.notEqual(getText(response), "", "an answer has no text");
+  for (const response of responses) assert.notEqual(textOf(response), "", "an answer has no text");
   assert.equal(new Set(responses.map(({ inferenceId }) => inferenceId)).size, requests.length);
 }
 

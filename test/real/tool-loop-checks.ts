@@ -1,8 +1,8 @@
 /** Checks of the tool loop of GenerationService. */
 import assert from "node:assert/strict";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { getToolCalls } from "../../src/core/message.ts";
-import { getToolInput, toolChoice } from "../../src/core/tools.ts";
+import { toolCallsOf } from "../../src/core/message.ts";
+import { toolChoice, toolInputOf } from "../../src/core/tools.ts";
 import {
   type GenerateResult,
   GenerateResult_StopReason as StopReason,
@@ -84,13 +84,13 @@ function checkLoop(result: GenerateResult | undefined, executes: readonly Execut
   const expected: readonly StopReason[] = [StopReason.MAX_TOOL_ROUNDS, StopReason.COMPLETED];
   assert.ok(expected.includes(stopReason), `stop reason ${stopReason}`);
   assert.deepEqual([steps.length, attempts.length], [2, 2], "steps and attempts");
-  const calls = getToolCalls(steps[0]?.response);
+  const calls = toolCallsOf(steps[0]?.response);
   assert.notEqual(calls.length, 0, "the model called no tool");
   assert.deepEqual(
     executes.map(({ toolCall }) => toolCall),
     calls,
   );
-  for (const call of calls) assert.equal(typeof JSON.parse(getToolInput(call)).city, "string");
+  for (const call of calls) assert.equal(typeof JSON.parse(toolInputOf(call)).city, "string");
   assert.deepEqual(
     steps.map(({ toolResults }) => toolResults.map(({ toolCallId, failed }) => [toolCallId, failed])),
     [calls.map(({ id }) => [id, false]), []],

@@ -1,6 +1,6 @@
 /** Runs that nobody waits for: the queue, several processes on one store, their death, and the end of a sidecar. */
 import { inspect } from "node:util";
-import { getText, userMessage } from "outrigger";
+import { textOf, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { ServerError } from "../../src/core/errors.ts";
 import { type Run, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
@@ -83,9 +83,7 @@ describe("queued runs", () => {
     const texts = Array.from({ length: 60 }, (_, index) => `run ${index}`);
     const started = await Promise.all(texts.map((text) => start(first.engine, background(text))));
     for (const { result } of started) expect((await result()).status).toBe(RunStatus.COMPLETED);
-    const asked = processes.flatMap(({ model }) =>
-      model.requests.map(({ messages }) => getText(messages[0])),
-    );
+    const asked = processes.flatMap(({ model }) => model.requests.map(({ messages }) => textOf(messages[0])));
     expect(asked.toSorted()).toEqual(texts.toSorted());
   });
 
@@ -103,7 +101,7 @@ describe("queued runs", () => {
     const first = await run(engine, runRequest("hi"));
     const options = { system: "be brief", request: { model: "m", messages: [userMessage("and?")] } };
     await run(engine, runRequest("", { background: true, previousRunId: first.id, options }));
-    expect(model.requests[1]?.messages.map((message) => getText(message))).toEqual([
+    expect(model.requests[1]?.messages.map((message) => textOf(message))).toEqual([
       "be brief",
       "hi",
       "one",

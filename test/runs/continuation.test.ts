@@ -1,6 +1,6 @@
 /** Background runs go on in another process after their latest complete step, when their process ends or dies. */
 import { create } from "@bufbuild/protobuf";
-import { functionTool, getText, userMessage } from "outrigger";
+import { functionTool, textOf, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import {
@@ -544,7 +544,7 @@ describe("results that are submitted to a background run", () => {
     expect(there.model.requests[0]?.messages.map(({ role }) => role)).toEqual([2, 3, 4]);
     const events = await replay(there.engine, over.id);
     expect((await read).at(-1)).toEqual(events.at(-1));
-    expect(getText(over.steps[1]?.response)).toBe("done");
+    expect(textOf(over.steps[1]?.response)).toBe("done");
     expectNoGaps(events);
   });
 });

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { functionTool, getText, getToolCalls, toolResult, userMessage } from "outrigger";
+import { functionTool, textOf, toolCallsOf, toolResult, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
@@ -46,7 +46,7 @@ describe("a run in the foreground", () => {
       usage: { totalTokens: 15 },
       lastSequence: events.length - 1,
     });
-    expect(getText(stored.steps[0]?.response)).toBe("hello");
+    expect(textOf(stored.steps[0]?.response)).toBe("hello");
     expect(await started.result()).toEqual(stored);
   });
 
@@ -104,12 +104,8 @@ describe("a conversation", () => {
       runRequest("hi", { options: { system: "be brief", prompt: "hi", request: { model: "m" } } }),
     );
     await run(engine, runRequest("and then?", { previousRunId: first.id }));
-    expect(model.requests[0]?.messages.map((message) => getText(message))).toEqual(["be brief", "hi"]);
-    expect(model.requests[1]?.messages.map((message) => getText(message))).toEqual([
-      "hi",
-      "one",
-      "and then?",
-    ]);
+    expect(model.requests[0]?.messages.map((message) => textOf(message))).toEqual(["be brief", "hi"]);
+    expect(model.requests[1]?.messages.map((message) => textOf(message))).toEqual(["hi", "one", "and then?"]);
     const messages = await engine.threads.listMessages("", {
       threadId: first.threadId,
       after: "",
@@ -127,7 +123,7 @@ describe("a conversation", () => {
     await run(engine, runRequest("go on", { previousRunId: left.id }));
     expect(left.threadId).toBe(root.threadId);
     expect(right.threadId).not.toBe(root.threadId);
-    const texts = model.requests.map(({ messages }) => messages.map((message) => getText(message)));
+    const texts = model.requests.map(({ messages }) => messages.map((message) => textOf(message)));
     expect(texts[2]).toEqual(["hi", "root", "go right"]);
     expect(texts[3]).toEqual(["hi", "root", "go left", "left", "go on"]);
   });
@@ -172,7 +168,7 @@ describe("a run that requires action", () => {
     const before = await getEvents(started.events);
     const waiting = await started.result();
     const [call] = waiting.requiredResults;
-    expect(getToolCalls(waiting.steps[0]?.response)).toEqual([call]);
+    expect(toolCallsOf(waiting.steps[0]?.response)).toEqual([call]);
     const results = [
       { toolCallId: call?.id ?? "", content: [{ part: { case: "text" as const, value: "42" } }] },
     ];

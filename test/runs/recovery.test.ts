@@ -1,6 +1,6 @@
 /** Tests of runs that a process holds and does not execute: what is written for them. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { getToolCalls } from "outrigger";
+import { toolCallsOf } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { InternalError, ServerError } from "../../src/core/errors.ts";
 import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
@@ -357,7 +357,7 @@ describe("a run that is put back into the queue", () => {
       ["a", true],
       ["d", true],
     ]);
-    expect(getToolCalls(write.latestStep?.response)).toHaveLength(4);
+    expect(toolCallsOf(write.latestStep?.response)).toHaveLength(4);
     expect(write.messages?.map(({ output, message }) => [output, message?.toolCallId])).toEqual(
       interrupted.map((id) => [true, id]),
     );

@@ -1,6 +1,6 @@
 /** Tests of requests that the engine accepts or refuses, and of the fields that it names. */
 import { create } from "@bufbuild/protobuf";
-import { functionTool, getText, userMessage } from "outrigger";
+import { functionTool, textOf, userMessage } from "outrigger";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import {
@@ -102,7 +102,7 @@ describe("a request to create a run", () => {
     const request = runRequest("", { options });
     const given = await engine.createRun({ request, input }, { owner: "", signal: NEVER });
     expect(await given.result()).toMatchObject({ status: RunStatus.COMPLETED });
-    expect(made.model.requests.at(-1)?.messages.map((message) => getText(message))).toEqual(["from the API"]);
+    expect(made.model.requests.at(-1)?.messages.map((message) => textOf(message))).toEqual(["from the API"]);
     const nothing = engine.createRun({ request, input: [] }, { owner: "", signal: NEVER });
     expect(await violations(nothing)).not.toEqual([]);
   });

@@ -5,7 +5,7 @@ import type { SimulatedRequest, Simulator } from "../../simulator/index.ts";
 import { accumulate } from "../../src/core/accumulator.ts";
 import type { ProviderAdapter } from "../../src/core/adapter.ts";
 import { StreamError } from "../../src/core/errors.ts";
-import { getText, getToolCalls, userMessage } from "../../src/core/message.ts";
+import { textOf, toolCallsOf, userMessage } from "../../src/core/message.ts";
 import { toolResult } from "../../src/core/tools.ts";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import type { Message } from "../../src/gen/outrigger/v1/message_pb.ts";
@@ -51,7 +51,7 @@ export async function completeAndStream(
 /** The next request of the conversation: with the response's message unchanged, and a result for each of its calls. */
 export function continued(request: Request, answer: Response, result = "rain"): Request {
   if (answer.message === undefined) throw new Error("the response has no message");
-  const results = getToolCalls(answer).map(({ id }) => toolResult(id, result));
+  const results = toolCallsOf(answer).map(({ id }) => toolResult(id, result));
   const messages: Message[] = [...request.messages, answer.message, ...results];
   return create(RequestSchema, { ...request, messages });
 }
@@ -114,20 +114,20 @@ export function testAnswers({ open }: SimulatedAdapter): void {
       "frame_bytes=200000",
     ])("are complete despite %s", async (fault) => {
       const [whole, streamed] = await completeAndStream(open(), requestFor(`sim-text:${fault}`));
-      expect(getText(streamed)).toBe(getText(whole));
-      expect(getText(whole)).toContain("“What is the weather in Paris? 🧭”");
+      expect(textOf(streamed)).toBe(textOf(whole));
+      expect(textOf(whole)).toContain("“What is the weather in Paris? 🧭”");
     });
 
     it("continue after tool results, with the response's message returned unchanged", async () => {
       const adapter = open();
       const request = requestFor("sim-tools:calls=2", { tools: [weatherTool] });
       for (const first of await completeAndStream(adapter, request)) {
-        expect(getToolCalls(first).map(({ input }) => JSON.parse(input.value ?? "") as unknown)).toEqual([
+        expect(toolCallsOf(first).map(({ input }) => JSON.parse(input.value ?? "") as unknown)).toEqual([
           { city: "Paris" },
           { city: "Paris" },
         ]);
         for (const second of await completeAndStream(adapter, continued(request, first)))
-          expect(getText(second)).toContain("`get_weather` said “rain”");
+          expect(textOf(second)).toContain("`get_weather` said “rain”");
       }
     });
 
@@ -135,8 +135,8 @@ export function testAnswers({ open }: SimulatedAdapter): void {
       const adapter = open();
       const request = requestFor(`sim-tools:calls=3,${fault}`, { tools: [weatherTool] });
       for (const first of await completeAndStream(adapter, request)) {
-        expect(new Set(getToolCalls(first).map(({ id }) => id)).size).toBe(3);
-        expect(getText(await adapter.complete(continued(request, first)))).toContain("“rain”");
+        expect(new Set(toolCallsOf(first).map(({ id }) => id)).size).toBe(3);
+        expect(textOf(await adapter.complete(continued(request, first)))).toContain("“rain”");
       }
     });
   });

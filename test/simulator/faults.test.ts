@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { rawPost } from "./raw-post.ts";
 import {
   ask,
-  getText,
   lastResponse,
   type ParsedEvent,
   parseEvents,
   post,
   stream,
+  textOf,
   useSimulator,
   weatherTool,
 } from "./support.ts";
@@ -304,7 +304,7 @@ describe("splitting", () => {
       .filter((event) => event.type === "response.output_text.delta")
       .map((event) => event.delta);
     expect(deltas).toContain("\ud83e");
-    expect(deltas.join("")).toBe(getText(lastResponse(events)));
+    expect(deltas.join("")).toBe(textOf(lastResponse(events)));
   });
 
   it("frame_bytes makes the first delta large", async () => {
@@ -313,7 +313,7 @@ describe("splitting", () => {
       .filter((event) => event.type === "response.output_text.delta")
       .map((event) => String(event.delta));
     expect(first.length).toBeGreaterThanOrEqual(300_000);
-    expect(getText(lastResponse(events)).startsWith(first)).toBe(true);
+    expect(textOf(lastResponse(events)).startsWith(first)).toBe(true);
   });
 
   it("frame_bytes keeps arguments valid", async () => {
@@ -355,7 +355,7 @@ describe("stop", () => {
     const cut = await ask(simulator(), { model: `sim-text:stop=${stop}`, input: "Hello" });
     expect(cut).toMatchObject({ status: "incomplete", incomplete_details: { reason } });
     expect(cut.output[0]?.status).toBe("incomplete");
-    expect(getText(whole).startsWith(getText(cut))).toBe(true);
+    expect(textOf(whole).startsWith(textOf(cut))).toBe(true);
     expect(cut.usage.output_tokens).toBe(Math.ceil(whole.usage.output_tokens / 2));
   });
 });

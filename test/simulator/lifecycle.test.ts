@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type SimulatorLogLine, startSimulator } from "../../simulator/index.ts";
-import { ask, getText, post } from "./support.ts";
+import { ask, post, textOf } from "./support.ts";
 
 /** Timers and sockets of this process. */
 function resources(): string[] {
@@ -33,7 +33,7 @@ describe("startSimulator()", () => {
     });
     expect((await post(simulator, { model: "gpt-5.6", input: "Hello" })).status).toBe(500);
     const response = await ask(simulator, { model: "gpt-5.6", input: "Hello" });
-    expect(getText(response)).toBe("Hello");
+    expect(textOf(response)).toBe("Hello");
     expect(response).toMatchObject({ model: "gpt-5.6" });
     await simulator.close();
   });

@@ -4,9 +4,9 @@ import { countTokens } from "../../simulator/script/tokens.ts";
 import {
   type AnsweredResponse,
   ask,
-  getText,
   lastResponse,
   stream,
+  textOf,
   useSimulator,
   weatherTool,
 } from "./support.ts";
@@ -18,7 +18,7 @@ const customTool = { type: "custom", name: "run_code", description: "Runs code."
 describe("sim-text", () => {
   it("gives the same answer to the same prompt, and another to another prompt", async () => {
     const say = async (input: string): Promise<string> =>
-      getText(await ask(simulator(), { model: "sim-text", input }));
+      textOf(await ask(simulator(), { model: "sim-text", input }));
     expect(await say("One")).toBe(await say("One"));
     expect(await say("One")).not.toBe(await say("Two"));
     expect(await say("One")).toMatch(/[^\p{ASCII}]/u);
@@ -29,7 +29,7 @@ describe("sim-text", () => {
     const whole = await ask(simulator(), body);
     const events = await stream(simulator(), body);
     const last = lastResponse(events);
-    expect(getText(last)).toBe(getText(whole));
+    expect(textOf(last)).toBe(textOf(whole));
     expect(last.output.map((item) => item.type)).toEqual(whole.output.map((item) => item.type));
   });
 
@@ -39,13 +39,13 @@ describe("sim-text", () => {
       { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" },
       { type: "input_file", filename: "report.pdf", file_data: "data:application/pdf;base64,JVBERi0=" },
     ];
-    const text = getText(await ask(simulator(), { model: "sim-text", input: [{ role: "user", content }] }));
+    const text = textOf(await ask(simulator(), { model: "sim-text", input: [{ role: "user", content }] }));
     expect(text).toContain("2 attachment(s): image image/png");
     expect(text).toContain("document report.pdf");
   });
 
   it("does not split a character when it shortens a question", async () => {
-    const text = getText(
+    const text = textOf(
       await ask(simulator(), { model: "sim-text", input: `${"x".repeat(199)}🧭${"y".repeat(50)}` }),
     );
     expect(text.isWellFormed()).toBe(true);
@@ -60,7 +60,7 @@ describe("sim-echo", () => {
     '\u0000\u2028\u2029"\\',
     '{"json": true}',
   ])("repeats %j", async (input) => {
-    expect(getText(await ask(simulator(), { model: "sim-echo", input }))).toBe(input);
+    expect(textOf(await ask(simulator(), { model: "sim-echo", input }))).toBe(input);
   });
 });
 
@@ -111,8 +111,8 @@ describe("sim-tools", () => {
       });
     }
     const last = await ask(simulator(), { model: "sim-tools:rounds=2", input: history, tools });
-    expect(getText(last)).toContain("said “result 2”");
-    expect(getText(last)).not.toContain("result 1");
+    expect(textOf(last)).toContain("said “result 2”");
+    expect(textOf(last)).not.toContain("result 1");
   });
 
   it("writes a sentence before the calls if the option asks for it", async () => {
@@ -134,7 +134,7 @@ describe("sim-tools", () => {
     expect(deltas.join("")).toBe(output[0]?.input);
     const result = { type: "custom_tool_call_output", call_id: output[0]?.call_id, output: "42" };
     expect(
-      getText(
+      textOf(
         await ask(simulator(), {
           ...body,
           input: [{ role: "user", content: "Compute." }, ...output, result],
@@ -173,7 +173,7 @@ describe("sim-call", () => {
 
   it("answers once it has the results", async () => {
     const history = await answered("sim-call", { input, tools });
-    expect(getText(await ask(simulator(), { model: "sim-call", input: history, tools }))).toContain("“done”");
+    expect(textOf(await ask(simulator(), { model: "sim-call", input: history, tools }))).toContain("“done”");
   });
 
   it("makes one call after the other if parallel calls are disabled", async () => {
@@ -183,7 +183,7 @@ describe("sim-call", () => {
       history = await answered("sim-call", { ...body, input: history });
       expect(history.at(-2)).toMatchObject({ name });
     }
-    expect(getText(await ask(simulator(), { model: "sim-call", input: history, ...body }))).toContain(
+    expect(textOf(await ask(simulator(), { model: "sim-call", input: history, ...body }))).toContain(
       "“done”",
     );
   });
@@ -284,7 +284,7 @@ describe("sim-long", () => {
   it.each([1, 74, 75, 500])("writes exactly %d tokens", async (tokens) => {
     const response = await ask(simulator(), { model: `sim-long:tokens=${tokens},rate=1000000`, input: "x" });
     expect(response.usage.output_tokens).toBe(tokens);
-    expect(countTokens(getText(response))).toBe(tokens);
+    expect(countTokens(textOf(response))).toBe(tokens);
   });
 });
 
@@ -332,7 +332,7 @@ describe("response formats", () => {
       input: "Answer in JSON.",
       text: { format: { type: "json_object" } },
     });
-    expect(JSON.parse(getText(response))).toMatchObject({ question: "Answer in JSON." });
+    expect(JSON.parse(textOf(response))).toMatchObject({ question: "Answer in JSON." });
   });
 
   it("json_schema applies after a round of tool calls, too", async () => {
@@ -358,7 +358,7 @@ describe("response formats", () => {
       tools: [weatherTool],
       text: { format },
     });
-    expect(JSON.parse(getText(response))).toEqual({ ok: expect.any(Boolean) as boolean });
+    expect(JSON.parse(textOf(response))).toEqual({ ok: expect.any(Boolean) as boolean });
   });
 });
 
@@ -371,7 +371,7 @@ describe("hosted tools", () => {
     });
     expect(output.map((item) => item.type)).toEqual(["web_search_call", "message"]);
     expect(output[0]?.action).toEqual({ type: "search", query: "News?" });
-    const text = getText({ output });
+    const text = textOf({ output });
     const annotations = output[1]?.content?.[0]?.annotations ?? [];
     expect(annotations).toHaveLength(3);
     for (const { start_index, end_index, url } of annotations) {

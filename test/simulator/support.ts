@@ -93,7 +93,7 @@ export interface OutputItem {
 }
 
 /** The text of an answer's messages. */
-export function getText(response: { readonly output: readonly OutputItem[] }): string {
+export function textOf(response: { readonly output: readonly OutputItem[] }): string {
   return response.output
     .flatMap((item) => (item.type === "message" ? (item.content ?? []) : []))
     .map((part) => part.text ?? "")

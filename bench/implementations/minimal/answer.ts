@@ -62,7 +62,7 @@ export function writeUsage(writer: ProtoWriter, field: number, { usage }: Respon
   writer.number(3, usage.input_tokens + usage.output_tokens);
   writer.number(4, usage.output_tokens_details.reasoning_tokens);
   writer.number(5, cached);
-  writer.number(7, getCost(usage.input_tokens - cached, cached, usage.output_tokens));
+  writer.number(7, costOf(usage.input_tokens - cached, cached, usage.output_tokens));
   writer.end(start);
 }
 
@@ -108,7 +108,7 @@ function writeMessage(writer: ProtoWriter, { model, output }: ResponseObject, fa
 }
 
 /** Prices of gpt-4.1-mini in millionths of a dollar per million tokens; the cost in billionths of a dollar. */
-function getCost(input: number, cached: number, output: number): number {
+function costOf(input: number, cached: number, output: number): number {
   return Math.floor((input * 400_000 + cached * 100_000 + output * 1_600_000 + 500) / 1000);
 }
 

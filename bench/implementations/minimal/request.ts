@@ -40,13 +40,13 @@ function addMessage(request: MinimalRequest, message: Buffer): void {
   readFields(message, (field, value) => {
     if (field === 1) role = ROLES[Number(value)] ?? "";
     else if (field === 2 && typeof value !== "number")
-      content.push({ type: "input_text", text: getText(value) });
+      content.push({ type: "input_text", text: textOf(value) });
   });
   if (role === "system") request.instructions = content.map(({ text }) => text).join("\n\n");
   else request.input.push({ type: "message", role, content });
 }
 
-function getText(part: Buffer): string {
+function textOf(part: Buffer): string {
   let text = "";
   readFields(part, (field, value) => {
     if (field === 10) text = String(value);

@@ -1,6 +1,6 @@
-import { Client, getText, userMessage } from "outrigger-client";
+import { Client, textOf, userMessage } from "outrigger-client";
 
 const client = new Client(); // OUTRIGGER_ADDRESS, else localhost:6190
 const response = await client.complete({ model: "sim-text", messages: [userMessage("Say hello.")] });
-console.log(getText(response));
+console.log(textOf(response));
 await client.close();

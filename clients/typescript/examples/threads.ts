@@ -1,4 +1,4 @@
-import { assistantMessage, Client, getText, Role, userMessage } from "outrigger-client";
+import { assistantMessage, Client, Role, textOf, userMessage } from "outrigger-client";
 
 const client = new Client();
 const thread = await client.threads.create({
@@ -9,6 +9,6 @@ const thread = await client.threads.create({
 // The run reads the messages of the thread and appends its own.
 await client.runs.create({ model: "sim-text", prompt: "What is my name?", threadId: thread.id });
 for await (const { message } of client.threads.listMessages(thread.id))
-  console.log(`${message?.role === Role.USER ? "user" : "model"}: ${getText(message)}`);
+  console.log(`${message?.role === Role.USER ? "user" : "model"}: ${textOf(message)}`);
 await client.threads.delete(thread.id);
 await client.close();

@@ -3,7 +3,7 @@ import type { Client as ServiceClient } from "@connectrpc/connect";
 import { withFieldPaths } from "../../../src/client/field-paths.ts";
 import { AbortError, SDKError, StreamError, withEarlierSteps } from "../../../src/core/errors.ts";
 import { closeAtOnce } from "../../../src/core/item-iterator.ts";
-import { getText } from "../../../src/core/message.ts";
+import { textOf } from "../../../src/core/message.ts";
 import { addUsage } from "../../../src/core/usage.ts";
 import type { GenerateResult, StepResult } from "../../../src/gen/outrigger/v1/generation_pb.ts";
 import {
@@ -28,7 +28,7 @@ import { StepResult as StepResultView } from "../../../src/generation/loop/gener
 import { LinkedSignal } from "../../../src/generation/loop/linked-signal.ts";
 import type { ToolOutcome } from "../../../src/generation/loop/step-tools.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/loop/tool-loop.ts";
-import { getAttempts, noteAttempts } from "../../../src/middleware/attempts.ts";
+import { attemptsOf, noteAttempts } from "../../../src/middleware/attempts.ts";
 import { toFailure } from "./failure.ts";
 import { executableNames, loopStart } from "./loop-start.ts";
 import { OutputQueue } from "./output-queue.ts";
@@ -108,7 +108,7 @@ class RemoteLoop {
     // A failure on this side, such as an abort, does not know what the steps cost.
     const usage = failure.usage === undefined ? this.#totalUsage() : undefined;
     const failed = withEarlierSteps(named, usage, this.#steps);
-    noteAttempts(failed, getAttempts(failure));
+    noteAttempts(failed, attemptsOf(failure));
     return failed;
   }
 
@@ -152,8 +152,7 @@ class RemoteLoop {
   /** A call with invalid arguments is answered by its repair; its result follows when the sidecar asks for it. */
   #toOutput({ id }: ToolCall, { result, repairedCall }: ToolOutcome, isInvalid: boolean): Output {
     if (!isInvalid) return { case: "result", value: result };
-    if (repairedCall === undefined)
-      return { case: "failure", value: { message: getText(toMessage(result)) } };
+    if (repairedCall === undefined) return { case: "failure", value: { message: textOf(toMessage(result)) } };
     this.#repaired.set(id, result);
     return { case: "repairedCall", value: repairedCall };
   }

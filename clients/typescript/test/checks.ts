@@ -15,7 +15,6 @@ import {
   functionTool,
   generate,
   generateObject,
-  getText,
   InvalidRequestError,
   type ModelClient,
   NetworkError,
@@ -23,6 +22,7 @@ import {
   Role,
   StreamError,
   stream,
+  textOf,
   userMessage,
 } from "outrigger-client";
 import * as z from "zod";
@@ -118,7 +118,7 @@ async function certificates(): Promise<void> {
   const address = `https://${target}`;
   const request = { model: "sim-text", messages };
   await using named = new Client({ address, ca, tls: { cert, key } });
-  assert.notEqual(getText(await named.complete(request)), "");
+  assert.notEqual(textOf(await named.complete(request)), "");
   await using nameless = new Client({ address, ca });
   await assert.rejects(nameless.complete(request), NetworkError);
 }

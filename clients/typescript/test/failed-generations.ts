@@ -7,15 +7,15 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import {
   AbortError,
   assistantMessage,
+  attemptsOf,
   Client,
   FinishReason_Reason,
   functionTool,
   generate,
-  getAttempts,
-  getText,
   InvalidRequestError,
   type SDKError,
   ServerError,
+  textOf,
   textPart,
   toSdkFailure,
   userMessage,
@@ -62,7 +62,7 @@ async function failedGeneration(): Promise<void> {
   });
   assert(error instanceof InvalidRequestError);
   assert(error.steps.length > 0);
-  assert.equal(getAttempts(error).length, 2);
+  assert.equal(attemptsOf(error).length, 2);
 }
 
 function answerTo(toolCallId: string): RunToolsRequest {
@@ -98,10 +98,10 @@ async function failedLoop(): Promise<void> {
   await withLoops(play, (client) =>
     assert.rejects(generate({ client, model: "m", prompt: "hi", tools }), (error) => {
       assert(error instanceof ServerError);
-      assert.deepEqual(error.messages.map(getText), ["one", "two"]);
+      assert.deepEqual(error.messages.map(textOf), ["one", "two"]);
       assert.equal(error.usage?.totalTokens, 30);
       assert.deepEqual(
-        getAttempts(error).map(({ step }) => step),
+        attemptsOf(error).map(({ step }) => step),
         [3],
       );
       return true;

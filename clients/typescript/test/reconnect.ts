@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer as createHttp2Server } from "node:http2";
 import { createServer, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, functionTool, generate, getText, NetworkError, userMessage } from "outrigger-client";
+import { Client, functionTool, generate, NetworkError, textOf, userMessage } from "outrigger-client";
 import * as z from "zod";
 import { createBrokenServer, MOMENTS } from "./broken-server.ts";
 
@@ -76,7 +76,7 @@ async function sidecarThatReturns(): Promise<void> {
   await using client = new Client({ address });
   await assert.rejects(client.waitUntilReady(0), NetworkError);
   const [first] = await Promise.all([startSidecar(address), client.waitUntilReady(120_000)]);
-  assert.equal(getText(await client.complete(request)), "hello");
+  assert.equal(textOf(await client.complete(request)), "hello");
   await first.stop();
   for (const end = Date.now() + OUTAGE_MS; Date.now() < end; )
     await assert.rejects(client.complete(request), NetworkError);

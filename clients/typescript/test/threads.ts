@@ -3,12 +3,12 @@ import {
   assistantMessage,
   type CallInfo,
   Client,
-  getText,
   InvalidRequestError,
   NotFoundError,
   Role,
   RunStatus,
   type ThreadMessage,
+  textOf,
   userMessage,
 } from "outrigger-client";
 
@@ -68,7 +68,7 @@ async function threadOfRuns(): Promise<void> {
       [true, run.id],
     ],
   );
-  assert.equal(getText(messages[2]?.message), getText(run.steps[0]?.response));
+  assert.equal(textOf(messages[2]?.message), textOf(run.steps[0]?.response));
 }
 
 async function threadViolations(): Promise<void> {
@@ -84,7 +84,7 @@ async function threadViolations(): Promise<void> {
 }
 
 async function collectTexts(listed: AsyncIterable<ThreadMessage>): Promise<string[]> {
-  return (await collect(listed)).map(({ message }) => getText(message));
+  return (await collect(listed)).map(({ message }) => textOf(message));
 }
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {

@@ -4,7 +4,7 @@
  * `reasoning_details` (OpenRouter), `thinking_blocks` (LiteLLM) and `extra_content` (Gemini).
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { getStateData } from "../../kit/adapter/part-state.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject, objectsIn } from "../../kit/json/json.ts";
 import type { Fields } from "../openai/fields.ts";
 import {
@@ -47,7 +47,7 @@ function writeDetails(content: readonly ContentPart[]): JsonObject[] {
 
 /** Returns the state of a reasoning part; null if `reasoning_content` says as much. */
 export function encodeReasoningState(part: ContentPart): string | null {
-  const { model: _, field, ...rest } = getStateData(part.providerState);
+  const { model: _, field, ...rest } = dataOfState(part.providerState);
   const isPlainField = field !== undefined && Object.keys(rest).length === 0;
   return isPlainField ? null : encodeReasoning(part);
 }
@@ -59,7 +59,7 @@ export function createDetail(data: string, index: number): JsonObject {
 
 /** Returns `extra_content` of a call: the signature that clients of Gemini know. */
 export function writeCallExtras(state: ProviderState | undefined): JsonObject {
-  const { part, call } = getStateData(state);
+  const { part, call } = dataOfState(state);
   const signature = asString(asObject(part)?.thoughtSignature);
   if (signature !== undefined) return writeExtras(signature);
   const extras = asObject(call)?.extra_content;

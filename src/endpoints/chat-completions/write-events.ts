@@ -7,7 +7,7 @@ import {
   type ToolCallStart,
   ToolCallStart_InputKind,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import { getStateData } from "../../kit/adapter/part-state.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import { toErrorObject } from "../openai/errors.ts";
@@ -108,7 +108,7 @@ export class ChunkWriter extends BatchWriter {
     citations,
     providerState,
   }: { text: string } & Pick<ContentPart, "citations" | "providerState">): void {
-    const logprobs = readLogprobs(getStateData(providerState));
+    const logprobs = readLogprobs(dataOfState(providerState));
     const part = createPart({ part: { case: "text", value: text }, citations });
     const annotations = writeTextAnnotations(part);
     if (logprobs.length > 0) this.#choice({ delta: {}, logprobs: { content: logprobs, refusal: null } });

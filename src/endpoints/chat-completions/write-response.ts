@@ -2,7 +2,7 @@
 import type { ContentPart, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { getStateData } from "../../kit/adapter/part-state.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, type JsonObject, objectsIn } from "../../kit/json/json.ts";
 import { formatDataUri } from "../../kit/media/media.ts";
 import { toAnnotations } from "../responses/write-annotations.ts";
@@ -96,7 +96,7 @@ export function writeTextAnnotations(part: ContentPart): readonly JsonObject[] {
 
 /** Returns the log probabilities that a provider of the same API sent; null if there are none. */
 function writeLogprobs(content: readonly ContentPart[]): JsonObject | null {
-  const tokens = content.flatMap(({ providerState }) => readLogprobs(getStateData(providerState)));
+  const tokens = content.flatMap(({ providerState }) => readLogprobs(dataOfState(providerState)));
   return tokens.length === 0 ? null : { content: tokens, refusal: null };
 }
 

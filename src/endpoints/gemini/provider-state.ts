@@ -4,7 +4,7 @@
  * signature is the state of their part, in base64 as in the API, since some clients decode it.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { getStateData } from "../../kit/adapter/part-state.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, type JsonObject } from "../../kit/json/json.ts";
 import { type CarriedState, encodeOtherParts, encodeReasoning } from "../responses/provider-state.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
@@ -38,7 +38,7 @@ export class StateFields {
 
 /** Returns the fields that a model of Gemini gave with a part; undefined for parts of others. */
 function getGeminiFields(state: ProviderState | undefined): JsonObject | undefined {
-  const { item, part } = getStateData(state);
+  const { item, part } = dataOfState(state);
   return item === undefined ? asObject(part) : undefined;
 }
 

@@ -2,7 +2,7 @@
 import type { ContentPart, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { getStateData } from "../../kit/adapter/part-state.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, type JsonObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
 import { type AnswerEnd, type FinishWords, getFinishWord, toInputObject } from "../stateless/write-answer.ts";
 import { StateFields } from "./provider-state.ts";
@@ -75,7 +75,7 @@ function writeMedia(
 
 /** Whether a part has data of Gemini about the answer as a whole, for instance its grounding. */
 function isAnswerData({ providerState }: ContentPart): boolean {
-  return getStateData(providerState).of_answer === true;
+  return dataOfState(providerState).of_answer === true;
 }
 
 /** The reasons of the API ("FinishReason"), which are repeated as Gemini wrote them. */

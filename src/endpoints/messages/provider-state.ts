@@ -5,7 +5,7 @@
  */
 import { parseJsonText } from "../../core/json-text.ts";
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { getStateData } from "../../kit/adapter/part-state.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject } from "../../kit/json/json.ts";
 import type { Fields } from "../openai/fields.ts";
 import { type CarriedState, encodeReasoning, isCarried } from "../responses/provider-state.ts";
@@ -25,7 +25,7 @@ export function createBlockState(block: JsonObject, context: ReadingContext): Pr
 
 /** Returns the block of a part that a model of Anthropic wrote, as far as the part does not hold it; undefined for others. */
 function getAnthropicBlock({ providerState }: Pick<ContentPart, "providerState">): JsonObject | undefined {
-  return asObject(getStateData(providerState).block);
+  return asObject(dataOfState(providerState).block);
 }
 
 /** Converts a reasoning part. */

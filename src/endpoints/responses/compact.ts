@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { ServerError } from "../../core/errors.ts";
-import { getText, systemMessage, userMessage } from "../../core/message.ts";
+import { systemMessage, textOf, userMessage } from "../../core/message.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
@@ -64,7 +64,7 @@ async function shorten({ input, target }: ReadRequest, parts: Compacting): Promi
 
 /** @throws ServerError if the model wrote no complete summary. */
 function summaryIn(response: Response): string {
-  const summary = getText(response);
+  const summary = textOf(response);
   const isCut = response.finishReason?.reason === FinishReason_Reason.LENGTH;
   if (summary !== "" && !isCut) return summary;
   const found = isCut ? "a summary that was cut off" : "no text";

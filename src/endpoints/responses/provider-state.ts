@@ -14,7 +14,7 @@ import {
   type ProviderState,
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
-import { getStateData } from "../../kit/adapter/part-state.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
 import {
   asObject,
   asString,
@@ -238,7 +238,7 @@ function isReasoningById({ part, providerState }: ContentPart): boolean {
 /** Whether the state of a part that is not reasoning says more than the part itself, and than an API assumes. */
 function isWorthCarrying({ part, providerState }: ContentPart): boolean {
   if (part.case === "reasoning" || providerState === undefined) return false;
-  const { block, part: wirePart, ...rest } = without(getStateData(providerState), "model");
+  const { block, part: wirePart, ...rest } = without(dataOfState(providerState), "model");
   if (Object.keys(rest).length > 0) return true;
   const id = part.case === "toolCall" ? part.value.id : undefined;
   const isCallerAlone = isDeepStrictEqual(block ?? {}, { caller: { type: "direct" } });

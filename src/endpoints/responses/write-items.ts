@@ -14,7 +14,7 @@ import {
 } from "../../gen/outrigger/v1/response_pb.ts";
 import { isPause } from "../../generation/loop/continuation.ts";
 import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
-import { getStateData } from "../../kit/adapter/part-state.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { isUnfinished } from "../../runs/status.ts";
 import type {
@@ -161,7 +161,7 @@ export class ItemWriter {
    *   called it.
    */
   call(id: string, status: ItemStatus, call: ToolCall, state?: ProviderState): WrittenItem {
-    const item = objectIn(getStateData(state).item);
+    const item = objectIn(dataOfState(state).item);
     const group = asString(item.namespace);
     const tool = group === undefined ? this.#names.called(call.name) : undefined;
     const name = tool?.callerName ?? call.name;
@@ -223,7 +223,7 @@ export function createPart(init: MessageInitShape<typeof ContentPartSchema>): Co
 export function getContent(part: ContentPart): WrittenContent {
   const text = part.part.case === "text" ? part.part.value : "";
   // Fields that only OpenAI's API has are in the provider state.
-  const state = getStateData(part.providerState);
+  const state = dataOfState(part.providerState);
   const phase = asString(objectIn(state.item).phase);
   if (part.refusal) return { annotations: [], part: { type: "refusal", refusal: text }, phase };
   const annotations = part.citations.length === 0 ? [] : toAnnotations(part, text);
@@ -270,7 +270,7 @@ function getType({ part }: ContentPart): string {
 function toFields({ part, providerState }: ContentPart, type: string): object {
   switch (part.case) {
     case "image":
-      return imageFields(part.value, objectIn(getStateData(providerState).item));
+      return imageFields(part.value, objectIn(dataOfState(providerState).item));
     case "native":
       if (part.value.kind === type) return asObject(tryParseJson(part.value.dataJson)) ?? {};
       return { status: "completed", data: tryParseJson(part.value.dataJson) };

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { errorFromProto, type SDKError } from "../../core/errors.ts";
-import { getToolCalls } from "../../core/message.ts";
+import { toolCallsOf } from "../../core/message.ts";
 import {
   type GenerateResult,
   GenerateResultSchema,
@@ -149,7 +149,7 @@ function needsNoApproval(): boolean {
 function toResult(response: Response): GenerateResult {
   const { finishReason, usage } = response;
   const isCalling =
-    finishReason?.reason === FinishReason_Reason.TOOL_CALLS && getToolCalls(response).length > 0;
+    finishReason?.reason === FinishReason_Reason.TOOL_CALLS && toolCallsOf(response).length > 0;
   return create(GenerateResultSchema, {
     steps: [create(StepResultSchema, { response })],
     stopReason: isCalling ? StopReason.TOOL_CALLS : StopReason.COMPLETED,

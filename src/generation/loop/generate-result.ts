@@ -1,6 +1,6 @@
 import { create, type JsonValue } from "@bufbuild/protobuf";
 import { toJson } from "../../core/json-form.ts";
-import { getReasoning, getText, getToolCalls } from "../../core/message.ts";
+import { reasoningOf, textOf, toolCallsOf } from "../../core/message.ts";
 import { type CompleteResponse, completeResponse } from "../../core/response.ts";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import {
@@ -29,17 +29,17 @@ abstract class Answer {
 
   /** The text of the answer. Empty if there is none. */
   get text(): string {
-    return getText(this.response);
+    return textOf(this.response);
   }
 
   /** The reasoning that the provider showed. Empty if there is none. */
   get reasoning(): string {
-    return getReasoning(this.response);
+    return reasoningOf(this.response);
   }
 
   /** The tool calls of the answer, in order. */
   get toolCalls(): readonly ToolCall[] {
-    return getToolCalls(this.response);
+    return toolCallsOf(this.response);
   }
 
   /** The calls that have no result: calls of passive tools, and calls that a limit kept from being executed. */

@@ -1,12 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import { getToolCalls } from "../../core/message.ts";
+import { toolCallsOf } from "../../core/message.ts";
 import { type StepResult, StepResultSchema } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 
 /** Returns the calls of a step that have no result, in order and as the model wrote them. */
 export function getOpenCalls({ response, toolResults }: StepResult): ToolCall[] {
   const answered = new Set(toolResults.map(({ toolCallId }) => toolCallId));
-  return getToolCalls(response).filter(({ id }) => !answered.has(id));
+  return toolCallsOf(response).filter(({ id }) => !answered.has(id));
 }
 
 /** Returns a call in the form for execution: repaired, if it was repaired. */
@@ -25,7 +25,7 @@ export function withProgress(step: StepResult, { results, repairedCalls }: StepP
   const byId = new Map([...step.toolResults, ...results].map((result) => [result.toolCallId, result]));
   return create(StepResultSchema, {
     ...step,
-    toolResults: getToolCalls(step.response).flatMap(({ id }) => byId.get(id) ?? []),
+    toolResults: toolCallsOf(step.response).flatMap(({ id }) => byId.get(id) ?? []),
     repairedCalls: [...step.repairedCalls, ...repairedCalls],
   });
 }

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent } from "../../client/final-response.ts";
 import { AbortError, ConfigurationError, SDKError, withEarlierSteps } from "../../core/errors.ts";
 import { closeAtOnce } from "../../core/item-iterator.ts";
-import { getToolCalls } from "../../core/message.ts";
+import { toolCallsOf } from "../../core/message.ts";
 import { RepeatLimit } from "../../core/repeat-limit.ts";
 import { type CompleteResponse, completeResponse } from "../../core/response.ts";
 import { toolMessage } from "../../core/tools.ts";
@@ -220,7 +220,7 @@ class ToolLoop {
     this.#messages.push(response.message);
     this.#pauses = isPause(response.finishReason) ? this.#pauses + 1 : 0;
     const isCalling = response.finishReason.reason === FinishReason_Reason.TOOL_CALLS;
-    const calls = isCalling ? getToolCalls(response) : [];
+    const calls = isCalling ? toolCallsOf(response) : [];
     this.#count(response, calls.length);
     const forbidden = this.#reasonAgainst(calls, step);
     if (forbidden === undefined) this.#checkCost(response);

@@ -1,6 +1,6 @@
 import { NoObjectGeneratedError } from "../../core/errors.ts";
-import { getText, getToolCalls } from "../../core/message.ts";
-import { getToolInput } from "../../core/tools.ts";
+import { textOf, toolCallsOf } from "../../core/message.ts";
+import { toolInputOf } from "../../core/tools.ts";
 import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { isJson, isObject, type JsonObject, type JsonValue } from "../../kit/json/json.ts";
@@ -76,8 +76,8 @@ export function objectParser({ schema, isWrapped }: ObjectFormat): PartialJsonPa
  * Returns the text that should be the object. If a model was to call a tool and wrote text instead, the text is read.
  */
 function getObjectText(response: Response, { strategy, name }: ObjectFormat): string {
-  const call = strategy === "tool" && getToolCalls(response).find((each) => each.name === name);
-  return call ? getToolInput(call) : getText(response);
+  const call = strategy === "tool" && toolCallsOf(response).find((each) => each.name === name);
+  return call ? toolInputOf(call) : textOf(response);
 }
 
 function parse(text: string, format: ObjectFormat) {

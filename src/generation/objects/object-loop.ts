@@ -3,7 +3,7 @@ import { closeAtOnce } from "../../core/item-iterator.ts";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import type { GenerateResult } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { JsonValue } from "../../kit/json/json.ts";
-import { getAttempts } from "../../middleware/attempts.ts";
+import { attemptsOf } from "../../middleware/attempts.ts";
 import { NO_TOOLS } from "../loop/step-tools.ts";
 import { type LoopItem, type LoopOptions, runToolLoop } from "../loop/tool-loop.ts";
 import { type ObjectReader, readObject } from "./object-answer.ts";
@@ -72,7 +72,7 @@ async function* tryFormats(
       return yield* objectItems(open(current, failed), current);
     } catch (thrown) {
       if (index === formats.length - 1 || !isFormatRefusal(thrown)) throw thrown;
-      failed.splice(0, failed.length, ...getAttempts(thrown));
+      failed.splice(0, failed.length, ...attemptsOf(thrown));
     }
   }
   throw new InternalError("there is no way to ask for the object");

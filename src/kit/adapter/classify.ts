@@ -3,7 +3,7 @@
  * may be repeated.
  */
 
-import { getToolInput } from "../../core/tools.ts";
+import { toolInputOf } from "../../core/tools.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -14,7 +14,7 @@ import { isObject, tryReadJson } from "../json/json.ts";
  * Returns the kind of a failed HTTP answer by its status alone. 409 and unknown statuses stay PROVIDER, which is
  * retryable.
  */
-export function getStatusKind(status: number): ErrorKind {
+export function kindOfStatus(status: number): ErrorKind {
   const exact = KIND_OF_STATUS.get(status);
   if (exact !== undefined) return exact;
   if (status >= 500) return ErrorKind.SERVER;
@@ -127,7 +127,7 @@ function textsInPart({ part }: ContentPart): string[] {
     case "reasoning":
       return [part.value.text];
     case "toolCall":
-      return [getToolInput(part.value)];
+      return [toolInputOf(part.value)];
     case "toolResult":
       return part.value.content.flatMap(textsInPart);
     case "document":

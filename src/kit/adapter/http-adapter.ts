@@ -309,7 +309,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   supportsJsonSchema(model: string, options?: AdapterCallOptions): boolean {
-    return this.modelsFor(options).getTraits(model).jsonSchema;
+    return this.modelsFor(options).traitsOf(model).jsonSchema;
   }
 
   /** Returns the catalog as seen by the provider in a call. */
@@ -397,7 +397,7 @@ export class HttpAdapter implements ProviderAdapter {
     warnings: Warning[],
     options: AdapterCallOptions,
   ): EmbedResponse {
-    const cost = usage && this.modelsFor(options).getCost(usage, request.model);
+    const cost = usage && this.modelsFor(options).costOf(usage, request.model);
     return create(EmbedResponseSchema, {
       embeddings: vectors.map((values) => create(EmbeddingSchema, { values })),
       model: model || request.model,

@@ -42,10 +42,10 @@ export abstract class PartStateWriter {
 
 /** Returns the bare signature that `reasoningPart` keeps; undefined for a state that an adapter wrote. */
 export function bareSignatureIn(state: ProviderState | undefined): string | undefined {
-  return asString(getStateData(state).signature);
+  return asString(dataOfState(state).signature);
 }
 
 /** Returns the JSON object that a state holds. Empty if there is none. */
-export function getStateData(state: ProviderState | undefined): JsonObject {
+export function dataOfState(state: ProviderState | undefined): JsonObject {
   return asObject(tryParseJson(state?.dataJson ?? "")) ?? {};
 }

@@ -127,7 +127,7 @@ export function createResponse(facts: CallFacts, answer: Answer): Response {
     response.usage = usage;
     // Providers and adapters may have given a price.
     if (usage.costNanoUsd === undefined && facts.pricesAnswers !== true) {
-      const cost = models?.getCost(usage, model);
+      const cost = models?.costOf(usage, model);
       if (cost !== undefined) usage.costNanoUsd = cost;
     }
   }

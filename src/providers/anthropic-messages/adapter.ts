@@ -59,7 +59,7 @@ export class AnthropicAdapter extends HttpAdapter {
   /** Considers only the model: a request with a thinking budget cannot force a call with any model. */
   override supportsToolChoice(mode: Mode, model: string, options?: AdapterCallOptions): boolean {
     if (mode !== Mode.REQUIRED && mode !== Mode.NAMED) return true;
-    return canForceTools(this.modelsFor(options).getTraits(model));
+    return canForceTools(this.modelsFor(options).traitsOf(model));
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import { getStatusKind } from "../../kit/adapter/classify.ts";
+import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { isFailureReport, readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
@@ -148,7 +148,7 @@ function getKind({ code, type, message }: FailureReport, status: number | undefi
   }
   const byType = KIND_OF_TYPE.get(type);
   if (byType !== undefined) return byType;
-  return status === undefined ? ErrorKind.PROVIDER : getStatusKind(status);
+  return status === undefined ? ErrorKind.PROVIDER : kindOfStatus(status);
 }
 
 type ErrorCode = ErrorDetails["error_code"];

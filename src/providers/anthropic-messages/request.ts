@@ -43,7 +43,7 @@ export async function toRequestBody(
   settings: RequestSettings,
 ): Promise<BetaRequestBody> {
   const loss = new LossReport();
-  const traits = settings.models.getTraits(request.model);
+  const traits = settings.models.traitsOf(request.model);
   const options = readOptions(request, settings.provider);
   const context = { ...settings, request, traits, options, loss, budget: new SchemaBudget() };
   const merged = await translate(context, streaming);

@@ -35,7 +35,7 @@ export function toUsage(
   const result = createUsage(converted, includeRaw ? counts : undefined);
   const longCacheWriteTokens =
     asCount(objectIn<CacheCreation>(counts.cache_creation).ephemeral_1h_input_tokens) ?? 0;
-  const cost = models?.getCost(result, model, { longCacheWriteTokens });
+  const cost = models?.costOf(result, model, { longCacheWriteTokens });
   if (cost !== undefined) result.costNanoUsd = cost;
   return result;
 }

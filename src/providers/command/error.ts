@@ -2,7 +2,7 @@
 import { createError, type SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { getStatusKind } from "../../kit/adapter/classify.ts";
+import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { createProviderError } from "../../kit/adapter/provider-error.ts";
 import { asObject, textIn, tryReadJson } from "../../kit/json/json.ts";
 import { isContextOverflow } from "../context-overflow.ts";
@@ -63,7 +63,7 @@ function getKind(codes: readonly string[], message: string): ErrorKind {
   const httpStatus = status === "" ? undefined : Number(status);
   if (isContextOverflow({ codes, message, status: httpStatus })) return ErrorKind.CONTEXT_LENGTH;
   const known = codes.map((code) => KIND_OF_CODE.get(code)).find((kind) => kind !== undefined);
-  return known ?? (httpStatus === undefined ? ErrorKind.SERVER : getStatusKind(httpStatus));
+  return known ?? (httpStatus === undefined ? ErrorKind.SERVER : kindOfStatus(httpStatus));
 }
 
 /** Codes that agents pass on from the models that they call. */

@@ -50,7 +50,7 @@ export class GeminiAdapter extends HttpAdapter {
   }
 
   override supportsToolChoice(mode: ToolChoice_Mode, model: string, options?: AdapterCallOptions): boolean {
-    return takesToolChoice(mode, this.modelsFor(options).getTraits(model));
+    return takesToolChoice(mode, this.modelsFor(options).traitsOf(model));
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import { getStatusKind } from "../../kit/adapter/classify.ts";
+import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
@@ -134,7 +134,7 @@ function getKind(details: StatusDetails, httpStatus: number | undefined): ErrorK
   if (isContextOverflow({ codes: [reason, details.status], message, status }))
     return ErrorKind.CONTEXT_LENGTH;
   const known =
-    KIND_OF_STATUS.get(details.status) ?? (status === undefined ? undefined : getStatusKind(status));
+    KIND_OF_STATUS.get(details.status) ?? (status === undefined ? undefined : kindOfStatus(status));
   switch (known) {
     case ErrorKind.INVALID_REQUEST:
       return getInvalidRequestKind(details);

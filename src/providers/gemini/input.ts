@@ -4,7 +4,7 @@
  */
 
 import { invalidField } from "../../core/errors.ts";
-import { getText } from "../../core/message.ts";
+import { textOf } from "../../core/message.ts";
 import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Content } from "../../wire/gemini/request.ts";
 import { toAssistantContent } from "./assistant.ts";
@@ -29,7 +29,7 @@ export async function toConversation(context: RequestContext): Promise<Conversat
     if (index >= leading) await conversation.add(message, `messages[${index}]`);
   const texts = messages
     .slice(0, leading)
-    .map(getText)
+    .map(textOf)
     .filter((text) => text !== "");
   return { system: texts.length === 0 ? undefined : texts.join("\n\n"), contents: conversation.end() };
 }
@@ -133,7 +133,7 @@ class ContentWriter {
   }
 
   #addLaterInstructions(message: Message, field: string): void {
-    const text = getText(message);
+    const text = textOf(message);
     if (text === "") return this.#leaveOut(field);
     const loss =
       "the Gemini API takes instructions only at the beginning; they were sent as text of the user";

@@ -23,7 +23,7 @@ export type RequestSettings = Pick<RequestContext, "provider" | "media" | "model
  */
 export async function toRequestBody(request: Request, settings: RequestSettings): Promise<RequestBody> {
   const loss = new LossReport();
-  const traits = settings.models.getTraits(request.model);
+  const traits = settings.models.traitsOf(request.model);
   const context: RequestContext = { ...settings, request, traits, loss };
   const { options } = readProviderOptions(request, settings.provider, PROVIDER_NAME);
   const { system, contents } = await toConversation(context);

@@ -3,7 +3,7 @@
  * that the part can be sent back unchanged. Written while answers are read, read while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { bareSignatureIn, getStateData, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { getOrigin as getStateOrigin, type Origin } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject } from "../../kit/json/json.ts";
 import type { Part } from "../../wire/gemini/request.ts";
@@ -35,10 +35,10 @@ export function getOrigin(part: ContentPart, provider: string, model: string): O
 export function getStatePart({ providerState }: ContentPart): Untrusted<Part> | undefined {
   const signature = bareSignatureIn(providerState);
   if (signature !== undefined) return { thought: true, thoughtSignature: signature };
-  return asObject<Part>(getStateData(providerState).part);
+  return asObject<Part>(dataOfState(providerState).part);
 }
 
 /** Whether a part holds data about an answer as a whole, which is never sent back. */
 export function isAnswerData({ providerState }: ContentPart): boolean {
-  return getStateData(providerState).of_answer === true;
+  return dataOfState(providerState).of_answer === true;
 }

@@ -2,7 +2,7 @@
 
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import { getStatusKind } from "../../kit/adapter/classify.ts";
+import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
@@ -131,7 +131,7 @@ function getKind(reported: ProviderErrorBody, httpStatus: number | undefined): E
   if (reported.isModerated) return ErrorKind.CONTENT_FILTER;
   const byMessage = code === "" ? getMessageKind(reported.message, status) : undefined;
   if (byMessage !== undefined) return byMessage;
-  if (status !== undefined) return getStatusKind(status);
+  if (status !== undefined) return kindOfStatus(status);
   return KIND_OF_TYPE.get(type) ?? ErrorKind.PROVIDER;
 }
 

@@ -31,7 +31,7 @@ export async function toRequestBody(
 ): Promise<RequestBody> {
   const { provider, profile } = settings;
   const loss = new LossReport();
-  const traits = settings.models.getTraits(request.model);
+  const traits = settings.models.traitsOf(request.model);
   const callIds = new ToolCallIdMapper(CALL_ID_RULES[profile.toolCallIdPattern], loss);
   const context: RequestContext = { ...settings, request, traits, loss, callIds };
   const options = readOptions(request, provider);

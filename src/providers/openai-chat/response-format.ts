@@ -1,6 +1,6 @@
 /** Response format -> `response_format` (provider documentation: "Structured model outputs"). */
 
-import { getText } from "../../core/message.ts";
+import { textOf } from "../../core/message.ts";
 import { ResponseFormat_Type as Format, type ResponseFormat } from "../../gen/outrigger/v1/request_pb.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import type { ChatRequest, ResponseFormat as WireFormat } from "../../wire/openai-chat/request.ts";
@@ -37,7 +37,7 @@ export function responseFormatSettings(context: RequestContext): ResponseFormatS
  * instructions are searched for it, since they are the same in every turn.
  */
 function jsonSettings({ profile, request, loss }: RequestContext): ResponseFormatSettings {
-  const saysJson = leadingInstructions(request.messages).some((message) => /json/i.test(getText(message)));
+  const saysJson = leadingInstructions(request.messages).some((message) => /json/i.test(textOf(message)));
   if (profile.supportsJsonObject)
     return { settings: JSON_OBJECT, instruction: saysJson ? undefined : JSON_SENTENCE };
   const message = "the server has no JSON mode; JSON was asked for in an instruction";

@@ -3,7 +3,7 @@
  * form. Written here while answers are read, read here while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { bareSignatureIn, getStateData, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { getOrigin as getStateOrigin, type Origin } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, isEmpty, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
@@ -155,5 +155,5 @@ export function readImage({ providerState }: ContentPart): Untrusted<GeneratedIm
 }
 
 function stateIn(state: ProviderState | undefined): Untrusted<PartState> {
-  return getStateData(state);
+  return dataOfState(state);
 }

@@ -2,7 +2,7 @@
 
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import { getStatusKind } from "../../kit/adapter/classify.ts";
+import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
@@ -102,7 +102,7 @@ function getKind({ code, type, message }: ErrorDetails, httpStatus: number | und
   if (isContextOverflow({ codes: [code, type], message, status })) return ErrorKind.CONTEXT_LENGTH;
   const known = KIND_OF_CODE.get(code) ?? KIND_OF_CODE.get(type);
   if (known !== undefined) return known;
-  if (status !== undefined) return getStatusKind(status);
+  if (status !== undefined) return kindOfStatus(status);
   return KIND_OF_GENERAL_CODE.get(code) ?? KIND_OF_GENERAL_CODE.get(type) ?? ErrorKind.PROVIDER;
 }
 

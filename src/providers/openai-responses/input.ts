@@ -5,7 +5,7 @@
  */
 
 import { invalidField } from "../../core/errors.ts";
-import { getText } from "../../core/message.ts";
+import { textOf } from "../../core/message.ts";
 import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { InputMessage, InputText } from "../../wire/openai-responses/request.ts";
@@ -46,7 +46,7 @@ export function toConversation(context: RequestContext): Promise<Conversation> |
 }
 
 function joinTexts(messages: readonly Message[]): string | undefined {
-  const texts = messages.map(getText);
+  const texts = messages.map(textOf);
   return texts.filter((text) => text !== "").join("\n\n") || undefined;
 }
 

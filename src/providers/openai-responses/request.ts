@@ -39,7 +39,7 @@ export function toRequestBody(
   settings: RequestSettings,
 ): Promise<RequestBody> | RequestBody {
   const loss = new LossReport();
-  const traits = settings.models.getTraits(request.model);
+  const traits = settings.models.traitsOf(request.model);
   const options = isEmpty(request.providerOptionsJson) ? NO_OPTIONS : readOptions(request, settings.provider);
   const store = options.store ?? settings.store;
   // Most conversations have no tool calls.

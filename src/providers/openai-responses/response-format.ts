@@ -1,6 +1,6 @@
 /** Our response format -> `text.format` (provider documentation: "Structured model outputs"). */
 
-import { getText } from "../../core/message.ts";
+import { textOf } from "../../core/message.ts";
 import { Role } from "../../gen/outrigger/v1/message_pb.ts";
 import {
   ResponseFormat_Type as Format,
@@ -51,7 +51,7 @@ function jsonFormat({ request, loss }: RequestContext): ResponseFormatSettings {
 function asksForJson({ messages }: Request): boolean {
   const first = messages.findIndex(({ role }) => role === Role.ASSISTANT);
   const opening = first < 0 ? messages : messages.slice(0, first);
-  return opening.some((message) => message.role === Role.USER && /json/i.test(getText(message)));
+  return opening.some((message) => message.role === Role.USER && /json/i.test(textOf(message)));
 }
 
 function schemaFormat(

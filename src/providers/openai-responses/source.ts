@@ -15,7 +15,7 @@ export function createSourceProtocol(store: boolean): SourceProtocol {
   return {
     api: "openai-responses",
     toWire({ headers, restored, getMembers }, request, streaming, models) {
-      const traits = models.getTraits(request.model);
+      const traits = models.traitsOf(request.model);
       if (store || restored.hasReasoning || isRefused(request, traits)) return undefined;
       const members = getMembers();
       const input = members.get("input") ?? "";

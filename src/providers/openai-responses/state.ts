@@ -3,7 +3,7 @@
  * form. Written while answers are read, read while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { bareSignatureIn, getStateData, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { getOrigin as getStateOrigin, type Origin } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, objectsIn, without } from "../../kit/json/json.ts";
 import type { OutputContent, OutputItem } from "../../wire/openai-responses/response.ts";
@@ -75,7 +75,7 @@ function bareReasoningItem(state: ProviderState | undefined): Untrusted<OutputIt
 
 /** Reads a part's state; undefined if there is none or this adapter did not write it. */
 export function readState(state: ProviderState | undefined): PartState | undefined {
-  const data: Untrusted<PartState> = getStateData(state);
+  const data: Untrusted<PartState> = dataOfState(state);
   const item = asObject<OutputItem>(data.item) ?? bareReasoningItem(state);
   if (item === undefined) return undefined;
   return {

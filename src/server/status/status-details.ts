@@ -27,7 +27,7 @@ import {
   type StepResult,
   StepResultSchema,
 } from "../../gen/outrigger/v1/generation_pb.ts";
-import { getAttempts } from "../../middleware/attempts.ts";
+import { attemptsOf } from "../../middleware/attempts.ts";
 import { boundedText } from "./bounded-text.ts";
 import { kindName } from "./status-code.ts";
 
@@ -207,7 +207,7 @@ function progressWithin(
   const bytes = remainingBytes - DETAIL_OVERHEAD - 8;
   if (messages.length === 0 || bytes < 0) return undefined;
   const [steps, left] = takeFitting(StepResultSchema, messages.map(withoutBodies), bytes);
-  const [attempts] = takeFitting(AttemptSchema, getAttempts(error).toReversed(), left);
+  const [attempts] = takeFitting(AttemptSchema, attemptsOf(error).toReversed(), left);
   return { steps, stepCount: messages.length, attempts: attempts.toReversed() };
 }
 

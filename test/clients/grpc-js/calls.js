@@ -25,7 +25,7 @@ export async function checkComplete(inference) {
     messages: [userMessage("Say hello.")],
   });
   const { inputTokens, outputTokens, totalTokens } = response.usage;
-  assert.notEqual(getText(response.message), "", "the answer has no text");
+  assert.notEqual(textOf(response.message), "", "the answer has no text");
   assert.equal(response.finishReason.reason, "REASON_STOP");
   assert.ok(totalTokens > 0, "no usage");
   assert.equal(totalTokens, inputTokens + outputTokens);
@@ -101,7 +101,7 @@ export async function checkToolRoundTrip(inference) {
   // The assistant's message is sent back unchanged. Its parts may carry providerState
   // (signatures, encrypted reasoning) that the provider requires.
   request.messages.push(first.message, runTools(first.message, result));
-  const text = getText((await complete(inference, request)).message);
+  const text = textOf((await complete(inference, request)).message);
   assert.ok(text.includes(result), `the answer "${text}" does not quote the tool's result`);
 }
 
@@ -127,6 +127,6 @@ export function userMessage(text) {
 }
 
 /** Joins the text parts of a message. A message may have other parts between them. */
-function getText(message) {
+function textOf(message) {
   return message.content.map((part) => part.text ?? "").join("");
 }

@@ -1,7 +1,7 @@
 /** Recorded answers of real providers as events: what Anthropic's SDK puts together is what a whole answer holds. */
 import { MessageStream } from "@anthropic-ai/sdk/lib/MessageStream";
 import { create } from "@bufbuild/protobuf";
-import { getToolCalls } from "outrigger";
+import { toolCallsOf } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { ServerError, StreamError } from "../../../src/core/errors.ts";
 import { MessageWriter } from "../../../src/endpoints/messages/write-events.ts";
@@ -103,7 +103,7 @@ describe("A recorded stream of a provider as events of the Messages API", () => 
     const [got, wanted] = [comparable(read.content), comparable(whole.content)];
     expect(got.map(getType)).toEqual(wanted.map(getType));
     // The SDK makes what it can of an input that was cut.
-    const isCut = getToolCalls(response).some(({ argumentsInvalid }) => argumentsInvalid);
+    const isCut = toolCallsOf(response).some(({ argumentsInvalid }) => argumentsInvalid);
     if (!isCut) expect(got).toEqual(wanted);
     expect(read.stop_reason).toBe(whole.stop_reason);
   });

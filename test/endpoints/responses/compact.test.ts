@@ -1,7 +1,7 @@
 /** The request for the summary of a conversation. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { getText } from "../../../src/core/message.ts";
+import { textOf } from "../../../src/core/message.ts";
 import { compact } from "../../../src/endpoints/responses/compact.ts";
 import { defaultSettings, getOrigin } from "../../../src/endpoints/responses/settings.ts";
 import { MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -106,7 +106,7 @@ describe("The request for a summary", () => {
     const { request } = await compactWith(body, history);
     expect(request).toMatchObject({ provider: "openai", model: "m" });
     expect(request?.messages.map(({ role }) => role)).toEqual([Role.SYSTEM, Role.USER]);
-    expect(getText(request?.messages[1])).toBe(
+    expect(textOf(request?.messages[1])).toBe(
       [
         "System: Be exact.",
         "System: Be kind.",
@@ -127,7 +127,7 @@ describe("The request for a summary", () => {
         { role: "assistant", content: "Ho." },
       ],
     });
-    expect(getText(request?.messages[1])).toBe("User: Hi.\n\nAssistant: Ho.");
+    expect(textOf(request?.messages[1])).toBe("User: Hi.\n\nAssistant: Ho.");
     expect(written).toMatchObject({
       id: expect.stringMatching(/^resp_[0-9a-f]{32}$/),
       object: "response.compaction",

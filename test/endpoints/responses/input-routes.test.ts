@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { Client, getText, type ModelClient } from "outrigger";
+import { Client, type ModelClient, textOf } from "outrigger";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { toResponseId } from "../../../src/endpoints/openai/ids.ts";
 import { inputRoutes } from "../../../src/endpoints/responses/routes.ts";
@@ -63,7 +63,7 @@ describe("POST /v1/responses/input_tokens", () => {
       complete: () => expect.fail("was called"),
       stream: () => expect.fail("was called"),
       async countTokens({ messages }) {
-        seen.push(messages.map((message) => getText(message)));
+        seen.push(messages.map((message) => textOf(message)));
         return create(CountTokensResponseSchema, { inputTokens: 7 });
       },
     };

@@ -3,7 +3,7 @@ import type {
   ResponseCreateParamsNonStreaming,
   ResponseInputItem,
 } from "openai/resources/responses/responses";
-import { Client, functionTool, getToolCalls, toolResult, userMessage } from "outrigger";
+import { Client, functionTool, toolCallsOf, toolResult, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { startSimulator } from "../../../simulator/index.ts";
 import { type Column, columns } from "../../providers/support/columns.ts";
@@ -167,7 +167,7 @@ describe.each(columns)("$title", (column) => {
     servers.onEnd(() => client.close());
     const request = { model: sim, tools: [functionTool(now)], reasoningEffort: effort };
     const answer = await client.complete({ ...request, messages: [userMessage("Weather in Paris?")] });
-    const [made] = getToolCalls(answer);
+    const [made] = toolCallsOf(answer);
     const result = toolResult(made?.id ?? "", "18 degrees");
     await client.complete({
       ...request,

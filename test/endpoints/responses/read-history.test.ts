@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
 import { NotFoundError } from "../../../src/core/errors.ts";
-import { getText, userMessage } from "../../../src/core/message.ts";
+import { textOf, userMessage } from "../../../src/core/message.ts";
 import { KeptMessages } from "../../../src/endpoints/answers/kept-messages.ts";
 import { readEnd, readHistory } from "../../../src/endpoints/responses/read-history.ts";
 import { defaultSettings, getOrigin } from "../../../src/endpoints/responses/settings.ts";
@@ -42,7 +42,7 @@ describe("readHistory()", () => {
   it("reads a thread page by page, in order", async () => {
     const { engine, queries } = createEngine(250);
     const messages = await readHistory(engine, "key", undefined, "thread_1");
-    expect(messages.map(getText)).toEqual(Array.from({ length: 250 }, (_, index) => String(index)));
+    expect(messages.map(textOf)).toEqual(Array.from({ length: 250 }, (_, index) => String(index)));
     expect(queries.map(({ after, limit, order }) => [after, limit, order])).toEqual([
       ["", 100, "oldest first"],
       ["msg_99", 100, "oldest first"],
@@ -54,7 +54,7 @@ describe("readHistory()", () => {
     const { engine } = createEngine(6);
     const previous = create(RunSchema, { id: "run_1", threadId: "thread_1" });
     const messages = await readHistory(engine, "key", previous, "");
-    expect(messages.map(getText)).toEqual(["0", "1", "2", "3"]);
+    expect(messages.map(textOf)).toEqual(["0", "1", "2", "3"]);
   });
 
   it("refuses a conversation of more than 10,000 messages", async () => {
@@ -127,7 +127,7 @@ describe("readUnstoredHistory()", () => {
 
   it("refuses to continue a response that is in progress", async () => {
     const messages = await readUnstoredHistory(reading, "", previous(RunStatus.COMPLETED));
-    expect(messages.map(getText)).toEqual(["0", "1"]);
+    expect(messages.map(textOf)).toEqual(["0", "1"]);
     for (const status of [RunStatus.QUEUED, RunStatus.IN_PROGRESS])
       await expect(readUnstoredHistory(reading, "", previous(status))).rejects.toMatchObject({
         errorCode: "invalid_value",
@@ -157,7 +157,7 @@ describe("KeptMessages", () => {
       findCall: async () => undefined,
     });
     for (let index = 0; index < 256; index += 1) await kept.withId(`msg_${index}`);
-    expect(getText(await kept.find(place(7), "x", "path"))).toBe("msg_7");
+    expect(textOf(await kept.find(place(7), "x", "path"))).toBe("msg_7");
     expect(count).toBe(256);
     expect(await kept.withId("msg_256")).toBeUndefined();
     expect(await kept.withCall("call_1")).toBeUndefined();

@@ -74,7 +74,7 @@ function createResponse(events: readonly ResponsesServerEvent[]) {
   return last.response;
 }
 
-function getText(events: readonly ResponsesServerEvent[]): string {
+function textOf(events: readonly ResponsesServerEvent[]): string {
   return createResponse(events)
     .output.flatMap((item) => (item.type === "message" ? item.content : []))
     .map((part) => (part.type === "output_text" ? part.text : ""))
@@ -92,7 +92,7 @@ describe.each(columns)("With $title behind it, a WebSocket of the API", ({ name 
     for await (const { type } of stream) http.push(type);
     for (const input of ["Grüße 👋", "again"]) {
       const events = await connection.create({ model, input });
-      expect(getText(events)).toBe(input);
+      expect(textOf(events)).toBe(input);
       expect(events.map((event) => ("sequence_number" in event ? event.sequence_number : -1))).toEqual(
         events.map((_, index) => index),
       );
@@ -312,7 +312,7 @@ describe("A WebSocket of the API", () => {
     for (const text of ["{", "[]", '{"type":"response.stop"}', '{"type":"response.create"}']) {
       expect(await connection.sendRaw(text)).toMatchObject([{ type: "error", status: 400 }]);
     }
-    expect(getText(await connection.create({ model: "openai/sim-echo", input: "still here" }))).toBe(
+    expect(textOf(await connection.create({ model: "openai/sim-echo", input: "still here" }))).toBe(
       "still here",
     );
   });

@@ -22,8 +22,8 @@ export interface AnswerFacts {
 export function factsOfAnswer({ message, finishReason, usage }: Response): AnswerFacts {
   const parts = message?.content ?? [];
   return {
-    text: parts.map(getText).join(""),
-    reasoning: parts.map(getReasoning).join(""),
+    text: parts.map(textOf).join(""),
+    reasoning: parts.map(reasoningOf).join(""),
     calls: parts.flatMap(createCall),
     status: finishReason !== undefined && isUnfinished(finishReason, parts) ? "incomplete" : "completed",
     usage: [usage?.inputTokens ?? 0, usage?.outputTokens ?? 0, usage?.totalTokens ?? 0],
@@ -54,11 +54,11 @@ const UNFINISHED = [
   "steered",
 ];
 
-function getText({ part }: ContentPart): string {
+function textOf({ part }: ContentPart): string {
   return part.case === "text" ? part.value : "";
 }
 
-function getReasoning({ part }: ContentPart): string {
+function reasoningOf({ part }: ContentPart): string {
   return part.case === "reasoning" && !part.value.redacted ? part.value.text : "";
 }
 

@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { getText, userMessage } from "../../../src/core/message.ts";
+import { textOf, userMessage } from "../../../src/core/message.ts";
 import {
   type GenerationOptions,
   GenerationOptionsSchema,
@@ -93,9 +93,9 @@ describe("readOptions()", () => {
 
   it("makes the system text and the prompt messages", async () => {
     const both = await read({ request: { model: "m" }, system: "be brief", prompt: "hi" });
-    expect(both.request.messages.map((message) => getText(message))).toEqual(["be brief", "hi"]);
+    expect(both.request.messages.map((message) => textOf(message))).toEqual(["be brief", "hi"]);
     const before = await read({ system: "be brief" });
-    expect(before.request.messages.map((message) => getText(message))).toEqual(["be brief", "hi"]);
+    expect(before.request.messages.map((message) => textOf(message))).toEqual(["be brief", "hi"]);
     expect((await read({})).request.messages).toHaveLength(1);
   });
 

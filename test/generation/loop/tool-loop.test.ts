@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import {
   AuthenticationError,
+  attemptsOf,
   Client,
   ConfigurationError,
   ErrorKind,
@@ -9,13 +10,12 @@ import {
   FinalResponse,
   FinishReason_Reason,
   functionTool,
-  getAttempts,
-  getText,
-  getToolCalls,
   type ModelClient,
   RateLimitError,
   SDKError,
   ServerError,
+  textOf,
+  toolCallsOf,
   userMessage,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
@@ -81,7 +81,7 @@ async function runLoop(turns: readonly Turn[], options: Partial<LoopOptions> = {
 describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
   it("gives an answer without tools as one step", async () => {
     const { result, items } = await runLoop(["hello"], { isStreamed });
-    expect(getText(result.response)).toBe("hello");
+    expect(textOf(result.response)).toBe("hello");
     expect(result.stopReason).toBe(StopReason.COMPLETED);
     expect(items.filter(({ case: kind }) => kind === "stepFinish")).toHaveLength(1);
     expect(items.some(({ case: kind }) => kind === "events")).toBe(isStreamed);
@@ -210,7 +210,7 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     const [step] = result.steps;
     expect(step?.toolResults.map(({ failed }) => failed)).toEqual([true, false, true]);
     expect(step?.toolResults.map(({ toolCallId }) => toolCallId)).toEqual(
-      getToolCalls(step?.response).map(({ id }) => id),
+      toolCallsOf(step?.response).map(({ id }) => id),
     );
     expect(executor.executed).toHaveLength(1);
   });
@@ -221,7 +221,7 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AuthenticationError);
     expect(failure).toMatchObject({ outputStarted: true, usage: { totalTokens: 15 } });
-    const attempts = failure instanceof SDKError ? getAttempts(failure) : [];
+    const attempts = failure instanceof SDKError ? attemptsOf(failure) : [];
     expect(attempts.map(({ step, error }) => [step, error?.message])).toEqual([
       [1, undefined],
       [2, "revoked"],
@@ -277,8 +277,8 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     });
     const { result, model } = await runLoop([[{ name: "a" }], "done"], { isStreamed, request });
     expect(result.response?.message?.content).toEqual([]);
-    expect(getText(result.steps.at(-1)?.response)).toBe("done");
-    expect(getToolCalls(model.requests[1]?.messages[1])).toHaveLength(1);
+    expect(textOf(result.steps.at(-1)?.response)).toBe("done");
+    expect(toolCallsOf(model.requests[1]?.messages[1])).toHaveLength(1);
   });
 
   it("passes the failed attempts of a middleware on, before the one that answered", async () => {
@@ -324,7 +324,7 @@ describe("runToolLoop()", () => {
     };
     const retry = { baseDelay: 0, jitter: false };
     const { result, items } = await runLoop([], { isStreamed: true, client, retry });
-    expect(getText(result.response)).toBe("hello");
+    expect(textOf(result.response)).toBe("hello");
     expect(items.filter((item) => item.case === "events" && item.events[0]?.event.case === "error")).toEqual(
       [],
     );
@@ -336,7 +336,7 @@ describe("runToolLoop()", () => {
     model.beforeAnswer = (signal) => sleep(20, undefined, { signal });
     const client = new Client({ providers: { scripted: model } });
     const { result } = await runLoop([], { client, timeouts: { [name]: 2 ** 31 } });
-    expect(getText(result.response)).toBe("hello");
+    expect(textOf(result.response)).toBe("hello");
   });
 
   it.each(["totalMs", "perStepMs"])("ends a call at a limit of %s of one millisecond", async (name) => {

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { developerMessage, getText, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { developerMessage, systemMessage, textOf, userMessage } from "../../../src/core/message.ts";
 import {
   RequestSchema,
   ResponseFormat_Type,
@@ -63,7 +63,7 @@ describe("objectRequest()", () => {
 
   it("puts the schema behind the leading system messages", () => {
     const { messages } = objectRequest(request, getFormat("prompt", { description: "a person" }));
-    expect(messages.map(getText)).toEqual([
+    expect(messages.map(textOf)).toEqual([
       "Be brief.",
       "No slang.",
       expect.stringMatching(/JSON Schema below .*a person\n\{"type":"object"/s),

@@ -7,9 +7,9 @@ import type { Content } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { type Request, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { boundedRaw, getStatusKind, repeatableMessage } from "../../../src/kit/adapter/classify.ts";
+import { boundedRaw, kindOfStatus, repeatableMessage } from "../../../src/kit/adapter/classify.ts";
 
-describe("getStatusKind()", () => {
+describe("kindOfStatus()", () => {
   it.each([
     // The kinds that every provider shares.
     [400, "INVALID_REQUEST", false],
@@ -34,8 +34,8 @@ describe("getStatusKind()", () => {
     [529, "SERVER", true],
     [304, "PROVIDER", true],
   ] as const)("takes %i for %s", (status, kind, retryable) => {
-    expect(getStatusKind(status)).toBe(ErrorKind[kind]);
-    expect(isRetryableKind(getStatusKind(status))).toBe(retryable);
+    expect(kindOfStatus(status)).toBe(ErrorKind[kind]);
+    expect(isRetryableKind(kindOfStatus(status))).toBe(retryable);
   });
 });
 

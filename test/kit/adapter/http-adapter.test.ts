@@ -3,7 +3,7 @@ import { json } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { accumulate } from "../../../src/core/accumulator.ts";
 import { RateLimitError, ServerError } from "../../../src/core/errors.ts";
-import { getText, getToolCalls } from "../../../src/core/message.ts";
+import { textOf, toolCallsOf } from "../../../src/core/message.ts";
 import type { ToolCall } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -43,9 +43,9 @@ describe("complete() and stream()", () => {
       const adapter = openAdapter(simulator());
       const whole = await adapter.complete(ask(model), { inferenceId: "inf_1" });
       const streamed = await accumulate(adapter.stream(ask(model), { inferenceId: "inf_1" }));
-      expect(getText(streamed)).toBe(getText(whole));
+      expect(textOf(streamed)).toBe(textOf(whole));
       const facts = ({ name, input }: ToolCall) => [name, input];
-      expect(getToolCalls(streamed).map(facts)).toEqual(getToolCalls(whole).map(facts));
+      expect(toolCallsOf(streamed).map(facts)).toEqual(toolCallsOf(whole).map(facts));
       expect([streamed.usage, streamed.finishReason]).toEqual([whole.usage, whole.finishReason]);
     },
   );
@@ -102,9 +102,9 @@ describe("complete() and stream()", () => {
       const adapter = openAdapter(simulator());
       const want = await accumulate(adapter.stream(ask("sim-tools:preamble=1")));
       const got = await accumulate(adapter.stream(ask(`sim-tools:preamble=1,${fault}`)));
-      expect(getText(got)).toBe(getText(want));
+      expect(textOf(got)).toBe(textOf(want));
       expect(got.message?.content.map(({ part }) => part.case)).toEqual(["text", "toolCall"]);
-      expect(getToolCalls(got)[0]?.input.value).toBe(getToolCalls(want)[0]?.input.value);
+      expect(toolCallsOf(got)[0]?.input.value).toBe(toolCallsOf(want)[0]?.input.value);
     },
   );
 
@@ -115,7 +115,7 @@ describe("complete() and stream()", () => {
       await adapter.complete(ask(model)),
       await accumulate(adapter.stream(ask(model))),
     ]) {
-      const ids = getToolCalls(response).map(({ id }) => id);
+      const ids = toolCallsOf(response).map(({ id }) => id);
       expect([ids.length, new Set(ids).size, ids.includes("")]).toEqual([3, 3, false]);
       expect(response.finishReason?.reason).toBe(FinishReason_Reason.TOOL_CALLS);
     }
@@ -249,7 +249,7 @@ describe("the connection", () => {
     const calls = Array.from({ length: 5 }, () =>
       accumulate(adapter.stream(ask("sim-long:tokens=20,rate=1000"))),
     );
-    const texts = (await Promise.all(calls)).map(getText);
+    const texts = (await Promise.all(calls)).map(textOf);
     expect(new Set(texts).size).toBe(1);
     expect(relay.sockets.length).toBeLessThanOrEqual(5);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { getStateData, PartStateWriter } from "../../../src/kit/adapter/part-state.ts";
+import { dataOfState, PartStateWriter } from "../../../src/kit/adapter/part-state.ts";
 import type { JsonObject } from "../../../src/kit/json/json.ts";
 import { factsFor } from "../../support/decode.ts";
 
@@ -13,7 +13,7 @@ describe("PartStateWriter", () => {
   it("names provider and model, and keeps the data", () => {
     const state = new TestStates(factsFor("sim", { model: "m" }), "m").of({ item: { id: "x" } });
     expect(state).toMatchObject({ provider: "sim", model: "m", dataJson: '{"item":{"id":"x"}}' });
-    expect(getStateData(state)).toEqual({ item: { id: "x" } });
+    expect(dataOfState(state)).toEqual({ item: { id: "x" } });
   });
 
   it("adds the requested model if the provider reports another", () => {
@@ -30,10 +30,10 @@ describe("PartStateWriter", () => {
   });
 });
 
-describe("getStateData()", () => {
+describe("dataOfState()", () => {
   it.each([undefined, "", "[1]", "{"])("is empty for %j", (dataJson) => {
     const state = dataJson === undefined ? undefined : new TestStates(factsFor("sim", {})).of({});
     if (state !== undefined && dataJson !== undefined) state.dataJson = dataJson;
-    expect(getStateData(state)).toEqual({});
+    expect(dataOfState(state)).toEqual({});
   });
 });

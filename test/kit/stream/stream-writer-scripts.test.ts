@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { StreamError } from "../../../src/core/errors.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
-import { getToolCalls } from "../../../src/core/message.ts";
+import { toolCallsOf } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -186,7 +186,7 @@ describe("any script of calls", () => {
             );
           else expect.unreachable(`part ${partIndex} is ${part?.case}`);
         }
-        const ids = getToolCalls(message).map(({ id }) => id);
+        const ids = toolCallsOf(message).map(({ id }) => id);
         expect(new Set(ids).size).toBe(ids.length);
       }),
       { seed: 8, numRuns: 200 },

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { StreamError } from "../../../src/core/errors.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
-import { getToolCalls } from "../../../src/core/message.ts";
+import { toolCallsOf } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   FinishReason_Reason,
@@ -213,7 +213,7 @@ describe("the tool calls", () => {
       for (const delta of deltas) block.append(delta);
       block.end();
       writer.finish(ANSWER);
-      const [call] = getToolCalls(accumulated(writer.take()));
+      const [call] = toolCallsOf(accumulated(writer.take()));
       expect(call).toMatchObject({
         id: "call_1",
         name: "look",
@@ -233,7 +233,7 @@ describe("the tool calls", () => {
     block.append(input);
     block.end();
     writer.finish(ANSWER);
-    const [call] = getToolCalls(accumulated(writer.take()));
+    const [call] = toolCallsOf(accumulated(writer.take()));
     expect(call).toMatchObject({ input: { case: "text", value: input }, argumentsInvalid: false });
     expect(call).toEqual(toToolCall({ id: "call_1", name: "look", inputKind: "text" }, input));
   });
@@ -243,7 +243,7 @@ describe("the tool calls", () => {
     writer.start("m");
     for (const id of ["a", "a", "", ""]) writer.startToolCall({ id, name: "look" });
     writer.finish(ANSWER);
-    const ids = getToolCalls(accumulated(writer.take())).map(({ id }) => id);
+    const ids = toolCallsOf(accumulated(writer.take())).map(({ id }) => id);
     expect(ids).toEqual(["a", "a_2", "call_test", "call_test_2"]);
   });
 });

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { Client, getText, imagePart, textPart, userMessage } from "outrigger";
+import { Client, imagePart, textOf, textPart, userMessage } from "outrigger";
 
 const client = Client.fromEnv();
 const question = userMessage([
@@ -8,5 +8,5 @@ const question = userMessage([
   imagePart("https://example.com/last-year.png", { detail: "low" }),
 ]);
 const response = await client.complete({ model: "gpt-5.2", messages: [question] });
-console.log(getText(response));
+console.log(textOf(response));
 await client.close();

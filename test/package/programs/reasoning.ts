@@ -1,4 +1,4 @@
-import { Client, getReasoning, getText, messageFromJson, toJson, userMessage } from "outrigger";
+import { Client, messageFromJson, reasoningOf, textOf, toJson, userMessage } from "outrigger";
 
 const client = Client.fromEnv();
 const settings = {
@@ -10,13 +10,13 @@ const settings = {
 
 const question = userMessage("Three boats need two oars each. How many oars?");
 const first = await client.complete({ ...settings, messages: [question] });
-console.log("Reasoning:", getReasoning(first));
-console.log("Answer:", getText(first));
+console.log("Reasoning:", reasoningOf(first));
+console.log("Answer:", textOf(first));
 
 // The message has the signature of its reasoning. It survives a database, too.
 const stored = [question, first.message].map(toJson);
 
 const messages = [...stored.map(messageFromJson), userMessage("And for five boats?")];
 const second = await client.complete({ ...settings, messages });
-console.log("Answer:", getText(second));
+console.log("Answer:", textOf(second));
 await client.close();

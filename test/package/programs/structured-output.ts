@@ -1,4 +1,4 @@
-import { Client, jsonSchema, parseJsonAnswer, userMessage } from "outrigger";
+import { Client, jsonOf, jsonSchema, userMessage } from "outrigger";
 import * as z from "zod";
 
 const Person = z.object({ name: z.string(), age: z.number() });
@@ -9,7 +9,7 @@ const response = await client.complete({
   messages: [userMessage("Who is meant? Alice turned 30 yesterday.")],
   responseFormat: jsonSchema("person", Person, { strict: true }),
 });
-const person = parseJsonAnswer(response, Person);
+const person = jsonOf(response, Person);
 if (person.ok) console.log(`${person.value.name} is ${person.value.age.toFixed()}.`);
 else console.error(person.error.message);
 await client.close();

@@ -1,4 +1,4 @@
-import { Client, functionTool, getText, getToolCalls, parseInput, toolResult, userMessage } from "outrigger";
+import { argumentsOf, Client, functionTool, textOf, toolCallsOf, toolResult, userMessage } from "outrigger";
 import * as z from "zod";
 
 const Place = z.object({ city: z.string() });
@@ -11,11 +11,11 @@ const tools = [functionTool({ name: "get_weather", description: "Weather of a ci
 for (let round = 0; round < 5; round += 1) {
   const response = await client.complete({ model: "gpt-5.2", messages, tools });
   messages.push(response.message);
-  console.log(getText(response));
-  const calls = getToolCalls(response);
+  console.log(textOf(response));
+  const calls = toolCallsOf(response);
   if (calls.length === 0) break;
   for (const call of calls) {
-    const place = parseInput(call, Place);
+    const place = argumentsOf(call, Place);
     messages.push(toolResult(call, place.ok ? await getWeather(place.value.city) : place.error));
   }
 }

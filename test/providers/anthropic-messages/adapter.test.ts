@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { getText, userMessage } from "../../../src/core/message.ts";
+import { textOf, userMessage } from "../../../src/core/message.ts";
 import { imagePart } from "../../../src/core/parts.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { ToolChoice_Mode as Mode, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -87,7 +87,7 @@ describe("AnthropicAdapter", () => {
   it("requests a whole answer", async () => {
     const { adapter, received } = await setUp(whole);
     const response = await adapter.complete(request(), { inferenceId: "inf_1" });
-    expect(getText(response)).toBe("Hello.");
+    expect(textOf(response)).toBe("Hello.");
     expect(response).toMatchObject({
       provider: "anthropic",
       inferenceId: "inf_1",

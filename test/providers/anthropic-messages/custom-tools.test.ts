@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { assistantMessage, getText, getToolCalls, userMessage } from "../../../src/core/message.ts";
+import { assistantMessage, textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { LossPolicy, ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -80,7 +80,7 @@ describe("a call of a custom tool", () => {
     onTestFinished(() => adapter.close());
     const request = requestFor("sim-tools", { tools: [shell] });
     for (const first of await completeAndStream(adapter, request)) {
-      const [call] = getToolCalls(first);
+      const [call] = toolCallsOf(first);
       expect(call).toMatchObject({
         name: "shell",
         argumentsInvalid: false,
@@ -90,7 +90,7 @@ describe("a call of a custom tool", () => {
       expect(first.warnings.map(({ code, field }) => `${code} ${field}`)).toEqual([
         "adjusted_setting tools[0].custom",
       ]);
-      expect(getText(await adapter.complete(continued(request, first)))).toContain("rain");
+      expect(textOf(await adapter.complete(continued(request, first)))).toContain("rain");
     }
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { getCost } from "../../../src/catalog/catalog.ts";
+import { costOf } from "../../../src/catalog/catalog.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
@@ -130,9 +130,9 @@ describe("toUsage()", () => {
     });
     expect(usage?.reasoningTokens).toBeUndefined();
     if (usage === undefined) throw new Error("there are counts");
-    const long = getCost(usage, "claude-opus-5", "anthropic", { longCacheWriteTokens: 50 });
+    const long = costOf(usage, "claude-opus-5", "anthropic", { longCacheWriteTokens: 50 });
     expect(usage.costNanoUsd).toBe(long);
-    expect(usage.costNanoUsd).not.toBe(getCost(usage, "claude-opus-5", "anthropic"));
+    expect(usage.costNanoUsd).not.toBe(costOf(usage, "claude-opus-5", "anthropic"));
   });
 
   it("is undefined without usage, and has no cost for an unknown model", () => {

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { getReasoning, getText, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { reasoningOf, systemMessage, textOf, userMessage } from "../../../src/core/message.ts";
 import {
   ResponseFormat_Type as Format,
   ToolChoice_Mode as Mode,
@@ -49,10 +49,10 @@ describe("thinking", () => {
       expect(kinds[0]).toBe("reasoning");
       expect(kinds.at(-1)).toBe("toolCall");
       expect(first.usage?.reasoningTokens).toBeGreaterThan(100);
-      expect(getReasoning(first) !== "").toBe(model !== "claude-opus-4-6");
+      expect(reasoningOf(first) !== "").toBe(model !== "claude-opus-4-6");
       const again = continued(request, first);
       for (const second of await completeAndStream(adapter, again))
-        expect(getText(await adapter.complete(continued(again, second)))).toContain("rain");
+        expect(textOf(await adapter.complete(continued(again, second)))).toContain("rain");
     }
   });
 });
@@ -74,7 +74,7 @@ describe("thinking after a history that changed", () => {
           },
         ]);
         const answer = await adapter.complete(continued(changed, second));
-        expect(getText(answer)).toContain("rain");
+        expect(textOf(answer)).toContain("rain");
         expect(answer.warnings).toHaveLength(1);
       }
     }
@@ -105,7 +105,7 @@ describe("a request to the simulator", () => {
       strict: true,
     };
     const response = await open().complete(requestFor("claude-opus-5", { responseFormat }));
-    expect(JSON.parse(getText(response))).toEqual({ n: expect.any(Number) as number });
+    expect(JSON.parse(textOf(response))).toEqual({ n: expect.any(Number) as number });
   });
 
   it("gets a forced call, and an answer that ends at a stop sequence", async () => {
@@ -113,7 +113,7 @@ describe("a request to the simulator", () => {
     const called = await open().complete(requestFor("claude-opus-5", { tools: [weatherTool], toolChoice }));
     expect(called.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "tool_use" });
     const stopped = await open().complete(requestFor("sim-echo", { stopSequences: ["Paris"] }));
-    expect(getText(stopped)).toBe("What is the weather in ");
+    expect(textOf(stopped)).toBe("What is the weather in ");
     expect(stopped.finishReason).toMatchObject({ reason: Reason.STOP, raw: "stop_sequence" });
   });
 
@@ -127,7 +127,7 @@ describe("a request to the simulator", () => {
       expect(first.message?.content.flatMap(({ citations }) => citations)).toHaveLength(2);
       const next = continued(request, first);
       next.messages.push(userMessage("And tomorrow?"));
-      expect(getText(await adapter.complete(next))).toContain("And tomorrow?");
+      expect(textOf(await adapter.complete(next))).toContain("And tomorrow?");
     }
   });
 });

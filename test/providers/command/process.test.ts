@@ -10,7 +10,7 @@ import {
   ServerError,
   StreamError,
 } from "../../../src/core/errors.ts";
-import { getText, userMessage } from "../../../src/core/message.ts";
+import { textOf, userMessage } from "../../../src/core/message.ts";
 import { imagePart, textPart } from "../../../src/core/parts.ts";
 import { jsonSchema } from "../../../src/core/response-format.ts";
 import { CommandAdapter } from "../../../src/providers/command/adapter.ts";
@@ -31,7 +31,7 @@ describe("a program", () => {
   it("gets the prompt over its standard input, and its output is the answer", async () => {
     const adapter = await getAdapter(`print("You said: " + input());`);
     const response = await adapter.complete(toRequest());
-    expect(getText(response)).toBe("You said: Say hello.");
+    expect(textOf(response)).toBe("You said: Say hello.");
     expect(response).toMatchObject({
       provider: "local",
       model: "m-1",
@@ -64,7 +64,7 @@ describe("a program", () => {
     process.env.OUTRIGGER_TEST_SECRET = "secret";
     const script = `print(JSON.stringify({ env: process.env, cwd: process.cwd(), files: (await import("node:fs")).readdirSync(".") }));`;
     const adapter = await getAdapter(script, { environment: { CODEX_HOME: "/var/lib/x" } });
-    const seen = JSON.parse(getText(await adapter.complete(toRequest())));
+    const seen = JSON.parse(textOf(await adapter.complete(toRequest())));
     delete process.env.OUTRIGGER_TEST_SECRET;
     expect(Object.keys(seen.env).sort()).toEqual(["CODEX_HOME", "HOME", "LANG", "PATH"]);
     expect(seen.env.HOME).toBe(seen.cwd);
@@ -87,7 +87,7 @@ describe("a program", () => {
     const responseFormat = jsonSchema("thing", { type: "object" });
     const messages = [userMessage([imagePart(new Uint8Array([1, 2, 3])), textPart("What?")])];
     const response = await adapter.complete(toRequest({ messages, responseFormat }));
-    const seen = JSON.parse(getText(response));
+    const seen = JSON.parse(textOf(response));
     expect(seen).toMatchObject({ bytes: [1, 2, 3], schema: responseFormat.schemaJson, cwd: folder });
     await waitUntil(() => !existsSync(dirname(seen.image)));
   });
@@ -95,7 +95,7 @@ describe("a program", () => {
   it("runs in the folder of the configuration, which stays", async () => {
     const folder = await testFolder();
     const adapter = await getAdapter("print(process.cwd());", { folder });
-    expect(getText(await adapter.complete(toRequest()))).toBe(folder);
+    expect(textOf(await adapter.complete(toRequest()))).toBe(folder);
     expect(existsSync(folder)).toBe(true);
   });
 
@@ -107,14 +107,14 @@ describe("a program", () => {
     const request = toRequest({
       messages: [{ role: 2, content: [{ part: { case: "text", value: "--help; $(id)" } }] }],
     });
-    expect(getText(await adapter.complete(request))).toBe('["--model","m-1","--","--help; $(id)"]');
+    expect(textOf(await adapter.complete(request))).toBe('["--model","m-1","--","--help; $(id)"]');
   });
 
   it("need not read its input", async () => {
     const adapter = await getAdapter(`process.stdin.destroy(); print("done");`);
     const value = "x".repeat(5_000_000);
     const request = toRequest({ messages: [{ role: 2, content: [{ part: { case: "text", value } }] }] });
-    expect(getText(await adapter.complete(request))).toBe("done");
+    expect(textOf(await adapter.complete(request))).toBe("done");
   });
 
   it("writes a large answer without loss while its reader is slow", async () => {
@@ -137,7 +137,7 @@ describe("a program", () => {
       child.unref();
       process.exit(0);`;
     const adapter = await getAdapter(script);
-    expect(getText(await adapter.complete(toRequest()))).toBe("answer");
+    expect(textOf(await adapter.complete(toRequest()))).toBe("answer");
     const pid = await pidIn(file);
     await waitUntil(() => !isAlive(pid));
   });
@@ -152,7 +152,7 @@ describe("a program", () => {
       print("answer");
       process.exit(0);`;
     const adapter = await getAdapter(script);
-    expect(getText(await adapter.complete(toRequest()))).toBe("answer");
+    expect(textOf(await adapter.complete(toRequest()))).toBe("answer");
     process.kill(await pidIn(file), "SIGKILL");
   });
 });
@@ -283,7 +283,7 @@ describe("a program that takes too long", () => {
 
   it("leaves no folder behind if the adapter is closed right after its answer", async () => {
     const adapter = await getAdapter("print(process.cwd());");
-    const folder = getText(await adapter.complete(toRequest()));
+    const folder = textOf(await adapter.complete(toRequest()));
     await adapter.close();
     expect(existsSync(folder)).toBe(false);
   });
@@ -309,7 +309,7 @@ describe("the limit of processes", () => {
       retryAfter: 1,
     });
     await Promise.all(running);
-    expect(getText(await adapter.complete(toRequest()))).toBe("done");
+    expect(textOf(await adapter.complete(toRequest()))).toBe("done");
   });
 });
 

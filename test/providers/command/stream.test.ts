@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LawChecker } from "../../../src/core/laws.ts";
-import { getText } from "../../../src/core/message.ts";
+import { textOf } from "../../../src/core/message.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/call/answer-limits.ts";
@@ -75,8 +75,7 @@ const CODEX = [
 describe("output that is text", () => {
   it("is the unchanged answer, wherever the output is split", async () => {
     const text = "Grüße 😀\n\n  and more\n";
-    for (const size of [1, 2, 3, 7, 100])
-      expect(getText(await responseTo("text", text, { size }))).toBe(text);
+    for (const size of [1, 2, 3, 7, 100]) expect(textOf(await responseTo("text", text, { size }))).toBe(text);
   });
 
   it("may be empty", async () => {
@@ -99,7 +98,7 @@ describe("output in lines of JSON", () => {
       '{"text":"end"}',
     ].join("\n");
     for (const size of [1, 5, 1000])
-      expect(getText(await responseTo("json-lines", output, { size }))).toBe(
+      expect(textOf(await responseTo("json-lines", output, { size }))).toBe(
         'one two three\nplain\n\n"quoted"\n12\nend',
       );
   });

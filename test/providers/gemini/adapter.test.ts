@@ -3,7 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { accumulate } from "../../../src/core/accumulator.ts";
 import { ConfigurationError } from "../../../src/core/errors.ts";
-import { getText, userMessage } from "../../../src/core/message.ts";
+import { textOf, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { ToolChoice_Mode as Mode, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { GeminiAdapter, type GeminiAdapterOptions } from "../../../src/providers/gemini/adapter.ts";
@@ -64,7 +64,7 @@ describe("GeminiAdapter", () => {
       provider: "gemini",
       model: NEW_MODEL,
     });
-    expect(getText(response)).toBe("Hello");
+    expect(textOf(response)).toBe("Hello");
     expect(response.rateLimit).toBeUndefined();
     expect(seen[0]?.url).toBe(`/v1beta/models/${NEW_MODEL}:generateContent`);
     expect(seen[0]?.headers["x-goog-api-key"]).toBe(KEY);
@@ -80,7 +80,7 @@ describe("GeminiAdapter", () => {
       const { adapter, seen } = await reach(
         sse([event([{ text: "Hel" }]), event([{ text: "lo" }], STOP)], lineEnd),
       );
-      expect(getText(await accumulate(adapter.stream(requestFor())))).toBe("Hello");
+      expect(textOf(await accumulate(adapter.stream(requestFor())))).toBe("Hello");
       expect(seen[0]?.url).toBe(`/v1beta/models/${NEW_MODEL}:streamGenerateContent?alt=sse`);
       expect(seen[0]?.headers.accept).toBe("text/event-stream");
       expect(JSON.stringify(seen.map(({ url, body }) => url + body))).not.toContain(KEY);
@@ -89,7 +89,7 @@ describe("GeminiAdapter", () => {
 
   it("reads a stream that the server sends as a JSON list", async () => {
     const { adapter } = await reach(json([event([{ text: "Hel" }]), event([{ text: "lo" }], STOP)]));
-    expect(getText(await accumulate(adapter.stream(requestFor())))).toBe("Hello");
+    expect(textOf(await accumulate(adapter.stream(requestFor())))).toBe("Hello");
   });
 
   it("uses the configured base URL, API version and headers, and resource names of models", async () => {

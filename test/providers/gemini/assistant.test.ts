@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { assistantMessage, getToolCalls, userMessage } from "../../../src/core/message.ts";
+import { assistantMessage, toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { imagePart, type PartInput, textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -86,7 +86,7 @@ describe("assistant messages of the same model", () => {
 
   it("send back the id of a call only if the API gave one", async () => {
     const turn = answered([{ functionCall: { id: "native_1", name: "f", args: {} } }]);
-    expect(getToolCalls(turn)[0]?.id).toBe("native_1");
+    expect(toolCallsOf(turn)[0]?.id).toBe("native_1");
     const messages = [userMessage("hi"), turn, toolResult("native_1", "ok")];
     const { body } = await translate({ messages });
     expect(body.contents[2]?.parts).toEqual([
@@ -96,7 +96,7 @@ describe("assistant messages of the same model", () => {
 
   it("never send an id that was generated here", async () => {
     const turn = answered([{ functionCall: { name: "f", args: {} }, thoughtSignature: "S" }]);
-    const [{ id: toolCallId } = { id: "" }] = getToolCalls(turn);
+    const [{ id: toolCallId } = { id: "" }] = toolCallsOf(turn);
     expect(toolCallId).not.toBe("");
     const { body } = await translate({
       messages: [userMessage("hi"), turn, toolResult(toolCallId, "ok")],
@@ -245,7 +245,7 @@ describe("the JSON text of arguments and native parts", () => {
 
   it("is sent back unchanged", async () => {
     const turn = readTurn(`{"candidates":[{"content":{"parts":[${part},${native}]}}]}`, OLD_MODEL);
-    expect(getToolCalls(turn)[0]?.input.value).toBe(args);
+    expect(toolCallsOf(turn)[0]?.input.value).toBe(args);
     expect(turn.content[1]?.part.value).toMatchObject({ dataJson: spelled });
     const messages = [userMessage("hi"), turn, ...resultsFor(turn)];
     const { text } = await translate({ model: OLD_MODEL, messages });
@@ -262,7 +262,7 @@ describe("the JSON text of arguments and native parts", () => {
     const other = '{"index":1,"content":{"parts":[{"functionCall":{"name":"g","args":{"wrong":1}}}]}}';
     const first = `{"index":0,"content":{"parts":[{"text":"a"},${part}]}}`;
     const turn = readTurn(`{"candidates":[${other},${first}]}`, OLD_MODEL);
-    expect(getToolCalls(turn)[0]?.input.value).toBe(args);
+    expect(toolCallsOf(turn)[0]?.input.value).toBe(args);
   });
 
   it("loses only the signature if another model is requested", async () => {

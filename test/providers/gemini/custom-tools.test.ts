@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
-import { getText, getToolCalls } from "../../../src/core/message.ts";
+import { textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy, ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -60,11 +60,11 @@ describe("custom tools (P4)", () => {
     const request = requestFor("sim-tools", { tools: [constrained], toolChoice: named });
     for (const response of await completeAndStream(adapter, request)) {
       expect(response.finishReason?.reason).toBe(Reason.TOOL_CALLS);
-      const [call] = getToolCalls(response);
+      const [call] = toolCallsOf(response);
       expect(call).toMatchObject({ name: "run_sql", input: { case: "argumentsJson" } });
       expect(JSON.parse(call?.input.value ?? "")).toEqual({ input: expect.any(String) });
       const next = continued({ ...request, toolChoice: undefined }, response, "3 rows");
-      expect(getText(await adapter.complete(next))).toContain("3 rows");
+      expect(textOf(await adapter.complete(next))).toContain("3 rows");
     }
   });
 

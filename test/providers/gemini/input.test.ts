@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { assistantMessage, getToolCalls, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { assistantMessage, systemMessage, toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { textPart } from "../../../src/core/parts.ts";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { answered, getCodes, NEW_MODEL, OLD_MODEL, resultsFor, translate } from "./support.ts";
@@ -91,7 +91,7 @@ describe("a growing conversation", () => {
 
   /** The turn with other ids, which every run generates anew. */
   function renamed(turn: Message, index: number): Message {
-    for (const toolCall of getToolCalls(turn)) toolCall.id = `${index}_${toolCall.id}`;
+    for (const toolCall of toolCallsOf(turn)) toolCall.id = `${index}_${toolCall.id}`;
     return turn;
   }
 });

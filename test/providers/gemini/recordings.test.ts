@@ -294,7 +294,7 @@ async function getParts(response: Response): Promise<unknown> {
     provider: PROVIDER,
     request,
     loss: new LossReport(),
-    traits: { ...defaultCatalog.getTraits(PROVIDER, response.model), prefill: true },
+    traits: { ...defaultCatalog.traitsOf(PROVIDER, response.model), prefill: true },
     models: shippedModels("gemini"),
     media: async (media) => ({
       kind: "data",

@@ -1,11 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  getReasoning,
-  getText,
-  getToolCalls,
-  systemMessage,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { reasoningOf, systemMessage, textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import {
   ResponseFormat_Type as Format,
   ToolChoice_Mode as Mode,
@@ -51,14 +45,14 @@ describe("reasoning", () => {
       const adapter = open();
       const request = requestFor(model, { tools: [weatherTool], reasoningEffort: "high" });
       for (const first of await completeAndStream(adapter, request)) {
-        expect(getToolCalls(first).length).toBeGreaterThan(0);
+        expect(toolCallsOf(first).length).toBeGreaterThan(0);
         expect(first.usage?.reasoningTokens).toBeGreaterThan(100);
-        expect(getReasoning(first) !== "").toBe(model !== "gemini-3.6-flash");
+        expect(reasoningOf(first) !== "").toBe(model !== "gemini-3.6-flash");
         const again = continued(request, first);
         for (const second of await completeAndStream(adapter, again)) {
           const answer = await adapter.complete(continued(again, second));
           expect(answer.warnings).toEqual([]);
-          expect(getText(answer)).toContain("rain");
+          expect(textOf(answer)).toContain("rain");
         }
       }
     },
@@ -70,7 +64,7 @@ describe("reasoning", () => {
     for (const first of await completeAndStream(adapter, request)) {
       const next = continued(request, first);
       next.messages.push(userMessage("And in Rome?"));
-      expect(getText(await adapter.complete(next))).toContain("And in Rome?");
+      expect(textOf(await adapter.complete(next))).toContain("And in Rome?");
     }
   });
 });
@@ -91,7 +85,7 @@ describe("the adapter and the simulator", () => {
     const schema = { type: "object", properties: { n: { type: "integer", minimum: 3 } }, required: ["n"] };
     const responseFormat = { type: Format.JSON_SCHEMA, name: "n", schemaJson: JSON.stringify(schema) };
     const response = await open().complete(requestFor("gemini-3.5-flash", { responseFormat }));
-    expect((JSON.parse(getText(response)) as { n: number }).n).toBeGreaterThanOrEqual(3);
+    expect((JSON.parse(textOf(response)) as { n: number }).n).toBeGreaterThanOrEqual(3);
   });
 
   it("agree on forced calls and stop sequences", async () => {
@@ -101,7 +95,7 @@ describe("the adapter and the simulator", () => {
     );
     expect(called.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "STOP" });
     const stopped = await open().complete(requestFor("sim-echo", { stopSequences: ["Paris"] }));
-    expect(getText(stopped)).toBe("What is the weather in ");
+    expect(textOf(stopped)).toBe("What is the weather in ");
   });
 
   it("agree on a hosted search and its citations", async () => {
@@ -117,7 +111,7 @@ describe("the adapter and the simulator", () => {
       ]);
       const next = continued(request, first);
       next.messages.push(userMessage("And tomorrow?"));
-      expect(getText(await adapter.complete(next))).toContain("And tomorrow?");
+      expect(textOf(await adapter.complete(next))).toContain("And tomorrow?");
     }
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServerError } from "../../../src/core/errors.ts";
-import { getText, getToolCalls } from "../../../src/core/message.ts";
+import { textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
@@ -29,7 +29,7 @@ describe("streamed parts", () => {
       "textEnd",
       "finish",
     ]);
-    expect(getText(getFinal(decoded))).toBe("Hello");
+    expect(textOf(getFinal(decoded))).toBe("Hello");
   });
 
   it("end when a part of another kind begins", async () => {
@@ -113,7 +113,7 @@ describe("streamed parts", () => {
     const lines = ['data: {"candidates":[{"content":{"parts":[{"text":"\\ud83d"}]}}]}\n\n'];
     lines.push('data: {"candidates":[{"content":{"parts":[{"text":"\\ude00"}]},"finishReason":"STOP"}]}\n\n');
     const decoded = await decodeEvents(lines);
-    expect(getText(getFinal(decoded))).toBe("😀");
+    expect(textOf(getFinal(decoded))).toBe("😀");
     expect(
       decoded.events.flatMap(({ event: { case: kind, value } }) =>
         kind === "textDelta" ? [value.delta] : [],
@@ -125,7 +125,7 @@ describe("streamed parts", () => {
     const lines = [event([{ text: "a" }]), event([{ text: "b" }], STOP)].map(
       (each) => `data: ${JSON.stringify(each)}${end}${end}`,
     );
-    expect(getText(getFinal(await decodeEvents(lines)))).toBe("ab");
+    expect(textOf(getFinal(await decodeEvents(lines)))).toBe("ab");
   });
 
   it("come from the first candidate, with a warning about others", async () => {
@@ -137,14 +137,14 @@ describe("streamed parts", () => {
     };
     const other = { candidates: [{ index: 1, content: { parts: [{ text: "y" }] }, ...STOP }] };
     const response = getFinal(await decodeEvents([both, other, event([{ text: "b" }], STOP)]));
-    expect(getText(response)).toBe("ab");
+    expect(textOf(response)).toBe("ab");
     expect(getCodes(response.warnings)).toEqual(["further_candidates "]);
   });
 });
 
 describe("streamed tool calls", () => {
   const decodeCalls = async (events: readonly object[]) =>
-    getToolCalls(getFinal(await decodeEvents(events))).map(({ id, name, input, argumentsInvalid }) => ({
+    toolCallsOf(getFinal(await decodeEvents(events))).map(({ id, name, input, argumentsInvalid }) => ({
       id,
       name,
       argumentsJson: input.value,
@@ -181,7 +181,7 @@ describe("streamed tool calls", () => {
       "toolCallEnd",
       "finish",
     ]);
-    expect(getToolCalls(getFinal(decoded))[0]?.input.value).toBe('{"x":"ab"}');
+    expect(toolCallsOf(getFinal(decoded))[0]?.input.value).toBe('{"x":"ab"}');
     expect(getContent(decoded)[0]?.providerState?.dataJson).toContain('"thoughtSignature":"S"');
   });
 
@@ -289,7 +289,7 @@ describe("finish reasons", () => {
         reason: Reason.CONTENT_FILTER,
         raw: "PROHIBITED_CONTENT",
       });
-      expect(getText(response)).toBe("Hel");
+      expect(textOf(response)).toBe("Hel");
     }
     const call = event([{ functionCall: { name: "f", willContinue: true } }]);
     const [part] = getContent(await decodeEvents([call, blocked]));
@@ -502,7 +502,7 @@ describe("whole answers", () => {
   it("can be a list of events", () => {
     const body = [event([{ text: "a" }]), event([{ text: "b" }], STOP)];
     const response = respond(body, true);
-    expect(getText(response)).toBe("ab");
+    expect(textOf(response)).toBe("ab");
     expect(response.rawJson).toBe(JSON.stringify(body));
   });
 

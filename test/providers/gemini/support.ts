@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { getToolCalls, userMessage } from "../../../src/core/message.ts";
+import { toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import type { PartInput } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { type ContentPart, type Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -59,7 +59,7 @@ export function readTurn(body: string, model: string): Message {
 
 /** A result for each call of a turn. */
 export function resultsFor(turn: Message): Message[] {
-  return getToolCalls(turn).map(({ id }) => toolResult(id, "ok"));
+  return toolCallsOf(turn).map(({ id }) => toolResult(id, "ok"));
 }
 
 /** A tool call without provider state. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
-import { getText, userMessage } from "../../../src/core/message.ts";
+import { textOf, userMessage } from "../../../src/core/message.ts";
 import { imagePart } from "../../../src/core/parts.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { ToolChoice_Mode as Mode, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -83,7 +83,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
   it("requests a whole answer", async () => {
     const { adapter, requests } = await setUp(whole, { apiKey: "key-1", defaultHeaders: { "x-title": "t" } });
     const response = await adapter.complete(request());
-    expect(getText(response)).toBe("Hello.");
+    expect(textOf(response)).toBe("Hello.");
     expect(response).toMatchObject({
       id: "chat_1",
       provider: "compatible",

@@ -2,7 +2,7 @@
  * Indices of citations count Unicode code points of their part's text, whatever part of the content the server counts.
  */
 import { describe, expect, it } from "vitest";
-import { getText } from "../../../src/core/message.ts";
+import { textOf } from "../../../src/core/message.ts";
 import type { Citation } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { answerTo, chunk, decodeEvents, getFinal, type ProfileInit, respond } from "./support.ts";
@@ -32,7 +32,7 @@ function citationsIn({ message }: Response): Citation[] {
 
 /** The cited pieces of the text; undefined for a citation without indices. */
 function citedIn(response: Response): (string | undefined)[] {
-  const text = [...getText(response)];
+  const text = [...textOf(response)];
   return citationsIn(response).map(({ startIndex, endIndex }) =>
     startIndex === undefined ? undefined : text.slice(startIndex, endIndex).join(""),
   );
@@ -56,7 +56,7 @@ describe("citation indices", () => {
     const content = "<think>\nüber 🌧️\n</think>\n\nRain 🌧️ (source).";
     const annotations = [toAnnotation(content, "(source)")];
     for (const response of await answersWith(content, annotations, { thinkTags: true })) {
-      expect(getText(response)).toBe("Rain 🌧️ (source).");
+      expect(textOf(response)).toBe("Rain 🌧️ (source).");
       expect(citedIn(response)).toEqual(["(source)"]);
     }
   });
@@ -71,7 +71,7 @@ describe("citation indices", () => {
     ]);
     const last = response.message?.content.at(-1);
     expect(last?.citations).toMatchObject([{ startIndex: 9, endIndex: 17 }, {}]);
-    expect([...getText(response)].length).toBe([...content].length);
+    expect([...textOf(response)].length).toBe([...content].length);
     expect(last?.citations[1]?.startIndex).toBeUndefined();
   });
 

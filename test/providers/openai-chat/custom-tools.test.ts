@@ -6,7 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
-import { getToolCalls, userMessage } from "../../../src/core/message.ts";
+import { toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { type Message, Role, type ToolCall } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
@@ -137,7 +137,7 @@ describe("a round trip of a custom tool through the simulator", () => {
     };
     const first = await ask([userMessage("How many rows?")]);
     if (first.message === undefined) throw new Error("the answer has no message");
-    const results = getToolCalls(first).map(({ id }) => toolResult(id, "42 rows"));
+    const results = toolCallsOf(first).map(({ id }) => toolResult(id, "42 rows"));
     return { first, second: await ask([userMessage("How many rows?"), first.message, ...results]) };
   }
 
@@ -152,7 +152,7 @@ describe("a round trip of a custom tool through the simulator", () => {
     ["a stream", true],
   ])("keeps the text of the call in %s", async (_, streams) => {
     const { first, second } = await converse(true, streams);
-    const [call] = getToolCalls(first) as [ToolCall];
+    const [call] = toolCallsOf(first) as [ToolCall];
     expect(first.finishReason?.reason).toBe(Reason.TOOL_CALLS);
     expect(call).toMatchObject({ name: "run_sql", input: { case: "text" } });
     expect(callsSent()).toEqual([
@@ -166,7 +166,7 @@ describe("a round trip of a custom tool through the simulator", () => {
     ["a stream", true],
   ])("has arguments instead in %s if the server has no custom tools", async (_, streams) => {
     const { first, second } = await converse(false, streams);
-    const [call] = getToolCalls(first) as [ToolCall];
+    const [call] = toolCallsOf(first) as [ToolCall];
     expect(call).toMatchObject({ name: "run_sql", input: { case: "argumentsJson" } });
     expect(JSON.parse(call.input.value ?? "")).toMatchObject({ input: expect.any(String) });
     expect(first.warnings).toMatchObject([

@@ -1,6 +1,6 @@
 /** Servers that send unused fields, or fields in another form than OpenAI's. */
 import { describe, expect, it } from "vitest";
-import { assistantMessage, getText, userMessage } from "../../../src/core/message.ts";
+import { assistantMessage, textOf, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { type ContentPart, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -133,7 +133,7 @@ describe("content that is not a text", () => {
 
   it("keeps every digit of its numbers", () => {
     const body = '{"choices":[{"message":{"content":{"id":12345678901234567890}},"finish_reason":"stop"}]}';
-    expect(getText(respond(body))).toBe('{"id":12345678901234567890}');
+    expect(textOf(respond(body))).toBe('{"id":12345678901234567890}');
   });
 
   it("is joined if it is a list of texts and of null", async () => {

@@ -152,19 +152,19 @@ function getFormat({ json_schema }: Wire) {
 function toMessage(message: Wire, model: string): Message {
   switch (message.role) {
     case "system":
-      return systemMessage(getText(message.content));
+      return systemMessage(textOf(message.content));
     case "user":
-      return userMessage(getText(message.content));
+      return userMessage(textOf(message.content));
     case "tool":
-      return toolResult(String(message.tool_call_id), textPart(getText(message.content)));
+      return toolResult(String(message.tool_call_id), textPart(textOf(message.content)));
     case "assistant":
-      return assistantMessage([...getReasoning(message, model), ...list(message.tool_calls).map(createCall)]);
+      return assistantMessage([...reasoningOf(message, model), ...list(message.tool_calls).map(createCall)]);
     default:
       throw new Error(`no recording has a message of the role ${message.role}`);
   }
 }
 
-function getText(content: unknown): string {
+function textOf(content: unknown): string {
   return typeof content === "string"
     ? content
     : list(content)
@@ -172,7 +172,7 @@ function getText(content: unknown): string {
         .join("");
 }
 
-function getReasoning({ reasoning_details }: Wire, model: string): ContentPart[] {
+function reasoningOf({ reasoning_details }: Wire, model: string): ContentPart[] {
   const details = list(reasoning_details) as Record<string, string>[];
   if (details.length === 0) return [];
   const states = new StateWriter(factsFor(PROVIDER, { model }));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServerError } from "../../../src/core/errors.ts";
-import { getText } from "../../../src/core/message.ts";
+import { textOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { chunk, decodeEvents, getFinal, respond } from "./support.ts";
 
@@ -162,7 +162,7 @@ describe("a whole answer", () => {
         { index: 1, ...message("b") },
       ],
     });
-    expect(getText(response)).toBe("a");
+    expect(textOf(response)).toBe("a");
     expect(response.warnings.map(({ code }) => code)).toEqual(["further_candidates"]);
   });
 

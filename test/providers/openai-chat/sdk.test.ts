@@ -1,6 +1,6 @@
 import { ChatCompletionStream } from "openai/lib/ChatCompletionStream";
 import { describe, expect, it } from "vitest";
-import { getReasoning, getText, getToolCalls } from "../../../src/core/message.ts";
+import { reasoningOf, textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";
 import { toData } from "./reading.ts";
 import { decodeBytes, getFinal } from "./support.ts";
@@ -22,9 +22,9 @@ describe("OpenAI's SDK", () => {
     const ours = getFinal(await decodeBytes([bytes]));
     const [choice] = theirs.choices;
     const { content, refusal, tool_calls: calls = [] } = choice?.message ?? {};
-    expect(getText(ours)).toBe(`${content ?? ""}${refusal ?? ""}`);
-    expect(getReasoning(ours)).toBe("");
-    expect(getToolCalls(ours).map(({ id, name, input }) => [id, name, input.value])).toEqual(
+    expect(textOf(ours)).toBe(`${content ?? ""}${refusal ?? ""}`);
+    expect(reasoningOf(ours)).toBe("");
+    expect(toolCallsOf(ours).map(({ id, name, input }) => [id, name, input.value])).toEqual(
       calls.map((call) =>
         call.type === "function" ? [call.id, call.function.name, call.function.arguments] : [],
       ),

@@ -20,7 +20,7 @@ import {
   StreamError,
 } from "../../../src/core/errors.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
-import { getReasoning, getText, getToolCalls, userMessage } from "../../../src/core/message.ts";
+import { reasoningOf, textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { type ContentPart, type Message, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
@@ -166,7 +166,7 @@ describe("a whole answer and a stream of the simulator", () => {
 describe("an answer of the simulator", () => {
   it("has text, citations and token counts", async () => {
     const { response } = await gather(connect().stream(request("sim-text:citations=1")));
-    expect(getText(response)).toContain(`“${QUESTION}”`);
+    expect(textOf(response)).toContain(`“${QUESTION}”`);
     expect(response.finishReason).toMatchObject({ reason: Reason.STOP, raw: "stop" });
     expect(response.message?.content[0]?.citations).toMatchObject([
       { url: "https://www.example.com/pages/1?utm_source=simulator", title: "Example page 1" },
@@ -177,19 +177,19 @@ describe("an answer of the simulator", () => {
   });
 
   it("has its reasoning from every field that servers use", async () => {
-    const reasoning = getReasoning(await connect().complete(request("sim-reasoning")));
+    const reasoning = reasoningOf(await connect().complete(request("sim-reasoning")));
     expect(reasoning).toMatch(/^\*\*/);
     for (const field of ["reasoning", "details", "chunks"]) {
       const { response, events } = await gather(
         connect().stream(request(`sim-reasoning:reasoning_field=${field}`)),
       );
-      expect(getReasoning(response)).toBe(reasoning);
+      expect(reasoningOf(response)).toBe(reasoning);
       const cases = events.map(({ event }) => event.case);
       expect(cases.indexOf("reasoningEnd")).toBeLessThan(cases.indexOf("toolCallStart"));
     }
     const adapter = connect({ profile: { thinkTags: true } });
     const tagged = await adapter.complete(request("sim-reasoning:reasoning_field=think_tags"));
-    expect(getReasoning(tagged).trim()).toBe(reasoning);
+    expect(reasoningOf(tagged).trim()).toBe(reasoning);
   });
 
   it("counts reasoning as output, even if xAI counts it separately", async () => {
@@ -231,7 +231,7 @@ describe("a round trip of tool calls", () => {
     const first = await ask([userMessage(QUESTION)]);
     const answer = first.message;
     if (answer === undefined) throw new Error("the answer has no message");
-    const results = getToolCalls(first).map(({ id }, index) => toolResult(id, `${index + 20} °C`));
+    const results = toolCallsOf(first).map(({ id }, index) => toolResult(id, `${index + 20} °C`));
     return { first, second: await ask([userMessage(QUESTION), answer, ...results]) };
   }
 
@@ -255,13 +255,13 @@ describe("a round trip of tool calls", () => {
     for (const streams of [false, true]) {
       const { first, second } = await converse(model, options, streams);
       expect(first.finishReason?.reason).toBe(Reason.TOOL_CALLS);
-      expect(getToolCalls(first).map(({ input }) => JSON.parse(input.value ?? "") as unknown)).toEqual([
+      expect(toolCallsOf(first).map(({ input }) => JSON.parse(input.value ?? "") as unknown)).toEqual([
         { city: "Paris" },
         { city: "London" },
       ]);
-      expect(new Set(getToolCalls(first).map(({ id }) => id)).size).toBe(2);
-      expect(getText(second)).toContain("said “20 °C”");
-      expect(getText(second)).toContain("said “21 °C”");
+      expect(new Set(toolCallsOf(first).map(({ id }) => id)).size).toBe(2);
+      expect(textOf(second)).toContain("said “20 °C”");
+      expect(textOf(second)).toContain("said “21 °C”");
     }
   });
 
@@ -270,9 +270,9 @@ describe("a round trip of tool calls", () => {
     const { first } = await converse(model, {}, true);
     const [, sent] = bodiesFor(model).at(-1)?.messages ?? [];
     const calls = sent?.tool_calls as { id: string; extra_content?: object }[];
-    expect(calls.map(({ id }) => id)).toEqual(getToolCalls(first).map(({ id }) => id));
+    expect(calls.map(({ id }) => id)).toEqual(toolCallsOf(first).map(({ id }) => id));
     expect(calls.map(({ extra_content }) => extra_content !== undefined)).toEqual([true, false]);
-    expect(sent?.content).toBe(getText(first));
+    expect(sent?.content).toBe(textOf(first));
   });
 
   it("fails with the server's message if the reasoning is not sent back", async () => {
@@ -318,7 +318,7 @@ describe("structured output and limits", () => {
 
   it("follow the schema", async () => {
     const { response } = await gather(connect().stream(request("sim-text", { responseFormat, tools: [] })));
-    expect(JSON.parse(getText(response))).toEqual({ city: "Paris" });
+    expect(JSON.parse(textOf(response))).toEqual({ city: "Paris" });
   });
 
   it("end at the limits of the request", async () => {
@@ -326,13 +326,13 @@ describe("structured output and limits", () => {
     expect(cut.finishReason).toMatchObject({ reason: Reason.LENGTH, raw: "length" });
     expect(cut.usage?.outputTokens).toBe(5);
     const stopped = await connect().complete(request("sim-text", { stopSequences: ["weather"] }));
-    expect(getText(stopped)).toBe("You asked: “How is the ");
+    expect(textOf(stopped)).toBe("You asked: “How is the ");
   });
 
   it("mark a call that was cut off", async () => {
     const { response } = await gather(connect().stream(request("sim-tools", { maxTokens: 8 })));
     expect(response.finishReason?.reason).toBe(Reason.LENGTH);
-    expect(getToolCalls(response)).toMatchObject([{ argumentsInvalid: true }]);
+    expect(toolCallsOf(response)).toMatchObject([{ argumentsInvalid: true }]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServerError, StreamError } from "../../../src/core/errors.ts";
-import { getReasoning, getText, getToolCalls, userMessage } from "../../../src/core/message.ts";
+import { reasoningOf, textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { getProfile } from "../../../src/providers/openai-chat/profiles.ts";
@@ -22,7 +22,7 @@ const piece = (call: object) => ({ tool_calls: [call] });
 
 /** The calls of some deltas: id, name and arguments. */
 async function getCalls(deltas: readonly object[]): Promise<string[]> {
-  const calls = getToolCalls(await answerTo(deltas, {}, "tool_calls"));
+  const calls = toolCallsOf(await answerTo(deltas, {}, "tool_calls"));
   return calls.map(({ id, name, input }) => `${id} ${name} ${input.value}`);
 }
 
@@ -204,14 +204,14 @@ describe("tool calls in a stream", () => {
       piece({ index: 0, id: "a", type: "custom", custom: { name: "grep", input: "fo" } }),
       piece({ index: 0, type: "custom", custom: { input: "o.*" } }),
     ]);
-    expect(getToolCalls(response)).toMatchObject([
+    expect(toolCallsOf(response)).toMatchObject([
       { id: "a", name: "grep", input: { case: "text", value: "foo.*" }, argumentsInvalid: false },
     ]);
   });
 
   it("keep arguments that were cut, and mark them", async () => {
     const response = await answerTo([piece({ index: 0, id: "a", function: fn("f", '{"x":') })], {}, "length");
-    expect(getToolCalls(response)).toMatchObject([{ input: { value: '{"x":' }, argumentsInvalid: true }]);
+    expect(toolCallsOf(response)).toMatchObject([{ input: { value: '{"x":' }, argumentsInvalid: true }]);
     expect(response.finishReason?.reason).toBe(Reason.LENGTH);
   });
 
@@ -279,7 +279,7 @@ describe("the parts of a stream", () => {
     ["a content list", { content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }] }],
     ["a content list with a bare text", { content: [{ type: "thinking", thinking: "hm" }] }],
   ])("find reasoning in %s", async (_, delta) => {
-    expect(getReasoning(await answerTo([delta]))).toBe("hm");
+    expect(reasoningOf(await answerTo([delta]))).toBe("hm");
   });
 
   it("have no reasoning part for an empty closing piece", async () => {
@@ -344,7 +344,7 @@ describe("the parts of a stream", () => {
       { audio: { expires_at: 7 } },
     ]);
     const [audio, transcript] = response.message?.content ?? [];
-    expect(getText(response)).toBe("Good day");
+    expect(textOf(response)).toBe("Good day");
     expect(transcript?.part.case).toBe("text");
     expect(audio?.part).toMatchObject({ case: "native", value: { kind: "audio" } });
     const data = audio?.part.case === "native" ? JSON.parse(audio.part.value.dataJson) : {};
@@ -415,7 +415,7 @@ describe("the parts of a stream", () => {
 
   it("never hold half of a surrogate pair", async () => {
     const response = await answerTo([{ content: "\ud83d" }, { content: "\ude00" }]);
-    expect(getText(response)).toBe("😀");
+    expect(textOf(response)).toBe("😀");
   });
 
   it("are none if the model writes nothing", async () => {
@@ -450,9 +450,9 @@ describe("any order of deltas", () => {
       const response = await answerTo(deltas, {}, "tool_calls");
       const join = (key: string) =>
         deltas.map((delta) => (delta as Record<string, string>)[key] ?? "").join("");
-      expect(getText(response)).toBe(join("content"));
-      expect(getReasoning(response).replaceAll("\n", "")).toBe(join("reasoning_content"));
-      const calls = getToolCalls(response).map(({ name, input }) => [name, input.value]);
+      expect(textOf(response)).toBe(join("content"));
+      expect(reasoningOf(response).replaceAll("\n", "")).toBe(join("reasoning_content"));
+      const calls = toolCallsOf(response).map(({ name, input }) => [name, input.value]);
       const expected = pieces
         .map((text, index) => [`f${index}`, text])
         .filter(([, text]) => text !== undefined);
@@ -479,7 +479,7 @@ describe("the framing of a stream", () => {
       "",
     ];
     const response = getFinal(await decodeBytes([Buffer.from(lines.join("\n"))]));
-    expect({ text: getText(response), model: response.model }).toEqual({ text: "hi", model: "m" });
+    expect({ text: textOf(response), model: response.model }).toEqual({ text: "hi", model: "m" });
   });
 
   it("starts with the name of the model, even if the first chunk has none", async () => {
@@ -537,7 +537,7 @@ describe("the framing of a stream", () => {
   });
 
   it("is finished by a normal close after a finish reason, and never without one", async () => {
-    expect(getText(getFinal(await decodeEvents([text("a"), chunk({}, "stop")])))).toBe("a");
+    expect(textOf(getFinal(await decodeEvents([text("a"), chunk({}, "stop")])))).toBe("a");
     for (const events of [[text("a")], [text("a"), "[DONE]"], ["[DONE]"], []]) {
       const { error, events: ours } = await decodeEvents(events);
       expect(error).toBeInstanceOf(StreamError);
@@ -567,7 +567,7 @@ describe("the framing of a stream", () => {
     const detail = (piece: string) => ({ type: "reasoning.text", id: "r-1", index: 0, text: piece });
     const reasoning = (piece: string) => ({ reasoning_content: piece, reasoning_details: [detail(piece)] });
     const response = await answerTo([reasoning("The "), reasoning("user"), { content: "Hi" }], "minimax");
-    expect([getReasoning(response), getText(response)]).toEqual(["The user", "Hi"]);
+    expect([reasoningOf(response), textOf(response)]).toEqual(["The user", "Hi"]);
     const messages = [userMessage("hi"), response.message ?? userMessage(""), userMessage("on")];
     const { body } = await sent({ messages }, "minimax");
     expect(toMessages(body)[1]).toEqual({
@@ -585,7 +585,7 @@ describe("the framing of a stream", () => {
     const deltas = [chunk({ reasoning_content: "hm" }), text("Hel"), chunk({ content: "lo" }, "stop")];
     for (const events of [[...deltas, last], [last]]) {
       const response = getFinal(await decodeEvents(events));
-      expect([getReasoning(response), getText(response)]).toEqual(["hm", "Hello"]);
+      expect([reasoningOf(response), textOf(response)]).toEqual(["hm", "Hello"]);
     }
   });
 
@@ -599,7 +599,7 @@ describe("the framing of a stream", () => {
         "[DONE]",
       ]),
     );
-    expect(getText(response)).toBe("ab");
+    expect(textOf(response)).toBe("ab");
     expect(response.finishReason).toMatchObject({ reason: Reason.LENGTH, raw: "length" });
   });
 
@@ -618,7 +618,7 @@ describe("the framing of a stream", () => {
       "[DONE]",
     ]);
     const response = getFinal({ events, error: undefined });
-    expect(getText(response)).toBe("a");
+    expect(textOf(response)).toBe("a");
     expect(response.warnings.map(({ code }) => code)).toEqual(["further_candidates"]);
     const passed = events.flatMap(({ event }) => (event.case === "providerEvent" ? [event.value] : []));
     expect(passed.map(({ type, dataJson }) => [type, JSON.parse(dataJson).choices])).toEqual([
@@ -708,10 +708,10 @@ describe("a failure in a stream", () => {
       const response = getFinal(
         await decodeEvents([{ ...text("a"), error: none }, { ...chunk({}, "stop"), error: none }, "[DONE]"]),
       );
-      expect(getText(response)).toBe("a");
+      expect(textOf(response)).toBe("a");
       const message = { role: "assistant", content: "a" };
       const whole = { error: none, choices: [{ index: 0, message, error: none, finish_reason: "stop" }] };
-      expect(getText(respond(whole))).toBe("a");
+      expect(textOf(respond(whole))).toBe("a");
       expect(() => respond({ error: none || {} })).toThrow();
     },
   );
@@ -799,7 +799,7 @@ describe("the finish reason", () => {
   it("is CONTENT_FILTER if the model refuses", async () => {
     const response = await answerTo([{ refusal: "I " }, { refusal: "won't" }]);
     expect(response.finishReason).toMatchObject({ reason: Reason.CONTENT_FILTER, raw: "stop" });
-    expect(getText(response)).toBe("I won't");
+    expect(textOf(response)).toBe("I won't");
   });
 
   // Written by hand after Gemini's API for OpenAI clients.

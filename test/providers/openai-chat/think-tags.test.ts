@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { getReasoning, getText, userMessage } from "../../../src/core/message.ts";
+import { reasoningOf, textOf, userMessage } from "../../../src/core/message.ts";
 import { ThinkTagSplitter } from "../../../src/providers/openai-chat/think-tags.ts";
 import { createRandom } from "../../support/random.ts";
 import { answerTo, respond, sent, toMessages } from "./support.ts";
@@ -66,8 +66,8 @@ describe("think tags", () => {
     });
     const whole = respond({ choices: [{ message: { content: "<think>hm</think>x" } }] }, { thinkTags: true });
     for (const response of [streamed, whole])
-      expect([getReasoning(response), getText(response)]).toEqual(["hm", "x"]);
-    expect(getText(await answerTo([{ content: "<think>hm</think>x" }]))).toBe("<think>hm</think>x");
+      expect([reasoningOf(response), textOf(response)]).toEqual(["hm", "x"]);
+    expect(textOf(await answerTo([{ content: "<think>hm</think>x" }]))).toBe("<think>hm</think>x");
   });
 
   // Written by hand after Gemini's API for OpenAI clients with `include_thoughts`.
@@ -84,12 +84,12 @@ describe("think tags", () => {
     const marked = { google: { ...extra_content.google, ...signature.google } };
     const whole = respond({ choices: [{ message: { content, extra_content: marked } }] });
     for (const response of [streamed, whole]) {
-      expect([getReasoning(response), getText(response)]).toEqual(["**Plan**\n\nFirst, look.\n", "Yes."]);
+      expect([reasoningOf(response), textOf(response)]).toEqual(["**Plan**\n\nFirst, look.\n", "Yes."]);
       const { body } = await sent({ messages: [userMessage("hi"), response.message ?? userMessage("")] });
       // Thoughts do not go back, nor does their mark: only the signature does.
       expect(toMessages(body)[1]).toEqual({ role: "assistant", content: "Yes.", extra_content: signature });
     }
     const plain = { content: "<thought>a</thought>", extra_content: signature };
-    expect(getText(respond({ choices: [{ message: plain }] }))).toBe("<thought>a</thought>");
+    expect(textOf(respond({ choices: [{ message: plain }] }))).toBe("<thought>a</thought>");
   });
 });

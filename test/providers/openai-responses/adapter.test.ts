@@ -6,13 +6,7 @@ import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ConfigurationError, ProviderError, SDKError, StreamError } from "../../../src/core/errors.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
-import {
-  getReasoning,
-  getText,
-  getToolCalls,
-  systemMessage,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { reasoningOf, systemMessage, textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { imagePart, textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
@@ -158,7 +152,7 @@ describe("requests of the adapter", () => {
     expect(onlyRequest().body).toMatchObject({ store: true });
     const providerOptionsJson = { openai: JSON.stringify({ previous_response_id: response.id }) };
     const next = await getAdapter().complete(request({ providerOptionsJson }));
-    expect(getText(next)).not.toBe("");
+    expect(textOf(next)).not.toBe("");
   });
 
   it("sends nothing under LOSS_POLICY_REFUSE if something would be lost", async () => {
@@ -228,7 +222,7 @@ describe("calls against the simulator", () => {
 
   it("returns a text", async () => {
     const response = await completeBoth({ messages: [systemMessage("Be brief."), userMessage("hi")] });
-    expect(getText(response)).not.toBe("");
+    expect(textOf(response)).not.toBe("");
   });
 
   it("completes a round of parallel tool calls and their results", async () => {
@@ -238,14 +232,14 @@ describe("calls against the simulator", () => {
       messages: [userMessage("Paris?")],
     };
     const first = await completeBoth(base);
-    const calls = getToolCalls(first);
+    const calls = toolCallsOf(first);
     expect(calls).toHaveLength(3);
     const results = calls.map(({ id }, index) => toolResult(id, `${index}°`, { failed: index === 0 }));
     const second = await completeBoth({
       ...base,
       messages: [userMessage("Paris?"), first.message ?? {}, ...results],
     });
-    expect(getText(second)).not.toBe("");
+    expect(textOf(second)).not.toBe("");
   });
 
   it.each([true, false])("sends reasoning back unchanged, with a requested summary: %j", async (summary) => {
@@ -258,12 +252,12 @@ describe("calls against the simulator", () => {
     };
     const opening = userMessage("Paris?");
     const first = await completeBoth({ ...base, messages: [opening] });
-    expect(getReasoning(first) !== "").toBe(summary);
+    expect(reasoningOf(first) !== "").toBe(summary);
     expect(first.message?.content[0]?.part).toMatchObject({
       case: "reasoning",
       value: { redacted: !summary },
     });
-    const [call] = getToolCalls(first);
+    const [call] = toolCallsOf(first);
     const messages = [opening, first.message ?? {}, toolResult(call?.id ?? "", "7°")];
     const second = await completeBoth({ ...base, messages });
     // And a third time, with a picture in the result.
@@ -294,9 +288,9 @@ describe("calls against the simulator", () => {
     const object = await completeBoth({
       responseFormat: { type: Format.JSON_SCHEMA, schemaJson, strict: true },
     });
-    expect(Object.keys(JSON.parse(getText(object)))).toEqual(["city"]);
+    expect(Object.keys(JSON.parse(textOf(object)))).toEqual(["city"]);
     const json = await completeBoth({ responseFormat: { type: Format.JSON } });
-    expect(JSON.parse(getText(json))).toBeTypeOf("object");
+    expect(JSON.parse(textOf(json))).toBeTypeOf("object");
   });
 
   it("sends a request with every field that passes the server's validation", async () => {
@@ -309,7 +303,7 @@ describe("calls against the simulator", () => {
       maxTokens: 500,
       metadata: { a: "b" },
     });
-    expect(getToolCalls(response).map(({ name, input }) => [name, input.value])).toEqual([["ping", "{}"]]);
+    expect(toolCallsOf(response).map(({ name, input }) => [name, input.value])).toEqual([["ping", "{}"]]);
   });
 
   it("reports an answer that the token limit truncated", async () => {

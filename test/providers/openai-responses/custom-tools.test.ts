@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
-import { getText, getToolCalls, userMessage } from "../../../src/core/message.ts";
+import { textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
@@ -109,11 +109,11 @@ describe("a conversation with a custom tool", () => {
     };
     const opening = userMessage("How many rows?");
     const first = await respond([opening]);
-    const [call] = getToolCalls(first);
+    const [call] = toolCallsOf(first);
     expect(call).toMatchObject({ name: "sql", argumentsInvalid: false, input: { case: "text" } });
     expect(call?.input.value).not.toBe("");
     const result = toolResult(call?.id ?? "", "3 rows");
-    expect(getText(await respond([opening, first.message ?? {}, result]))).not.toBe("");
+    expect(textOf(await respond([opening, first.message ?? {}, result]))).not.toBe("");
     expect(simulator().requests.at(-1)?.body).toMatchObject({
       input: [
         { type: "message" },

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import {
   assistantMessage,
   developerMessage,
-  getToolCalls,
   systemMessage,
+  toolCallsOf,
   userMessage,
 } from "../../../src/core/message.ts";
 import { textPart } from "../../../src/core/parts.ts";
@@ -37,7 +37,7 @@ function* growing(random: () => number, model: string): Generator<MessageInit[]>
   for (let turn = 0; turn < 6; turn += 1) {
     yield [...messages];
     const answer = random() < 0.15 ? foreignAnswer() : toAnswer(pick(answers), model, messages);
-    messages.push(answer, ...getToolCalls(answer).map(({ id }) => toResult(id, random)));
+    messages.push(answer, ...toolCallsOf(answer).map(({ id }) => toResult(id, random)));
     if (random() < 0.3) messages.push(developerMessage(`Turn ${turn}: in JSON from now on.`));
     messages.push(userMessage(`And ${turn}?`));
   }

@@ -250,7 +250,7 @@ async function toInput(response: Response): Promise<unknown> {
   const { input } = await toConversation({
     provider: PROVIDER,
     request,
-    traits: defaultCatalog.getTraits(PROVIDER, request.model),
+    traits: defaultCatalog.traitsOf(PROVIDER, request.model),
     models: shippedModels("openai"),
     loss,
     store: true,

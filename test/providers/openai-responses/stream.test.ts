@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { StreamError } from "../../../src/core/errors.ts";
-import { getText } from "../../../src/core/message.ts";
+import { textOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { PNG_BASE64 } from "./conversation.ts";
 import { callEvents, callState, START, STOP, TOOL_CALLS, textEvents, textState } from "./describe-event.ts";
@@ -506,6 +506,6 @@ describe("the end of a stream", () => {
 
   it("may hold a text that no earlier event announced", async () => {
     const { response } = await stream([completed({ output: [message("Hey")] })]);
-    expect(getText(response)).toBe("Hey");
+    expect(textOf(response)).toBe("Hey");
   });
 });

@@ -2,12 +2,12 @@
 import {
   type Client,
   type FinishReason_Reason,
-  getToolCalls,
   type Message,
   type RequestInput,
   type Response,
   type StreamEvent,
   type ToolCall,
+  toolCallsOf,
   toolResult,
 } from "outrigger";
 import { LawChecker } from "outrigger/kit";
@@ -110,7 +110,7 @@ export async function runTools(
   const messages = [...question.messages];
   while (steps.length < MAX_STEPS) {
     const step = await callModel(client, requestTo(column, { ...question, messages }), mode);
-    const calls = getToolCalls(step);
+    const calls = toolCallsOf(step);
     steps.push(step);
     messages.push(toMessage(step));
     if (calls.length === 0) return { steps, messages };

@@ -7,7 +7,7 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { Client, functionTool, getText, userMessage } from "outrigger";
+import { Client, functionTool, textOf, userMessage } from "outrigger";
 import { describe, expect, it, vi } from "vitest";
 import { RateLimitError } from "../../../src/core/errors.ts";
 import { BadRequestSchema, RetryInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
@@ -92,7 +92,7 @@ describe.each(Object.entries(TRANSPORTS))("RunService over %s", (_name, transpor
     const runs = toRuns(transportTo(server.url));
     const run = await runs.createRun({ options: getErrorOptions("hi"), metadata: { team: "a" } });
     expect(run).toMatchObject({ status: RunStatus.COMPLETED, metadata: { team: "a" }, stored: true });
-    expect(getText(run.steps[0]?.response)).toBe("hello");
+    expect(textOf(run.steps[0]?.response)).toBe("hello");
     expect(await runs.getRun({ runId: run.id })).toEqual(run);
     const { runs: listed } = await runs.listRuns({});
     expect(listed).toEqual([{ ...run, steps: [] }]);

@@ -1,6 +1,6 @@
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { assistantMessage, Client, getText, systemMessage, toolResult, userMessage } from "outrigger";
+import { assistantMessage, Client, systemMessage, textOf, toolResult, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { BadRequestSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -36,7 +36,7 @@ function createClients(transport: Transport) {
 }
 
 function texts(messages: readonly ThreadMessage[]): string[] {
-  return messages.map(({ message }) => getText(message));
+  return messages.map(({ message }) => textOf(message));
 }
 
 async function toFailure(call: Promise<unknown>): Promise<ConnectError> {

@@ -4,10 +4,10 @@ import {
   type AnsweredMessage,
   ask,
   type Block,
-  getText,
   hello,
   refusal,
   stream,
+  textOf,
   weatherTool,
 } from "./support.ts";
 
@@ -61,7 +61,7 @@ describe("sim-tools", () => {
         user([{ type: "tool_result", tool_use_id: content[0]?.id, content: `result ${round}` }]),
       );
     }
-    const text = getText(await call({ model, messages }));
+    const text = textOf(await call({ model, messages }));
     expect(text).toContain("`get_weather` said “result 2”");
     expect(text).not.toContain("result 1");
   });
@@ -87,7 +87,7 @@ describe("sim-text", () => {
       { role: "assistant", content: [{ type: "tool_use", id: "t_1", name: "draw", input: {} }] },
       user([{ type: "tool_result", tool_use_id: "t_1", content: [image] }]),
     ];
-    const text = getText(await ask(simulator(), { messages }));
+    const text = textOf(await ask(simulator(), { messages }));
     expect(text).toContain("2 attachment(s): document report.pdf, image image/png");
   });
 
@@ -99,7 +99,7 @@ describe("sim-text", () => {
       additionalProperties: false,
     };
     const answer = await ask(simulator(), { output_config: { format: { type: "json_schema", schema } } });
-    expect(JSON.parse(getText(answer))).toEqual({
+    expect(JSON.parse(textOf(answer))).toEqual({
       ok: expect.any(Boolean) as boolean,
       names: expect.arrayContaining([expect.any(String) as string]) as string[],
     });
@@ -179,11 +179,11 @@ describe("refusals", () => {
   });
 
   it("can come in the middle of an answer", async () => {
-    const whole = getText(await ask(simulator(), {}));
+    const whole = textOf(await ask(simulator(), {}));
     const refused = await ask(simulator(), { model: "sim-text:stop=content_filter" });
     expect(refused).toMatchObject({ stop_reason: "refusal", stop_details: { category: null } });
-    expect(whole.startsWith(getText(refused))).toBe(true);
-    expect(getText(refused)).not.toBe("");
+    expect(whole.startsWith(textOf(refused))).toBe(true);
+    expect(textOf(refused)).not.toBe("");
   });
 });
 
@@ -219,7 +219,7 @@ describe("web search", () => {
   it("streams the same text", async () => {
     const changes = { model: "sim-text:citations=3", messages: [user("News?")], tools: [search] };
     const events = await stream(simulator(), changes);
-    expect(streamedText(events)).toBe(getText(await ask3()));
+    expect(streamedText(events)).toBe(textOf(await ask3()));
   });
 
   it("accepts its results sent back unchanged, and refuses altered ones", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ParsedEvent, parseEvents, useSimulator } from "../support.ts";
-import { ask, getText, hello, post, raw, stream, weatherTool } from "./support.ts";
+import { ask, hello, post, raw, stream, textOf, weatherTool } from "./support.ts";
 
 const simulator = useSimulator();
 
@@ -173,7 +173,7 @@ describe("stop=length", () => {
     const whole = await ask(simulator(), {});
     const cut = await ask(simulator(), { model: "sim-text:stop=length" });
     expect(cut.stop_reason).toBe("max_tokens");
-    expect(getText(whole).startsWith(getText(cut))).toBe(true);
+    expect(textOf(whole).startsWith(textOf(cut))).toBe(true);
     expect(cut.usage.output_tokens).toBe(Math.ceil(whole.usage.output_tokens / 2));
   });
 });

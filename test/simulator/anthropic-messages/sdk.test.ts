@@ -31,7 +31,7 @@ function request(changes: Partial<Params> = {}): Params {
   };
 }
 
-function getText({ content }: Anthropic.Message): string {
+function textOf({ content }: Anthropic.Message): string {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
 
@@ -50,7 +50,7 @@ async function caught<Kind extends Error>(
 describe("messages.create()", () => {
   it("returns a whole answer that quotes the prompt", async () => {
     const message = await createClient().messages.create(request());
-    expect(getText(message)).toContain("“Where is Ελλάδα? 🧭”");
+    expect(textOf(message)).toContain("“Where is Ελλάδα? 🧭”");
     expect(message).toMatchObject({ type: "message", role: "assistant", stop_reason: "end_turn" });
     expect(message._request_id).toMatch(/^req_/);
   });
@@ -63,7 +63,7 @@ describe("messages.create()", () => {
       if (event.type === "content_block_delta" && event.delta.type === "text_delta")
         text.push(event.delta.text);
     }
-    expect(text.join("")).toBe(getText(whole));
+    expect(text.join("")).toBe(textOf(whole));
   });
 
   it("has rate limits in its headers", async () => {
@@ -103,7 +103,7 @@ describe("messages.stream()", () => {
       output: usage.output_tokens,
       thinking: usage.output_tokens_details,
     });
-    expect(text.join("")).toBe(getText(streamed));
+    expect(text.join("")).toBe(textOf(streamed));
     expect(getShape(streamed)).toEqual(getShape(whole));
     expect(checkCounts(streamed)).toEqual(checkCounts(whole));
   });
@@ -143,8 +143,8 @@ describe("a round trip of tools", () => {
         { role: "user", content: results },
       ],
     });
-    expect(getText(second)).toContain("`get_weather` said “20 °C 🌤”");
-    expect(getText(second)).toContain("`get_weather` said “21 °C 🌤”");
+    expect(textOf(second)).toContain("`get_weather` said “20 °C 🌤”");
+    expect(textOf(second)).toContain("`get_weather` said “21 °C 🌤”");
   });
 
   it("runs in the SDK's tool runner", async () => {
@@ -203,7 +203,7 @@ describe("a round trip of thinking", () => {
           ? await createClient().messages.stream(sent).finalMessage()
           : await createClient().messages.create(sent);
         expect(first.content[0]?.type).toBe(model.includes("redacted") ? "redacted_thinking" : "thinking");
-        expect(getText(await goOn(first, first.content))).toContain("rain");
+        expect(textOf(await goOn(first, first.content))).toContain("rain");
         expect(first.usage.output_tokens_details?.thinking_tokens).toBeGreaterThanOrEqual(192);
       }
     },
@@ -297,7 +297,7 @@ describe("errors", () => {
   it("that are temporary are retried until the request succeeds", async () => {
     const model = "sim-text:status=529,times=2,retry_after_ms=1";
     const message = await createClient("test-key", 2).messages.create(request({ model }));
-    expect(getText(message)).toContain("Ελλάδα");
+    expect(textOf(message)).toContain("Ελλάδα");
   });
 });
 

@@ -124,7 +124,7 @@ export function raw(simulator: Simulator, changes: object, options: RawOptions =
 }
 
 /** The text of an answer's text blocks. */
-export function getText({ content }: Pick<AnsweredMessage, "content">): string {
+export function textOf({ content }: Pick<AnsweredMessage, "content">): string {
   return content.map((block) => block.text ?? "").join("");
 }
 

@@ -4,10 +4,10 @@ import {
   type AnsweredMessage,
   ask,
   type Block,
-  getText,
   hello,
   refusal,
   stream,
+  textOf,
   weatherTool,
 } from "./support.ts";
 
@@ -106,7 +106,7 @@ describe("the text of thinking", () => {
 });
 
 describe("thinking that is sent back", () => {
-  const answerTo = async (body: object): Promise<string> => getText(await ask(simulator(), body));
+  const answerTo = async (body: object): Promise<string> => textOf(await ask(simulator(), body));
   const refusalMessage = async (body: object): Promise<string> => (await refusal(simulator(), body)).message;
 
   it.each(["sim-reasoning", "sim-reasoning:redacted=1", "sim-reasoning:calls=3,preamble=1"])(

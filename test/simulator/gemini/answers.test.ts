@@ -4,10 +4,10 @@ import {
   type AnsweredObject,
   ask,
   getParts,
-  getText,
   model,
   type Part,
   stream,
+  textOf,
   user,
   weatherTool,
 } from "./support.ts";
@@ -64,7 +64,7 @@ describe("sim-tools", () => {
       const response = { name: "get_weather", id, response: { output: `result ${round}` } };
       contents.push(model(...parts), user({ functionResponse: response }));
     }
-    const text = getText(await ask(simulator(), name, { tools, contents }));
+    const text = textOf(await ask(simulator(), name, { tools, contents }));
     expect(text).toContain("`get_weather` said “result 2”");
     expect(text).not.toContain("result 1");
   });
@@ -96,8 +96,8 @@ describe("sim-text", () => {
       ),
     ];
     const answer = await ask(simulator(), "sim-text", { contents });
-    expect(getText(answer)).toContain("2 attachment(s): image image/png");
-    expect(getText(answer)).toContain("audio gs://a/song.mp3");
+    expect(textOf(answer)).toContain("2 attachment(s): image image/png");
+    expect(textOf(answer)).toContain("audio gs://a/song.mp3");
     const { promptTokenCount, promptTokensDetails } = answer.usageMetadata;
     expect(promptTokensDetails.map(({ modality }) => modality)).toEqual(["TEXT", "IMAGE", "AUDIO"]);
     expect(promptTokensDetails.reduce((sum, { tokenCount }) => sum + tokenCount, 0)).toBe(promptTokenCount);
@@ -105,7 +105,7 @@ describe("sim-text", () => {
 
   it("answers with a JSON object if the format is JSON without a schema", async () => {
     const answer = await ask(simulator(), "sim-text", config({ responseMimeType: "application/json" }));
-    expect(JSON.parse(getText(answer))).toMatchObject({ question: "Hello 🧭" });
+    expect(JSON.parse(textOf(answer))).toMatchObject({ question: "Hello 🧭" });
   });
 
   it("returns images and text as responseModalities says", async () => {
@@ -131,7 +131,7 @@ describe("finish reasons", () => {
   it("are STOP at a stop sequence", async () => {
     const changes = { contents: [user("alpha bravo charlie")], ...config({ stopSequences: ["bravo"] }) };
     const answer = await ask(simulator(), "sim-echo", changes);
-    expect([getText(answer), getFinish(answer)]).toEqual(["alpha ", "STOP"]);
+    expect([textOf(answer), getFinish(answer)]).toEqual(["alpha ", "STOP"]);
   });
 
   it.each(["sim-text", "sim-reasoning", "sim-tools"])(
@@ -173,11 +173,11 @@ describe("finish reasons", () => {
   });
 
   it("are SAFETY if the filter stops the answer", async () => {
-    const whole = getText(await ask(simulator(), "sim-text"));
+    const whole = textOf(await ask(simulator(), "sim-text"));
     const blocked = await ask(simulator(), "sim-text:stop=content_filter");
     expect(getFinish(blocked)).toBe("SAFETY");
     expect(blocked.candidates?.[0]?.safetyRatings?.some((rating) => rating.blocked)).toBe(true);
-    expect(whole.startsWith(getText(blocked))).toBe(true);
+    expect(whole.startsWith(textOf(blocked))).toBe(true);
   });
 });
 
@@ -196,7 +196,7 @@ describe("grounding", () => {
     } = answer.candidates?.[0]?.groundingMetadata ?? {};
     expect(webSearchQueries).toEqual(["Neues über Žižek?"]);
     expect(groundingChunks).toHaveLength(3);
-    const bytes = Buffer.from(getText(answer));
+    const bytes = Buffer.from(textOf(answer));
     for (const { segment, groundingChunkIndices } of groundingSupports) {
       expect(bytes.subarray(segment.startIndex ?? 0, segment.endIndex).toString()).toBe(segment.text);
       expect(segment.text).toContain(groundingChunks[groundingChunkIndices[0] ?? 0]?.web.uri);

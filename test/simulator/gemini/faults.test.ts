@@ -3,13 +3,13 @@ import { useSimulator } from "../support.ts";
 import {
   ask,
   getParts,
-  getText,
   hello,
   parseObjects,
   post,
   raw,
   refusal,
   stream,
+  textOf,
   user,
   weatherTool,
 } from "./support.ts";
@@ -156,7 +156,7 @@ describe("broken streams", () => {
     const changes = { contents: [user("東京".repeat(90))] };
     const { chunks, body } = await raw(simulator(), "sim-text:chunk=random:42", changes);
     expect(chunks.some((chunk) => chunk.toString("utf8").includes("\ufffd"))).toBe(true);
-    expect(getText(...parseObjects(body))).toContain("東京");
+    expect(textOf(...parseObjects(body))).toContain("東京");
   });
 
   it("begin with a large delta, or have a large call", async () => {

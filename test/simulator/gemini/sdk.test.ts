@@ -44,7 +44,7 @@ async function collect(parameters: GenerateContentParameters): Promise<GenerateC
   return chunks;
 }
 
-function getText(...responses: readonly GenerateContentResponse[]): string {
+function textOf(...responses: readonly GenerateContentResponse[]): string {
   const parts = responses.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []);
   return parts.map(({ text = "", thought }) => (thought === true ? "" : text)).join("");
 }
@@ -117,7 +117,7 @@ describe("models.generateContentStream()", () => {
       getParts(...responses).flatMap(({ functionCall }) =>
         functionCall === undefined ? [] : [functionCall.args],
       );
-    expect(getText(...chunks)).toBe(getText(whole));
+    expect(textOf(...chunks)).toBe(textOf(whole));
     expect(getThoughts(...chunks)).toBe(getThoughts(whole));
     expect(getCalls(...chunks)).toEqual(getCalls(whole));
     const last = chunks.at(-1);
@@ -237,7 +237,7 @@ describe("a chat", () => {
     expect((await chat.sendMessage({ message: "One?" })).text).toContain("One?");
     const chunks: GenerateContentResponse[] = [];
     for await (const chunk of await chat.sendMessageStream({ message: "Two?" })) chunks.push(chunk);
-    expect(getText(...chunks)).toContain("Two?");
+    expect(textOf(...chunks)).toContain("Two?");
     expect((await chat.sendMessage({ message: "Three?" })).text).toContain("Three?");
     const signed = chat
       .getHistory()

@@ -138,7 +138,7 @@ export function getParts({ candidates }: AnsweredObject): readonly Part[] {
 }
 
 /** The text of one answer, or of the objects of a stream, without thoughts. */
-export function getText(...objects: readonly AnsweredObject[]): string {
+export function textOf(...objects: readonly AnsweredObject[]): string {
   return objects
     .flatMap(getParts)
     .map(({ text = "", thought }) => (thought === true ? "" : text))

@@ -4,12 +4,12 @@ import {
   type AnsweredObject,
   ask,
   getParts,
-  getText,
   hello,
   model,
   type Part,
   refusal,
   stream,
+  textOf,
   user,
   weatherTool,
 } from "./support.ts";
@@ -111,7 +111,7 @@ describe("thought signatures", () => {
     const thoughtSignature = Buffer.from(call?.thoughtSignature ?? "", "base64").toString("base64url");
     expect(thoughtSignature).not.toBe(call?.thoughtSignature);
     const parts = [{ ...call, thoughtSignature }, ...rest];
-    expect(getText(await ask(simulator(), "sim-reasoning", continuing(first, parts)))).toContain("rain");
+    expect(textOf(await ask(simulator(), "sim-reasoning", continuing(first, parts)))).toContain("rain");
   });
 
   it("are returned by no other script", async () => {
@@ -129,7 +129,7 @@ describe("thought signatures", () => {
       model(...getParts(second)),
       createResponses(getParts(second)),
     ];
-    expect(getText(await ask(simulator(), name, { contents, tools }))).toContain("rain");
+    expect(textOf(await ask(simulator(), name, { contents, tools }))).toContain("rain");
     const bare = (answer: AnsweredObject): object =>
       model(...getParts(answer).map((part) => ({ ...part, thoughtSignature: undefined })));
     for (const [place, answer] of [
@@ -176,6 +176,6 @@ describe("thought signatures", () => {
   ])("can be the documented placeholder, as text and as bytes: %s", async (thoughtSignature) => {
     const first = await ask(simulator(), "sim-tools", { contents: [question], tools });
     const parts = getParts(first).map((part) => ({ ...part, thoughtSignature }));
-    expect(getText(await ask(simulator(), "sim-reasoning", continuing(first, parts)))).toContain("rain");
+    expect(textOf(await ask(simulator(), "sim-reasoning", continuing(first, parts)))).toContain("rain");
   });
 });

@@ -3,13 +3,13 @@ import { useSimulator } from "../support.ts";
 import {
   type AnsweredObject,
   ask,
-  getText,
   headers,
   hello,
   model,
   post,
   refusal,
   streaming,
+  textOf,
   toPath,
   user,
   weatherTool,
@@ -457,7 +457,7 @@ describe("a stream without alt=sse", () => {
     expect(answer.headers.get("content-type")).toBe("application/json; charset=UTF-8");
     const objects = (await answer.json()) as AnsweredObject[];
     expect(objects.length).toBeGreaterThan(5);
-    expect(getText(...objects)).toBe(getText(await ask(simulator(), "sim-text")));
+    expect(textOf(...objects)).toBe(textOf(await ask(simulator(), "sim-text")));
   });
 
   it("has its errors in a list too", async () => {

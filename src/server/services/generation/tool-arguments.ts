@@ -1,5 +1,5 @@
 import { toJsonText } from "../../../core/json-text.ts";
-import { parseInput } from "../../../core/tools.ts";
+import { argumentsOf } from "../../../core/tools.ts";
 import type { ToolCall } from "../../../gen/outrigger/v1/message_pb.ts";
 import type { Tool } from "../../../gen/outrigger/v1/tool_pb.ts";
 import {
@@ -27,7 +27,7 @@ export class ToolArguments {
   /** Describes the error in the arguments of a call, for the model or the caller. Undefined if they are valid. */
   toProblem(call: ToolCall): string | undefined {
     if (call.input.case === "text") return undefined;
-    const parsed = parseInput(call);
+    const parsed = argumentsOf(call);
     if (!parsed.ok) return parsed.error.message;
     const violations = this.#validators.get(call.name)?.validate(parsed.value) ?? [];
     if (violations.length === 0) return undefined;

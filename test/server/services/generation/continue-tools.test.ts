@@ -13,7 +13,7 @@ import {
 } from "../../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { ToolResultSchema } from "../../../../src/gen/outrigger/v1/message_pb.ts";
 import { UsageSchema } from "../../../../src/gen/outrigger/v1/usage_pb.ts";
-import { functionTool, getText } from "../../../../src/index.ts";
+import { functionTool, textOf } from "../../../../src/index.ts";
 import type { Turn } from "../../../generation/support/scripted-model.ts";
 import { TRANSPORTS } from "../../support/clients.ts";
 import { useTestServers } from "../../support/test-server.ts";
@@ -105,7 +105,7 @@ it.each(Object.entries(TRANSPORTS))(
       totalUsage: { totalTokens: 30 },
       attempts: [{ step: 1 }, { step: 2 }],
     });
-    expect(getText(second.result?.response)).toBe("sunny at noon");
+    expect(textOf(second.result?.response)).toBe("sunny at noon");
   },
 );
 

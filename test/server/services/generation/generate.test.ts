@@ -14,7 +14,7 @@ import {
 } from "../../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { Role } from "../../../../src/gen/outrigger/v1/message_pb.ts";
 import type { LossPolicy } from "../../../../src/gen/outrigger/v1/request_pb.ts";
-import { functionTool, getText, userMessage } from "../../../../src/index.ts";
+import { functionTool, textOf, userMessage } from "../../../../src/index.ts";
 import { callGrpc, grpcClient, TRANSPORTS } from "../../support/clients.ts";
 import { useTestServers } from "../../support/test-server.ts";
 import { getViolations, lastLine, startGenerationServer } from "./support/generation-server.ts";
@@ -40,7 +40,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
     const server = await startGenerationServer(servers, ["grüße 😀"]);
     const client = createClient(GenerationService, transportTo(server.url));
     const { result } = await client.generate({ options: { request, prompt: "hi", system: "be kind" } });
-    expect(getText(result?.response)).toBe("grüße 😀");
+    expect(textOf(result?.response)).toBe("grüße 😀");
     expect(result).toMatchObject({
       stopReason: StopReason.COMPLETED,
       steps: [{ response: { model: "m" } }],

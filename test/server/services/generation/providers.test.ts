@@ -12,7 +12,7 @@ import {
   GenerationService,
   type RunToolsResponse,
 } from "../../../../src/gen/outrigger/v1/generation_service_pb.ts";
-import { functionTool, getText } from "../../../../src/index.ts";
+import { functionTool, textOf } from "../../../../src/index.ts";
 import { columns } from "../../../providers/support/columns.ts";
 import { useTestServers } from "../../support/test-server.ts";
 import { onExecute, ToolCaller, textResult } from "./support/tool-caller.ts";
@@ -62,7 +62,7 @@ describe.each(columns)("with $title", ({ connect }) => {
       stopReason: StopReason.COMPLETED,
       steps: [{ toolResults: [{}, {}, {}] }, {}],
     });
-    expect(getText(result?.response)).not.toBe("");
+    expect(textOf(result?.response)).not.toBe("");
     expect(simulator.requests).toHaveLength(2);
   });
 

@@ -19,7 +19,7 @@ import {
   type RunToolsResponse,
 } from "../../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { Role } from "../../../../src/gen/outrigger/v1/message_pb.ts";
-import { customTool, functionTool, getText } from "../../../../src/index.ts";
+import { customTool, functionTool, textOf } from "../../../../src/index.ts";
 import type { Turn } from "../../../generation/support/scripted-model.ts";
 import { textEvents } from "../../support/scripted-inference.ts";
 import { useTestServers } from "../../support/test-server.ts";
@@ -88,7 +88,7 @@ it.each(Object.entries(TRANSPORTS))(
       stopReason: StopReason.COMPLETED,
       totalUsage: { totalTokens: 30 },
     });
-    expect(getText(outcome.result?.response)).toBe("sunny at noon");
+    expect(textOf(outcome.result?.response)).toBe("sunny at noon");
     expect(outcome.result?.steps[0]?.toolResults).toMatchObject([
       { toolCallId: "a", failed: false, content: [{ part: { value: "result of a" } }] },
       { toolCallId: "b" },
@@ -388,7 +388,7 @@ describe("a caller that ends its side", () => {
       [true],
       [],
     ]);
-    expect(getText(result?.response)).toBe("done");
+    expect(textOf(result?.response)).toBe("done");
   });
 
   it("while calls are open gets error results for those only", async () => {

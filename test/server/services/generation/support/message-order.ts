@@ -1,5 +1,5 @@
 import { LawChecker } from "../../../../../src/core/laws.ts";
-import { getToolCalls } from "../../../../../src/core/message.ts";
+import { toolCallsOf } from "../../../../../src/core/message.ts";
 import type { GenerateResult, StepResult } from "../../../../../src/gen/outrigger/v1/generation_pb.ts";
 import type {
   ExecuteTool,
@@ -107,7 +107,7 @@ export class MessageOrder {
     if (this.#state === "FINISHED") violate("a second step_finish");
     if (this.#state === "MODEL") this.#laws?.end();
     if (result === undefined) return violate("a step_finish without a result");
-    const calls = getToolCalls(result.response).map(({ id }) => id);
+    const calls = toolCallsOf(result.response).map(({ id }) => id);
     const results = result.toolResults.map(({ toolCallId }) => toolCallId);
     if (!isWithin(this.#announced, calls)) violate("calls that are not announced in their order");
     if (!isWithin(results, calls)) violate("results that are not in the order of the calls");

@@ -1,6 +1,6 @@
 /** Their failure -> our error. */
 import type { SDKError } from "../../core/errors.ts";
-import { getStatusKind } from "../../kit/adapter/classify.ts";
+import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError } from "../../kit/adapter/provider-error.ts";
@@ -11,6 +11,6 @@ import type { EchoError } from "../../wire/echo/error.ts";
 export function toError({ status, body, ...source }: WireFailure): SDKError {
   const { object, text } = readFailureBody<EchoError>(body);
   const message = object === undefined ? text : textIn(object.error);
-  const failure = { code: "", message, getKind: () => getStatusKind(status) };
+  const failure = { code: "", message, getKind: () => kindOfStatus(status) };
   return createProviderError(failure, { ...source, body, httpStatusCode: status });
 }

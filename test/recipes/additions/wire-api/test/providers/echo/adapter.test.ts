@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AuthenticationError, accumulate, Client, EchoAdapter, getText, userMessage } from "outrigger";
+import { AuthenticationError, accumulate, Client, EchoAdapter, textOf, userMessage } from "outrigger";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { providerVariables } from "../../../src/client/from-env.ts";
@@ -22,7 +22,7 @@ it("is registered by its variables, and answers whole and as a stream", async ()
   await using client = Client.fromEnv({ ECHO_API_KEY: "any", ECHO_BASE_URL: simulator.url });
   expect(client.providerNames).toEqual(["echo"]);
   const whole = await client.complete(request);
-  expect(getText(whole)).toBe("one two three");
+  expect(textOf(whole)).toBe("one two three");
   const streamed = await accumulate(client.stream(request));
   expect(streamed.message).toEqual(whole.message);
   expect(streamed.usage?.totalTokens).toBe(whole.usage?.totalTokens);
