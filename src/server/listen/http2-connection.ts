@@ -51,12 +51,8 @@ const MAX_SERVED_PER_TURN = 100;
  */
 const GRACE_MS = 200;
 
-/** A stream that is not served yet. */
-interface WaitingStream {
-  readonly event: Readonly<Parameters<ServeStream>>;
-  /** Called when it is served, see `joinData`. */
-  readonly begin: () => void;
-}
+/** A stream that is not served yet. An empty body may have ended before, so that its `end` is not emitted any more. */
+type WaitingStream = Readonly<Parameters<ServeStream>>;
 
 /** Cost of a stream without its header fields, in fields: both are objects in memory. A DATA frame costs 1. */
 const STREAM_COST = 10;
@@ -177,12 +173,11 @@ export class Http2Connection {
     this.idleSince = undefined;
     const cost = getCost(rawHeaders);
     if (!this.#countFields(cost)) return this.#refuse();
-    const begin = joinData(stream, this.#countFrame);
+    joinData(stream, this.#countFrame);
     if (this.#waiting.length > 0 || this.#servedInTurn >= MAX_SERVED_PER_TURN || !hasShare())
-      return this.#postpone({ event: [stream, headers, flags, rawHeaders], begin }, cost);
+      return this.#postpone([stream, headers, flags, rawHeaders], cost);
     this.#servedInTurn += cost;
     this.#serve(stream, headers, flags, rawHeaders);
-    begin();
   };
 
   /** Counts trailers: gRPC clients send none and nothing reads them, but Node still creates an object for each field. */
@@ -229,7 +224,7 @@ export class Http2Connection {
 
   #postpone(waiting: WaitingStream, cost: number): void {
     // A refused stream may be sent again (RFC 9113 §8.7).
-    if (!this.#backlog.add(cost)) return waiting.event[0].close(constants.NGHTTP2_REFUSED_STREAM);
+    if (!this.#backlog.add(cost)) return waiting[0].close(constants.NGHTTP2_REFUSED_STREAM);
     this.#waiting.push(waiting);
     if (this.#waiting.length > 1) return;
     if (this.#servedInTurn < MAX_SERVED_PER_TURN) runInTurn(this.#serveWaiting);
@@ -242,13 +237,12 @@ export class Http2Connection {
     for (let served = 0; next < this.#waiting.length && served < MAX_SERVED_PER_TURN; next += 1) {
       const waiting = this.#waiting[next];
       if (waiting === undefined) continue;
-      const [stream, , , rawHeaders] = waiting.event;
+      const [stream, , , rawHeaders] = waiting;
       const cost = getCost(rawHeaders);
       this.#backlog.remove(cost);
       if (stream.closed || stream.destroyed) continue;
       served += cost;
-      this.#serve(...waiting.event);
-      waiting.begin();
+      this.#serve(...waiting);
     }
     this.#waiting = this.#waiting.slice(next);
     if (this.#waiting.length > 0) runAfterOthers(this.#serveWaiting);

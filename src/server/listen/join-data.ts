@@ -4,19 +4,12 @@ import { GrowingBuffer } from "../requests/growing-buffer.ts";
 /**
  * Joins the DATA frames of a stream that arrive in one turn of the event loop. Node makes an object of a few hundred
  * bytes of each, and a frame can have a single byte.
- *
- * Node emits the end of an empty body when it arrives. It is held back until the stream is served: who listens later
- * would wait for it forever.
  * @param isSingle Called for each frame: whether it is passed on by itself and at once.
- * @returns A function to call when the stream is served.
  */
-export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): () => void {
+export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): void {
   const { push } = stream;
   /** Created for the first frame that is held. */
   let held: GrowingBuffer | undefined;
-  let isServed = false;
-  let hasEnded = false;
-  let hasEmittedEnd = false;
   const flush = () => {
     const bytes = held?.take();
     held = undefined;
@@ -25,8 +18,7 @@ export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): ()
   stream.push = (chunk: Buffer | null, encoding) => {
     if (chunk === null) {
       flush();
-      hasEnded = true;
-      return isServed && push.call(stream, null);
+      return push.call(stream, null);
     }
     if (isSingle() && held === undefined) return push.call(stream, chunk, encoding);
     if (held === undefined) {
@@ -35,14 +27,5 @@ export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): ()
     }
     held.append(chunk);
     return true;
-  };
-  // The end may have come with the headers, before this was called.
-  stream.once("end", () => {
-    hasEmittedEnd = true;
-  });
-  return () => {
-    isServed = true;
-    if (hasEmittedEnd) stream.emit("end");
-    if (hasEnded) push.call(stream, null);
   };
 }

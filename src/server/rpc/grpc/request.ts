@@ -9,7 +9,7 @@ import type { Intake } from "../../requests/intake.ts";
 import type { CallMemory } from "../../requests/request-memory.ts";
 import { COMPRESSED, FRAME_HEADER_BYTES, type Frame } from "./frames.ts";
 
-/** Calls back at the end of a body, also if it was empty and has ended, which it may while a token is verified. */
+/** Calls back at the end of a body, which may have come already if it is empty and its call had to wait. */
 function onEnd(body: Readable, callback: () => void): void {
   if (body.readableEnded) queueMicrotask(callback);
   else body.on("end", callback);

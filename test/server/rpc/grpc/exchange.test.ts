@@ -121,6 +121,14 @@ describe("a unary call", () => {
     expect(trailers["x-tail-bin"]).toBe("AAEC");
   });
 
+  it("without a message is answered, also if its body ends before its stream is served", async () => {
+    const { session } = await connect({ emptyCall: () => ({}) });
+    // More than are served in one turn.
+    const calls = Array.from({ length: 40 }, () => readAnswer(call(session, "EmptyCall", Buffer.alloc(0))));
+    for (const { trailers } of await Promise.all(calls))
+      expect(trailers).toMatchObject({ "grpc-status": "12" });
+  });
+
   it("that fails is answered by trailers only", async () => {
     const { session } = await connect({
       emptyCall: () => {
