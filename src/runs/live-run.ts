@@ -328,12 +328,21 @@ export class LiveRun {
         const turn = isStreamed ? undefined : yieldTurn();
         if (turn !== undefined) await turn;
         this.#take(item.value);
+        if (this.#mayGoOn(item.value)) await this.#persist();
         const pace = this.hub.pace ?? this.#journal.pace;
         if (pace !== undefined) await pace;
       }
     } finally {
       await loop.return(create(GenerateResultSchema));
     }
+  }
+
+  /**
+   * Whether the model is called next in a run that another process may continue. Until the end of the step is stored,
+   * that process would take its tools to be under way, and not know of the call.
+   */
+  #mayGoOn(item: LoopItem): boolean {
+    return this.#plan.isResumable && item.case === "stepFinish" && item.result.toolResults.length > 0;
   }
 
   /** Whether anybody can read the events of the steps. The tools of MCP servers are part of a response in their order. */

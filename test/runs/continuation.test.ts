@@ -261,6 +261,30 @@ describe("a background run whose process dies", () => {
     expect(tools.executed).toEqual(["a"]);
   });
 
+  it("has the end of a step stored before the model is called again, so that the call is never forgotten", async () => {
+    const store = await openMemory();
+    const tools = new FakeServerTools(["a"]);
+    const blocked = Promise.withResolvers<void>();
+    let isBlocked = false;
+    const slow = wrapStore(store, {
+      write: async (write) => {
+        if (write.events?.some(({ event }) => event.case === "stepFinish") === true) {
+          isBlocked = true;
+          await blocked.promise;
+        }
+        return store.write(write);
+      },
+    });
+    const here = await processOn(slow, [[{ name: "a" }], "done"], { serverTools: tools.serverTools });
+    const started = await start(here.engine, background(withTools));
+    await waitUntil(() => isBlocked);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    const calls = here.model.requests.length;
+    blocked.resolve();
+    expect(calls).toBe(1);
+    expect(await started.result()).toMatchObject({ status: RunStatus.COMPLETED });
+  });
+
   it("fails if the processes that execute one of its steps die again and again", async () => {
     const store = await openMemory();
     const tools = new FakeServerTools(["deadly"], () => new Promise(() => {}), { readOnlyHint: true });
