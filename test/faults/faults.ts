@@ -107,7 +107,7 @@ const BODY_BREAKAGES: readonly Breakage[] = [
     stream: () => STREAM,
   },
   {
-    name: "an event is no JSON",
+    name: "an event is not JSON",
     act: (socket, { isStream }) => {
       writePiece(socket, isStream ? 'data: {"type":"x",\n\n' : '{"x":');
       writeEnd(socket);
