@@ -12,6 +12,7 @@ import {
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { StepRestart_Reason as Reason, type Run } from "../gen/outrigger/v1/run_pb.ts";
 import { AttemptLog } from "../generation/loop/attempt-log.ts";
+import { isPaused } from "../generation/loop/continuation.ts";
 import { LinkedSignal } from "../generation/loop/linked-signal.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { getOpenCalls } from "../generation/loop/open-calls.ts";
@@ -339,10 +340,11 @@ export class LiveRun {
 
   /**
    * Whether the model is called next in a run that another process may continue. Until the end of the step is stored,
-   * that process would take its tools to be under way, and not know of the call.
+   * that process would take the step to be under way, and not know of the call.
    */
   #mayGoOn(item: LoopItem): boolean {
-    return this.#plan.isResumable && item.case === "stepFinish" && item.result.toolResults.length > 0;
+    if (!this.#plan.isResumable || item.case !== "stepFinish") return false;
+    return item.result.toolResults.length > 0 || isPaused(item.result.response);
   }
 
   /** Whether anybody can read the events of the steps. The tools of MCP servers are part of a response in their order. */

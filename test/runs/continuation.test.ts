@@ -1,6 +1,6 @@
 /** Background runs go on in another process after their latest complete step, when their process ends or dies. */
 import { create } from "@bufbuild/protobuf";
-import { functionTool, textOf, userMessage } from "outrigger";
+import { Client, FinishReason_Reason, functionTool, type Middleware, textOf, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import {
@@ -11,7 +11,7 @@ import {
 } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { RunStore } from "../../src/runs/store.ts";
-import type { Turn } from "../generation/support/scripted-model.ts";
+import { ScriptedModel, type Turn } from "../generation/support/scripted-model.ts";
 import { waitUntil } from "../kit/http/servers.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
@@ -30,6 +30,8 @@ import { mortalStore, sharedStore, wrapStore } from "./support/wrapped-store.ts"
 
 type Options = Parameters<typeof createTestEngine>[1];
 
+const PAUSED = FinishReason_Reason.OTHER;
+
 let open: TestEngine[] = [];
 
 /** Heartbeats are frequent, so that a dead process is noticed soon. */
@@ -46,6 +48,30 @@ async function mortalProcess(store: RunStore, turns: readonly Turn[], options: O
   const mortal = mortalStore(store);
   const made = await createTestEngine(turns, { limits, ...options, store: mortal.store });
   return { ...made, die: mortal.die };
+}
+
+/** A store in which the write of an event of one kind waits until it is released. */
+function blockWrite(store: RunStore, kind: RunEvent["event"]["case"]) {
+  const released = Promise.withResolvers<void>();
+  let isBlocked = false;
+  const slow = wrapStore(store, {
+    write: async (write) => {
+      if (write.events?.some(({ event }) => event.case === kind) === true) {
+        isBlocked = true;
+        await released.promise;
+      }
+      return store.write(write);
+    },
+  });
+  return {
+    store: slow,
+    release: released.resolve,
+    /** Resolves when the write waits, and other work has had its turns. */
+    async reached() {
+      await waitUntil(() => isBlocked);
+      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
 }
 
 afterEach(async () => {
@@ -215,74 +241,55 @@ describe("a background run whose model is called for the second time when its pr
 
 describe("a background run whose process dies", () => {
   it("has the tools of its servers stored before the model is called, so that the call is never forgotten", async () => {
-    const store = await openMemory();
+    const slow = blockWrite(await openMemory(), "mcpToolList");
     const { serverTools } = new FakeServerTools(["a"]);
-    const blocked = Promise.withResolvers<void>();
-    let isBlocked = false;
-    const slow = wrapStore(store, {
-      write: async (write) => {
-        if (write.events?.some(({ event }) => event.case === "mcpToolList") === true) {
-          isBlocked = true;
-          await blocked.promise;
-        }
-        return store.write(write);
-      },
-    });
-    const here = await processOn(slow, ["done"], { serverTools });
+    const here = await processOn(slow.store, ["done"], { serverTools });
     const { run: begun } = await start(here.engine, background(withTools));
-    await waitUntil(() => isBlocked);
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await slow.reached();
     expect(here.model.requests).toEqual([]);
-    blocked.resolve();
+    slow.release();
     await waitForStatus(here, begun.id, RunStatus.COMPLETED);
   });
 
   it("has the start of a tool stored before the tool is called", async () => {
-    const store = await openMemory();
+    const slow = blockWrite(await openMemory(), "mcpToolStart");
     const tools = new FakeServerTools(["a"]);
-    const blocked = Promise.withResolvers<void>();
-    let isBlocked = false;
-    const slow = wrapStore(store, {
-      write: async (write) => {
-        if (write.events?.some(({ event }) => event.case === "mcpToolStart") === true) {
-          isBlocked = true;
-          await blocked.promise;
-        }
-        return store.write(write);
-      },
-    });
-    const { engine } = await processOn(slow, [[{ name: "a" }], "done"], { serverTools: tools.serverTools });
+    const { serverTools } = tools;
+    const { engine } = await processOn(slow.store, [[{ name: "a" }], "done"], { serverTools });
     const started = await start(engine, background(withTools));
-    await waitUntil(() => isBlocked);
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await slow.reached();
     expect(tools.executed).toEqual([]);
-    blocked.resolve();
+    slow.release();
     expect(await started.result()).toMatchObject({ status: RunStatus.COMPLETED });
     expect(tools.executed).toEqual(["a"]);
   });
 
-  it("has the end of a step stored before the model is called again, so that the call is never forgotten", async () => {
-    const store = await openMemory();
-    const tools = new FakeServerTools(["a"]);
-    const blocked = Promise.withResolvers<void>();
-    let isBlocked = false;
-    const slow = wrapStore(store, {
-      write: async (write) => {
-        if (write.events?.some(({ event }) => event.case === "stepFinish") === true) {
-          isBlocked = true;
-          await blocked.promise;
-        }
-        return store.write(write);
-      },
+  it.each<[kind: string, turns: readonly Turn[]]>([
+    ["with tools", [[{ name: "a" }], "done"]],
+    ["that the provider paused", ["one ", "two"]],
+  ])("has the end of a step %s stored before the model is called again", async (_kind, turns) => {
+    const slow = blockWrite(await openMemory(), "stepFinish");
+    const model = new ScriptedModel(turns);
+    const pause: Middleware = async (request, next) => {
+      const response = await next(request);
+      const isPaused = typeof turns[0] === "string" && model.requests.length === 1;
+      if (!isPaused || response.finishReason === undefined) return response;
+      return { ...response, finishReason: { ...response.finishReason, reason: PAUSED, raw: "pause_turn" } };
+    };
+    const client = new Client({
+      providers: { scripted: model },
+      middleware: [pause],
+      fieldPaths: "contract",
     });
-    const here = await processOn(slow, [[{ name: "a" }], "done"], { serverTools: tools.serverTools });
-    const started = await start(here.engine, background(withTools));
-    await waitUntil(() => isBlocked);
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    const calls = here.model.requests.length;
-    blocked.resolve();
+    const { serverTools } = new FakeServerTools(["a"]);
+    const { engine } = await processOn(slow.store, [], { client, serverTools });
+    const started = await start(engine, background(withTools));
+    await slow.reached();
+    const calls = model.requests.length;
+    slow.release();
     expect(calls).toBe(1);
     expect(await started.result()).toMatchObject({ status: RunStatus.COMPLETED });
+    expect(model.requests).toHaveLength(2);
   });
 
   it("fails if the processes that execute one of its steps die again and again", async () => {
