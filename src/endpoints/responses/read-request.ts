@@ -19,10 +19,11 @@ import type { Threads } from "../../runs/threads.ts";
 import { createRequest } from "../answers/create-request.ts";
 import type { RecentAnswers } from "../answers/recent-answers.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
-import { Fields, mistake, parseBody, readMetadata } from "../openai/fields.ts";
+import { type Element, Fields, mistake, parseBody, readMetadata } from "../openai/fields.ts";
 import { toResponseId, toRunId, toThreadId } from "../openai/ids.ts";
 import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
+import { listAddedTools, toNamedTools } from "./added-tools.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { type ContinuedConversation, readEnd } from "./read-history.ts";
 import { type ReadInput, readInput } from "./read-input.ts";
@@ -207,6 +208,8 @@ class RequestReader {
   /** Whether the tools of the previous response are used. */
   readonly #inherits: boolean;
   readonly #echoedTools: readonly JsonObject[];
+  /** Tools of items of the input, for a model that takes no such items. */
+  readonly #added: readonly Element[];
   /** Whether groups of tools, and tools that are loaded later, are sent unchanged. */
   readonly #sendsGroups: boolean;
   readonly #names: ToolNames;
@@ -220,28 +223,33 @@ class RequestReader {
     reading: RequestReading,
   ) {
     this.#inherits = previous !== undefined && !fields.has("tools");
-    const inheritsUnstored = this.#inherits && !state.store && previous !== undefined;
-    this.#fields = inheritsUnstored ? withTools(fields, getSettings(previous).echoed.tools) : fields;
+    if (reading.requiresModel === true && !fields.has("model"))
+      fields.missing("model", "the name of a model");
+    this.#target = readTarget(fields, reading.models);
+    const { api } = this.#target.served;
+    this.#added = api === "openai-responses" ? [] : listAddedTools(fields);
+    // The engine inherits the tools for a request that has none.
+    const needsInherited = this.#inherits && (!state.store || this.#added.length > 0);
+    const inherited = previous === undefined ? [] : getSettings(previous).echoed.tools;
+    this.#fields = needsInherited ? withTools(fields, inherited) : fields;
     this.#state = state;
     this.#history = history;
     this.#reading = reading;
     this.#previous = previous;
-    if (reading.requiresModel === true && !fields.has("model"))
-      fields.missing("model", "the name of a model");
-    this.#target = readTarget(fields, reading.models);
-    this.#echoedTools =
-      this.#inherits && previous !== undefined ? getSettings(previous).echoed.tools : echoedTools(fields);
-    this.#sendsGroups = this.#target.served.api === "openai-responses" && searchesTools(this.#echoedTools);
-    this.#names = new ToolNames(this.#echoedTools, this.#sendsGroups);
+    this.#echoedTools = this.#inherits ? inherited : echoedTools(fields);
+    this.#sendsGroups = api === "openai-responses" && searchesTools(this.#echoedTools);
+    const named = [...this.#echoedTools, ...toNamedTools(this.#added)];
+    this.#names = new ToolNames(named, this.#sendsGroups);
     // The tools of a run that was created over gRPC are not repeated by its response.
-    const inherited = this.#inherits ? (previous?.mcpTools.length ?? 0) : 0;
-    this.#executesTools = inherited > 0 || this.#echoedTools.some(({ type }) => type === "mcp");
+    const inheritedServers = this.#inherits ? (previous?.mcpTools.length ?? 0) : 0;
+    const all = [...this.#echoedTools, ...this.#added.map((tool) => Fields.of(tool).value)];
+    this.#executesTools = inheritedServers > 0 || all.some(({ type }) => type === "mcp");
   }
 
   async read(): Promise<ReadRequest> {
     const fields = this.#fields;
     const reading = { names: this.#names, notes: this.#notes, served: this.#target.served };
-    const read = readTools(fields, { ...reading, sendsGroups: this.#sendsGroups });
+    const read = readTools(fields, { ...reading, sendsGroups: this.#sendsGroups, added: this.#added });
     const isChosen = fields.has("tool_choice") || fields.has("parallel_tool_calls");
     const use = isChosen
       ? readToolChoice(fields, read, this.#names, this.#inherits)
@@ -252,7 +260,9 @@ class RequestReader {
     const metadata = fields.has("metadata") ? readMetadata(fields) : {};
     const include = fields.strings("include") ?? [];
     const { approved } = input;
-    const settings = { echoed: this.#echo(metadata), include, warnings: this.#notes.warnings, approved };
+    const { warnings } = this.#notes;
+    const addedTools = toNamedTools(this.#added);
+    const settings = { echoed: this.#echo(metadata), addedTools, include, warnings, approved };
     const continued = this.#history.length === 0 ? input : composeContinuation(this.#history, input);
     const paths = { messages: continued.paths, tools: use.tools.toolPaths, servers: use.tools.serverPaths };
     return {

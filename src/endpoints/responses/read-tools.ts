@@ -54,6 +54,8 @@ export interface ToolReading {
   readonly served: ServedModel;
   /** Whether groups of tools, and tools that are loaded later, are sent unchanged. */
   readonly sendsGroups: boolean;
+  /** Tools of items of the input. One that the request has already is left out. */
+  readonly added: readonly Element[];
 }
 
 /** Tools that OpenAI executes, or whose calls only its models write. */
@@ -79,9 +81,11 @@ const openAiTools: ReadonlySet<string> = new Set(OPENAI_TOOLS);
 /** Reads `tools`. */
 export function readTools(fields: Fields, reading: ToolReading): ReadTools {
   const elements = fields.list("tools");
-  if (elements === undefined) return NO_TOOLS;
+  if (elements === undefined && reading.added.length === 0) return NO_TOOLS;
   const reader = new ToolReader(reading);
-  for (const element of elements) reader.add(element, undefined);
+  for (const element of elements ?? []) reader.add(element, undefined);
+  reader.origin = "added";
+  for (const element of reading.added) reader.add(element, undefined);
   return reader;
 }
 
@@ -93,6 +97,12 @@ class ToolReader implements ReadTools {
   readonly servers: McpServer[] = [];
   readonly serverPaths: string[] = [];
   readonly #reading: ToolReading;
+  /** The names of functions, custom tools and servers, and the types of hosted tools. */
+  readonly #known = new Set<string>();
+  /**
+   * A declared tool that occurs twice is a mistake, which is found later; an added one that is known is left out.
+   */
+  origin: "declared" | "added" = "declared";
 
   constructor(reading: ToolReading) {
     this.#reading = reading;
@@ -105,7 +115,9 @@ class ToolReader implements ReadTools {
     const { sendsGroups } = this.#reading;
     if (sendsGroups && (type === "namespace" || tool.boolean("defer_loading") === true) && type !== "mcp")
       return this.#addTool(tool, { case: "hosted", value: this.#readHosted(tool, type) });
-    if (tool.boolean("defer_loading") === true && type !== "mcp") this.#noteLoading(tool);
+    const isDeferred = this.origin === "declared" && tool.boolean("defer_loading") === true;
+    if (isDeferred && type !== "mcp") this.#noteLoading(tool);
+    if (type !== "namespace" && this.#isSkipped(tool, type, group)) return;
     switch (type) {
       case "function":
         return this.#addTool(tool, { case: "function", value: this.#readFunction(tool, group) });
@@ -125,6 +137,16 @@ class ToolReader implements ReadTools {
   #addTool(fields: Fields, tool: NonNullable<MessageInitShape<typeof ToolSchema>["tool"]>): void {
     this.tools.push(create(ToolSchema, { tool }));
     this.toolPaths.push(fields.path);
+  }
+
+  /** Records a tool. Returns whether it is known and left out. */
+  #isSkipped(tool: Fields, type: string, group: Group | undefined): boolean {
+    const isFunction = type === "function" || type === "custom";
+    const name = isFunction ? this.#getName(tool, group) : (tool.string("server_label") ?? "");
+    const key = isFunction ? name : `${type}\n${name}`;
+    if (this.origin === "added" && this.#known.has(key)) return true;
+    this.#known.add(key);
+    return false;
   }
 
   #noteLoading(tool: Fields): void {

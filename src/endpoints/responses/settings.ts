@@ -16,6 +16,8 @@ import type { RequestWarning } from "../openai/request-notes.ts";
 export interface ResponseSettings {
   /** The fields of the request that the response object repeats, in its form. */
   readonly echoed: EchoedSettings;
+  /** Tools of items of the input, which the response does not repeat. */
+  readonly addedTools: readonly JsonObject[];
   /** Additional data that the caller requests by `include`. */
   readonly include: readonly string[];
   /** Warnings found while the request was read. Warnings of model calls are in the run's steps. */
@@ -85,6 +87,7 @@ export const defaultSettings: ResponseSettings = {
     truncation: "disabled",
     user: null,
   },
+  addedTools: [],
   include: [],
   warnings: [],
   approved: {},

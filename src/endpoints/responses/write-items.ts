@@ -51,7 +51,7 @@ export class ItemWriter {
 
   constructor(settings: ResponseSettings) {
     const { echoed } = settings;
-    this.#names = new ToolNames(echoed.tools);
+    this.#names = new ToolNames([...echoed.tools, ...settings.addedTools]);
     this.#summarizes = typeof echoed.reasoning.summary === "string";
     this.#carriesState = carriesState(settings);
     this.#isStored = echoed.store;

@@ -102,6 +102,63 @@ describe("Tools that are loaded later", () => {
   });
 });
 
+describe("Tools that items of the input add", () => {
+  const note = { type: "custom", name: "note" };
+  const input = [
+    { role: "user", content: "hi" },
+    { type: "additional_tools", role: "developer", tools: [weather, group, note] },
+    {
+      type: "tool_search_output",
+      call_id: "call_1",
+      tools: [{ ...group, tools: [...group.tools, { ...weather, name: "delete", defer_loading: true }] }],
+    },
+  ];
+  const claude = "anthropic/claude-opus-5-5";
+
+  it("are tools of the request for a model of another API, each once", async () => {
+    const tools = [{ ...weather, description: "Declared." }, { type: "web_search" }];
+    const { input: run, settings } = await read({ model: claude, input, tools });
+    const { tools: sent = [] } = run.request.options?.request ?? {};
+    expect(sent.map(({ tool }) => (tool.case === "hosted" ? "hosted" : tool.value?.name))).toEqual([
+      "get_weather",
+      "hosted",
+      "crm__find",
+      "note",
+      "crm__delete",
+    ]);
+    expect(sent[0]?.tool.value).toMatchObject({ description: "Declared." });
+    expect(settings.echoed.tools).toMatchObject(tools);
+    expect(settings.warnings).toEqual([]);
+  });
+
+  it("give calls of them the caller's names", async () => {
+    const { settings } = await read({ model: claude, input });
+    const call = { id: "call_1", name: "crm__delete" };
+    const content = [{ part: { case: "toolCall", value: call } } as const];
+    const answer = create(ResponseSchema, { message: { role: Role.ASSISTANT, content } });
+    expect(new ItemWriter(settings).answer(`msg_${"0".repeat(36)}`, answer)).toMatchObject([
+      { type: "function_call", name: "delete", namespace: "crm" },
+    ]);
+  });
+
+  it("are named in errors by their place in the input", async () => {
+    const broken = [{ type: "additional_tools", role: "developer", tools: [weather, { type: "function" }] }];
+    await expect(read({ model: claude, input: broken })).rejects.toMatchObject({
+      violations: [{ field: "input[0].tools[1].name" }],
+    });
+  });
+
+  it("stay items for OpenAI", async () => {
+    const { input: run } = await read({ model, input });
+    expect(run.request.options?.request?.tools).toEqual([]);
+    expect(run.input?.map(({ message }) => message?.content[0]?.part.value)).toMatchObject([
+      "hi",
+      { kind: "additional_tools" },
+      { kind: "tool_search_output" },
+    ]);
+  });
+});
+
 describe("The output of a search that the client runs", () => {
   const search = {
     type: "tool_search_call",
