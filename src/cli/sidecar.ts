@@ -77,7 +77,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       createCatalogService(client),
     ],
     http: {
-      apis: [v1],
+      apis: v1.apis,
       client,
     },
     observers,

@@ -20,7 +20,7 @@ import type { ResponsesParts } from "./responses/parts.ts";
 import { ReplayMarks } from "./responses/replay-marks.ts";
 import { inputRoutes, responsesRoutes } from "./responses/routes.ts";
 
-/** The parts of the API. */
+/** The parts of the APIs. */
 export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "recentAnswers" | "marks"> {
   readonly models: ModelDirectory;
   /** The memory of the process. Default: a new account. */
@@ -32,13 +32,14 @@ export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "recentA
   readonly keepUnstoredMs?: number | undefined;
 }
 
-/** The API. */
-export interface V1Api extends HttpApi {
-  /** Drops what it keeps in memory. */
+/** The APIs. */
+export interface V1Api {
+  readonly apis: readonly HttpApi[];
+  /** Drops what they keep in memory. */
   close(): void;
 }
 
-/** Creates the API. */
+/** Creates the APIs. */
 export function createV1Api(parts: V1Parts): V1Api {
   const { account = new MemoryAccount(), keepUnstoredMs = DEFAULT_KEEP_MS } = parts;
   const keptResponses = new KeptResponses(account.kept);
@@ -62,7 +63,7 @@ export function createV1Api(parts: V1Parts): V1Api {
   const v1 = createHttpApi(routes, failedResponse, "/v1/");
   const v1beta = createHttpApi(betaRoutes, failedGeneration, "/v1beta/");
   return {
-    find: (path, method) => v1.find(path, method) ?? v1beta.find(path, method),
+    apis: [v1, v1beta],
     close: () => recentAnswers.close(),
   };
 }

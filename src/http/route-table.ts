@@ -48,8 +48,9 @@ export function createHttpApi(
   );
   return {
     find(path, method) {
+      if (!path.startsWith(root)) return undefined;
       const found = fixed.get(path) ?? match(path);
-      if (found.length === 0) return path.startsWith(root) ? unknownPath(root, served, fail) : undefined;
+      if (found.length === 0) return unknownPath(root, served, fail);
       const wanted = method === "HEAD" ? "GET" : method;
       const entry = found.find(({ definition }) => definition.method === wanted);
       if (entry !== undefined)
@@ -76,7 +77,13 @@ function toRoute(
 ): EndpointRoute {
   const serve = async (request: EndpointRequest): Promise<EndpointResponse> => {
     const parts = pattern.exec(request.path)?.slice(1) ?? [];
-    const response = await serveOrFail(request, () => definition.serve(request, ...parts.map(decoded)), fail);
+    let response: EndpointResponse;
+    try {
+      response = await definition.serve(request, ...parts.map(decoded));
+    } catch (thrown) {
+      if (request.signal.aborted) throw thrown;
+      response = toFailure(request, toSdkError(thrown), fail);
+    }
     return method === "HEAD" ? { ...response, body: new Uint8Array() } : response;
   };
   const { path, keyParameter, requestIdHeader } = definition;
@@ -84,19 +91,9 @@ function toRoute(
   return { name, keyParameter, requestIdHeader, serve, fail };
 }
 
-async function serveOrFail(
-  request: EndpointRequest,
-  serve: () => Promise<EndpointResponse>,
-  fail: WriteFailure,
-): Promise<EndpointResponse> {
-  try {
-    return await serve();
-  } catch (thrown) {
-    if (request.signal.aborted) throw thrown;
-    const error = toSdkError(thrown);
-    request.noteFailure(error);
-    return fail(error);
-  }
+function toFailure(request: EndpointRequest, error: SDKError, fail: WriteFailure): EndpointResponse {
+  request.noteFailure(error);
+  return fail(error);
 }
 
 /** @param served The APIs below the root. */
@@ -104,7 +101,7 @@ function unknownPath(root: string, served: readonly string[], fail: WriteFailure
   return {
     name: `* ${root}`,
     fail,
-    serve: (request) => serveOrFail(request, () => Promise.reject(unknownUrl(request, served)), fail),
+    serve: async (request) => toFailure(request, unknownUrl(request, served), fail),
   };
 }
 

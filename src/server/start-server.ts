@@ -108,7 +108,7 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
     createApiRoutes(api, { client: http.client, intake, unsent, calls, sockets }),
   );
   const checks = new RequestChecks({
-    routes: [rpcs, ...(apiRoutes ?? [])],
+    routes: [...(apiRoutes ?? []), rpcs],
     checkHost,
     checkOrigin: createOriginCheck(cors),
     access,

@@ -160,7 +160,7 @@ async function startEveryApi(client: Client): Promise<TestServer> {
     {
       inference: client,
       services: [createRunService(engine, client)],
-      apis: [createV1Api({ engine, models })],
+      ...createV1Api({ engine, models }),
     },
   );
 }

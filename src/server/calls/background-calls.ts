@@ -31,7 +31,7 @@ export function createBackgroundClient(client: ModelClient, observers: readonly 
         // The call begins when its events are read.
         [Symbol.asyncIterator]() {
           const call = new BackgroundCall(client, observers, options);
-          return call.record.stream(request, options, call);
+          return call.record.read(request, options, call);
         },
       }),
   };

@@ -62,7 +62,8 @@ export class CallsInProgress {
    * @param context Undefined if nothing but `abort` ends the work early.
    */
   begin(context?: Pick<HandlerContext, "signal">): CallWork {
-    const work = context instanceof CallContext ? context : new ForwardedWork(context?.signal);
+    const isForeign = context !== undefined && !(context instanceof CallContext);
+    const work = isForeign ? new ForwardedWork(context.signal) : (context ?? new AbortController());
     this.#works.add(work);
     return work;
   }
@@ -89,12 +90,12 @@ export class CutOffError extends ServerError {
 /** Work for a call whose signal somebody else aborts, with a reason of another form. */
 class ForwardedWork implements CallWork {
   readonly #controller = new AbortController();
-  readonly #call: AbortSignal | undefined;
+  readonly #call: AbortSignal;
 
-  constructor(call: AbortSignal | undefined) {
+  constructor(call: AbortSignal) {
     this.#call = call;
-    if (call?.aborted) this.#onAbort();
-    else call?.addEventListener("abort", this.#onAbort, { once: true });
+    if (call.aborted) this.#onAbort();
+    else call.addEventListener("abort", this.#onAbort, { once: true });
   }
 
   get signal(): AbortSignal {
@@ -107,11 +108,11 @@ class ForwardedWork implements CallWork {
 
   /** Stops listening to the call. */
   release(): void {
-    this.#call?.removeEventListener("abort", this.#onAbort);
+    this.#call.removeEventListener("abort", this.#onAbort);
   }
 
   readonly #onAbort = (): void => {
-    const reason: unknown = this.#call?.reason;
+    const { reason }: { readonly reason: unknown } = this.#call;
     const timedOut = reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
     this.abort(timedOut ? createTimeout(reason) : createDisconnect(reason));
   };

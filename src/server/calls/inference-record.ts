@@ -64,7 +64,7 @@ const MAX_NAME_BYTES = 128;
  * Makes the provider calls that serve an RPC, and reports the RPC and the calls to the observers. The RPC is reported
  * with the provider and the model of the last call, and with the usage of all calls.
  */
-export class InferenceRecord {
+export class InferenceRecord implements ModelClient {
   /** Memory for the responses. Undefined if they are counted elsewhere. */
   memory: MemoryShare | undefined;
   readonly #recorder: CallRecorder;
@@ -87,7 +87,7 @@ export class InferenceRecord {
   }
 
   /** Calls a provider for its whole response. Throws the errors of the client. */
-  async complete(request: Request, options: CallOptions): Promise<Response> {
+  async complete(request: Request, options: CallOptions = {}): Promise<Response> {
     const kind: CallKind = { operation: "chat", isStreamed: false, step: options.step };
     const call = this.#begin(request, options, kind, request);
     try {
@@ -104,7 +104,7 @@ export class InferenceRecord {
   }
 
   /** Counts the tokens of a request. Throws the errors of the client. */
-  async countTokens(request: Request, options: CallOptions): Promise<CountTokensResponse> {
+  async countTokens(request: Request, options: CallOptions = {}): Promise<CountTokensResponse> {
     const kind: CallKind = { operation: "count_tokens", isStreamed: false, step: undefined };
     const call = this.#begin(request, options, kind, request);
     try {
@@ -119,7 +119,7 @@ export class InferenceRecord {
   }
 
   /** Embeds texts. Throws the errors of the client. */
-  async embed(request: EmbedRequest, options: CallOptions): Promise<EmbedResponse> {
+  async embed(request: EmbedRequest, options: CallOptions = {}): Promise<EmbedResponse> {
     const kind: CallKind = { operation: "embeddings", isStreamed: false, step: undefined };
     const call = this.#begin(request, options, kind, undefined);
     try {
@@ -134,8 +134,13 @@ export class InferenceRecord {
     }
   }
 
+  /** Calls a provider for events, when they are read. Throws the errors of the client. */
+  stream(request: Request, options: CallOptions = {}, served?: StreamingCall): BatchStream<StreamEvent> {
+    return new BatchStream({ [Symbol.asyncIterator]: () => this.read(request, options, served) });
+  }
+
   /** Calls a provider for events. No generator, which would need several more promises for a batch. */
-  stream(request: Request, options: CallOptions, served: StreamingCall = {}): AsyncIterator<Batch> {
+  read(request: Request, options: CallOptions, served: StreamingCall = {}): AsyncIterator<Batch> {
     const kind: CallKind = { operation: "chat", isStreamed: true, step: options.step };
     const call = this.#begin(request, options, kind, request);
     const stream = this.#client.stream(request, this.#toOptions(call, options));
@@ -166,23 +171,8 @@ export class InferenceRecord {
     };
   }
 
-  /**
-   * Returns a client whose calls are recorded.
-   * @param onFailure Returns the error to throw for a failed call.
-   */
-  toClient(onFailure?: (thrown: unknown) => unknown): ModelClient {
-    const served: StreamingCall = onFailure === undefined ? {} : { fail: onFailure };
-    return {
-      resolveModel: (name) => this.#client.resolveModel?.(name) ?? name,
-      complete: (request, options = {}) =>
-        this.complete(request, options).catch((thrown: unknown) => {
-          throw onFailure?.(thrown) ?? thrown;
-        }),
-      stream: (request, options = {}) =>
-        new BatchStream({ [Symbol.asyncIterator]: () => this.stream(request, options, served) }),
-      countTokens: (request, options = {}) => this.countTokens(request, options),
-      embed: (request, options = {}) => this.embed(request, options),
-    };
+  resolveModel(name: CallTarget): CallTarget {
+    return this.#client.resolveModel?.(name) ?? name;
   }
 
   /** Records the failure of the RPC. Returns its status. */

@@ -4,7 +4,7 @@ import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { HttpApi } from "../../http/endpoint.ts";
 import type { Rejection } from "../http/rejection.ts";
 import type { FindRoute } from "../http/route.ts";
-import { type ApiParts, serveApi } from "./exchange.ts";
+import { ApiExchange, type ApiParts } from "./exchange.ts";
 import { serveApiSocket } from "./socket-exchange.ts";
 
 /** Returns the routes of an HTTP API on a listener. */
@@ -19,7 +19,8 @@ export function createApiRoutes(api: HttpApi, parts: ApiParts): FindRoute {
       protocol: "http",
       keyParameter,
       requestIdHeader,
-      serve: (request, response, recorder) => serveApi({ ...parts, route, request, response, recorder }),
+      serve: (request, response, recorder) =>
+        new ApiExchange({ ...parts, route, request, response, recorder }).serve(),
       ...(connect && {
         serveSocket: (upgraded) => serveApiSocket({ ...parts, route: { ...route, connect }, upgraded }),
       }),

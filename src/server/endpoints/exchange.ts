@@ -46,17 +46,8 @@ export interface ExchangeOptions extends ApiParts {
   readonly recorder: CallRecorder;
 }
 
-/**
- * Serves a request. Resolves with its outcome when its response is flushed or the peer has disconnected; never rejects.
- */
-export async function serveApi(options: ExchangeOptions): Promise<TransportOutcome> {
-  const exchange = new ApiExchange(options);
-  const outcome = await exchange.serve();
-  discardBody(options.request);
-  return outcome;
-}
-
-class ApiExchange {
+/** A request that is served, and its response. */
+export class ApiExchange {
   readonly #options: ExchangeOptions;
   readonly #writer: BodyResponse;
   readonly #record: InferenceRecord;
@@ -64,14 +55,15 @@ class ApiExchange {
   #outcome: TransportOutcome = { code: undefined, disconnected: false };
 
   constructor(options: ExchangeOptions) {
-    const { response, unsent, client, recorder, calls } = options;
+    const { response, client, recorder, calls } = options;
     this.#options = options;
-    this.#writer = new BodyResponse(response, unsent, takesTrailers(options.request));
+    this.#writer = new BodyResponse(options);
     this.#record = new InferenceRecord(client, recorder);
     this.#work = calls.begin();
-    response.once("close", () => runInTurn(() => this.#onClose()));
+    response.once("close", runInTurn.bind(undefined, this.#onClose));
   }
 
+  /** Serves it. Resolves with its outcome when its response is flushed or the peer has disconnected; never rejects. */
   async serve(): Promise<TransportOutcome> {
     const { recorder, request, response, calls, intake } = this.#options;
     const { signal } = this.#work;
@@ -82,7 +74,7 @@ class ApiExchange {
       const answer = withoutLargeText(await this.#answer(signal, share));
       const bytes = countBytes(answer.body);
       if (bytes !== undefined) share.shrink(bytes);
-      await this.#writer.send(answer, recorder);
+      await this.#writer.send(answer);
     } catch (thrown) {
       if (share === undefined) await this.#refuse(toRefusalError(thrown));
       else if (!this.#isPeerGone(thrown)) {
@@ -94,14 +86,15 @@ class ApiExchange {
     share?.release();
     calls.end(this.#work);
     this.#record.end(signal);
+    discardBody(request);
     return this.#writer.disconnected ? disconnectedOutcome() : this.#outcome;
   }
 
-  #onClose(): void {
+  readonly #onClose = (): void => {
     if (this.#writer.ended) return;
     this.#writer.disconnect();
     this.#work.abort(createDisconnect());
-  }
+  };
 
   #isPeerGone(thrown: unknown): boolean {
     return this.#writer.disconnected || thrown instanceof PeerClosedError;
@@ -109,7 +102,7 @@ class ApiExchange {
 
   async #answer(signal: AbortSignal, share: CallMemory): Promise<EndpointResponse> {
     const { route, request, intake, recorder } = this.#options;
-    const client = this.#record.toClient();
+    const client = this.#record;
     const noteFailure = (error: SDKError) => this.#note(error);
     try {
       return await route.serve(
@@ -124,9 +117,8 @@ class ApiExchange {
   }
 
   #refuse(error: SDKError): Promise<void> {
-    const { route, recorder } = this.#options;
     this.#note(error);
-    return this.#writer.send(route.fail(error), recorder);
+    return this.#writer.send(this.#options.route.fail(error));
   }
 
   #note(error: SDKError, fault?: unknown): void {
@@ -137,56 +129,51 @@ class ApiExchange {
 
 /** Writes one response. */
 class BodyResponse extends FlushedResponse {
+  readonly #request: HttpRequest;
   readonly #response: HttpResponse;
-  readonly #hasTrailers: boolean;
-  #ended = false;
-
-  /** @param hasTrailers Whether the client reads trailers after a stream. */
-  constructor(response: HttpResponse, unsent: UnsentResponses, hasTrailers: boolean) {
-    super(unsent);
-    this.#response = response;
-    this.#hasTrailers = hasTrailers;
-  }
-
+  readonly #recorder: CallRecorder;
   /** Whether the response is complete, so that nothing more will be sent. */
-  get ended(): boolean {
-    return this.#ended;
+  ended = false;
+
+  constructor({ request, response, recorder, unsent }: ExchangeOptions) {
+    super(unsent);
+    this.#request = request;
+    this.#response = response;
+    this.#recorder = recorder;
   }
 
   /**
    * Sends a whole response. Resolves when it is flushed or the peer has disconnected.
-   * @param recorder Has the headers that tell the caller about this call. They may grow until the body begins.
    * @throws PeerClosedError, after it stops reading the body. Also throws any error of the body.
    */
-  async send({ status, headers, body }: EndpointResponse, recorder: CallRecorder): Promise<void> {
+  async send({ status, headers, body }: EndpointResponse): Promise<void> {
     const bytes = countBytes(body);
-    if (bytes !== undefined) this.#begin(status, { ...headers, "content-length": bytes }, recorder);
+    if (bytes !== undefined) this.#begin(status, { ...headers, "content-length": bytes });
     // Node writes a text together with the headers.
     if (typeof body === "string") return this.#end(body, bytes);
     if (body instanceof Uint8Array) {
       const last = await this.#writeAllButLast(body);
       return this.#end(last, last.byteLength);
     }
+    const hasTrailers = takesTrailers(this.#request);
+    const streamHeaders = hasTrailers ? { ...headers, trailer: TIMING_HEADER } : headers;
     for await (const chunk of body) {
       if (this.unflushed) await this.flushed();
       if (this.disconnected) throw new PeerClosedError();
-      if (!this.#response.headersSent) this.#begin(status, { ...headers, ...this.#announced }, recorder);
+      if (!this.#response.headersSent) this.#begin(status, streamHeaders);
       const last = chunk.byteLength > SLICE_BYTES ? await this.#writeAllButLast(chunk) : chunk;
       this.beginWrite(last.byteLength);
       this.#response.write(last, this.onFlush);
     }
-    if (!this.#response.headersSent) this.#begin(status, { ...headers, ...this.#announced }, recorder);
-    if (this.#hasTrailers) this.#response.addTrailers(recorder.getTimingHeader());
+    if (!this.#response.headersSent) this.#begin(status, streamHeaders);
+    if (hasTrailers) this.#response.addTrailers(this.#recorder.getTimingHeader());
     return this.#end();
   }
 
-  /** The header that announces the trailers of a stream. */
-  get #announced(): OutgoingHttpHeaders {
-    return this.#hasTrailers ? { trailer: TIMING_HEADER } : {};
-  }
-
-  #begin(status: number, headers: OutgoingHttpHeaders, recorder: CallRecorder): void {
-    this.#response.writeHead(status, { ...headers, ...recorder.responseIds, ...recorder.getTimingHeader() });
+  /** Sends the headers, with those that tell the caller about this call. They may grow until the body begins. */
+  #begin(status: number, headers: OutgoingHttpHeaders): void {
+    const { responseIds } = this.#recorder;
+    this.#response.writeHead(status, { ...headers, ...responseIds, ...this.#recorder.getTimingHeader() });
   }
 
   /** Closes the stream, or the connection of HTTP/1.1, because a truncated response must not look complete. */
@@ -200,7 +187,7 @@ class BodyResponse extends FlushedResponse {
   }
 
   async #end(last?: Uint8Array | string, bytes = 0): Promise<void> {
-    this.#ended = true;
+    this.ended = true;
     this.beginWrite(bytes);
     await endPaced(this.#response, last);
     this.onFlush();

@@ -43,7 +43,7 @@ export function toEndpointRequest(request: HttpRequest, parts: RequestParts): En
     client,
     signal,
     noteFailure,
-    readBody: () => readJsonBody(request, parts),
+    readBody: readJsonBody.bind(undefined, request, parts),
     readStored: (read) => parts.share.reads.read(read, signal),
   };
 }

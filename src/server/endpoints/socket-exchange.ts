@@ -63,7 +63,6 @@ async function serve(
     record.fail(error);
     outcome = { code: getCode(error.kind), disconnected: false, error };
   };
-  const client = record.toClient();
   const { caller } = recorder.call;
   const { signal } = work;
   const channel = new SocketChannel({
@@ -74,7 +73,7 @@ async function serve(
     share,
     signal,
     openMemory: () => intake.memory.openMemory(caller.name),
-    createClient: (memory) => withMemory(client, memory),
+    createClient: (memory) => withMemory(record, memory),
     admit,
     onClose,
   });
@@ -82,7 +81,7 @@ async function serve(
   try {
     await route.connect(
       channel,
-      toEndpointRequest(request, { recorder, client, signal, intake, share, noteFailure }),
+      toEndpointRequest(request, { recorder, client: record, signal, intake, share, noteFailure }),
     );
   } catch (thrown) {
     if (!(thrown instanceof PeerClosedError))
@@ -95,10 +94,10 @@ async function serve(
   return outcome;
 }
 
-function withMemory(client: ModelClient, memory: MemoryShare): ModelClient {
+function withMemory(record: InferenceRecord, memory: MemoryShare): ModelClient {
   return {
-    ...client,
-    complete: (request, options) => client.complete(request, { ...options, memory }),
-    stream: (request, options) => client.stream(request, { ...options, memory }),
+    resolveModel: (name) => record.resolveModel(name),
+    complete: (request, options) => record.complete(request, { ...options, memory }),
+    stream: (request, options) => record.stream(request, { ...options, memory }),
   };
 }

@@ -23,12 +23,12 @@ export type HostCheck = (request: HttpRequest) => boolean;
 export function createHostCheck(allowed: readonly string[], addresses: readonly string[]): HostCheck {
   const names = new Set([...allowed, ...addresses.map(hostIn), hostname()].map((name) => name.toLowerCase()));
   const suffixes = [...names].filter((name) => name.startsWith("*.")).map((name) => name.slice(1));
-  const isAllowed = (host: string): boolean =>
-    isPrivateHost(host) || names.has(host) || suffixes.some((suffix) => host.endsWith(suffix));
   return ({ httpVersionMajor, headers: { host }, socket }) => {
     if (httpVersionMajor !== 1 || host === undefined || names.has("*") || socket instanceof TLSSocket)
       return true;
-    return isAllowed(hostIn(host.toLowerCase()).replace(/\.$/, "")) || socket.remoteAddress === undefined;
+    const name = hostIn(host.toLowerCase()).replace(/\.$/, "");
+    if (isPrivateHost(name) || names.has(name) || socket.remoteAddress === undefined) return true;
+    return suffixes.some((suffix) => name.endsWith(suffix));
   };
 }
 

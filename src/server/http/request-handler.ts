@@ -100,8 +100,7 @@ export class RequestChecks {
     const requestId = getRequestId(headers[REQUEST_ID_HEADER]);
     response.setHeader(REQUEST_ID_HEADER, requestId);
     if (route.requestIdHeader !== undefined) response.setHeader(route.requestIdHeader, requestId);
-    const toChecked = (admission: Admission, rejection?: Rejection) =>
-      this.#toChecked(request, { route, requestId, admission, rejection });
+    const toChecked = this.#toChecked.bind(this, request, route, requestId);
     if (!checkHost(request)) return toChecked(openAdmission, forbiddenHost(headers.host));
     const origin = checkOrigin(request, response);
     if (origin === "answered") return origin;
@@ -117,7 +116,13 @@ export class RequestChecks {
       : toChecked(admission);
   }
 
-  #toChecked(request: HttpRequest, { route, requestId, admission, rejection }: Findings): CheckedRequest {
+  #toChecked(
+    request: HttpRequest,
+    route: Route,
+    requestId: string,
+    admission: Admission,
+    rejection?: Rejection,
+  ): CheckedRequest {
     const { access, observers } = this.#options;
     const { headers, httpVersion } = request;
     const { caller, refusal } = admission;
@@ -142,14 +147,6 @@ export class RequestChecks {
 
 function throwRefusal(refusal: SDKError | undefined): void {
   if (refusal !== undefined) throw refusal;
-}
-
-/** The results of the checks of a request. */
-interface Findings {
-  readonly route: Route;
-  readonly requestId: string;
-  readonly admission: Admission;
-  readonly rejection: Rejection | undefined;
 }
 
 const PROTOCOLS: readonly (readonly [RegExp, string])[] = [

@@ -28,7 +28,7 @@ export function createInferenceService(client: ModelClient): Service {
           [Symbol.asyncIterator]() {
             const call = new ServiceCall(parts, context);
             const { signal, deadline } = call;
-            return call.record.stream(request, { signal, deadline }, call);
+            return call.record.read(request, { signal, deadline }, call);
           },
         }),
     },

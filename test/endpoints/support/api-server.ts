@@ -103,7 +103,7 @@ export async function startApi(
     {
       ...options,
       inference: client,
-      apis: [endpoint],
+      apis: endpoint.apis,
       services: [createRunService(engine, client), createThreadService(engine, client)],
     },
   );

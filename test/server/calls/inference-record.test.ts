@@ -30,11 +30,10 @@ describe("an InferenceRecord", () => {
       { begin: () => {}, end: (_call, outcome) => outcomes.push(outcome) },
     ]);
     const record = new InferenceRecord(inference, recorder);
-    const client = record.toClient();
     const read = async () => {
-      for await (const _batch of toBatches(client.stream(request, { signal })));
+      for await (const _batch of toBatches(record.stream(request, { signal })));
     };
-    await Promise.all([read(), read(), client.complete(request, { signal })]);
+    await Promise.all([read(), read(), record.complete(request, { signal })]);
     await read();
     record.end(signal);
     recorder.end({ code: undefined, disconnected: false });

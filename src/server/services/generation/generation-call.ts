@@ -4,9 +4,10 @@ import { RepeatLimit } from "../../../core/repeat-limit.ts";
 import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.ts";
 import { type Generation, type GenerationBounds, readOptions } from "../../../generation/contract/options.ts";
 import { RequestFields } from "../../../generation/contract/request-fields.ts";
-import type { ObjectSupport } from "../../../generation/loop/model-calls.ts";
+import type { ModelClient, ObjectSupport } from "../../../generation/loop/model-calls.ts";
 import type { LoopOptions } from "../../../generation/loop/tool-loop.ts";
 import { toCallError } from "../../calls/call-context.ts";
+import type { InferenceRecord } from "../../calls/inference-record.ts";
 import { ServiceCall, type ServiceParts } from "../../calls/service-call.ts";
 import { toFailure } from "../../status/status.ts";
 
@@ -57,8 +58,7 @@ export class GenerationCall extends ServiceCall {
   /** Returns the options of a loop that this call runs, except its tools. */
   loopOptions(generation: NamedGeneration): Omit<LoopOptions, "executor" | "isStreamed"> {
     const { signal, deadline } = this;
-    // Errors name the fields of the model's request as the caller knows them.
-    const client = this.record.toClient((thrown) => generation.fields.rename(toSdkError(thrown)));
+    const client = createClient(this.record, generation.fields);
     return { ...generation, client, signal, deadline, repeats: this.#repeats };
   }
 
@@ -98,4 +98,17 @@ function retainedBytes(value: unknown): number {
   let bytes = OBJECT_BYTES;
   for (const member of Object.values(value)) bytes += retainedBytes(member);
   return bytes;
+}
+
+/** Creates a client whose errors name the fields of the model's request as the caller knows them. */
+function createClient(record: InferenceRecord, fields: RequestFields): ModelClient {
+  const fail = (thrown: unknown) => fields.rename(toSdkError(thrown));
+  return {
+    resolveModel: (name) => record.resolveModel(name),
+    complete: (request, options) =>
+      record.complete(request, options).catch((thrown: unknown) => {
+        throw fail(thrown);
+      }),
+    stream: (request, options) => record.stream(request, options, { fail }),
+  };
 }

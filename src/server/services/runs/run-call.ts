@@ -26,7 +26,7 @@ export class RunCall extends ServiceCall {
   get options(): RunOptions {
     const { owner, signal, deadline } = this;
     const { trace } = this.served.recorder;
-    return { owner, signal, deadline, trace, client: this.record.toClient() };
+    return { owner, signal, deadline, trace, client: this.record };
   }
 
   /** Reads stored data, within the memory for concurrent reads. */
