@@ -18,6 +18,7 @@ import {
   ToolCallStart_InputKind,
 } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { errorFromProto, type SDKError, StreamError } from "./errors.ts";
+import { GrowingText } from "./growing-text.ts";
 import { LawChecker } from "./laws.ts";
 import type { PartInput } from "./parts.ts";
 
@@ -25,6 +26,8 @@ import type { PartInput } from "./parts.ts";
 export class StreamAccumulator {
   readonly #laws = new LawChecker();
   readonly #parts = new Map<number, ContentPart>();
+  /** The deltas of the parts. */
+  readonly #texts = new Map<number, GrowingText>();
   readonly #partial = create(ResponseSchema, { message: { role: Role.ASSISTANT } });
   #final: Response | undefined;
   #error: SDKError | undefined;
@@ -138,9 +141,12 @@ export class StreamAccumulator {
 
   #append(index: number, delta: string): void {
     const part = this.#parts.get(index)?.part;
-    if (part?.case === "text") part.value += delta;
-    else if (part?.case === "reasoning") part.value.text += delta;
-    else if (part?.case === "toolCall") part.value.input.value += delta;
+    const text = this.#texts.get(index) ?? new GrowingText();
+    text.append(delta);
+    this.#texts.set(index, text);
+    if (part?.case === "text") part.value = text.value;
+    else if (part?.case === "reasoning") part.value.text = text.value;
+    else if (part?.case === "toolCall") part.value.input.value = text.value;
   }
 }
 

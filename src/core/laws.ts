@@ -3,6 +3,7 @@ import { type ContentPart, ContentPartSchema, type ToolCall } from "../gen/outri
 import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
 import type { Finish, StreamEvent, ToolCallEnd } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { StreamError } from "./errors.ts";
+import { GrowingText } from "./growing-text.ts";
 import { toolInputOf } from "./tools.ts";
 
 type BlockKind = "text" | "reasoning" | "toolCall";
@@ -12,7 +13,7 @@ interface Block {
   readonly kind: BlockKind | "whole";
   open: boolean;
   /** The joined deltas so far. Empty for a part that arrives whole. */
-  text: string;
+  readonly text: GrowingText;
   /** Id of a tool call. Empty for other parts. */
   readonly id: string;
   /** The part, if it arrived whole. */
@@ -101,19 +102,19 @@ export class LawChecker {
   #start(index: number, kind: Block["kind"], facts: { id?: string; part?: ContentPart } = {}): void {
     if (this.#blocks.has(index)) broken(3, `part ${index} starts twice`);
     const { id = "", part } = facts;
-    this.#blocks.set(index, { kind, open: kind !== "whole", text: "", id, part });
+    this.#blocks.set(index, { kind, open: kind !== "whole", text: new GrowingText(), id, part });
   }
 
   #delta(index: number, kind: BlockKind, delta: string): void {
     const block = this.#openBlock(index, kind);
     if (delta === "") broken(3, `part ${index} has an empty delta`);
     if (!delta.isWellFormed()) broken(10, `part ${index} has half of a surrogate pair`);
-    block.text += delta;
+    block.text.append(delta);
   }
 
   #end(index: number, kind: BlockKind, text: string): Block {
     const block = this.#openBlock(index, kind);
-    if (block.text !== text) broken(4, `part ${index} ends with another text than its deltas`);
+    if (block.text.value !== text) broken(4, `part ${index} ends with another text than its deltas`);
     block.open = false;
     return block;
   }
@@ -175,7 +176,7 @@ export class LawChecker {
 }
 
 function matchesPart({ kind, text }: Block, part: ContentPart["part"]): boolean {
-  return kind === (part.case === "reasoning" ? "reasoning" : part.case) && text === finalText(part);
+  return kind === (part.case === "reasoning" ? "reasoning" : part.case) && text.value === finalText(part);
 }
 
 function isSame(added: ContentPart, final: ContentPart): boolean {

@@ -3,6 +3,7 @@
  * of a stream match the response object; events of a later part wait until its turn.
  */
 import { create } from "@bufbuild/protobuf";
+import { GrowingText } from "../../core/growing-text.ts";
 import { type ContentPart, type ProviderState, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { FinishReason } from "../../gen/outrigger/v1/response_pb.ts";
 import {
@@ -55,7 +56,7 @@ interface OpenPart {
   /** Undefined while the part has no item: a text may stay empty, and a call may be written later. */
   item: OpenItem | undefined;
   /** The content of its deltas so far. */
-  text: string;
+  readonly text: GrowingText;
   /** Whether it is the text of a refusal. */
   readonly refusal: boolean;
   /** The event that began the part. */
@@ -106,7 +107,7 @@ export class StepEvents {
   /** Returns a copy that continues from here. @param context The context of the copied writer. */
   copy(context: StepContext): StepEvents {
     const copy = new StepEvents(context, this.#messageId);
-    copy.#parts = this.#parts.map((part) => ({ ...part }));
+    copy.#parts = this.#parts.map((part) => ({ ...part, text: new GrowingText(part.text.value) }));
     copy.#content = this.#content.slice();
     copy.#waiting = new Map([...this.#waiting].map(([index, events]) => [index, [...events]]));
     copy.#next = this.#next;
@@ -117,7 +118,7 @@ export class StepEvents {
 
   /** UTF-16 units of the texts so far. */
   get units(): number {
-    return this.#parts.reduce((sum, { text }) => sum + text.length, 0);
+    return this.#parts.reduce((sum, { text }) => sum + text.value.length, 0);
   }
 
   /** Takes one event of the model. */
@@ -140,7 +141,7 @@ export class StepEvents {
     this.#status = "incomplete";
     for (const [partIndex, part] of this.#parts.entries()) {
       if (part?.item === undefined || part.isOver) continue;
-      if (part.start?.case === "toolCallStart") this.#endCall(cutCall(part.start.value, part.text));
+      if (part.start?.case === "toolCallStart") this.#endCall(cutCall(part.start.value, part.text.value));
       else if (part.start?.case === "reasoningStart")
         this.#endReasoning(create(ReasoningEndSchema, { partIndex }));
       else this.#endText(create(TextEndSchema, { partIndex }));
@@ -201,7 +202,7 @@ export class StepEvents {
   #start(event: StartEvent): void {
     this.#finishLatest("completed");
     const refusal = event.case === "textStart" && event.value.refusal;
-    const part: OpenPart = { item: undefined, text: "", refusal, isOver: false, start: event };
+    const part: OpenPart = { item: undefined, text: new GrowingText(), refusal, isOver: false, start: event };
     this.#parts[event.value.partIndex] = part;
     if (event.case === "reasoningStart") part.item = this.#addReasoning(event.value.partIndex);
     if (event.case !== "toolCallStart") return;
@@ -212,8 +213,8 @@ export class StepEvents {
   #append(index: number, delta: string): void {
     const part = this.#parts[index];
     if (part === undefined) return;
-    const isFirst = part.text === "";
-    part.text += delta;
+    const isFirst = part.text.value === "";
+    part.text.append(delta);
     if (part.item === undefined && !part.isOver) part.item = this.#addText(index, part.refusal);
     if (part.item?.streams === true) part.item.content.append(this.#context.output, delta, isFirst);
   }
@@ -250,7 +251,8 @@ export class StepEvents {
 
   #endText({ partIndex, citations, providerState }: TextEnd): void {
     const part = this.#endPart(partIndex);
-    const { text, refusal } = part;
+    const { refusal } = part;
+    const text = part.text.value;
     const whole = createPart({
       part: { case: "text", value: text },
       citations,
@@ -261,12 +263,15 @@ export class StepEvents {
     const { item } = part;
     if (item === undefined) return;
     const { items, output } = this.#context;
-    item.content.end(output, part.text, getContent(whole));
+    item.content.end(output, text, getContent(whole));
     this.#finishItem(partIndex, item.place, (status) => items.message(item.place.id, status, whole));
   }
 
   #endReasoning({ partIndex, redacted, providerState }: ReasoningEnd): void {
-    const { item, text } = this.#endPart(partIndex);
+    const {
+      item,
+      text: { value: text },
+    } = this.#endPart(partIndex);
     const whole = createPart({
       part: { case: "reasoning", value: { text, redacted } },
       ...stateIn(providerState),
@@ -298,7 +303,7 @@ export class StepEvents {
   /** Adds a part that arrives complete: its item is added and its events are written at once. */
   #addWhole({ partIndex, part }: PartAdded): void {
     this.#finishLatest("completed");
-    this.#parts[partIndex] = { item: undefined, text: "", refusal: false, isOver: true };
+    this.#parts[partIndex] = createOverPart();
     if (part === undefined) return;
     this.#content[partIndex] = part;
     const { output, items } = this.#context;
@@ -309,7 +314,7 @@ export class StepEvents {
   }
 
   #endPart(index: number): OpenPart {
-    const part = this.#parts[index] ?? { item: undefined, text: "", refusal: false, isOver: true };
+    const part = this.#parts[index] ?? createOverPart();
     part.isOver = true;
     return part;
   }
@@ -353,6 +358,11 @@ export class StepEvents {
 function cutCall({ partIndex, id, name, inputKind }: ToolCallStart, text: string): ToolCallEnd {
   const input = { case: inputKind === InputKind.TEXT ? "text" : "argumentsJson", value: text } as const;
   return create(ToolCallEndSchema, { partIndex, toolCall: { id, name, argumentsInvalid: true, input } });
+}
+
+/** Creates a part without deltas that is over. */
+function createOverPart(): OpenPart {
+  return { item: undefined, text: new GrowingText(), refusal: false, isOver: true };
 }
 
 function hasBegun({ item, isOver }: OpenPart): boolean {

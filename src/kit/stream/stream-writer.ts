@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { StreamError } from "../../core/errors.ts";
+import { GrowingText } from "../../core/growing-text.ts";
 import { measureMemory } from "../../core/measure-memory.ts";
 import {
   type Citation,
@@ -254,8 +255,7 @@ class EventLog {
 abstract class OpenBlock {
   protected readonly log: EventLog;
   protected readonly partIndex: number;
-  /** The text that was sent so far. */
-  text = "";
+  readonly #sent = new GrowingText();
   #held = "";
   #closed = false;
 
@@ -263,6 +263,11 @@ abstract class OpenBlock {
     this.log = log;
     this.partIndex = partIndex;
     log.open.add(this);
+  }
+
+  /** The text that was sent so far. */
+  get text(): string {
+    return this.#sent.value;
   }
 
   /**
@@ -315,7 +320,7 @@ abstract class OpenBlock {
   #send(delta: string): void {
     if (delta === "") return;
     const clean = delta.isWellFormed() ? delta : delta.toWellFormed();
-    this.text += clean;
+    this.#sent.append(clean);
     this.log.keptChars += clean.length;
     if (this.log.joinsDeltas && this.log.join(this.partIndex, clean)) return;
     this.log.emit(this.delta(clean));

@@ -1,4 +1,5 @@
 /** Content blocks of a stream, from their first event to their last (provider documentation: "Streaming messages"). */
+import { GrowingText } from "../../core/growing-text.ts";
 import { isJson, isObject, type JsonObject, objectIn, textIn, without } from "../../kit/json/json.ts";
 import { sourceObject, stringifyJson } from "../../kit/json/json-source.ts";
 import type {
@@ -52,7 +53,7 @@ interface OpenWhole {
   source: string | undefined;
   readonly partIndex: number;
   /** Input of the deltas so far. */
-  input: string;
+  readonly input: GrowingText;
 }
 
 /** Starts the part of a block, with the content that the block already holds. */
@@ -68,7 +69,7 @@ export function beginBlock({ block, source }: SourceBlock, writer: StreamWriter)
       return { kind: "call", block, writer: call, source };
     }
     default:
-      return { kind: "whole", block, source, partIndex: writer.reserve(), input: "" };
+      return { kind: "whole", block, source, partIndex: writer.reserve(), input: new GrowingText() };
   }
 }
 
@@ -127,7 +128,7 @@ function change(open: OpenThinking | OpenWhole, fields: Block): DeltaHandling {
 function addInput(open: OpenBlock, json: string): DeltaHandling {
   if (open.kind === "call") return write(open.writer, json);
   if (open.kind !== "whole") return "unknown";
-  open.input += json;
+  open.input.append(json);
   return "kept";
 }
 
@@ -174,7 +175,7 @@ export function wholeBlock(open: OpenBlock): Block {
 }
 
 /** The JSON text of a block, with the input of its deltas. */
-function toSource({ block, source, input }: OpenWhole): string {
+function toSource({ block, source, input: { value: input } }: OpenWhole): string {
   if (source !== undefined && input === "") return source;
   return stringifyJson(input === "" ? block : { ...block, input: inputValue(input) });
 }

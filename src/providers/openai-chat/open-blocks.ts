@@ -4,6 +4,7 @@
  * call at once.
  */
 
+import { GrowingText } from "../../core/growing-text.ts";
 import {
   asInt32,
   asObject,
@@ -36,7 +37,7 @@ interface OpenCall {
   id: string;
   name: string;
   /** Input that came before the call was started. */
-  held: string;
+  readonly held: GrowingText;
   rest: JsonObject;
   inputKind: ToolInputKind;
   /** Index in the message; undefined until there is a name or some input. */
@@ -101,10 +102,10 @@ export class ToolCallReader {
     if (!hasContent(call)) call.inputKind = piece.inputKind;
     if (call.id === "" && piece.id !== "") this.#identify(call, piece.id);
     call.name = joinedName(call.name, piece.name);
-    call.held += piece.input;
+    call.held.append(piece.input);
     // The name may go on in the next piece, but the server has begun to answer.
     if (hasContent(call)) call.partIndex ??= this.#writer.reserve();
-    if (call.name !== "" && call.held !== "") this.#start(call);
+    if (call.name !== "" && call.held.value !== "") this.#start(call);
   }
 
   /** Returns the call that a piece belongs to; undefined if it begins a call. */
@@ -126,7 +127,7 @@ export class ToolCallReader {
     for (const earlier of this.#calls.slice(this.#firstWaiting))
       if (earlier.block === undefined && earlier.name !== "") this.#start(earlier);
     while (this.#calls[this.#firstWaiting]?.block !== undefined) this.#firstWaiting += 1;
-    const begun = { id, name: "", held: "", rest: {}, inputKind };
+    const begun = { id, name: "", held: new GrowingText(), rest: {}, inputKind };
     const call: OpenCall = { ...begun, partIndex: undefined, checkedChars: 0, block: undefined };
     this.#calls.push(call);
     if (id !== "") this.#identify(call, id);
@@ -142,7 +143,7 @@ export class ToolCallReader {
   #start(call: OpenCall): ToolCallBlock {
     const block = this.#writer.startToolCall(call, call.partIndex);
     call.block = block;
-    block.append(call.held);
+    block.append(call.held.value);
     return block;
   }
 }
@@ -218,13 +219,13 @@ function isAnother(call: OpenCall, { index, id, name, input }: Piece): boolean {
 const MAX_CHECKED_CHARS = 16 * 1024 * 1024;
 
 function isComplete(call: OpenCall): boolean {
-  const input = call.block?.text ?? call.held;
+  const input = call.block?.text ?? call.held.value;
   call.checkedChars += input.length;
   return call.checkedChars <= MAX_CHECKED_CHARS && isJson(input);
 }
 
 function hasContent({ name, held }: OpenCall): boolean {
-  return name !== "" || held !== "";
+  return name !== "" || held.value !== "";
 }
 
 function isBlank({ id, name, input, rest }: Piece): boolean {

@@ -1,4 +1,5 @@
 /** The open items of a stream, each with the content from its events so far. */
+import { GrowingText } from "../../core/growing-text.ts";
 import { asInt32, objectIn, textIn } from "../../kit/json/json.ts";
 import type {
   ReasoningBlock,
@@ -41,7 +42,7 @@ export interface OpenReasoning {
   readonly item: Untrusted<OutputItem>;
   readonly block: ReasoningBlock;
   /** The text of each part so far. */
-  readonly parts: Map<string, string>;
+  readonly parts: Map<string, GrowingText>;
   /** The part that the last delta belonged to. */
   lastPart: string;
 }
@@ -58,7 +59,7 @@ export interface OpenNamelessCall {
   readonly kind: "nameless call";
   readonly item: Untrusted<OutputItem>;
   readonly partIndex: number;
-  input: string;
+  input: GrowingText;
 }
 
 /** Any other item: its only part comes when the item is done, at the reserved index. */
@@ -79,7 +80,7 @@ export function openItem(item: Untrusted<OutputItem>, writer: StreamWriter): Ope
     case "function_call":
     case "custom_tool_call":
       if (textIn(item.name) === "")
-        return { kind: "nameless call", item, partIndex: writer.reserve(), input: "" };
+        return { kind: "nameless call", item, partIndex: writer.reserve(), input: new GrowingText() };
       return { kind: "call", item, block: startCall(item, writer) };
     default:
       return { kind: "single part", item, partIndex: writer.reserve() };
@@ -171,13 +172,15 @@ export function appendReasoning(open: OpenReasoning, part: string, delta: string
   if (delta === "") return;
   if (open.lastPart !== part && open.block.text !== "") open.block.append("\n\n");
   open.lastPart = part;
-  open.parts.set(part, (open.parts.get(part) ?? "") + delta);
+  const text = open.parts.get(part) ?? new GrowingText();
+  text.append(delta);
+  open.parts.set(part, text);
   open.block.append(delta);
 }
 
 /** Adds the missing rest of a part's final text. If the two differ, the text that was sent is kept. */
 export function completeReasoning(open: OpenReasoning, part: string, text: string): void {
-  const known = open.parts.get(part) ?? "";
+  const known = open.parts.get(part)?.value ?? "";
   if (text.startsWith(known)) appendReasoning(open, part, text.slice(known.length));
 }
 
@@ -188,7 +191,7 @@ export function nameCall(
   writer: StreamWriter,
 ): ToolCallBlock {
   const block = startCall(item, writer, partIndex);
-  block.append(callInput(item, input));
+  block.append(callInput(item, input.value));
   return block;
 }
 

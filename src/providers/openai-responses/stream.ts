@@ -5,6 +5,7 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
+import { GrowingText } from "../../core/growing-text.ts";
 import { isFailureReport, isUnnamedFailure, unreadableEvent } from "../../kit/adapter/failure-body.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
@@ -240,13 +241,13 @@ export class ResponsesDecoder implements StreamDecoder {
       this.#items.open.get(index) ??
       (this.#items.isDone(index) ? undefined : this.#openItem(index, { type }));
     if (open?.kind === "call") open.block.append(textIn(event.delta));
-    if (open?.kind === "nameless call") open.input += textIn(event.delta);
+    if (open?.kind === "nameless call") open.input.append(textIn(event.delta));
   }
 
   #completeCall(event: Untrusted<StreamEvent>, type: string, input: string): void {
     const open = this.#items.open.get(this.#items.indexOf(event, type));
     if (open?.kind === "call") open.block.complete(input);
-    if (open?.kind === "nameless call" && input !== "") open.input = input;
+    if (open?.kind === "nameless call" && input !== "") open.input = new GrowingText(input);
   }
 
   /** Returns the item that an event belongs to, if it is open and has the type that the event is about. */
