@@ -1,4 +1,7 @@
-/** The block that an answer is writing. At most one is open: the API writes one part after the other. */
+/**
+ * The block that an answer is writing. At most one grows, since the API writes one part after the other. The last text
+ * stays open after it: its sources come at the end of the answer.
+ */
 
 import { hasOnly, isEmpty, objectIn, objectsIn, textIn, without } from "../../kit/json/json.ts";
 import type {
@@ -51,6 +54,8 @@ export class OpenBlocks {
   readonly #writer: StreamWriter;
   readonly #states: StateWriter;
   #open: OpenText | OpenReasoning | OpenCall | undefined;
+  /** The last text, if another part came after it. */
+  #lastText: OpenText | undefined;
   #parts = 0;
   #hasText = false;
 
@@ -59,10 +64,10 @@ export class OpenBlocks {
     this.#states = states;
   }
 
-  /** Adds the sources of an event to the open text. Returns false if none is open. */
+  /** Adds the sources of an event to the last text. Returns false if there is none. */
   cite(candidate: Untrusted<Candidate>): boolean {
-    const open = this.#open;
-    if (open?.kind !== "text") return false;
+    const open = this.#open?.kind === "text" ? this.#open : this.#lastText;
+    if (open === undefined) return false;
     const sources = sourcesText(candidate);
     // Some servers repeat the sources in every event.
     if (sources === "" || sources === open.sources) return true;
@@ -105,18 +110,24 @@ export class OpenBlocks {
 
   /** Adds a part that arrives whole: an image, or one that has no unified form. */
   addWhole(kind: string, part: Untrusted<Part>, sources: PartSources, index: number): void {
-    this.close();
+    this.#close();
     this.#parts += 1;
     this.#writer.addPart(imagePart(part, this.#states) ?? nativePart(kind, sources.at(index), this.#states));
   }
 
-  /** Ends the open block. @param isStopped Whether the answer was stopped before the model had ended it. */
-  close(isStopped = false): void {
+  /** Ends all blocks. @param isStopped Whether the answer was stopped before the model had ended it. */
+  end(isStopped: boolean): void {
+    this.#close(isStopped);
+    this.#endLastText();
+  }
+
+  #close(isStopped = false): void {
     const open = this.#open;
     this.#open = undefined;
     switch (open?.kind) {
       case "text":
-        return this.#endText(open);
+        this.#lastText = open;
+        return;
       case "reasoning": {
         const redacted = open.block.text === "";
         return open.block.end({ redacted, providerState: this.#states.ofPart(open.rest) });
@@ -131,7 +142,8 @@ export class OpenBlocks {
   }
 
   #startText(kind: "text" | "reasoning", part: Untrusted<Part>): TextBlock | ReasoningBlock {
-    this.close();
+    this.#close();
+    this.#endLastText();
     const partIndex = this.#parts++;
     if (kind === "reasoning") {
       this.#open = { kind, rest: without(part, "text"), block: this.#writer.startReasoning() };
@@ -144,14 +156,17 @@ export class OpenBlocks {
     return this.#open.block;
   }
 
-  #endText({ block, rest, partIndex, isFirst, cited }: OpenText): void {
+  #endLastText(): void {
+    if (this.#lastText === undefined) return;
+    const { block, rest, partIndex, isFirst, cited } = this.#lastText;
+    this.#lastText = undefined;
     const citations = placeCitations(cited, { text: block.text, partIndex, isFirst });
     // Plain text has no state.
     block.end(isEmpty(rest) ? { citations } : { citations, providerState: this.#states.ofPart(rest) });
   }
 
   #startCall(name: string, part: Untrusted<Part>, call: Untrusted<FunctionCall>): void {
-    this.close();
+    this.#close();
     this.#parts += 1;
     const block = this.#writer.startToolCall({ id: textIn(call.id), name });
     this.#open = { kind: "call", block, args: new PartialArguments(), rest: callRest(part, call) };
@@ -166,7 +181,7 @@ export class OpenBlocks {
     if (args !== undefined) this.#open.block.append(argumentsIn(sources.at(index)));
     for (const entry of objectsIn<PartialArg>(partialArgs))
       this.#open.block.append(this.#open.args.add(entry));
-    if (willContinue !== true) this.close();
+    if (willContinue !== true) this.#close();
   }
 
   /**

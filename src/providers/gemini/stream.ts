@@ -87,7 +87,7 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   #finish(rawJson: string): Response {
-    this.#blocks.close(this.#metadata.isStopped);
+    this.#blocks.end(this.#metadata.isStopped);
     for (const { kind, data } of this.#metadata.candidateData)
       this.#writer.addPart(answerDataPart(kind, data, this.#states));
     this.#facts.warnings.push(...this.#metadata.warnings());

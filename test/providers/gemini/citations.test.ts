@@ -61,6 +61,31 @@ describe("citation spans (P6)", () => {
     ]);
   });
 
+  it.each<[string, object]>([
+    ["a call", { functionCall: { name: "f", args: {} } }],
+    ["an image", { inlineData: { mimeType: "image/png", data: "aGk=" } }],
+    ["a block of a hosted tool", { codeExecutionResult: { outcome: "OUTCOME_OK" } }],
+  ])("are the same in a stream whose sources come after %s", async (_, part) => {
+    const beside = grounded(createSegment(TEXT, "東京"));
+    const streamed = await decodeEvents([
+      event([{ text: TEXT }]),
+      event([part]),
+      event([{ text: "" }], { finishReason: "STOP", ...beside }),
+    ]);
+    expect(getContent(streamed)).toEqual(await contentOfWhole([{ text: TEXT }, part], beside));
+    expect(getSpans(getContent(streamed)[0])).toEqual([[11, 13]]);
+  });
+
+  it("does not hold a text back while the model thinks again", async () => {
+    const { events } = await decodeEvents([
+      event([{ text: TEXT }]),
+      event([{ text: "Hm.", thought: true }]),
+      event([{ text: "" }], { finishReason: "STOP" }),
+    ]);
+    const cases = events.map((each) => each.event.case);
+    expect(cases.indexOf("textEnd")).toBeLessThan(cases.indexOf("reasoningStart"));
+  });
+
   it("keep the provider's numbers in raw_json", async () => {
     const segment = createSegment(TEXT, "東京");
     const [part] = await contentOfWhole([{ text: TEXT }], grounded(segment));
