@@ -27,6 +27,7 @@ import { toImageEntry } from "./images.ts";
 import { type MediaPart, mediaPart } from "./media.ts";
 import {
   getOrigin,
+  isReport,
   type ReasoningState,
   readCall,
   readImage,
@@ -268,6 +269,7 @@ class AssistantMessageBuilder {
   }
 
   #addNative(whole: ContentPart, owner: string, dataJson: string, field: string): void {
+    if (isReport(whole)) return;
     const { provider, request, loss } = this.#context;
     if (owner !== provider && owner !== PROVIDER_NAME) {
       replaceForeignPart(whole, request.foreignState, field, loss);

@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { type Citation, CitationSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { type ProviderSpan, SpanConverter, setSpan } from "../../kit/adapter/citation-span.ts";
 import { asInt32, asJson, asObject, asString, objectsIn, textIn } from "../../kit/json/json.ts";
-import type { Annotation, FileCitation, UrlCitation } from "../../wire/openai-chat/message.ts";
+import type { Annotation, FileCitation, FoundDocument, UrlCitation } from "../../wire/openai-chat/message.ts";
 import type { SearchResult, WebPage } from "../../wire/openai-chat/response.ts";
 import type { AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
@@ -95,6 +95,18 @@ export function getSources({
   const listed = new Set(urls);
   const rest = found.filter(({ url }) => !listed.has(textIn(url)));
   return [...urls.map((url) => toSource(url, known.get(url))), ...rest.map((result) => toResult(result))];
+}
+
+/** Converts a document that the server found for the answer (Azure). */
+export function toDocumentCitation(document: Untrusted<FoundDocument>): Citation {
+  return create(CitationSchema, {
+    type: "document",
+    title: textIn(document.title),
+    url: textIn(document.url),
+    citedText: textIn(document.content),
+    sourceId: textIn(document.filepath),
+    rawJson: JSON.stringify(document),
+  });
 }
 
 function toSource(url: string, result: Untrusted<SearchResult> | undefined): Citation {

@@ -19,7 +19,8 @@ import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
 import type { Logprobs, TokenLogprob } from "../../wire/openai-chat/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { AudioCollector } from "./audio.ts";
-import { AnnotationSpans, type SpannedCitation, toCitations } from "./citations.ts";
+import { AnnotationSpans, type SpannedCitation, toCitations, toDocumentCitation } from "./citations.ts";
+import { FurtherFields } from "./further-fields.ts";
 import { toImagePart } from "./images.ts";
 import { isEmptyEntry, ToolCallReader } from "./open-blocks.ts";
 import type { ServerProfile } from "./profile.ts";
@@ -71,6 +72,7 @@ export class MessageWriter {
   readonly #reasoningItems: object[] = [];
   /** Reasoning that was split off the content, with its tags. */
   #tagged = "";
+  readonly #further = new FurtherFields();
   readonly #audio = new AudioCollector();
   /** Index of the audio in the message; undefined until there is any. */
   #audioIndex: number | undefined;
@@ -123,6 +125,7 @@ export class MessageWriter {
       this.#keepSignatures(delta);
     if (delta.reasoning_items !== undefined)
       for (const item of objectsIn(delta.reasoning_items)) this.#reasoningItems.push(item);
+    this.#further.add(delta);
   }
 
   /** Adds the log probabilities of the tokens in the last delta. */
@@ -139,8 +142,9 @@ export class MessageWriter {
   end(sources: readonly Citation[], isStopped: boolean): void {
     this.#splitter?.end();
     this.#endReasoning();
-    if (sources.length > 0)
-      this.#lastContent().citations.push(...sources.map((citation) => ({ citation, span: undefined })));
+    const listed = [...sources, ...this.#further.documents.map(toDocumentCitation)];
+    if (listed.length > 0)
+      this.#lastContent().citations.push(...listed.map((citation) => ({ citation, span: undefined })));
     if (this.#reasoningItems.length > 0)
       this.#signatures = { ...this.#signatures, reasoning_items: this.#reasoningItems };
     if (!isEmpty(this.#signatures)) this.#lastContent().signatures = this.#signatures;
@@ -152,6 +156,11 @@ export class MessageWriter {
     this.#calls.end(isStopped);
     if (this.#audioIndex !== undefined)
       this.#writer.addPart(this.#nativePart("audio", this.#audio.whole), this.#audioIndex);
+    for (const [name, field] of this.#further) {
+      const part = this.#nativePart(name, field);
+      part.providerState = this.#states.ofField();
+      this.#writer.addPart(part);
+    }
   }
 
   #setSpans(): void {

@@ -56,6 +56,8 @@ interface PartState {
   readonly signatures: Untrusted<SignatureParam>;
   readonly call: JsonObject;
   readonly image: JsonObject;
+  /** Whether the part is a field of the message that no server takes back. */
+  readonly isReport: boolean;
 }
 
 /** Writes the state of one answer's parts. */
@@ -100,6 +102,11 @@ export class StateWriter extends PartStateWriter {
   /** State of a generated image. @param image The entry of `images` without its URL. */
   ofImage(image: JsonObject): ProviderState {
     return this.#toState({ image });
+  }
+
+  /** State of a field that only reports what the server did. */
+  ofField(): ProviderState {
+    return this.#toState({ isReport: true });
   }
 
   #toState(state: Partial<PartState>): ProviderState {
@@ -152,6 +159,11 @@ export function readCall({ providerState }: ContentPart): Untrusted<ToolCall> {
 /** Returns the fields of a generated image besides its URL; undefined if the part was none. */
 export function readImage({ providerState }: ContentPart): Untrusted<GeneratedImage> | undefined {
   return asObject<GeneratedImage>(stateIn(providerState).image);
+}
+
+/** Whether a part only reports what the server did, and is not sent back. */
+export function isReport({ providerState }: ContentPart): boolean {
+  return stateIn(providerState).isReport === true;
 }
 
 function stateIn(state: ProviderState | undefined): Untrusted<PartState> {

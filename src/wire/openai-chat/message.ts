@@ -52,6 +52,26 @@ export interface MessageExtensions extends ReasoningParam, SignatureParam {
   reasoning_text?: string | null;
   /** Images that the model made (OpenRouter documentation: "Image generation"). */
   images?: GeneratedImage[];
+  /** The documents that were found (Azure documentation: "Use your data"). */
+  context?: MessageContext;
+}
+
+/** `context` of a message (Azure documentation: "Use your data"). */
+export interface MessageContext {
+  /** The documents to which the text refers by their numbers: `[doc1]`. */
+  citations?: FoundDocument[];
+}
+
+/** A document of `context` (Azure documentation: "Use your data"). */
+export interface FoundDocument {
+  /** Text of the part that was found. */
+  content?: string;
+  /** Title of the document. */
+  title?: string | null;
+  /** Its address. */
+  url?: string | null;
+  /** Its path. */
+  filepath?: string | null;
 }
 
 /** A part of the content if it is a list (Mistral documentation: "Reasoning"). */

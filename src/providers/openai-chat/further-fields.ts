@@ -1,0 +1,72 @@
+/**
+ * Objects and lists in a message that have no unified form: what the server did for the answer, for instance the tools
+ * that it ran (Groq documentation: "Compound", `executed_tools`) or the documents that it found (Azure documentation:
+ * "Use your data", `context`).
+ */
+import { isEmpty, isObject, type JsonObject, type JsonValue, objectsIn } from "../../kit/json/json.ts";
+import type { AnyMessage, FoundDocument } from "../../wire/openai-chat/message.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+
+/** Fields that are read elsewhere, and fields of proxies and SDKs that repeat others. */
+const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof AnyMessage | "parsed" | "provider_specific_fields">(
+  [
+    "annotations",
+    "audio",
+    "content",
+    "extra_content",
+    "function_call",
+    "images",
+    "parsed",
+    "provider_specific_fields",
+    "reasoning_details",
+    "reasoning_items",
+    "thinking_blocks",
+    "tool_calls",
+  ],
+);
+
+type MutableObject = Record<string, JsonValue | undefined>;
+
+/** Joins these fields of the deltas of one message. */
+export class FurtherFields {
+  readonly #objects = new Map<string, MutableObject>();
+  readonly #lists = new Map<string, MutableObject[]>();
+
+  /** Adds the fields of a delta, or of a whole message. */
+  add(delta: Untrusted<AnyMessage>): void {
+    for (const name in delta) {
+      const value: unknown = delta[name as keyof typeof delta];
+      if (typeof value !== "object" || value === null || READ_ELSEWHERE.has(name)) continue;
+      if (isObject(value)) this.#objects.set(name, Object.assign(this.#objects.get(name) ?? {}, value));
+      else this.#addEntries(name, objectsIn(value));
+    }
+  }
+
+  /** The fields with content, each as an object with its name as the key. */
+  *[Symbol.iterator](): Generator<readonly [name: string, field: JsonObject]> {
+    for (const [name, value] of this.#objects) if (!isEmpty(value)) yield [name, { [name]: value }];
+    for (const [name, value] of this.#lists) yield [name, { [name]: value }];
+  }
+
+  /** The documents in `context`. */
+  get documents(): readonly Untrusted<FoundDocument>[] {
+    return objectsIn(this.#objects.get("context")?.citations);
+  }
+
+  /** A later delta may complete an entry, whose index it repeats. */
+  #addEntries(name: string, entries: readonly JsonObject[]): void {
+    if (entries.length === 0) return;
+    const known = this.#lists.get(name) ?? [];
+    this.#lists.set(name, known);
+    for (const entry of entries) {
+      const last = known.at(-1);
+      const completes = last !== undefined && entry.index !== undefined && entry.index === last.index;
+      if (completes) Object.assign(last, withoutEmpty(entry));
+      else known.push({ ...entry });
+    }
+  }
+}
+
+function withoutEmpty(entry: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(entry).filter(([, value]) => (value ?? "") !== ""));
+}
