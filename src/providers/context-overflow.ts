@@ -57,6 +57,7 @@ const OVERFLOW_TEXT = new RegExp(
     "max(?:imum)? context length by \\d+", // Ollama
     "longer than the (?:maximum model length|model's context length)", // vLLM, SGLang
     "exceeds the available context size", // llama.cpp
+    "context size has been exceeded", // llama.cpp, while it writes
     "greater than the context length", // LM Studio
     "context length of only \\d+", // LM Studio
     "context window exceed", // LiteLLM, MiniMax

@@ -69,6 +69,7 @@ const OVERFLOWS: readonly (readonly [server: string, message: string])[] = [
   ],
   ["Perplexity", "Your prompt has too many prompt tokens for this model."],
   ["llama.cpp", "the request exceeds the available context size (4096 tokens), try increasing it"],
+  ["llama.cpp while it writes", "Context size has been exceeded."],
   [
     "llama.cpp, later",
     "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",

@@ -86,6 +86,7 @@ export function readProviderSettings(
   const includes = fields.strings("include", { max: 64 }) ?? [];
   if (served.api === "openai-responses") {
     tellPenalties(fields, notes);
+    if (fields.has(BACKGROUND)) notes.warn(BACKGROUND, "unsupported_setting", NO_WINDOWS);
     return { optionsJson: optionsFor(served, nativeOptions(fields, includes)), metadata: {} };
   }
   refuseVital(fields);
@@ -94,6 +95,10 @@ export function readProviderSettings(
   tellLostIncludes(includes, notes);
   return { optionsJson: optionsFor(served, options), metadata };
 }
+
+const BACKGROUND = "background_options" satisfies Field;
+
+const NO_WINDOWS = "the sidecar executes background responses itself, as soon as it can; it was left out";
 
 /** A provider's counterparts of settings. */
 interface Counterparts {
@@ -165,7 +170,7 @@ function optionsFor({ provider }: ServedModel, options: JsonObject): Readonly<Re
 /** Returns everything that the sidecar does not process, including unknown fields: OpenAI may have added them. */
 function nativeOptions(fields: Fields, includes: readonly string[]): JsonObject {
   const passed = Object.entries(fields.value).filter(
-    ([name, value]) => value !== null && !READ_ELSEWHERE.has(name) && !isPenalty(name),
+    ([name, value]) => value !== null && !READ_ELSEWHERE.has(name) && !isPenalty(name) && name !== BACKGROUND,
   );
   // The sidecar decides about `reasoning.encrypted_content`.
   const include = includes.filter((value) => !SIDECAR_INCLUDES.includes(value));

@@ -24,7 +24,7 @@ export interface ProviderErrorBody {
   readonly param: string;
   /** The HTTP status that the body names, as inside a stream. */
   readonly status: number | undefined;
-  /** Whether the server lists the objections of its moderation (OpenRouter). */
+  /** Whether the server lists the objections of its moderation (OpenRouter, Z.ai). */
   readonly isModerated: boolean;
 }
 
@@ -52,7 +52,7 @@ export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
     message: messageIn(error, body),
     param: textIn(error.param) || locationIn(body.detail),
     status: statusIn(error) ?? statusIn(body),
-    isModerated: listIn(metadata.reasons).length > 0,
+    isModerated: listIn(metadata.reasons).length + listIn(body.contentFilter).length > 0,
   };
   return withUpstream(reported, upstreamIn(metadata));
 }

@@ -18,6 +18,8 @@ export interface ErrorBody extends Partial<ErrorFields> {
   x_groq?: { error?: string };
   /** Status of every answer (MiniMax documentation: "Error codes"). */
   base_resp?: BaseStatus;
+  /** The texts that a filter stopped (Z.ai documentation: "Chat completion"). */
+  contentFilter?: { role?: string; level?: number }[];
   /** Apigee, a gateway in front of some servers ("Fault handling"). */
   fault?: { faultstring?: string };
 }

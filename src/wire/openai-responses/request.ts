@@ -33,6 +33,8 @@ export interface CreateRequest extends Omit<SDKCreateParams, "input" | "reasonin
   reasoning?: ReasoningSettings | null;
   /** Which tools the model uses. */
   tool_choice?: "none" | "auto" | "required" | NamedToolChoice | null;
+  /** When a background response may be executed ("Background mode"). The provider accepts it with `background` only. */
+  background_options?: { completion_window?: string; continuation_id?: string } | null;
 }
 
 /** `reasoning` ("Reasoning models"). */

@@ -193,6 +193,13 @@ describe("The settings of one provider", () => {
     expect(await getOptions({ presence_penalty: 0, frequency_penalty: 0 })).toEqual({});
   });
 
+  it("are not those of OpenAI's background mode, which the sidecar replaces", async () => {
+    const given = { background: true, background_options: { completion_window: "2h" }, truncation: "auto" };
+    const { input, settings } = await readWith(given, "openai/gpt-5.2");
+    expect(input.request.options?.request?.providerOptionsJson).toEqual({ openai: '{"truncation":"auto"}' });
+    expect(settings.warnings).toMatchObject([{ param: "background_options", code: "unsupported_setting" }]);
+  });
+
   it("cause no warning if they are read elsewhere", async () => {
     const { settings } = await readWith(
       {

@@ -692,6 +692,21 @@ describe("a failure in a stream", () => {
       { kind: ErrorKind.SERVER },
     ],
     [
+      "the texts that a filter stopped (Z.ai)",
+      { error: { code: "1301", message: "unsafe" }, contentFilter: [{ level: 1, role: "assistant" }] },
+      { kind: ErrorKind.CONTENT_FILTER, retryable: false },
+    ],
+    [
+      "a code for throttling (Alibaba)",
+      { error: { code: "Throttling.RateQuota", message: "slow down" } },
+      { kind: ErrorKind.RATE_LIMIT },
+    ],
+    [
+      "a context that is full while the model writes (llama.cpp)",
+      { error: { code: 500, message: "Context size has been exceeded.", type: "server_error" } },
+      { kind: ErrorKind.CONTEXT_LENGTH, retryable: false },
+    ],
+    [
       "a message without choices",
       { message: "Unauthorized", status: 401 },
       { kind: ErrorKind.AUTHENTICATION },
