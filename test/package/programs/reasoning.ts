@@ -13,7 +13,7 @@ const first = await client.complete({ ...settings, messages: [question] });
 console.log("Reasoning:", reasoningOf(first));
 console.log("Answer:", textOf(first));
 
-// The message has the signature of its reasoning. It survives a database, too.
+// The message has the signature of its reasoning, also after it was stored in a database.
 const stored = [question, first.message].map(toJson);
 
 const messages = [...stored.map(messageFromJson), userMessage("And for five boats?")];

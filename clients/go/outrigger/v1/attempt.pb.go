@@ -28,18 +28,18 @@ type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the provider that was called. Empty if the call failed before a provider was chosen.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The provider's model that was asked for, as the name in the request led to it.
+	// The provider's id of the requested model, after the name in the request was resolved.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
-	// one call share it; a retry of a generation (`GenerationOptions.retry`) has another.
+	// one call share an id; a retry of a generation (`GenerationOptions.retry`) has a new one.
 	InferenceId string `protobuf:"bytes,3,opt,name=inference_id,json=inferenceId,proto3" json:"inference_id,omitempty"`
 	// Number of the step that the attempt belongs to, from 1. 0 in InferenceService.
 	Step int32 `protobuf:"varint,4,opt,name=step,proto3" json:"step,omitempty"`
 	// When the attempt began, by the sidecar's clock.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// How long the attempt took, until its answer was complete or it failed.
+	// Time until the answer was complete or the attempt failed.
 	Elapsed *durationpb.Duration `protobuf:"bytes,6,opt,name=elapsed,proto3" json:"elapsed,omitempty"`
-	// How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
+	// Time that the sidecar waited after this attempt before it retried. Unset if it did not wait.
 	RetryDelay *durationpb.Duration `protobuf:"bytes,7,opt,name=retry_delay,json=retryDelay,proto3" json:"retry_delay,omitempty"`
 	// Why the attempt failed, without the provider's response body. Unset if it succeeded.
 	Error         *InferenceError `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`

@@ -21,7 +21,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Something that a model can do. Values may be added.
+// A capability of a model. Values may be added.
 type Capability int32
 
 const (
@@ -43,7 +43,7 @@ const (
 	Capability_CAPABILITY_SAMPLING Capability = 7
 	// Reads and writes a prompt cache.
 	Capability_CAPABILITY_PROMPT_CACHING Capability = 8
-	// Embeds texts. Such a model answers nothing and has none of the other capabilities.
+	// Embeds texts. Such a model cannot answer, and has none of the other capabilities.
 	Capability_CAPABILITY_EMBEDDINGS Capability = 9
 )
 
@@ -102,17 +102,17 @@ func (Capability) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_catalog_service_proto_rawDescGZIP(), []int{0}
 }
 
-// Request for the known models.
+// The request of ListModels.
 type ListModelsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only models of this provider. Empty means all.
+	// Returns only models of this provider. Empty means all.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// Only models that have all of these.
+	// Returns only models with all of these capabilities.
 	Capabilities []Capability `protobuf:"varint,2,rep,packed,name=capabilities,proto3,enum=outrigger.v1.Capability" json:"capabilities,omitempty"`
-	// Maximum number of models in the response, 1 to 1000; more is treated as 1000. 0 means 1000.
+	// Maximum number of models, up to 1000. Larger values and 0 mean 1000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the previous response, with the other fields unchanged. Empty for the
-	// first page.
+	// `next_page_token` of the previous response, with the other fields unchanged. Empty means the first
+	// page.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -176,12 +176,12 @@ func (x *ListModelsRequest) GetPageToken() string {
 	return ""
 }
 
-// The known models.
+// The response of ListModels.
 type ListModelsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The models, by provider, then newest first.
 	Models []*ModelInfo `protobuf:"bytes,1,rep,name=models,proto3" json:"models,omitempty"`
-	// Token of the next page. Empty if this is the last one.
+	// Token of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -231,7 +231,7 @@ func (x *ListModelsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Request for one model.
+// The request of GetModel.
 type GetModelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id or alias. Required.
@@ -286,7 +286,7 @@ func (x *GetModelRequest) GetProvider() string {
 	return ""
 }
 
-// Request for a provider's newest model.
+// The request of GetLatestModel.
 type GetLatestModelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Provider. Required.
@@ -346,7 +346,7 @@ type ModelInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's id of the model.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Provider that serves it: `openai`, `anthropic`, `gemini`, ...
+	// Provider of the model: `openai`, `anthropic`, `gemini`, ...
 	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
 	// Human-readable name.
 	DisplayName string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
@@ -356,10 +356,10 @@ type ModelInfo struct {
 	MaxOutputTokens *int32 `protobuf:"varint,5,opt,name=max_output_tokens,json=maxOutputTokens,proto3,oneof" json:"max_output_tokens,omitempty"`
 	// Other names that resolve to this model.
 	Aliases []string `protobuf:"bytes,6,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// Abilities of the model.
+	// Capabilities of the model.
 	Capabilities []Capability `protobuf:"varint,7,rep,packed,name=capabilities,proto3,enum=outrigger.v1.Capability" json:"capabilities,omitempty"`
-	// Levels that `Request.reasoning_effort` may have, lowest first. Empty if the model does
-	// not reason or the levels are unknown.
+	// Allowed values of `Request.reasoning_effort`, lowest first. Empty if the model does not reason or
+	// the values are unknown.
 	ReasoningEfforts []string `protobuf:"bytes,8,rep,name=reasoning_efforts,json=reasoningEfforts,proto3" json:"reasoning_efforts,omitempty"`
 	// Prices, one per tier, lowest tier first. Empty if unknown.
 	Prices []*Price `protobuf:"bytes,9,rep,name=prices,proto3" json:"prices,omitempty"`
@@ -367,8 +367,8 @@ type ModelInfo struct {
 	ReleaseDate string `protobuf:"bytes,10,opt,name=release_date,json=releaseDate,proto3" json:"release_date,omitempty"`
 	// Day on which the provider stops serving the model, `YYYY-MM-DD`. Empty if none is set.
 	EndOfLifeDate string `protobuf:"bytes,11,opt,name=end_of_life_date,json=endOfLifeDate,proto3" json:"end_of_life_date,omitempty"`
-	// Number of dimensions of the vectors of a model that embeds texts, unless a request asks for
-	// fewer. Unset for other models, or if unknown.
+	// Default number of dimensions of an embedding model's vectors. Unset for other models, or if
+	// unknown.
 	EmbeddingDimensions *int32 `protobuf:"varint,12,opt,name=embedding_dimensions,json=embeddingDimensions,proto3,oneof" json:"embedding_dimensions,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -491,11 +491,11 @@ func (x *ModelInfo) GetEmbeddingDimensions() int32 {
 // Prices of a model for prompts above some size. 2 USD per million tokens is 2000000.
 type Price struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tier applies to prompts of more input tokens than this. 0 in the lowest tier.
+	// The tier applies to prompts with more input tokens than this. 0 in the lowest tier.
 	AboveInputTokens int32 `protobuf:"varint,1,opt,name=above_input_tokens,json=aboveInputTokens,proto3" json:"above_input_tokens,omitempty"`
 	// Price of input tokens, in millionths of a US dollar per million tokens.
 	InputMicroUsdPerMillionTokens int64 `protobuf:"varint,2,opt,name=input_micro_usd_per_million_tokens,json=inputMicroUsdPerMillionTokens,proto3" json:"input_micro_usd_per_million_tokens,omitempty"`
-	// Price of output tokens, reasoning included, in millionths of a US dollar per million tokens.
+	// Price of output tokens, including reasoning, in millionths of a US dollar per million tokens.
 	OutputMicroUsdPerMillionTokens int64 `protobuf:"varint,3,opt,name=output_micro_usd_per_million_tokens,json=outputMicroUsdPerMillionTokens,proto3" json:"output_micro_usd_per_million_tokens,omitempty"`
 	// Price of tokens read from the prompt cache, in millionths of a US dollar per million tokens.
 	// Unset if unknown.

@@ -28,15 +28,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Describes the known models: what they can do and what they cost. The catalog is advisory: a
-// model that it does not know is passed through to its provider all the same.
+// Describes the known models: their capabilities and prices. The catalog is advisory: a request for an
+// unknown model is still sent to its provider.
 type CatalogServiceClient interface {
 	// Lists the known models, newest first within a provider.
 	ListModels(ctx context.Context, in *ListModelsRequest, opts ...grpc.CallOption) (*ListModelsResponse, error)
-	// Returns a model by id or alias. NOT_FOUND if the catalog does not know it.
+	// Returns a model by id or alias. NOT_FOUND if it is not in the catalog.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (*ModelInfo, error)
-	// Returns a provider's newest model that has all requested capabilities. One that embeds texts
-	// only if EMBEDDINGS is among them. NOT_FOUND if none has.
+	// Returns a provider's newest model with all requested capabilities. Returns an embedding model only
+	// if EMBEDDINGS is requested. NOT_FOUND if there is none.
 	GetLatestModel(ctx context.Context, in *GetLatestModelRequest, opts ...grpc.CallOption) (*ModelInfo, error)
 }
 
@@ -82,15 +82,15 @@ func (c *catalogServiceClient) GetLatestModel(ctx context.Context, in *GetLatest
 // All implementations must embed UnimplementedCatalogServiceServer
 // for forward compatibility.
 //
-// Describes the known models: what they can do and what they cost. The catalog is advisory: a
-// model that it does not know is passed through to its provider all the same.
+// Describes the known models: their capabilities and prices. The catalog is advisory: a request for an
+// unknown model is still sent to its provider.
 type CatalogServiceServer interface {
 	// Lists the known models, newest first within a provider.
 	ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error)
-	// Returns a model by id or alias. NOT_FOUND if the catalog does not know it.
+	// Returns a model by id or alias. NOT_FOUND if it is not in the catalog.
 	GetModel(context.Context, *GetModelRequest) (*ModelInfo, error)
-	// Returns a provider's newest model that has all requested capabilities. One that embeds texts
-	// only if EMBEDDINGS is among them. NOT_FOUND if none has.
+	// Returns a provider's newest model with all requested capabilities. Returns an embedding model only
+	// if EMBEDDINGS is requested. NOT_FOUND if there is none.
 	GetLatestModel(context.Context, *GetLatestModelRequest) (*ModelInfo, error)
 	mustEmbedUnimplementedCatalogServiceServer()
 }

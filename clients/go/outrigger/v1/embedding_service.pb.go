@@ -24,25 +24,24 @@ const (
 // Texts to embed.
 type EmbedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The provider's id of the model. Required; named as in `Request.model`.
+	// Name of the model, as in `Request.model`. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The texts, none empty. Providers limit their number: OpenAI to 2048, Gemini to 100.
+	// The texts. None can be empty. Providers limit their number: OpenAI to 2048, Gemini to 100.
 	Texts []string `protobuf:"bytes,2,rep,name=texts,proto3" json:"texts,omitempty"`
-	// Provider of the model, by the name under which it is registered. Empty: chosen as for
-	// `Request.provider`.
+	// Name of the registered provider, as in `Request.provider`. If empty, `model` decides.
 	Provider string `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
-	// Number of dimensions of each vector, from 1. Unset: the default of the model.
+	// Number of dimensions of each vector, at least 1. Unset means the model's default.
 	Dimensions *int32 `protobuf:"varint,4,opt,name=dimensions,proto3,oneof" json:"dimensions,omitempty"`
-	// Use of the vectors: retrieval_query, retrieval_document, semantic_similarity, classification,
-	// clustering, question_answering, fact_verification, code_retrieval_query, and what providers
-	// add. Left out with a warning if the provider has no such setting. Empty: unspecified.
+	// Purpose of the vectors: retrieval_query, retrieval_document, semantic_similarity, classification,
+	// clustering, question_answering, fact_verification, code_retrieval_query, or a provider-specific
+	// value. Left out with a warning if the provider has no such setting. Empty means unspecified.
 	TaskType string `protobuf:"bytes,5,opt,name=task_type,json=taskType,proto3" json:"task_type,omitempty"`
-	// By provider, an object as JSON text that is merged into the body of its request.
+	// Settings by provider name: the text of a JSON object that is merged into the provider's request.
 	ProviderOptionsJson map[string]string `protobuf:"bytes,6,rep,name=provider_options_json,json=providerOptionsJson,proto3" json:"provider_options_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Time limits of the call. An unset limit is taken from the provider's configuration.
 	Timeouts *Timeouts `protobuf:"bytes,7,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
-	// Inputs as ids of the tokenizer of the model, in place of `texts`. INVALID_ARGUMENT if the
-	// provider takes texts only.
+	// Inputs as token ids of the model's tokenizer, instead of `texts`. INVALID_ARGUMENT if the provider
+	// accepts only texts.
 	TokenSequences []*TokenSequence `protobuf:"bytes,8,rep,name=token_sequences,json=tokenSequences,proto3" json:"token_sequences,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -134,7 +133,7 @@ func (x *EmbedRequest) GetTokenSequences() []*TokenSequence {
 	return nil
 }
 
-// An input as ids of tokens.
+// An input as token ids.
 type TokenSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The ids, at least one.
@@ -185,7 +184,7 @@ type EmbedResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One vector for each input, in the order of the inputs.
 	Embeddings []*Embedding `protobuf:"bytes,1,rep,name=embeddings,proto3" json:"embeddings,omitempty"`
-	// The model as the provider reports it, else the requested one.
+	// The model as the provider reports it, or the requested model if it reports none.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// Provider that answered.
 	Provider string `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
@@ -274,7 +273,7 @@ func (x *EmbedResponse) GetInferenceId() string {
 // A vector.
 type Embedding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its numbers. The library and most languages read them as an array of floats.
+	// The numbers of the vector.
 	Values        []float32 `protobuf:"fixed32,1,rep,packed,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

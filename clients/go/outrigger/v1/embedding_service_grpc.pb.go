@@ -28,9 +28,8 @@ const (
 //
 // Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService.
 type EmbeddingServiceClient interface {
-	// Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
-	// embeddings. Vectors of different models cannot be compared, so the call never goes to a
-	// fallback.
+	// Embeds texts in one call of the provider's API. INVALID_ARGUMENT if the provider has no embeddings.
+	// The call never goes to a fallback, since vectors of different models cannot be compared.
 	Embed(ctx context.Context, in *EmbedRequest, opts ...grpc.CallOption) (*EmbedResponse, error)
 }
 
@@ -58,9 +57,8 @@ func (c *embeddingServiceClient) Embed(ctx context.Context, in *EmbedRequest, op
 //
 // Turns texts into vectors. Errors, deadlines and cancellation work as in InferenceService.
 type EmbeddingServiceServer interface {
-	// Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
-	// embeddings. Vectors of different models cannot be compared, so the call never goes to a
-	// fallback.
+	// Embeds texts in one call of the provider's API. INVALID_ARGUMENT if the provider has no embeddings.
+	// The call never goes to a fallback, since vectors of different models cannot be compared.
 	Embed(context.Context, *EmbedRequest) (*EmbedResponse, error)
 	mustEmbedUnimplementedEmbeddingServiceServer()
 }

@@ -22,15 +22,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Kind of a failure. The numbers carry a hierarchy: 100 to 199 are failures of the request, of the
-// provider or of its answer (`provider_failure` is set if a provider reported the failure), 200 and up
-// are failures of the call itself. Values may be added; treat an unknown one by its range.
+// Kind of a failure. The numbers form a hierarchy: 100 to 199 are failures of the request, of the
+// provider or of its answer (`provider_failure` is set if a provider reported the failure). Numbers
+// from 200 are failures of the call itself. Values may be added; treat an unknown one by its range.
 type ErrorKind int32
 
 const (
 	// Not set.
 	ErrorKind_ERROR_KIND_UNSPECIFIED ErrorKind = 0
-	// A failure of the provider that fits no other kind. Status UNKNOWN.
+	// A failure of the provider that matches no other kind. Status UNKNOWN.
 	ErrorKind_ERROR_KIND_PROVIDER ErrorKind = 100
 	// The API key is missing, wrong or expired. Status UNAUTHENTICATED.
 	ErrorKind_ERROR_KIND_AUTHENTICATION ErrorKind = 101
@@ -46,14 +46,14 @@ const (
 	ErrorKind_ERROR_KIND_SERVER ErrorKind = 106
 	// A safety filter blocked the call. Status INVALID_ARGUMENT.
 	ErrorKind_ERROR_KIND_CONTENT_FILTER ErrorKind = 107
-	// The conversation is longer than the model takes. Status INVALID_ARGUMENT.
+	// The conversation is too long for the model. Status INVALID_ARGUMENT.
 	ErrorKind_ERROR_KIND_CONTEXT_LENGTH ErrorKind = 108
 	// The account's credit or quota is used up. Status RESOURCE_EXHAUSTED without a delay.
 	ErrorKind_ERROR_KIND_QUOTA_EXCEEDED ErrorKind = 109
-	// A tool call does not match its schema, or what the model wrote is no call at all. If the
-	// provider found that, `provider_failure` has what the model wrote. Status ABORTED.
+	// A tool call does not match its schema, or the model's text is not a valid call. If the provider
+	// reported it, `provider_failure` has the text. Status ABORTED.
 	ErrorKind_ERROR_KIND_INVALID_TOOL_CALL ErrorKind = 110
-	// A time limit ran out. Status DEADLINE_EXCEEDED.
+	// A time limit was exceeded. Status DEADLINE_EXCEEDED.
 	ErrorKind_ERROR_KIND_REQUEST_TIMEOUT ErrorKind = 200
 	// The caller cancelled or disconnected. Status CANCELLED.
 	ErrorKind_ERROR_KIND_ABORT ErrorKind = 201
@@ -147,24 +147,24 @@ func (ErrorKind) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_error_proto_rawDescGZIP(), []int{0}
 }
 
-// Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
-// Contains no prompt and no key, and no text of the model except in `no_object`.
+// Why a call failed. It is a detail of the RPC status and the last event of a stream. It contains no
+// prompt and no key, and text of the model only in `no_object`.
 type InferenceError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Kind of the failure.
 	Kind ErrorKind `protobuf:"varint,1,opt,name=kind,proto3,enum=outrigger.v1.ErrorKind" json:"kind,omitempty"`
 	// Human-readable text. Not stable: do not match on it.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// Whether the same request may succeed later.
+	// Whether the same request can succeed later.
 	Retryable bool `protobuf:"varint,3,opt,name=retryable,proto3" json:"retryable,omitempty"`
 	// How long to wait before a retry. Unset if unknown.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	// The provider's account of the failure. Set only if a provider reported it; unset
-	// if Outrigger found the problem itself, for instance while it validated the request.
+	// The provider's report of the failure. Unset if Outrigger found the problem itself, for instance
+	// while validating the request.
 	ProviderFailure *ProviderFailure `protobuf:"bytes,5,opt,name=provider_failure,json=providerFailure,proto3" json:"provider_failure,omitempty"`
 	// Whether the model had begun to produce output. A retry then pays for the output again.
 	OutputStarted bool `protobuf:"varint,6,opt,name=output_started,json=outputStarted,proto3" json:"output_started,omitempty"`
-	// Tokens that the call used before it failed, as far as the provider reported them.
+	// Tokens that the call used before it failed, if the provider reported them.
 	Usage *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
 	// The failure that caused this one. Unset if there is none.
 	Cause *InferenceError `protobuf:"bytes,8,opt,name=cause,proto3" json:"cause,omitempty"`
@@ -270,7 +270,7 @@ func (x *InferenceError) GetNoObject() *NoObject {
 // An answer that is not the requested object.
 type NoObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model's text, at most the first 1536 bytes in UTF-8.
+	// The model's text, or its first 1536 bytes in UTF-8.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
 	// integer, found a string`. At most 20 entries, together at most 768 bytes.
@@ -323,25 +323,25 @@ func (x *NoObject) GetViolations() []string {
 	return nil
 }
 
-// A provider's account of its failure.
+// A provider's report of a failure.
 type ProviderFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the provider.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// HTTP status code of the provider's answer. Unset if there was no answer, or if the
-	// failure was reported inside a stream.
+	// HTTP status code of the provider's answer. Unset if there was no answer, or if the provider
+	// reported the failure inside a stream.
 	HttpStatusCode *int32 `protobuf:"varint,2,opt,name=http_status_code,json=httpStatusCode,proto3,oneof" json:"http_status_code,omitempty"`
 	// The provider's code or type, for instance `insufficient_quota`. Empty if there is none.
 	ErrorCode string `protobuf:"bytes,3,opt,name=error_code,json=errorCode,proto3" json:"error_code,omitempty"`
-	// The provider's request id, for its support team. Empty if it gives none.
+	// The provider's request id, for its support team. Empty if it returns none.
 	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The provider's response body, at most 2 KiB. Filled only with `Request.include_raw`, because
-	// providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it has
-	// what the model wrote instead of a call.
+	// providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it contains
+	// the model's text that is not a valid call.
 	RawJson string `protobuf:"bytes,5,opt,name=raw_json,json=rawJson,proto3" json:"raw_json,omitempty"`
-	// Path of the field of the request that the provider refused, with the names of this contract,
-	// for instance `max_tokens` or `tools[1]`. Empty if it named none. Of messages only the list
-	// is named.
+	// Path of the request field that the provider rejected, with the names of this contract, for
+	// instance `max_tokens` or `tools[1]`. Empty if the provider named none. For messages, the path is
+	// only the list.
 	Field         string `protobuf:"bytes,6,opt,name=field,proto3" json:"field,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

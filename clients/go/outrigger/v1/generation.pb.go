@@ -28,7 +28,7 @@ type GenerateResult_StopReason int32
 const (
 	// Not set.
 	GenerateResult_STOP_REASON_UNSPECIFIED GenerateResult_StopReason = 0
-	// The model's answer has no tool call to execute. The calls of an answer that was cut off (finish
+	// The model's answer has no tool calls to execute. Calls of an answer that was cut off (finish
 	// reason LENGTH) or blocked (CONTENT_FILTER) are not executed.
 	GenerateResult_STOP_REASON_COMPLETED GenerateResult_StopReason = 1
 	// The model called tools that are left to the caller.
@@ -104,33 +104,33 @@ func (GenerateResult_StopReason) EnumDescriptor() ([]byte, []int) {
 // between. One model call and the execution of the tools that it called are a step.
 type GenerationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request to the model. Required. `messages` is the conversation before the generation, and may
+	// The request to the model. Required. `messages` is the conversation before the generation, and can
 	// be empty if `prompt` is set.
 	Request *Request `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
 	// Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
 	Prompt string `protobuf:"bytes,2,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	// Text of a system message that is put before all other messages.
+	// Text of a system message, which is placed before all other messages.
 	System string `protobuf:"bytes,3,opt,name=system,proto3" json:"system,omitempty"`
-	// Maximum number of rounds: how often tools are executed and their results sent to the model. The
-	// model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-	// generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
-	// methods execute no tool.
+	// Maximum number of rounds, in which tools are executed and their results sent to the model. The
+	// model is called at most once more. With 0, no tool is executed, and tool calls end the generation
+	// with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other methods do
+	// not execute tools.
 	MaxToolRounds *int32 `protobuf:"varint,4,opt,name=max_tool_rounds,json=maxToolRounds,proto3,oneof" json:"max_tool_rounds,omitempty"`
-	// Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
-	// each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
-	// so far, for instance `steps.size() >= 3` or
+	// A CEL expression (https://cel.dev) of type bool that ends the generation early if it is true. It
+	// is evaluated after each step whose tool calls all have results. The variable `steps` is the list
+	// of `StepResult` so far: `steps.size() >= 3`, or
 	// `steps[steps.size() - 1].response.usage.total_tokens > 10000`. Enums are written as
 	// `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
 	// and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
-	// An expression that does not compile is an INVALID_REQUEST that names the line and the column,
-	// before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-	// generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
+	// An expression that does not compile is an INVALID_REQUEST with the line and the column, before
+	// anything is sent. If its evaluation fails or takes too long (about 100 ms), the generation ends
+	// with INVALID_REQUEST. Used by RunTools and ContinueTools.
 	StopWhen string `protobuf:"bytes,5,opt,name=stop_when,json=stopWhen,proto3" json:"stop_when,omitempty"`
 	// When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
 	Retry *RetryPolicy `protobuf:"bytes,6,opt,name=retry,proto3" json:"retry,omitempty"`
-	// Time limits. The caller's deadline bounds them all.
+	// Time limits. The caller's deadline always applies.
 	Timeouts *GenerationTimeouts `protobuf:"bytes,7,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
-	// Limits on what all steps together may use.
+	// Limits for all steps together.
 	Limits        *GenerationLimits `protobuf:"bytes,8,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -223,11 +223,11 @@ func (x *GenerationOptions) GetLimits() *GenerationLimits {
 }
 
 // When and how often a model call is retried. The call of each step is retried separately: a retry
-// never executes a tool again, and a stream is never retried after output began. An error is retried
-// if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
-// that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
-// one whose delay would end after the deadline. The retries of all steps of a generation, and the
-// retries and fallbacks of the configuration for them, are at most 100 together.
+// never executes a tool again, and a stream is never retried after its output began. An error is
+// retried if its `retryable` is true and `retry_timeouts` allows it. If the provider says how long to
+// wait, that delay replaces the computed one. There is no retry if that delay exceeds `max_delay`, or
+// if a delay would end after the deadline. A generation makes at most 100 retries and fallbacks,
+// including those of the sidecar's middleware.
 type RetryPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
@@ -240,8 +240,8 @@ type RetryPolicy struct {
 	BackoffMultiplier *float64 `protobuf:"fixed64,4,opt,name=backoff_multiplier,json=backoffMultiplier,proto3,oneof" json:"backoff_multiplier,omitempty"`
 	// Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
 	Jitter *bool `protobuf:"varint,5,opt,name=jitter,proto3,oneof" json:"jitter,omitempty"`
-	// Also retries calls that ran into their time limit. Default false. A provider that gives up by
-	// itself (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
+	// Also retries calls that exceeded their time limit. Default false. A provider's own timeout (HTTP
+	// 408 and 504, DEADLINE_EXCEEDED) is always retried.
 	RetryTimeouts bool `protobuf:"varint,6,opt,name=retry_timeouts,json=retryTimeouts,proto3" json:"retry_timeouts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -319,18 +319,18 @@ func (x *RetryPolicy) GetRetryTimeouts() bool {
 	return false
 }
 
-// Time limits of a generation. Zero disables a limit. An unset one is disabled too, unless a default
-// is given here.
+// Time limits of a generation. Zero disables a limit. So does leaving it unset, unless it has a
+// default.
 type GenerationTimeouts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
-	// applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+	// Maximum duration of the generation, including all steps, tools and retry delays. In ContinueTools
+	// it applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
 	Total *durationpb.Duration `protobuf:"bytes,1,opt,name=total,proto3" json:"total,omitempty"`
 	// Maximum duration of each attempt to call the model. Exceeding it is an error of kind
 	// REQUEST_TIMEOUT.
 	PerStep *durationpb.Duration `protobuf:"bytes,2,opt,name=per_step,json=perStep,proto3" json:"per_step,omitempty"`
-	// Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
-	// and the generation goes on. Default 300 s. Only for RunTools.
+	// Maximum time for one tool. If its output does not arrive in time, the model gets an error result,
+	// and the generation continues. Default 300 s. Used only by RunTools.
 	PerTool       *durationpb.Duration `protobuf:"bytes,3,opt,name=per_tool,json=perTool,proto3" json:"per_tool,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -387,25 +387,25 @@ func (x *GenerationTimeouts) GetPerTool() *durationpb.Duration {
 	return nil
 }
 
-// Limits on what a generation may use. They are checked after each model call, so that the last call
-// may exceed them. Once a limit is reached, no tool is executed and the model is not called again.
-// Unset means no limit.
+// Limits of a generation. They are checked after each model call, so the last call can exceed them.
+// Once a limit is reached, no tool is executed and the model is not called again. Unset means no
+// limit.
 type GenerationLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Maximum number of steps, at least 1. The sidecar's configuration has another limit,
-	// `limits.max_generation_steps`; the lower one applies.
+	// Maximum number of steps, at least 1. The lower one of this limit and the sidecar's
+	// `limits.max_generation_steps` applies.
 	MaxSteps *int32 `protobuf:"varint,1,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Maximum number of tokens of all steps (`Usage.total_tokens`).
 	MaxTotalTokens *int32 `protobuf:"varint,2,opt,name=max_total_tokens,json=maxTotalTokens,proto3,oneof" json:"max_total_tokens,omitempty"`
-	// Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
-	// continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
-	// `allow_unknown_prices`.
+	// Maximum cost of all steps in billionths of a US dollar. After a step whose price is unknown, the
+	// generation fails with CONFIGURATION before a tool is executed, unless `allow_unknown_prices` is
+	// set.
 	MaxCostNanoUsd *int64 `protobuf:"varint,3,opt,name=max_cost_nano_usd,json=maxCostNanoUsd,proto3,oneof" json:"max_cost_nano_usd,omitempty"`
-	// Maximum number of tool calls in all steps. If the calls of a step would exceed it, none
-	// is executed.
+	// Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them is
+	// executed.
 	MaxToolCalls *int32 `protobuf:"varint,4,opt,name=max_tool_calls,json=maxToolCalls,proto3,oneof" json:"max_tool_calls,omitempty"`
-	// Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
-	// has the warning `unknown_price`.
+	// Counts steps whose price is unknown as free for `max_cost_nano_usd`. Such a step always has the
+	// warning `unknown_price`.
 	AllowUnknownPrices bool `protobuf:"varint,5,opt,name=allow_unknown_prices,json=allowUnknownPrices,proto3" json:"allow_unknown_prices,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -476,15 +476,15 @@ func (x *GenerationLimits) GetAllowUnknownPrices() bool {
 	return false
 }
 
-// The work that a generation had done before it failed: a detail of the status of RunTools and
-// ContinueTools, if a step was complete.
+// The work of a generation before it failed. A detail of the status of RunTools and ContinueTools, if
+// at least one step was complete.
 type FailedGeneration struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The complete steps from the first one on, as many as fit into the status.
 	Steps []*StepResult `protobuf:"bytes,1,rep,name=steps,proto3" json:"steps,omitempty"`
-	// Number of complete steps, those that did not fit included.
+	// Number of complete steps, including those that did not fit.
 	StepCount int32 `protobuf:"varint,2,opt,name=step_count,json=stepCount,proto3" json:"step_count,omitempty"`
-	// The calls of providers, as many of the latest as fit into the status.
+	// The latest provider calls, as many as fit into the status.
 	Attempts      []*Attempt `protobuf:"bytes,3,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -546,11 +546,10 @@ type StepResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The model's answer, with the finish reason, usage and warnings of this step.
 	Response *Response `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
-	// Results of tool calls, in the order of the calls in `response`. A call that was not executed
-	// has an error result if the model was told so, and otherwise none.
+	// Results of tool calls, in the order of the calls in `response`. A call that was not executed has
+	// an error result if one was sent to the model, and otherwise none.
 	ToolResults []*ToolResult `protobuf:"bytes,2,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
-	// Calls whose arguments were repaired, as they were executed. `response` has them as the model
-	// wrote them.
+	// Calls whose arguments were repaired, as executed. `response` has them as the model wrote them.
 	RepairedCalls []*ToolCall `protobuf:"bytes,3,rep,name=repaired_calls,json=repairedCalls,proto3" json:"repaired_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -666,7 +665,7 @@ type GenerateResult struct {
 	// The generated object, as JSON text that matches the schema. Set only by GenerateObject and
 	// StreamObject.
 	OutputJson string `protobuf:"bytes,4,opt,name=output_json,json=outputJson,proto3" json:"output_json,omitempty"`
-	// All provider calls, in order, failed ones included. At most the latest 256.
+	// All provider calls, in order, including failed ones. At most the latest 256.
 	Attempts []*Attempt `protobuf:"bytes,5,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	// Why the generation ended.
 	StopReason    GenerateResult_StopReason `protobuf:"varint,6,opt,name=stop_reason,json=stopReason,proto3,enum=outrigger.v1.GenerateResult_StopReason" json:"stop_reason,omitempty"`

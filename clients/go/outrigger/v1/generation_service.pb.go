@@ -22,13 +22,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// How the model is asked for the object. Values may be added.
+// How the object is requested from the model. Values may be added.
 type ObjectFormat_Strategy int32
 
 const (
 	// Treated as AUTO.
 	ObjectFormat_STRATEGY_UNSPECIFIED ObjectFormat_Strategy = 0
-	// For a schema whose root has the type `object`: NATIVE if the model supports it; otherwise TOOL if
+	// For a schema whose root has the type `object`, NATIVE if the model supports it, or else TOOL if
 	// the model can be forced to call a tool and `request.reasoning_effort` is unset. Otherwise PROMPT.
 	ObjectFormat_STRATEGY_AUTO ObjectFormat_Strategy = 1
 	// The provider's structured output.
@@ -93,12 +93,12 @@ const (
 	RejectedOutput_REASON_UNSPECIFIED RejectedOutput_Reason = 0
 	// No `execute` named this call.
 	RejectedOutput_REASON_UNKNOWN_CALL RejectedOutput_Reason = 1
-	// The call has its result already.
+	// The call already has a result.
 	RejectedOutput_REASON_ALREADY_ANSWERED RejectedOutput_Reason = 2
-	// The output came after `ExecuteTool.timeout`.
+	// The output arrived after `ExecuteTool.timeout`.
 	RejectedOutput_REASON_TOO_LATE RejectedOutput_Reason = 3
-	// The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for one
-	// with a `problem`. The call still needs an output.
+	// The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for an
+	// `execute` with a `problem`. The call still needs an output.
 	RejectedOutput_REASON_WRONG_KIND RejectedOutput_Reason = 4
 )
 
@@ -427,13 +427,14 @@ func (*StreamGenerateResponse_Error) isStreamGenerateResponse_Message() {}
 // The object to generate.
 type ObjectFormat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
+	// JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists the supported
+	// keywords.
 	SchemaJson string `protobuf:"bytes,1,opt,name=schema_json,json=schemaJson,proto3" json:"schema_json,omitempty"`
 	// Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// Description of the object, sent to the model.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// How the model is asked for the object. Default AUTO.
+	// How the object is requested from the model. Default AUTO.
 	Strategy      ObjectFormat_Strategy `protobuf:"varint,4,opt,name=strategy,proto3,enum=outrigger.v1.ObjectFormat_Strategy" json:"strategy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -500,8 +501,8 @@ func (x *ObjectFormat) GetStrategy() ObjectFormat_Strategy {
 // The request of GenerateObject.
 type GenerateObjectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request and its settings. `request.response_format` must be unset, and `request.tools` may
-	// have only hosted tools.
+	// The request and its settings. `request.response_format` must be unset, and `request.tools` can
+	// contain only hosted tools.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	// The object.
 	Object        *ObjectFormat `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
@@ -602,8 +603,8 @@ func (x *GenerateObjectResponse) GetResult() *GenerateResult {
 // The request of StreamObject.
 type StreamObjectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request and its settings. `request.response_format` must be unset, and `request.tools` may
-	// have only hosted tools.
+	// The request and its settings. `request.response_format` must be unset, and `request.tools` can
+	// contain only hosted tools.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	// The object.
 	Object *ObjectFormat `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
@@ -820,14 +821,14 @@ func (*StreamObjectResponse_Result) isStreamObjectResponse_Message() {}
 
 func (*StreamObjectResponse_Error) isStreamObjectResponse_Message() {}
 
-// The object as far as it has arrived. Later ones only add to it: strings grow longer, arrays and
-// objects get more members. It may not match the schema yet.
+// The object so far. Later messages only add to it: strings grow, arrays and objects get more members.
+// It may not match the schema yet.
 //
-// Sent when the object has changed and either the model's text has grown by 1/16 since the last
-// partial object or 250 ms have passed. So the size of a stream stays in proportion to the object.
+// Sent when the object has changed, and the model's text has grown by 1/16 since the last partial
+// object or 250 ms have passed. So the size of a stream stays proportional to the object.
 type PartialObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The object so far, as valid JSON text: open strings, arrays and objects are closed.
+	// The object as valid JSON text: open strings, arrays and objects are closed.
 	ObjectJson    string `protobuf:"bytes,1,opt,name=object_json,json=objectJson,proto3" json:"object_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -963,8 +964,8 @@ type RunToolsStart struct {
 	// The request and its settings. The caller executes the function tools and custom tools of
 	// `request.tools`.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
-	// Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
-	// with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
+	// Names of tools in `request.tools` that are not executed in the loop. A call of such a tool ends the
+	// loop with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
 	PassiveTools []string `protobuf:"bytes,2,rep,name=passive_tools,json=passiveTools,proto3" json:"passive_tools,omitempty"`
 	// Sends no `event` messages, for callers that need only the result. Default false.
 	OmitEvents bool `protobuf:"varint,3,opt,name=omit_events,json=omitEvents,proto3" json:"omit_events,omitempty"`
@@ -1170,7 +1171,7 @@ type RunToolsResponse_Event struct {
 }
 
 type RunToolsResponse_Execute struct {
-	// The caller is to execute a tool, or to repair a call.
+	// Asks the caller to execute a tool, or to repair a call.
 	Execute *ExecuteTool `protobuf:"bytes,11,opt,name=execute,proto3,oneof"`
 }
 
@@ -1206,17 +1207,17 @@ func (*RunToolsResponse_Error) isRunToolsResponse_Message() {}
 
 func (*RunToolsResponse_RejectedOutput) isRunToolsResponse_Message() {}
 
-// A tool call that the caller is to execute or repair.
+// A tool call for the caller to execute or repair.
 type ExecuteTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call. Its arguments match the tool's schema unless `problem` is set.
 	ToolCall *ToolCall `protobuf:"bytes,1,opt,name=tool_call,json=toolCall,proto3" json:"tool_call,omitempty"`
 	// The problem with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-	// `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
-	// invalid arguments gets an error result.
+	// `failure` or `refusal`. A repaired call with valid arguments is sent again for execution. A repaired
+	// call with invalid arguments gets an error result.
 	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
-	// How long the sidecar waits for the output, from this message. Unset if there is no limit, which
-	// is always so in ContinueTools.
+	// How long the sidecar waits for the output after this message. Unset if there is no limit, and
+	// always in ContinueTools.
 	Timeout       *durationpb.Duration `protobuf:"bytes,3,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1376,24 +1377,24 @@ type isToolOutput_Output interface {
 }
 
 type ToolOutput_Result struct {
-	// The tool's result. Its `tool_call_id` may be empty.
+	// The tool's result. Its `tool_call_id` can be empty.
 	Result *ToolResult `protobuf:"bytes,10,opt,name=result,proto3,oneof"`
 }
 
 type ToolOutput_Failure struct {
-	// The tool failed. The model gets the message as an error result, its first 2048 characters.
+	// The tool failed. The model gets the first 2048 characters of the message as an error result.
 	Failure *ToolFailure `protobuf:"bytes,11,opt,name=failure,proto3,oneof"`
 }
 
 type ToolOutput_RepairedCall struct {
-	// The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
-	// be empty and must not differ from the call's.
+	// The call with repaired arguments, only for an `execute` with a `problem`. Its id and name must be
+	// empty or the same as in the call.
 	RepairedCall *ToolCall `protobuf:"bytes,12,opt,name=repaired_call,json=repairedCall,proto3,oneof"`
 }
 
 type ToolOutput_Refusal struct {
 	// The caller declines to execute the call, for instance because a user did not approve it. The
-	// model gets the reason as an error result, its first 2048 characters.
+	// model gets the first 2048 characters of the reason as an error result.
 	Refusal *ToolRefusal `protobuf:"bytes,13,opt,name=refusal,proto3,oneof"`
 }
 
@@ -1408,7 +1409,7 @@ func (*ToolOutput_Refusal) isToolOutput_Output() {}
 // The failure of a tool.
 type ToolFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The reason, in words for the model. Empty: `the tool failed`.
+	// The reason, in words for the model. Empty means `the tool failed`.
 	Message       string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1454,7 +1455,7 @@ func (x *ToolFailure) GetMessage() string {
 // The caller's decision not to execute a tool call.
 type ToolRefusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The reason, in words for the model. Empty: `the call was refused`.
+	// The reason, in words for the model. Empty means `the call was refused`.
 	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1500,7 +1501,7 @@ func (x *ToolRefusal) GetReason() string {
 // An output that was not used.
 type RejectedOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tool call id of the output, at most its first 256 characters.
+	// The tool call id of the output, or its first 256 characters.
 	ToolCallId string `protobuf:"bytes,1,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
 	// Why the output was not used.
 	Reason        RejectedOutput_Reason `protobuf:"varint,2,opt,name=reason,proto3,enum=outrigger.v1.RejectedOutput_Reason" json:"reason,omitempty"`
@@ -1555,14 +1556,14 @@ func (x *RejectedOutput) GetReason() RejectedOutput_Reason {
 // The next step of a tool loop.
 type ContinueToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The start of the loop, the same in each call of one loop.
+	// The start of the loop, the same in each call of a loop.
 	Start *RunToolsStart `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
-	// The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+	// The `result` of the previous call, unchanged. Unset in the first call. Its stop reason must be
 	// STOP_REASON_TOOL_CALLS.
 	Previous *GenerateResult `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
-	// One output for each call without a result in the last step of `previous`, calls of passive tools
-	// included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
-	// `REASON_WRONG_KIND`), is an INVALID_REQUEST.
+	// One output for each call without a result in the last step of `previous`, including calls of
+	// passive tools, in any order. An output that is missing, unknown, repeated or of the wrong kind (see
+	// `REASON_WRONG_KIND`) is an INVALID_REQUEST.
 	Outputs       []*ToolOutput `protobuf:"bytes,3,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -26,7 +26,7 @@ type CountTokensResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Tokens of messages, tools and settings, as the model would count them.
 	InputTokens int32 `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
-	// Whether this is an estimate from the length of the texts, since the provider counts none.
+	// Whether this is an estimate from the length of the texts, because the provider cannot count tokens.
 	Estimated bool `protobuf:"varint,2,opt,name=estimated,proto3" json:"estimated,omitempty"`
 	// Provider of the model.
 	Provider string `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`

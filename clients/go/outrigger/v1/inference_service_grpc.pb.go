@@ -28,25 +28,25 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
-// one call of the provider's API, unless the sidecar is configured with middleware that retries a
-// call, sends it to another provider, refuses it or answers it from a cache.
+// Calls a model once. This service does not execute tools or rewrite prompts. Each RPC makes exactly
+// one call of the provider's API, unless middleware of the sidecar's configuration retries the call,
+// sends it to another provider, rejects it or answers it from a cache.
 //
-// A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
-// an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is
-// known, and a `google.rpc.BadRequest` if a field of the request is wrong.
+// A failed call ends with the gRPC status of its `ErrorKind`. The status details have an
+// `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is known, and a
+// `google.rpc.BadRequest` if a field of the request is invalid.
 //
-// The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
-// request to the provider is aborted at once.
+// The caller's deadline applies to the whole call. When the caller cancels or disconnects, the request
+// to the provider is aborted at once.
 type InferenceServiceClient interface {
 	// Sends the request and returns the whole response.
 	Complete(ctx context.Context, in *Request, opts ...grpc.CallOption) (*Response, error)
-	// Sends the request and returns events while the model generates. The rules that every stream
-	// obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
-	// the first event, an `error` event precedes the status.
+	// Sends the request and returns events while the model generates. `StreamEvent` lists the laws that
+	// every stream obeys. A failure before the first event is only a status; after the first event, an
+	// `error` event precedes the status.
 	Stream(ctx context.Context, in *Request, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamEvent], error)
-	// Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
-	// do not count it.
+	// Counts the tokens of a request's input without calling the model. The call does not count in limits
+	// and budgets of tokens.
 	CountTokens(ctx context.Context, in *Request, opts ...grpc.CallOption) (*CountTokensResponse, error)
 }
 
@@ -101,25 +101,25 @@ func (c *inferenceServiceClient) CountTokens(ctx context.Context, in *Request, o
 // All implementations must embed UnimplementedInferenceServiceServer
 // for forward compatibility.
 //
-// Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
-// one call of the provider's API, unless the sidecar is configured with middleware that retries a
-// call, sends it to another provider, refuses it or answers it from a cache.
+// Calls a model once. This service does not execute tools or rewrite prompts. Each RPC makes exactly
+// one call of the provider's API, unless middleware of the sidecar's configuration retries the call,
+// sends it to another provider, rejects it or answers it from a cache.
 //
-// A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
-// an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is
-// known, and a `google.rpc.BadRequest` if a field of the request is wrong.
+// A failed call ends with the gRPC status of its `ErrorKind`. The status details have an
+// `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is known, and a
+// `google.rpc.BadRequest` if a field of the request is invalid.
 //
-// The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
-// request to the provider is aborted at once.
+// The caller's deadline applies to the whole call. When the caller cancels or disconnects, the request
+// to the provider is aborted at once.
 type InferenceServiceServer interface {
 	// Sends the request and returns the whole response.
 	Complete(context.Context, *Request) (*Response, error)
-	// Sends the request and returns events while the model generates. The rules that every stream
-	// obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
-	// the first event, an `error` event precedes the status.
+	// Sends the request and returns events while the model generates. `StreamEvent` lists the laws that
+	// every stream obeys. A failure before the first event is only a status; after the first event, an
+	// `error` event precedes the status.
 	Stream(*Request, grpc.ServerStreamingServer[StreamEvent]) error
-	// Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
-	// do not count it.
+	// Counts the tokens of a request's input without calling the model. The call does not count in limits
+	// and budgets of tokens.
 	CountTokens(context.Context, *Request) (*CountTokensResponse, error)
 	mustEmbedUnimplementedInferenceServiceServer()
 }

@@ -29,12 +29,12 @@ const (
 	Role_ROLE_UNSPECIFIED Role = 0
 	// Instructions that shape the whole conversation.
 	Role_ROLE_SYSTEM Role = 1
-	// The user that the model answers. Text, images, audio, documents, native parts.
+	// The user whom the model answers. Text, images, audio, documents, native parts.
 	Role_ROLE_USER Role = 2
 	// The model. Text, tool calls, reasoning, images, native parts.
 	Role_ROLE_ASSISTANT Role = 3
-	// The result of a tool call. A native part in this role is the result of a provider's tool
-	// that the caller runs, for instance OpenAI's `computer_call_output`.
+	// The result of a tool call. A native part in this role is the result of a provider's tool that
+	// the caller executes, for instance OpenAI's `computer_call_output`.
 	Role_ROLE_TOOL Role = 4
 	// Instructions of the application rather than of the user.
 	Role_ROLE_DEVELOPER Role = 5
@@ -96,7 +96,7 @@ type Message struct {
 	Content []*ContentPart `protobuf:"bytes,2,rep,name=content,proto3" json:"content,omitempty"`
 	// Name of the author, for providers that accept one. Optional.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// The tool call that a message of role TOOL answers. May stay empty if every part is a
+	// The tool call that a message of role TOOL answers. Can be empty if every part is a
 	// `tool_result` with an id.
 	ToolCallId    string `protobuf:"bytes,4,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -161,11 +161,11 @@ func (x *Message) GetToolCallId() string {
 	return ""
 }
 
-// One part of a message, with what the provider attached to it.
+// One part of a message, with data that the provider attached to it.
 type ContentPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Opaque data that the provider needs back with this part: signatures, encrypted reasoning,
-	// item ids. Return it unchanged; do not interpret it.
+	// Opaque data that the provider needs back with this part: signatures, encrypted reasoning, item
+	// ids. Return it unchanged, and do not interpret it.
 	ProviderState *ProviderState `protobuf:"bytes,1,opt,name=provider_state,json=providerState,proto3" json:"provider_state,omitempty"`
 	// Sources that the provider cites for this part.
 	Citations []*Citation `protobuf:"bytes,2,rep,name=citations,proto3" json:"citations,omitempty"`
@@ -323,7 +323,7 @@ type isContentPart_Part interface {
 }
 
 type ContentPart_Text struct {
-	// Plain text. Never holds half of a surrogate pair.
+	// Plain text. Never contains half of a surrogate pair.
 	Text string `protobuf:"bytes,10,opt,name=text,proto3,oneof"`
 }
 
@@ -343,7 +343,7 @@ type ContentPart_Document struct {
 }
 
 type ContentPart_ToolCall struct {
-	// A call of a tool that the caller runs. Role ASSISTANT.
+	// A call of a tool that the caller executes. Role ASSISTANT.
 	ToolCall *ToolCall `protobuf:"bytes,14,opt,name=tool_call,json=toolCall,proto3,oneof"`
 }
 
@@ -358,7 +358,7 @@ type ContentPart_Reasoning struct {
 }
 
 type ContentPart_Native struct {
-	// A provider-specific block that has no unified form.
+	// A provider-specific block without a unified form.
 	Native *NativePart `protobuf:"bytes,17,opt,name=native,proto3,oneof"`
 }
 
@@ -481,8 +481,8 @@ type isImage_Source interface {
 }
 
 type Image_Url struct {
-	// An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
-	// allows its folder. A web address is handed to the provider; the sidecar never fetches it.
+	// An `http:`, `https:` or `data:` URL, or the path of a file if the sidecar's configuration
+	// allows its folder. Web addresses are passed to the provider; the sidecar never fetches them.
 	Url string `protobuf:"bytes,10,opt,name=url,proto3,oneof"`
 }
 
@@ -595,8 +595,8 @@ type isAudio_Source interface {
 }
 
 type Audio_Url struct {
-	// An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
-	// allows its folder. A web address is handed to the provider; the sidecar never fetches it.
+	// An `http:`, `https:` or `data:` URL, or the path of a file if the sidecar's configuration
+	// allows its folder. Web addresses are passed to the provider; the sidecar never fetches them.
 	Url string `protobuf:"bytes,10,opt,name=url,proto3,oneof"`
 }
 
@@ -718,8 +718,8 @@ type isDocument_Source interface {
 }
 
 type Document_Url struct {
-	// An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
-	// allows its folder. A web address is handed to the provider; the sidecar never fetches it.
+	// An `http:`, `https:` or `data:` URL, or the path of a file if the sidecar's configuration
+	// allows its folder. Web addresses are passed to the provider; the sidecar never fetches them.
 	Url string `protobuf:"bytes,10,opt,name=url,proto3,oneof"`
 }
 
@@ -742,13 +742,13 @@ func (*Document_FileId) isDocument_Source() {}
 // A call of a tool, written by the model.
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id that the result must name. Unique within a call and its history, even if the provider
-	// repeats ids or gives none.
+	// Id that the result must name. Unique within a call and its history, even if the provider repeats
+	// ids or returns none.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the tool.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
-	// was stopped before the model wrote any. Always false for `text`.
+	// Whether `arguments_json` is not valid JSON. Invalid arguments are kept verbatim; they are empty if
+	// the answer was stopped before the model wrote any. Always false for `text`.
 	ArgumentsInvalid bool `protobuf:"varint,3,opt,name=arguments_invalid,json=argumentsInvalid,proto3" json:"arguments_invalid,omitempty"`
 	// Input of the tool. Exactly one is set.
 	//
@@ -842,8 +842,8 @@ type isToolCall_Input interface {
 }
 
 type ToolCall_ArgumentsJson struct {
-	// Arguments of a function as the model wrote them: normally the text of a JSON object, kept
-	// byte for byte. A model can produce invalid JSON; see `arguments_invalid`.
+	// Arguments of a function, kept byte for byte as the model wrote them: normally the text of a
+	// JSON object. A model can write invalid JSON; see `arguments_invalid`.
 	ArgumentsJson string `protobuf:"bytes,10,opt,name=arguments_json,json=argumentsJson,proto3,oneof"`
 }
 
@@ -859,7 +859,7 @@ func (*ToolCall_Text) isToolCall_Input() {}
 // The result of a tool call. Every call of a conversation has exactly one, in a later message.
 type ToolResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the call. Required, and must name a call of an earlier assistant message.
+	// Id of the call. Required. Must be the id of a call in an earlier assistant message.
 	ToolCallId string `protobuf:"bytes,1,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
 	// The result: text, images, documents, native parts of the provider that made the call.
 	Content []*ContentPart `protobuf:"bytes,2,rep,name=content,proto3" json:"content,omitempty"`
@@ -923,9 +923,9 @@ func (x *ToolResult) GetFailed() bool {
 // Reasoning of a model. Its signature is the part's `provider_state`.
 type Reasoning struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The reasoning, as far as the provider shows it. May be empty.
+	// The part of the reasoning that the provider shows. Can be empty.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Whether the provider withholds the text on purpose, so that only its state remains.
+	// Whether the provider withholds the text on purpose, so that only the state remains.
 	Redacted      bool `protobuf:"varint,2,opt,name=redacted,proto3" json:"redacted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -975,7 +975,7 @@ func (x *Reasoning) GetRedacted() bool {
 	return false
 }
 
-// A provider-specific block that has no unified form, kept so that it can be sent back.
+// A provider-specific block without a unified form, kept so that it can be sent back.
 type NativePart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the provider that wrote it.
@@ -1103,7 +1103,7 @@ func (x *ProviderState) GetDataJson() string {
 	return ""
 }
 
-// A source that a provider names for a part of its answer.
+// A source that a provider cites for a part of its answer.
 type Citation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's name for the kind of citation, for instance `url_citation`.
@@ -1112,18 +1112,18 @@ type Citation struct {
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	// Address of the source. Empty if there is none.
 	Url string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
-	// Text of the source that is cited. Empty if the provider gives none.
+	// The cited text of the source. Empty if the provider returns none.
 	CitedText string `protobuf:"bytes,4,opt,name=cited_text,json=citedText,proto3" json:"cited_text,omitempty"`
 	// Id or name of the file or document. Empty if there is none.
 	SourceId string `protobuf:"bytes,5,opt,name=source_id,json=sourceId,proto3" json:"source_id,omitempty"`
 	// Start of the cited span in the part's text, in Unicode code points from 0. Converted from the
-	// provider's unit (bytes, UTF-16 code units or code points). Unset if the provider gives no
-	// span, or one that does not fit the text.
+	// provider's unit (bytes, UTF-16 code units or code points). Unset if the provider returns no span,
+	// or a span that does not fit the text.
 	StartIndex *int32 `protobuf:"varint,6,opt,name=start_index,json=startIndex,proto3,oneof" json:"start_index,omitempty"`
 	// End of the cited span in the part's text, exclusive, in Unicode code points. Unset if
 	// `start_index` is unset.
 	EndIndex *int32 `protobuf:"varint,7,opt,name=end_index,json=endIndex,proto3,oneof" json:"end_index,omitempty"`
-	// The citation as the provider sent it, JSON text. Holds the provider's indices.
+	// The citation as the provider sent it, JSON text, with the provider's indices.
 	RawJson       string `protobuf:"bytes,8,opt,name=raw_json,json=rawJson,proto3" json:"raw_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

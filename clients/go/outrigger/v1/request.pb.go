@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The policy if the provider cannot honour part of the request. Values may be added.
+// What to do if the provider cannot honour part of the request. Values may be added.
 type LossPolicy int32
 
 const (
@@ -30,7 +30,7 @@ const (
 	LossPolicy_LOSS_POLICY_UNSPECIFIED LossPolicy = 0
 	// The call is made, and each loss is reported in `Response.warnings`.
 	LossPolicy_LOSS_POLICY_WARN LossPolicy = 1
-	// The call is refused with INVALID_REQUEST before anything is sent to the provider.
+	// The call is rejected with INVALID_REQUEST before anything is sent to the provider.
 	LossPolicy_LOSS_POLICY_REFUSE LossPolicy = 2
 )
 
@@ -130,9 +130,9 @@ func (FinalResponse) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_request_proto_rawDescGZIP(), []int{1}
 }
 
-// The policy for reasoning, signatures, native parts and other provider state in the history
-// that the provider of this call did not write. Keep one policy for a whole conversation: some
-// signatures are bound to the messages before them. Values may be added.
+// What to do with reasoning, signatures, native parts and other provider state in the history that
+// another provider wrote. Use one policy for a whole conversation, because some signatures are bound
+// to the messages before them. Values may be added.
 type StatePolicy int32
 
 const (
@@ -140,9 +140,10 @@ const (
 	StatePolicy_STATE_POLICY_UNSPECIFIED StatePolicy = 0
 	// State of other providers is left out, with a warning.
 	StatePolicy_STATE_POLICY_STRIP StatePolicy = 1
-	// Reasoning of other providers is sent as plain text, their other state is left out, with a warning.
+	// Reasoning of other providers is sent as plain text, and their other state is left out, with a
+	// warning.
 	StatePolicy_STATE_POLICY_TO_TEXT StatePolicy = 2
-	// The call is refused with INVALID_REQUEST.
+	// The call is rejected with INVALID_REQUEST.
 	StatePolicy_STATE_POLICY_REJECT StatePolicy = 3
 )
 
@@ -189,7 +190,7 @@ func (StatePolicy) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_request_proto_rawDescGZIP(), []int{2}
 }
 
-// Whether the model may or must call tools. Values may be added.
+// Whether the model can or must call tools. Values may be added.
 type ToolChoice_Mode int32
 
 const (
@@ -310,17 +311,18 @@ func (ResponseFormat_Type) EnumDescriptor() ([]byte, []int) {
 // One call of a model. The same message is used for Complete and Stream, and for every provider.
 type Request struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model. If `provider` is set, it is that provider's id, sent as it is. Otherwise it
-	// may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
-	// registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
-	// the default provider, sent as it is. Name the provider if the provider's ids have slashes.
-	// Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
+	// Name of the model. If `provider` is set, this is that provider's id, which is sent unchanged.
+	// Otherwise it can be an alias of the sidecar's configuration, or `provider/model` with the exact
+	// name of a registered provider before the first slash (`anthropic/claude-opus-5`). Any other name
+	// is an id of the default provider, which is sent unchanged. If a provider's ids contain slashes,
+	// set `provider`. Empty means the provider's newest model in the catalog, with the warning
+	// `model_chosen`.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The conversation so far, oldest first. At least one message is required.
 	Messages []*Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Name of the registered provider that serves the call. Empty: `model` decides, see there.
+	// Name of the registered provider that serves the call. If empty, `model` decides.
 	Provider string `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
-	// Tools that the model may call. Names are unique within a request.
+	// Tools that the model can call. Names must be unique within a request.
 	Tools []*Tool `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
 	// Whether and how the model must use tools. Unset means AUTO if there are tools.
 	ToolChoice *ToolChoice `protobuf:"bytes,5,opt,name=tool_choice,json=toolChoice,proto3" json:"tool_choice,omitempty"`
@@ -331,35 +333,36 @@ type Request struct {
 	Temperature *float64 `protobuf:"fixed64,7,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
 	// Nucleus sampling mass in (0.0, 1.0]. Unset leaves the provider's default.
 	TopP *float64 `protobuf:"fixed64,8,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
-	// Maximum number of tokens that the model may generate, reasoning included. At least 1.
+	// Maximum number of tokens to generate, including reasoning. At least 1.
 	// Unset leaves the provider's default; if a provider requires a value, the adapter
 	// chooses one that fits the model.
 	MaxTokens *int32 `protobuf:"varint,9,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
-	// Texts at which the model stops. Providers allow a few (0, 4 or 5); more is an error or a
-	// warning, never ignored silently.
+	// Texts at which the model stops. Providers allow few (0, 4 or 5). More cause an error or a
+	// warning; they are never ignored silently.
 	StopSequences []string `protobuf:"bytes,10,rep,name=stop_sequences,json=stopSequences,proto3" json:"stop_sequences,omitempty"`
 	// How much a reasoning model reasons: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`,
-	// `max`, or a value that a provider adds. A level that the model lacks becomes the nearest
+	// `max`, or a provider-specific value. A level that the model lacks is replaced by the nearest
 	// one, with a warning. Empty leaves the provider's default.
 	ReasoningEffort string `protobuf:"bytes,11,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
 	// Key-value pairs that the provider stores with the call. Limits differ by provider.
 	Metadata map[string]string `protobuf:"bytes,12,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Settings that the contract does not model: provider name to the text of a JSON object, merged
-	// into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
-	// removes, everything else replaces; but `tools` and `include` are appended. Other
-	// providers' entries are not sent. `model` and `stream` may not be set.
+	// Settings that the contract does not have, by provider name: the text of a JSON object that is
+	// merged into the body of the provider's request last. The rules are those of RFC 7396 (objects
+	// are merged by key, null removes a member, other values replace it), except that `tools` and
+	// `include` are appended. Entries for other providers are not sent. `model` and `stream` must not
+	// be set.
 	ProviderOptionsJson map[string]string `protobuf:"bytes,13,rep,name=provider_options_json,json=providerOptionsJson,proto3" json:"provider_options_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The policy if the provider cannot honour part of the request. Default WARN.
+	// What to do if the provider cannot honour part of the request. Default WARN.
 	LossPolicy LossPolicy `protobuf:"varint,14,opt,name=loss_policy,json=lossPolicy,proto3,enum=outrigger.v1.LossPolicy" json:"loss_policy,omitempty"`
-	// The policy for another provider's or model's reasoning and signatures in the history.
+	// What to do with another provider's or model's reasoning and signatures in the history.
 	// Default STRIP.
 	ForeignState StatePolicy `protobuf:"varint,15,opt,name=foreign_state,json=foreignState,proto3,enum=outrigger.v1.StatePolicy" json:"foreign_state,omitempty"`
-	// Fills `raw_json` fields and sends the provider events that are otherwise left out.
+	// Fills `raw_json` fields, and sends provider events that are otherwise left out.
 	// Costs time and bytes. Default false.
 	IncludeRaw bool `protobuf:"varint,16,opt,name=include_raw,json=includeRaw,proto3" json:"include_raw,omitempty"`
 	// Time limits of the provider call, overriding the provider's configuration.
 	Timeouts *Timeouts `protobuf:"bytes,17,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
-	// How much of the answer the last event of a stream repeats. Default FULL. Without effect on
+	// How much of the answer the last event of a stream repeats. Default FULL. Has no effect on
 	// Complete.
 	FinalResponse FinalResponse `protobuf:"varint,18,opt,name=final_response,json=finalResponse,proto3,enum=outrigger.v1.FinalResponse" json:"final_response,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -523,15 +526,16 @@ func (x *Request) GetFinalResponse() FinalResponse {
 }
 
 // Time limits of one provider call. An unset limit is taken from the provider's configuration; zero
-// disables a limit. The caller's deadline bounds them all.
+// disables a limit. The caller's deadline always applies.
 type Timeouts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Maximum time to connect. Default 10 s. Exceeding it is an error of kind NETWORK.
 	Connect *durationpb.Duration `protobuf:"bytes,1,opt,name=connect,proto3" json:"connect,omitempty"`
-	// Maximum duration of the whole exchange, from sending to the last byte. Default 600 s.
+	// Maximum duration of the whole exchange, from sending the request to the last byte of the answer.
+	// Default 600 s.
 	// Exceeding it is an error of kind REQUEST_TIMEOUT.
 	Request *durationpb.Duration `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
-	// Maximum idle time between two reads of the answer; pings and keep-alives reset it.
+	// Maximum idle time between two reads of the answer. Pings and keep-alives reset it.
 	// Default 300 s. Exceeding it is an error of kind REQUEST_TIMEOUT.
 	BetweenBytes  *durationpb.Duration `protobuf:"bytes,3,opt,name=between_bytes,json=betweenBytes,proto3" json:"between_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -592,11 +596,11 @@ func (x *Timeouts) GetBetweenBytes() *durationpb.Duration {
 // Whether and how the model must use tools.
 type ToolChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the model may or must call tools.
+	// Whether the model can or must call tools.
 	Mode ToolChoice_Mode `protobuf:"varint,1,opt,name=mode,proto3,enum=outrigger.v1.ToolChoice_Mode" json:"mode,omitempty"`
 	// The tool to call. Required with NAMED, empty otherwise.
 	ToolName string `protobuf:"bytes,2,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
-	// Whether the model may call several tools in one turn. Unset leaves the provider's default.
+	// Whether the model can call several tools in one turn. Unset leaves the provider's default.
 	Parallel      *bool `protobuf:"varint,3,opt,name=parallel,proto3,oneof" json:"parallel,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -660,9 +664,9 @@ type ResponseFormat struct {
 	Type ResponseFormat_Type `protobuf:"varint,1,opt,name=type,proto3,enum=outrigger.v1.ResponseFormat_Type" json:"type,omitempty"`
 	// Text of a JSON Schema document, an object. Required with JSON_SCHEMA.
 	SchemaJson string `protobuf:"bytes,2,opt,name=schema_json,json=schemaJson,proto3" json:"schema_json,omitempty"`
-	// Name of the schema, at most 64 of `[a-zA-Z0-9_-]`. Default `response`.
+	// Name of the schema: at most 64 characters of `[a-zA-Z0-9_-]`. Default `response`.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// Asks the provider to guarantee that the answer matches the schema. Default false: the schema
+	// Asks the provider to guarantee that the answer matches the schema. By default the schema only
 	// guides the model.
 	Strict        bool `protobuf:"varint,4,opt,name=strict,proto3" json:"strict,omitempty"`
 	unknownFields protoimpl.UnknownFields

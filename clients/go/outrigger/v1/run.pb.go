@@ -40,17 +40,17 @@ const (
 	RunStatus_RUN_STATUS_QUEUED RunStatus = 1
 	// A model call or a tool execution is in progress.
 	RunStatus_RUN_STATUS_IN_PROGRESS RunStatus = 2
-	// The model called tools that the caller executes or must approve. SubmitToolResults continues the
-	// run. Over the HTTP API such a response is `completed`.
+	// The model called tools that the caller must execute or approve. SubmitToolResults continues the
+	// run. Over the HTTP API, such a response is `completed`.
 	RunStatus_RUN_STATUS_REQUIRES_ACTION RunStatus = 3
 	// The model has answered.
 	RunStatus_RUN_STATUS_COMPLETED RunStatus = 4
 	// The answer was cut off, see `incomplete_reason`.
 	RunStatus_RUN_STATUS_INCOMPLETE RunStatus = 5
-	// The run failed, see `error`. Also if the provider ended the last answer with an error as its
-	// finish reason, for instance `MALFORMED_FUNCTION_CALL`: the answer is in the steps.
+	// The run failed, see `error`. This includes a last answer that the provider ended with an error as
+	// the finish reason, for instance `MALFORMED_FUNCTION_CALL`; that answer is in the steps.
 	RunStatus_RUN_STATUS_FAILED RunStatus = 6
-	// The caller cancelled the run, or disconnected from one that is not in the background.
+	// The caller cancelled the run, or disconnected from a foreground run.
 	RunStatus_RUN_STATUS_CANCELLED RunStatus = 7
 )
 
@@ -226,9 +226,9 @@ type StepRestart_Reason int32
 const (
 	// Not set.
 	StepRestart_REASON_UNSPECIFIED StepRestart_Reason = 0
-	// The process was told to end and handed the run over.
+	// The process was stopped and handed the run over.
 	StepRestart_REASON_DRAINED StepRestart_Reason = 1
-	// The process gave no sign of life any more, or it could not write to the store.
+	// The process stopped sending heartbeats, or could not write to the store.
 	StepRestart_REASON_LOST StepRestart_Reason = 2
 )
 
@@ -273,16 +273,16 @@ func (StepRestart_Reason) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{2, 0}
 }
 
-// A generation with a state that is stored: its status, steps and events can be read while it runs
-// and afterwards. It belongs to a thread: it reads the thread's messages and appends to them. Over
-// the HTTP API a run is a response: the run `run_X` is the response `resp_X`.
+// A generation whose state is stored: its status, steps and events can be read while it runs and
+// afterwards. It belongs to a thread, whose messages it reads and appends to. Over the HTTP API, the
+// run `run_X` is the response `resp_X`.
 type Run struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the run: `run_` and 32 hexadecimal digits.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// State of the run.
 	Status RunStatus `protobuf:"varint,2,opt,name=status,proto3,enum=outrigger.v1.RunStatus" json:"status,omitempty"`
-	// Thread of the run. Over the HTTP API the thread `thread_X` is the conversation `conv_X`.
+	// Thread of the run. Over the HTTP API, the thread `thread_X` is the conversation `conv_X`.
 	ThreadId string `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// The run whose conversation this one continues. Empty if there is none.
 	PreviousRunId string `protobuf:"bytes,4,opt,name=previous_run_id,json=previousRunId,proto3" json:"previous_run_id,omitempty"`
@@ -292,27 +292,27 @@ type Run struct {
 	Stored bool `protobuf:"varint,6,opt,name=stored,proto3" json:"stored,omitempty"`
 	// When the run was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When the run was first IN_PROGRESS. Unset before.
+	// When the run was first IN_PROGRESS. Unset before that.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
-	// run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
-	// is in progress.
+	// When the run last reached a terminal status or REQUIRES_ACTION. If another run continues a run
+	// that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run is in
+	// progress.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
 	// Requested model, as the request named it (see `Request.model`).
 	Model string `protobuf:"bytes,10,opt,name=model,proto3" json:"model,omitempty"`
 	// Requested provider. Empty if the request named none.
 	Provider string `protobuf:"bytes,11,opt,name=provider,proto3" json:"provider,omitempty"`
-	// Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512.
+	// The caller's labels: at most 16, with keys of at most 64 characters and values of at most 512.
 	Metadata map[string]string `protobuf:"bytes,12,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Steps, in order. Only GetRun, CreateRun and SubmitToolResults fill it.
+	// Steps, in order. Filled only by GetRun, CreateRun and SubmitToolResults.
 	Steps []*StepResult `protobuf:"bytes,13,rep,name=steps,proto3" json:"steps,omitempty"`
-	// All provider calls so far, in order, failed ones included. At most the latest 256. A call that
-	// had no answer when its process stopped has an error of the kind ABORT.
+	// All provider calls so far, in order, including failed ones. At most the latest 256. A call that had
+	// no answer when its process stopped has an error of kind ABORT.
 	Attempts []*Attempt `protobuf:"bytes,14,rep,name=attempts,proto3" json:"attempts,omitempty"`
-	// Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
-	// if no provider reported any.
+	// Sum of the usage of all steps so far, even if the run was then cancelled or failed. Unset if no
+	// provider reported any.
 	Usage *Usage `protobuf:"bytes,15,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Why the generation ended. Unset until it ends, and if it failed.
+	// Why the generation ended. Unset if it has not ended or has failed.
 	StopReason GenerateResult_StopReason `protobuf:"varint,16,opt,name=stop_reason,json=stopReason,proto3,enum=outrigger.v1.GenerateResult_StopReason" json:"stop_reason,omitempty"`
 	// Why the run is incomplete. Set in INCOMPLETE.
 	IncompleteReason IncompleteReason `protobuf:"varint,17,opt,name=incomplete_reason,json=incompleteReason,proto3,enum=outrigger.v1.IncompleteReason" json:"incomplete_reason,omitempty"`
@@ -322,9 +322,9 @@ type Run struct {
 	RequiredResults []*ToolCall `protobuf:"bytes,19,rep,name=required_results,json=requiredResults,proto3" json:"required_results,omitempty"`
 	// Calls that wait for the caller's approval. Set in REQUIRES_ACTION.
 	RequiredApprovals []*ToolCall `protobuf:"bytes,20,rep,name=required_approvals,json=requiredApprovals,proto3" json:"required_approvals,omitempty"`
-	// The tools of MCP servers that were offered to the model, with the names that the model saw.
+	// The tools of MCP servers that were offered to the model, with the names that the model gets.
 	McpTools []*McpTool `protobuf:"bytes,21,rep,name=mcp_tools,json=mcpTools,proto3" json:"mcp_tools,omitempty"`
-	// Whether CancelRun was called. The run may still be IN_PROGRESS for a moment.
+	// Whether CancelRun was called. The run can still be IN_PROGRESS for a moment.
 	CancelRequested bool `protobuf:"varint,22,opt,name=cancel_requested,json=cancelRequested,proto3" json:"cancel_requested,omitempty"`
 	// Sequence number of the latest event.
 	LastSequence int32 `protobuf:"varint,23,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
@@ -533,13 +533,13 @@ func (x *Run) GetWarnings() []*Warning {
 	return nil
 }
 
-// A change of a run. The first and the last event of a stream have a `run`: the first one is the
-// run as it was created, the last one has a terminal status or REQUIRES_ACTION.
+// A change of a run. The first and the last event of a stream have a `run`. The first one is the run
+// as created; the last one has a terminal status or REQUIRES_ACTION.
 type RunEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults.
 	Sequence int32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Number of the step, from 1. 0 outside of a step.
+	// Number of the step, from 1. 0 outside a step.
 	Step int32 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
 	// The kind of event. Values may be added; skip an unknown one.
 	//
@@ -676,7 +676,7 @@ type isRunEvent_Event interface {
 }
 
 type RunEvent_Run struct {
-	// The status changed. Contains the run as it is now, without its steps.
+	// The status changed. Contains the current run, without its steps.
 	Run *Run `protobuf:"bytes,10,opt,name=run,proto3,oneof"`
 }
 
@@ -687,8 +687,8 @@ type RunEvent_ModelEvent struct {
 }
 
 type RunEvent_StepFinish struct {
-	// A step is complete. The message of its response has no content, which `model_event` has
-	// delivered.
+	// A step is complete. The message of its response has no content, which was already sent in
+	// `model_event`.
 	StepFinish *StepFinish `protobuf:"bytes,12,opt,name=step_finish,json=stepFinish,proto3,oneof"`
 }
 
@@ -698,8 +698,8 @@ type RunEvent_McpToolList struct {
 }
 
 type RunEvent_McpToolStart struct {
-	// The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
-	// their events are sent as they happen.
+	// The sidecar starts a tool of an MCP server. The tools of a step run concurrently; their events are
+	// sent as they happen.
 	McpToolStart *McpToolStart `protobuf:"bytes,14,opt,name=mcp_tool_start,json=mcpToolStart,proto3,oneof"`
 }
 
@@ -709,9 +709,9 @@ type RunEvent_McpToolFinish struct {
 }
 
 type RunEvent_StepRestart struct {
-	// The process that executed the run stopped in the middle of this step, and another one, or the
-	// same one after a restart, continues the run. What earlier events said of this step counts no
-	// more, unless `continues_answer` is set: the step begins again. Only in background runs.
+	// The process that executed the run stopped in the middle of this step, and another process, or the
+	// same one after a restart, continues the run. The step begins again and replaces its earlier
+	// events, unless `continues_answer` is set. Sent only in background runs.
 	StepRestart *StepRestart `protobuf:"bytes,16,opt,name=step_restart,json=stepRestart,proto3,oneof"`
 }
 
@@ -734,15 +734,16 @@ type StepRestart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Why the process stopped.
 	Reason StepRestart_Reason `protobuf:"varint,1,opt,name=reason,proto3,enum=outrigger.v1.StepRestart_Reason" json:"reason,omitempty"`
-	// Whether the model had answered already: its answer stays, and only the tools of the step are
-	// continued. Otherwise the model is called again, at most once per step.
+	// Whether the model had already answered. If so, its answer remains, and only the tools of the step
+	// continue. Otherwise the model is called again, at most once per step.
 	ContinuesAnswer bool `protobuf:"varint,2,opt,name=continues_answer,json=continuesAnswer,proto3" json:"continues_answer,omitempty"`
-	// The model call that had no answer when the process stopped. It may be billed by the provider
-	// although its usage is unknown; it is in `Run.attempts` as well. Unset if `continues_answer` is
-	// set, or if no call was made.
+	// The model call that had no answer when the process stopped. The provider may bill it, but its
+	// usage is unknown. It is also in `Run.attempts`. Unset if `continues_answer` is set, or if no call
+	// was made.
 	AbandonedAttempt *Attempt `protobuf:"bytes,3,opt,name=abandoned_attempt,json=abandonedAttempt,proto3" json:"abandoned_attempt,omitempty"`
-	// Ids of the tool calls that may have been executed and are not repeated, since their tools are
-	// annotated neither `readOnlyHint` nor `idempotentHint`. The model gets an error result that says so.
+	// Ids of tool calls that may have been executed and are not repeated, because their tools have
+	// neither the annotation `readOnlyHint` nor `idempotentHint`. The model gets an error result that
+	// says so.
 	InterruptedToolCallIds []string `protobuf:"bytes,4,rep,name=interrupted_tool_call_ids,json=interruptedToolCallIds,proto3" json:"interrupted_tool_call_ids,omitempty"`
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
@@ -809,13 +810,13 @@ func (x *StepRestart) GetInterruptedToolCallIds() []string {
 // A tool of an MCP server, which the sidecar executes.
 type McpTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name that the model sees. Unique in the run.
+	// Name that the model gets. Unique in the run.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Label of the server.
 	ServerLabel string `protobuf:"bytes,2,opt,name=server_label,json=serverLabel,proto3" json:"server_label,omitempty"`
 	// Name of the tool on its server.
 	ToolName string `protobuf:"bytes,3,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
-	// Description of the tool, as its server gives it.
+	// Description of the tool, from its server.
 	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
 	// JSON Schema of the arguments, as JSON text.
 	InputSchemaJson string `protobuf:"bytes,5,opt,name=input_schema_json,json=inputSchemaJson,proto3" json:"input_schema_json,omitempty"`
@@ -961,7 +962,7 @@ func (x *McpToolList) GetError() *InferenceError {
 	return nil
 }
 
-// The sidecar begins to execute a tool of an MCP server.
+// The sidecar starts a tool of an MCP server.
 type McpToolStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call, as the model wrote it.
@@ -1098,23 +1099,23 @@ func (x *McpToolFinish) GetToolName() string {
 	return ""
 }
 
-// An MCP server whose tools the model may call. The sidecar calls it; the configuration says which
-// servers are allowed.
+// An MCP server whose tools the model can call. The sidecar calls the server; its configuration says
+// which servers are allowed.
 type McpServer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Label of the server: letters, digits, `_` and `-`, at most 64. Required, unique in a request.
 	ServerLabel string `protobuf:"bytes,1,opt,name=server_label,json=serverLabel,proto3" json:"server_label,omitempty"`
-	// URL of the server. Empty for a server that the configuration names by this label.
+	// URL of the server. Empty for a server that the configuration lists under this label.
 	ServerUrl string `protobuf:"bytes,2,opt,name=server_url,json=serverUrl,proto3" json:"server_url,omitempty"`
 	// Description of the server for the model.
 	ServerDescription string `protobuf:"bytes,3,opt,name=server_description,json=serverDescription,proto3" json:"server_description,omitempty"`
 	// Access token, sent as `authorization: Bearer`. Never stored, logged or returned.
 	Authorization string `protobuf:"bytes,4,opt,name=authorization,proto3" json:"authorization,omitempty"`
-	// Headers that are sent to the server. Never stored, logged or returned.
+	// Headers sent to the server. Never stored, logged or returned.
 	Headers map[string]string `protobuf:"bytes,5,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Which tools may be called. Unset: all.
+	// The tools that can be called. Unset means all.
 	AllowedTools *McpToolFilter `protobuf:"bytes,6,opt,name=allowed_tools,json=allowedTools,proto3" json:"allowed_tools,omitempty"`
-	// Which calls need the caller's approval. Default ALWAYS.
+	// The calls that need the caller's approval. Default ALWAYS.
 	Approval ApprovalPolicy `protobuf:"varint,7,opt,name=approval,proto3,enum=outrigger.v1.ApprovalPolicy" json:"approval,omitempty"`
 	// Tools that always need approval, whatever `approval` says.
 	AlwaysApprove *McpToolFilter `protobuf:"bytes,8,opt,name=always_approve,json=alwaysApprove,proto3" json:"always_approve,omitempty"`
@@ -1217,12 +1218,12 @@ func (x *McpServer) GetNeverApprove() *McpToolFilter {
 	return nil
 }
 
-// Selects tools of an MCP server. A tool has to fit both fields that are set.
+// Selects tools of an MCP server. A tool must match all fields that are set.
 type McpToolFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names of the tools. Empty: any.
+	// Names of the tools. Empty means any.
 	ToolNames []string `protobuf:"bytes,1,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
-	// Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
+	// Value of the tool's annotation `readOnlyHint`. Unset means any.
 	ReadOnly      *bool `protobuf:"varint,2,opt,name=read_only,json=readOnly,proto3,oneof" json:"read_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -24,33 +24,32 @@ const (
 // The request of CreateRun and CreateRunStream.
 type CreateRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request and its settings. The messages are appended to the thread; `system` is not, and is not
-	// inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
-	// applies to the tools of MCP servers; if unset, only `limits` and the sidecar's limit on
-	// steps apply.
+	// The request and its settings. The messages are appended to the thread. `system` is not, and later
+	// runs do not inherit it. The caller executes function tools. `max_tool_rounds` applies to the tools
+	// of MCP servers; if unset, only `limits` and the sidecar's limit on steps apply.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
-	// The run to continue. If another run already continued it, its thread is forked after it: runs
-	// that continue the same run never see each other's messages. It must have ended or require
-	// action; `options.request.messages` and `approvals` have the results of its tool calls.
+	// The run to continue. It must have ended or require action; then `options.request.messages` and
+	// `approvals` have the results of its tool calls. If another run has already continued it, its thread
+	// is forked: runs that continue the same run never see each other's messages.
 	PreviousRunId string `protobuf:"bytes,2,opt,name=previous_run_id,json=previousRunId,proto3" json:"previous_run_id,omitempty"`
 	// The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names
-	// none. The runs of a thread are executed one at a time. Must not be set together with
-	// `previous_run_id`. Empty: a new thread, or that of the previous run.
+	// no thread. The runs of a thread are executed one at a time. Must not be set together with
+	// `previous_run_id`. Empty means a new thread, or the thread of the previous run.
 	ThreadId string `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// Whether the run continues when the caller disconnects. Requires `store`. Default false.
 	Background bool `protobuf:"varint,4,opt,name=background,proto3" json:"background,omitempty"`
-	// Whether the run is stored. Default true. With false nothing is stored, and a request with
-	// `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
+	// Whether the run is stored. Default true. If false, `previous_run_id`, `thread_id` and `background`
+	// are an INVALID_REQUEST.
 	Store *bool `protobuf:"varint,5,opt,name=store,proto3,oneof" json:"store,omitempty"`
 	// Labels: at most 16, with keys of at most 64 characters and values of at most 512.
 	Metadata map[string]string `protobuf:"bytes,6,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// MCP servers whose tools the model may call, at most 16.
+	// MCP servers whose tools the model can call, at most 16.
 	McpServers []*McpServer `protobuf:"bytes,7,rep,name=mcp_servers,json=mcpServers,proto3" json:"mcp_servers,omitempty"`
-	// Decisions on calls that need approval: calls of the previous run, or calls in
-	// `options.request.messages` that have no result.
+	// Decisions on calls that need approval: calls of the previous run, or calls without a result in
+	// `options.request.messages`.
 	Approvals []*ToolApproval `protobuf:"bytes,8,rep,name=approvals,proto3" json:"approvals,omitempty"`
-	// Whether the tools and MCP servers of the previous run are used if this request has none. Tokens
-	// and headers of MCP servers are not inherited.
+	// Uses the tools and MCP servers of the previous run if this request has none. Tokens and headers of
+	// MCP servers are not inherited.
 	InheritTools  bool `protobuf:"varint,9,opt,name=inherit_tools,json=inheritTools,proto3" json:"inherit_tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -200,7 +199,7 @@ type StreamRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the run. Required.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Sends the events with a higher sequence number. Unset: all.
+	// Sends only events with a higher sequence number. Unset means all.
 	AfterSequence *int32 `protobuf:"varint,2,opt,name=after_sequence,json=afterSequence,proto3,oneof" json:"after_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -255,9 +254,9 @@ type SubmitToolResultsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the run. Required.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Results of the calls in `Run.required_results`: one for each.
+	// Results of the calls in `Run.required_results`, one for each.
 	Results []*ToolResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
-	// Decisions on the calls in `Run.required_approvals`: one for each.
+	// Decisions on the calls in `Run.required_approvals`, one for each.
 	Approvals     []*ToolApproval `protobuf:"bytes,3,rep,name=approvals,proto3" json:"approvals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -365,11 +364,11 @@ type ListRunsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Maximum number of runs, up to 100. Default 20.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the previous page. Empty: the first page.
+	// `next_page_token` of the previous page. Empty means the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Returns only runs of this thread. Empty: all.
+	// Returns only runs of this thread. Empty means all.
 	ThreadId string `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
-	// Returns only runs with one of these statuses. Empty: all.
+	// Returns only runs with one of these statuses. Empty means all.
 	Statuses      []RunStatus `protobuf:"varint,4,rep,packed,name=statuses,proto3,enum=outrigger.v1.RunStatus" json:"statuses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

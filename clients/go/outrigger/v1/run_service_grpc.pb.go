@@ -33,8 +33,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Stored runs: they can be started in the background, read, streamed from any event on, continued
-// and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+// Manages stored runs. They can be started in the background, read, streamed from any event, continued
+// and cancelled, over this service and over `/v1/responses`, whichever API created them.
 //
 // A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
 // event is sent, everything has been stored: GetRun then returns the same state.
@@ -46,10 +46,10 @@ type RunServiceClient interface {
 	// `background` is set. A run that fails ends the stream with its `run` event and then with the
 	// status of `Run.error`.
 	CreateRunStream(ctx context.Context, in *CreateRunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunEvent], error)
-	// Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted.
+	// Returns a run with its steps. NOT_FOUND if it does not exist or was deleted.
 	GetRun(ctx context.Context, in *GetRunRequest, opts ...grpc.CallOption) (*Run, error)
-	// Sends the events of a stored run, past ones first, until the run has ended or requires action.
-	// May be called at any time and any number of times. Disconnecting does not affect the run.
+	// Sends the events of a stored run, past events first, until the run has ended or requires action.
+	// Can be called at any time and any number of times. Disconnecting does not affect the run.
 	StreamRun(ctx context.Context, in *StreamRunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunEvent], error)
 	// Continues a run that requires action. Returns as CreateRun does: immediately for a background
 	// run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
@@ -57,7 +57,7 @@ type RunServiceClient interface {
 	SubmitToolResults(ctx context.Context, in *SubmitToolResultsRequest, opts ...grpc.CallOption) (*Run, error)
 	// Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
 	CancelRun(ctx context.Context, in *CancelRunRequest, opts ...grpc.CallOption) (*Run, error)
-	// Returns the runs of the caller, newest first, without their steps.
+	// Lists the caller's runs, newest first, without their steps.
 	ListRuns(ctx context.Context, in *ListRunsRequest, opts ...grpc.CallOption) (*ListRunsResponse, error)
 	// Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
 	// its thread remain as long as a run that continued it exists.
@@ -174,8 +174,8 @@ func (c *runServiceClient) DeleteRun(ctx context.Context, in *DeleteRunRequest, 
 // All implementations must embed UnimplementedRunServiceServer
 // for forward compatibility.
 //
-// Stored runs: they can be started in the background, read, streamed from any event on, continued
-// and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+// Manages stored runs. They can be started in the background, read, streamed from any event, continued
+// and cancelled, over this service and over `/v1/responses`, whichever API created them.
 //
 // A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
 // event is sent, everything has been stored: GetRun then returns the same state.
@@ -187,10 +187,10 @@ type RunServiceServer interface {
 	// `background` is set. A run that fails ends the stream with its `run` event and then with the
 	// status of `Run.error`.
 	CreateRunStream(*CreateRunRequest, grpc.ServerStreamingServer[RunEvent]) error
-	// Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted.
+	// Returns a run with its steps. NOT_FOUND if it does not exist or was deleted.
 	GetRun(context.Context, *GetRunRequest) (*Run, error)
-	// Sends the events of a stored run, past ones first, until the run has ended or requires action.
-	// May be called at any time and any number of times. Disconnecting does not affect the run.
+	// Sends the events of a stored run, past events first, until the run has ended or requires action.
+	// Can be called at any time and any number of times. Disconnecting does not affect the run.
 	StreamRun(*StreamRunRequest, grpc.ServerStreamingServer[RunEvent]) error
 	// Continues a run that requires action. Returns as CreateRun does: immediately for a background
 	// run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
@@ -198,7 +198,7 @@ type RunServiceServer interface {
 	SubmitToolResults(context.Context, *SubmitToolResultsRequest) (*Run, error)
 	// Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
 	CancelRun(context.Context, *CancelRunRequest) (*Run, error)
-	// Returns the runs of the caller, newest first, without their steps.
+	// Lists the caller's runs, newest first, without their steps.
 	ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error)
 	// Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
 	// its thread remain as long as a run that continued it exists.

@@ -22,18 +22,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A conversation: messages in order, which runs read and append to. Over the HTTP API the thread
-// `thread_X` is the conversation `conv_X`.
+// A conversation: an ordered list of messages that runs read and append to. Over the HTTP API, the
+// thread `thread_X` is the conversation `conv_X`.
 type Thread struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the thread: `thread_` and 32 hexadecimal digits.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// When the thread was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512.
+	// The caller's labels: at most 16, with keys of at most 64 characters and values of at most 512.
 	Metadata map[string]string `protobuf:"bytes,3,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Whether the caller created the thread as a conversation. Otherwise a run created it, and
-	// continuing an earlier run forks the thread.
+	// Whether the caller created the thread as a conversation. Otherwise a run created it, and continuing
+	// an earlier run forks the thread.
 	Conversation  bool `protobuf:"varint,4,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -102,14 +102,14 @@ type ThreadMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the message: `msg_` and 36 hexadecimal digits.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The run that added it. Empty if no run did.
+	// The run that added the message. Empty if no run did.
 	RunId string `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Whether the run produced it: the model's answer, or the result of a tool that the sidecar
-	// executed. Otherwise it was part of the input.
+	// Whether the run produced the message: the model's answer, or the result of a tool that the sidecar
+	// executed. Otherwise the message was part of the input.
 	Output bool `protobuf:"varint,3,opt,name=output,proto3" json:"output,omitempty"`
 	// The message.
 	Message *Message `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	// When it was added.
+	// When the message was added.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -265,8 +265,8 @@ type AppendMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the thread. Required.
 	ThreadId string `protobuf:"bytes,1,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
-	// The messages, oldest first. From 1 to 100. They are the same as in `Request.messages`; that the
-	// results of tool calls name calls of the thread is checked by the run that reads them.
+	// The messages, oldest first, as in `Request.messages`. From 1 to 100. Whether the results of tool
+	// calls name calls of the thread is checked by the run that reads them.
 	Messages      []*Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -319,7 +319,7 @@ func (x *AppendMessagesRequest) GetMessages() []*Message {
 // The response of AppendMessages.
 type AppendMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The messages as they were added, with their ids.
+	// The added messages, with their ids.
 	Messages      []*ThreadMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -369,9 +369,10 @@ type ListMessagesRequest struct {
 	ThreadId string `protobuf:"bytes,1,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// Maximum number of messages, up to 100. Default 20.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the previous page, with the other fields unchanged. Empty: the first page.
+	// `next_page_token` of the previous page, with the other fields unchanged. Empty means the first
+	// page.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Whether the newest message comes first. Default false: the oldest.
+	// Returns the newest message first. Default false: the oldest message first.
 	NewestFirst   bool `protobuf:"varint,4,opt,name=newest_first,json=newestFirst,proto3" json:"newest_first,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

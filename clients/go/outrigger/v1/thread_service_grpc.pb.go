@@ -33,25 +33,25 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Stored conversations. A thread can be created, read and appended to over this service and over
-// `/v1/conversations`, regardless of which API created it, and runs of either API continue it
+// Manages stored conversations. A thread can be created, read and appended to over this service and
+// over `/v1/conversations`, whichever API created it, and runs of both APIs can continue it
 // (`CreateRunRequest.thread_id`). Every run that names no thread creates one.
 //
 // A thread belongs to the access key that created it. Other callers get NOT_FOUND.
 type ThreadServiceClient interface {
-	// Creates a thread, with messages if the conversation has begun elsewhere.
+	// Creates a thread, optionally with the messages of a conversation that began elsewhere.
 	CreateThread(ctx context.Context, in *CreateThreadRequest, opts ...grpc.CallOption) (*Thread, error)
 	// Returns a thread, without its messages.
 	GetThread(ctx context.Context, in *GetThreadRequest, opts ...grpc.CallOption) (*Thread, error)
 	// Replaces the labels of a thread.
 	UpdateThread(ctx context.Context, in *UpdateThreadRequest, opts ...grpc.CallOption) (*Thread, error)
-	// Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
-	// read, and cannot be continued.
+	// Deletes a thread with its messages, except messages that a fork shares. Its runs can still be read,
+	// but not continued.
 	DeleteThread(ctx context.Context, in *DeleteThreadRequest, opts ...grpc.CallOption) (*DeleteThreadResponse, error)
 	// Appends messages to a thread without calling a model. Waits until no run of the thread is in
 	// progress.
 	AppendMessages(ctx context.Context, in *AppendMessagesRequest, opts ...grpc.CallOption) (*AppendMessagesResponse, error)
-	// Returns the messages of a thread.
+	// Lists the messages of a thread.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
 	// Returns a message.
 	GetMessage(ctx context.Context, in *GetMessageRequest, opts ...grpc.CallOption) (*ThreadMessage, error)
@@ -151,25 +151,25 @@ func (c *threadServiceClient) DeleteMessage(ctx context.Context, in *DeleteMessa
 // All implementations must embed UnimplementedThreadServiceServer
 // for forward compatibility.
 //
-// Stored conversations. A thread can be created, read and appended to over this service and over
-// `/v1/conversations`, regardless of which API created it, and runs of either API continue it
+// Manages stored conversations. A thread can be created, read and appended to over this service and
+// over `/v1/conversations`, whichever API created it, and runs of both APIs can continue it
 // (`CreateRunRequest.thread_id`). Every run that names no thread creates one.
 //
 // A thread belongs to the access key that created it. Other callers get NOT_FOUND.
 type ThreadServiceServer interface {
-	// Creates a thread, with messages if the conversation has begun elsewhere.
+	// Creates a thread, optionally with the messages of a conversation that began elsewhere.
 	CreateThread(context.Context, *CreateThreadRequest) (*Thread, error)
 	// Returns a thread, without its messages.
 	GetThread(context.Context, *GetThreadRequest) (*Thread, error)
 	// Replaces the labels of a thread.
 	UpdateThread(context.Context, *UpdateThreadRequest) (*Thread, error)
-	// Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
-	// read, and cannot be continued.
+	// Deletes a thread with its messages, except messages that a fork shares. Its runs can still be read,
+	// but not continued.
 	DeleteThread(context.Context, *DeleteThreadRequest) (*DeleteThreadResponse, error)
 	// Appends messages to a thread without calling a model. Waits until no run of the thread is in
 	// progress.
 	AppendMessages(context.Context, *AppendMessagesRequest) (*AppendMessagesResponse, error)
-	// Returns the messages of a thread.
+	// Lists the messages of a thread.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
 	// Returns a message.
 	GetMessage(context.Context, *GetMessageRequest) (*ThreadMessage, error)

@@ -74,7 +74,7 @@ func (Grammar_Syntax) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_tool_proto_rawDescGZIP(), []int{3, 0}
 }
 
-// A tool that the model may call.
+// A tool that the model can call.
 type Tool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool itself. Exactly one is set.
@@ -181,12 +181,13 @@ func (*Tool_Custom) isTool_Tool() {}
 // A function that the caller executes.
 type FunctionTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the tool: at most 128 of `[a-zA-Z0-9_-]`; at most 64 works everywhere. Required.
+	// Name of the tool: at most 128 characters of `[a-zA-Z0-9_-]`. 64 characters work with every
+	// provider. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// A description of the tool, for the model. Optional, but recommended.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// Text of a JSON Schema document whose root is an object. Empty means no arguments. The order of
-	// keys is kept.
+	// Text of a JSON Schema document whose root is an object. The order of keys is kept. Empty means no
+	// arguments.
 	ParametersJson string `protobuf:"bytes,3,opt,name=parameters_json,json=parametersJson,proto3" json:"parameters_json,omitempty"`
 	// Asks the provider to guarantee that arguments match the schema. Default false.
 	Strict        bool `protobuf:"varint,4,opt,name=strict,proto3" json:"strict,omitempty"`
@@ -253,8 +254,8 @@ func (x *FunctionTool) GetStrict() bool {
 }
 
 // A tool that the caller executes and whose input is free text instead of JSON. Providers without
-// custom tools are given a function with one string argument named `input`, with a warning; their
-// calls then carry `arguments_json`.
+// custom tools get a function with one string argument named `input`, with a warning; calls then have
+// `arguments_json`.
 type CustomTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the tool, as in `FunctionTool`. Required.
@@ -374,7 +375,7 @@ func (x *Grammar) GetDefinition() string {
 	return ""
 }
 
-// A provider's own tool, for instance its web search.
+// A tool that the provider executes itself, for instance its web search.
 type HostedTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the provider that has the tool. Required.

@@ -23,13 +23,13 @@ const (
 
 // Tokens that a call used, counted the same way for every provider: `input_tokens` includes cached
 // tokens, `output_tokens` includes `reasoning_tokens`, and `total_tokens` is their sum. The message
-// is unset if the provider reports no usage. An `optional` count that it does not report is
-// unset; 0 means that it reported zero.
+// is unset if the provider reports no usage. An `optional` count is unset if the provider does not
+// report it; 0 means that it reported zero.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// All tokens of the prompt, including those read from and written to a cache.
 	InputTokens int32 `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
-	// All tokens that the model generated, reasoning included.
+	// All tokens that the model generated, including reasoning.
 	OutputTokens int32 `protobuf:"varint,2,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
 	// `input_tokens` plus `output_tokens`.
 	TotalTokens int32 `protobuf:"varint,3,opt,name=total_tokens,json=totalTokens,proto3" json:"total_tokens,omitempty"`
@@ -43,7 +43,8 @@ type Usage struct {
 	CostNanoUsd *int64 `protobuf:"varint,7,opt,name=cost_nano_usd,json=costNanoUsd,proto3,oneof" json:"cost_nano_usd,omitempty"`
 	// The provider's usage object, verbatim JSON text. Filled only with `Request.include_raw`.
 	RawJson string `protobuf:"bytes,8,opt,name=raw_json,json=rawJson,proto3" json:"raw_json,omitempty"`
-	// Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls.
+	// Whether `cost_nano_usd` leaves out calls whose price is unknown. Set only in sums of several
+	// calls.
 	CostIncomplete bool `protobuf:"varint,9,opt,name=cost_incomplete,json=costIncomplete,proto3" json:"cost_incomplete,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

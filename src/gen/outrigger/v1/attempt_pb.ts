@@ -30,7 +30,7 @@ export type Attempt = Message<"outrigger.v1.Attempt"> & {
   provider: string;
 
   /**
-   * The provider's model that was asked for, as the name in the request led to it.
+   * The provider's id of the requested model, after the name in the request was resolved.
    *
    * @generated from field: string model = 2;
    */
@@ -38,7 +38,7 @@ export type Attempt = Message<"outrigger.v1.Attempt"> & {
 
   /**
    * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
-   * one call share it; a retry of a generation (`GenerationOptions.retry`) has another.
+   * one call share an id; a retry of a generation (`GenerationOptions.retry`) has a new one.
    *
    * @generated from field: string inference_id = 3;
    */
@@ -59,14 +59,14 @@ export type Attempt = Message<"outrigger.v1.Attempt"> & {
   startedAt?: Timestamp | undefined;
 
   /**
-   * How long the attempt took, until its answer was complete or it failed.
+   * Time until the answer was complete or the attempt failed.
    *
    * @generated from field: google.protobuf.Duration elapsed = 6;
    */
   elapsed?: Duration | undefined;
 
   /**
-   * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
+   * Time that the sidecar waited after this attempt before it retried. Unset if it did not wait.
    *
    * @generated from field: google.protobuf.Duration retry_delay = 7;
    */

@@ -13,35 +13,35 @@ export const file_outrigger_v1_catalog_service: GenFile = /*@__PURE__*/
   fileDesc("CiJvdXRyaWdnZXIvdjEvY2F0YWxvZ19zZXJ2aWNlLnByb3RvEgxvdXRyaWdnZXIudjEifAoRTGlzdE1vZGVsc1JlcXVlc3QSEAoIcHJvdmlkZXIYASABKAkSLgoMY2FwYWJpbGl0aWVzGAIgAygOMhgub3V0cmlnZ2VyLnYxLkNhcGFiaWxpdHkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiVgoSTGlzdE1vZGVsc1Jlc3BvbnNlEicKBm1vZGVscxgBIAMoCzIXLm91dHJpZ2dlci52MS5Nb2RlbEluZm8SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjIKD0dldE1vZGVsUmVxdWVzdBINCgVtb2RlbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCSJZChVHZXRMYXRlc3RNb2RlbFJlcXVlc3QSEAoIcHJvdmlkZXIYASABKAkSLgoMY2FwYWJpbGl0aWVzGAIgAygOMhgub3V0cmlnZ2VyLnYxLkNhcGFiaWxpdHki+gIKCU1vZGVsSW5mbxIKCgJpZBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSFgoOY29udGV4dF93aW5kb3cYBCABKAUSHgoRbWF4X291dHB1dF90b2tlbnMYBSABKAVIAIgBARIPCgdhbGlhc2VzGAYgAygJEi4KDGNhcGFiaWxpdGllcxgHIAMoDjIYLm91dHJpZ2dlci52MS5DYXBhYmlsaXR5EhkKEXJlYXNvbmluZ19lZmZvcnRzGAggAygJEiMKBnByaWNlcxgJIAMoCzITLm91dHJpZ2dlci52MS5QcmljZRIUCgxyZWxlYXNlX2RhdGUYCiABKAkSGAoQZW5kX29mX2xpZmVfZGF0ZRgLIAEoCRIhChRlbWJlZGRpbmdfZGltZW5zaW9ucxgMIAEoBUgBiAEBQhQKEl9tYXhfb3V0cHV0X3Rva2Vuc0IXChVfZW1iZWRkaW5nX2RpbWVuc2lvbnMiwgIKBVByaWNlEhoKEmFib3ZlX2lucHV0X3Rva2VucxgBIAEoBRIqCiJpbnB1dF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zGAIgASgDEisKI291dHB1dF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zGAMgASgDEjQKJ2NhY2hlX3JlYWRfbWljcm9fdXNkX3Blcl9taWxsaW9uX3Rva2VucxgEIAEoA0gAiAEBEjUKKGNhY2hlX3dyaXRlX21pY3JvX3VzZF9wZXJfbWlsbGlvbl90b2tlbnMYBSABKANIAYgBAUIqCihfY2FjaGVfcmVhZF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zQisKKV9jYWNoZV93cml0ZV9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zKqQCCgpDYXBhYmlsaXR5EhoKFkNBUEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBDQVBBQklMSVRZX1RPT0xTEAESGgoWQ0FQQUJJTElUWV9JTUFHRV9JTlBVVBACEhgKFENBUEFCSUxJVFlfUkVBU09OSU5HEAMSGgoWQ0FQQUJJTElUWV9BVURJT19JTlBVVBAEEh0KGUNBUEFCSUxJVFlfRE9DVU1FTlRfSU5QVVQQBRIgChxDQVBBQklMSVRZX1NUUlVDVFVSRURfT1VUUFVUEAYSFwoTQ0FQQUJJTElUWV9TQU1QTElORxAHEh0KGUNBUEFCSUxJVFlfUFJPTVBUX0NBQ0hJTkcQCBIZChVDQVBBQklMSVRZX0VNQkVERElOR1MQCTKEAgoOQ2F0YWxvZ1NlcnZpY2USVAoKTGlzdE1vZGVscxIfLm91dHJpZ2dlci52MS5MaXN0TW9kZWxzUmVxdWVzdBogLm91dHJpZ2dlci52MS5MaXN0TW9kZWxzUmVzcG9uc2UiA5ACARJHCghHZXRNb2RlbBIdLm91dHJpZ2dlci52MS5HZXRNb2RlbFJlcXVlc3QaFy5vdXRyaWdnZXIudjEuTW9kZWxJbmZvIgOQAgESUwoOR2V0TGF0ZXN0TW9kZWwSIy5vdXRyaWdnZXIudjEuR2V0TGF0ZXN0TW9kZWxSZXF1ZXN0Ghcub3V0cmlnZ2VyLnYxLk1vZGVsSW5mbyIDkAIBQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM");
 
 /**
- * Request for the known models.
+ * The request of ListModels.
  *
  * @generated from message outrigger.v1.ListModelsRequest
  */
 export type ListModelsRequest = Message<"outrigger.v1.ListModelsRequest"> & {
   /**
-   * Only models of this provider. Empty means all.
+   * Returns only models of this provider. Empty means all.
    *
    * @generated from field: string provider = 1;
    */
   provider: string;
 
   /**
-   * Only models that have all of these.
+   * Returns only models with all of these capabilities.
    *
    * @generated from field: repeated outrigger.v1.Capability capabilities = 2;
    */
   capabilities: Capability[];
 
   /**
-   * Maximum number of models in the response, 1 to 1000; more is treated as 1000. 0 means 1000.
+   * Maximum number of models, up to 1000. Larger values and 0 mean 1000.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * `next_page_token` of the previous response, with the other fields unchanged. Empty for the
-   * first page.
+   * `next_page_token` of the previous response, with the other fields unchanged. Empty means the first
+   * page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -56,7 +56,7 @@ export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE_
   messageDesc(file_outrigger_v1_catalog_service, 0);
 
 /**
- * The known models.
+ * The response of ListModels.
  *
  * @generated from message outrigger.v1.ListModelsResponse
  */
@@ -69,7 +69,7 @@ export type ListModelsResponse = Message<"outrigger.v1.ListModelsResponse"> & {
   models: ModelInfo[];
 
   /**
-   * Token of the next page. Empty if this is the last one.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -84,7 +84,7 @@ export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PUR
   messageDesc(file_outrigger_v1_catalog_service, 1);
 
 /**
- * Request for one model.
+ * The request of GetModel.
  *
  * @generated from message outrigger.v1.GetModelRequest
  */
@@ -112,7 +112,7 @@ export const GetModelRequestSchema: GenMessage<GetModelRequest> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_catalog_service, 2);
 
 /**
- * Request for a provider's newest model.
+ * The request of GetLatestModel.
  *
  * @generated from message outrigger.v1.GetLatestModelRequest
  */
@@ -153,7 +153,7 @@ export type ModelInfo = Message<"outrigger.v1.ModelInfo"> & {
   id: string;
 
   /**
-   * Provider that serves it: `openai`, `anthropic`, `gemini`, ...
+   * Provider of the model: `openai`, `anthropic`, `gemini`, ...
    *
    * @generated from field: string provider = 2;
    */
@@ -188,15 +188,15 @@ export type ModelInfo = Message<"outrigger.v1.ModelInfo"> & {
   aliases: string[];
 
   /**
-   * Abilities of the model.
+   * Capabilities of the model.
    *
    * @generated from field: repeated outrigger.v1.Capability capabilities = 7;
    */
   capabilities: Capability[];
 
   /**
-   * Levels that `Request.reasoning_effort` may have, lowest first. Empty if the model does
-   * not reason or the levels are unknown.
+   * Allowed values of `Request.reasoning_effort`, lowest first. Empty if the model does not reason or
+   * the values are unknown.
    *
    * @generated from field: repeated string reasoning_efforts = 8;
    */
@@ -224,8 +224,8 @@ export type ModelInfo = Message<"outrigger.v1.ModelInfo"> & {
   endOfLifeDate: string;
 
   /**
-   * Number of dimensions of the vectors of a model that embeds texts, unless a request asks for
-   * fewer. Unset for other models, or if unknown.
+   * Default number of dimensions of an embedding model's vectors. Unset for other models, or if
+   * unknown.
    *
    * @generated from field: optional int32 embedding_dimensions = 12;
    */
@@ -246,7 +246,7 @@ export const ModelInfoSchema: GenMessage<ModelInfo> = /*@__PURE__*/
  */
 export type Price = Message<"outrigger.v1.Price"> & {
   /**
-   * The tier applies to prompts of more input tokens than this. 0 in the lowest tier.
+   * The tier applies to prompts with more input tokens than this. 0 in the lowest tier.
    *
    * @generated from field: int32 above_input_tokens = 1;
    */
@@ -260,7 +260,7 @@ export type Price = Message<"outrigger.v1.Price"> & {
   inputMicroUsdPerMillionTokens: bigint;
 
   /**
-   * Price of output tokens, reasoning included, in millionths of a US dollar per million tokens.
+   * Price of output tokens, including reasoning, in millionths of a US dollar per million tokens.
    *
    * @generated from field: int64 output_micro_usd_per_million_tokens = 3;
    */
@@ -291,7 +291,7 @@ export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_catalog_service, 5);
 
 /**
- * Something that a model can do. Values may be added.
+ * A capability of a model. Values may be added.
  *
  * @generated from enum outrigger.v1.Capability
  */
@@ -360,7 +360,7 @@ export const Capability = {
   PROMPT_CACHING: 8,
 
   /**
-   * Embeds texts. Such a model answers nothing and has none of the other capabilities.
+   * Embeds texts. Such a model cannot answer, and has none of the other capabilities.
    *
    * @generated from enum value: CAPABILITY_EMBEDDINGS = 9;
    */
@@ -368,7 +368,7 @@ export const Capability = {
 } as const;
 
 /**
- * Something that a model can do. Values may be added.
+ * A capability of a model. Values may be added.
  *
  * @generated from enum outrigger.v1.Capability
  */
@@ -381,8 +381,8 @@ export const CapabilitySchema: GenEnum<Capability> = /*@__PURE__*/
   enumDesc(file_outrigger_v1_catalog_service, 0);
 
 /**
- * Describes the known models: what they can do and what they cost. The catalog is advisory: a
- * model that it does not know is passed through to its provider all the same.
+ * Describes the known models: their capabilities and prices. The catalog is advisory: a request for an
+ * unknown model is still sent to its provider.
  *
  * @generated from service outrigger.v1.CatalogService
  */
@@ -398,7 +398,7 @@ export const CatalogService: GenService<{
     output: typeof ListModelsResponseSchema;
   },
   /**
-   * Returns a model by id or alias. NOT_FOUND if the catalog does not know it.
+   * Returns a model by id or alias. NOT_FOUND if it is not in the catalog.
    *
    * @generated from rpc outrigger.v1.CatalogService.GetModel
    */
@@ -408,8 +408,8 @@ export const CatalogService: GenService<{
     output: typeof ModelInfoSchema;
   },
   /**
-   * Returns a provider's newest model that has all requested capabilities. One that embeds texts
-   * only if EMBEDDINGS is among them. NOT_FOUND if none has.
+   * Returns a provider's newest model with all requested capabilities. Returns an embedding model only
+   * if EMBEDDINGS is requested. NOT_FOUND if there is none.
    *
    * @generated from rpc outrigger.v1.CatalogService.GetLatestModel
    */

@@ -25,45 +25,44 @@ export const file_outrigger_v1_embedding_service: GenFile = /*@__PURE__*/
  */
 export type EmbedRequest = Message<"outrigger.v1.EmbedRequest"> & {
   /**
-   * The provider's id of the model. Required; named as in `Request.model`.
+   * Name of the model, as in `Request.model`. Required.
    *
    * @generated from field: string model = 1;
    */
   model: string;
 
   /**
-   * The texts, none empty. Providers limit their number: OpenAI to 2048, Gemini to 100.
+   * The texts. None can be empty. Providers limit their number: OpenAI to 2048, Gemini to 100.
    *
    * @generated from field: repeated string texts = 2;
    */
   texts: string[];
 
   /**
-   * Provider of the model, by the name under which it is registered. Empty: chosen as for
-   * `Request.provider`.
+   * Name of the registered provider, as in `Request.provider`. If empty, `model` decides.
    *
    * @generated from field: string provider = 3;
    */
   provider: string;
 
   /**
-   * Number of dimensions of each vector, from 1. Unset: the default of the model.
+   * Number of dimensions of each vector, at least 1. Unset means the model's default.
    *
    * @generated from field: optional int32 dimensions = 4;
    */
   dimensions?: number | undefined;
 
   /**
-   * Use of the vectors: retrieval_query, retrieval_document, semantic_similarity, classification,
-   * clustering, question_answering, fact_verification, code_retrieval_query, and what providers
-   * add. Left out with a warning if the provider has no such setting. Empty: unspecified.
+   * Purpose of the vectors: retrieval_query, retrieval_document, semantic_similarity, classification,
+   * clustering, question_answering, fact_verification, code_retrieval_query, or a provider-specific
+   * value. Left out with a warning if the provider has no such setting. Empty means unspecified.
    *
    * @generated from field: string task_type = 5;
    */
   taskType: string;
 
   /**
-   * By provider, an object as JSON text that is merged into the body of its request.
+   * Settings by provider name: the text of a JSON object that is merged into the provider's request.
    *
    * @generated from field: map<string, string> provider_options_json = 6;
    */
@@ -77,8 +76,8 @@ export type EmbedRequest = Message<"outrigger.v1.EmbedRequest"> & {
   timeouts?: Timeouts | undefined;
 
   /**
-   * Inputs as ids of the tokenizer of the model, in place of `texts`. INVALID_ARGUMENT if the
-   * provider takes texts only.
+   * Inputs as token ids of the model's tokenizer, instead of `texts`. INVALID_ARGUMENT if the provider
+   * accepts only texts.
    *
    * @generated from field: repeated outrigger.v1.TokenSequence token_sequences = 8;
    */
@@ -93,7 +92,7 @@ export const EmbedRequestSchema: GenMessage<EmbedRequest> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_embedding_service, 0);
 
 /**
- * An input as ids of tokens.
+ * An input as token ids.
  *
  * @generated from message outrigger.v1.TokenSequence
  */
@@ -127,7 +126,7 @@ export type EmbedResponse = Message<"outrigger.v1.EmbedResponse"> & {
   embeddings: Embedding[];
 
   /**
-   * The model as the provider reports it, else the requested one.
+   * The model as the provider reports it, or the requested model if it reports none.
    *
    * @generated from field: string model = 2;
    */
@@ -176,7 +175,7 @@ export const EmbedResponseSchema: GenMessage<EmbedResponse> = /*@__PURE__*/
  */
 export type Embedding = Message<"outrigger.v1.Embedding"> & {
   /**
-   * Its numbers. The library and most languages read them as an array of floats.
+   * The numbers of the vector.
    *
    * @generated from field: repeated float values = 1;
    */
@@ -197,9 +196,8 @@ export const EmbeddingSchema: GenMessage<Embedding> = /*@__PURE__*/
  */
 export const EmbeddingService: GenService<{
   /**
-   * Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
-   * embeddings. Vectors of different models cannot be compared, so the call never goes to a
-   * fallback.
+   * Embeds texts in one call of the provider's API. INVALID_ARGUMENT if the provider has no embeddings.
+   * The call never goes to a fallback, since vectors of different models cannot be compared.
    *
    * @generated from rpc outrigger.v1.EmbeddingService.Embed
    */

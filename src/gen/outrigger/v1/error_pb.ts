@@ -17,8 +17,8 @@ export const file_outrigger_v1_error: GenFile = /*@__PURE__*/
   fileDesc("ChhvdXRyaWdnZXIvdjEvZXJyb3IucHJvdG8SDG91dHJpZ2dlci52MSLYAgoOSW5mZXJlbmNlRXJyb3ISJQoEa2luZBgBIAEoDjIXLm91dHJpZ2dlci52MS5FcnJvcktpbmQSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgSLgoLcmV0cnlfYWZ0ZXIYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNwoQcHJvdmlkZXJfZmFpbHVyZRgFIAEoCzIdLm91dHJpZ2dlci52MS5Qcm92aWRlckZhaWx1cmUSFgoOb3V0cHV0X3N0YXJ0ZWQYBiABKAgSIgoFdXNhZ2UYByABKAsyEy5vdXRyaWdnZXIudjEuVXNhZ2USKwoFY2F1c2UYCCABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3ISKQoJbm9fb2JqZWN0GAkgASgLMhYub3V0cmlnZ2VyLnYxLk5vT2JqZWN0IiwKCE5vT2JqZWN0EgwKBHRleHQYASABKAkSEgoKdmlvbGF0aW9ucxgCIAMoCSKgAQoPUHJvdmlkZXJGYWlsdXJlEhAKCHByb3ZpZGVyGAEgASgJEh0KEGh0dHBfc3RhdHVzX2NvZGUYAiABKAVIAIgBARISCgplcnJvcl9jb2RlGAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkSEAoIcmF3X2pzb24YBSABKAkSDQoFZmllbGQYBiABKAlCEwoRX2h0dHBfc3RhdHVzX2NvZGUq2AQKCUVycm9yS2luZBIaChZFUlJPUl9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTRVJST1JfS0lORF9QUk9WSURFUhBkEh0KGUVSUk9SX0tJTkRfQVVUSEVOVElDQVRJT04QZRIcChhFUlJPUl9LSU5EX0FDQ0VTU19ERU5JRUQQZhIYChRFUlJPUl9LSU5EX05PVF9GT1VORBBnEh4KGkVSUk9SX0tJTkRfSU5WQUxJRF9SRVFVRVNUEGgSGQoVRVJST1JfS0lORF9SQVRFX0xJTUlUEGkSFQoRRVJST1JfS0lORF9TRVJWRVIQahIdChlFUlJPUl9LSU5EX0NPTlRFTlRfRklMVEVSEGsSHQoZRVJST1JfS0lORF9DT05URVhUX0xFTkdUSBBsEh0KGUVSUk9SX0tJTkRfUVVPVEFfRVhDRUVERUQQbRIgChxFUlJPUl9LSU5EX0lOVkFMSURfVE9PTF9DQUxMEG4SHwoaRVJST1JfS0lORF9SRVFVRVNUX1RJTUVPVVQQyAESFQoQRVJST1JfS0lORF9BQk9SVBDJARIXChJFUlJPUl9LSU5EX05FVFdPUksQygESFgoRRVJST1JfS0lORF9TVFJFQU0QywESIwoeRVJST1JfS0lORF9OT19PQkpFQ1RfR0VORVJBVEVEEMwBEh0KGEVSUk9SX0tJTkRfQ09ORklHVVJBVElPThDNARInCiJFUlJPUl9LSU5EX1VOU1VQUE9SVEVEX1RPT0xfQ0hPSUNFEM4BEhgKE0VSUk9SX0tJTkRfSU5URVJOQUwQzwFCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_google_protobuf_duration, file_outrigger_v1_usage]);
 
 /**
- * Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
- * Contains no prompt and no key, and no text of the model except in `no_object`.
+ * Why a call failed. It is a detail of the RPC status and the last event of a stream. It contains no
+ * prompt and no key, and text of the model only in `no_object`.
  *
  * @generated from message outrigger.v1.InferenceError
  */
@@ -38,7 +38,7 @@ export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
   message: string;
 
   /**
-   * Whether the same request may succeed later.
+   * Whether the same request can succeed later.
    *
    * @generated from field: bool retryable = 3;
    */
@@ -52,8 +52,8 @@ export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
   retryAfter?: Duration | undefined;
 
   /**
-   * The provider's account of the failure. Set only if a provider reported it; unset
-   * if Outrigger found the problem itself, for instance while it validated the request.
+   * The provider's report of the failure. Unset if Outrigger found the problem itself, for instance
+   * while validating the request.
    *
    * @generated from field: outrigger.v1.ProviderFailure provider_failure = 5;
    */
@@ -67,7 +67,7 @@ export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
   outputStarted: boolean;
 
   /**
-   * Tokens that the call used before it failed, as far as the provider reported them.
+   * Tokens that the call used before it failed, if the provider reported them.
    *
    * @generated from field: outrigger.v1.Usage usage = 7;
    */
@@ -102,7 +102,7 @@ export const InferenceErrorSchema: GenMessage<InferenceError> = /*@__PURE__*/
  */
 export type NoObject = Message<"outrigger.v1.NoObject"> & {
   /**
-   * The model's text, at most the first 1536 bytes in UTF-8.
+   * The model's text, or its first 1536 bytes in UTF-8.
    *
    * @generated from field: string text = 1;
    */
@@ -125,7 +125,7 @@ export const NoObjectSchema: GenMessage<NoObject> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_error, 1);
 
 /**
- * A provider's account of its failure.
+ * A provider's report of a failure.
  *
  * @generated from message outrigger.v1.ProviderFailure
  */
@@ -138,8 +138,8 @@ export type ProviderFailure = Message<"outrigger.v1.ProviderFailure"> & {
   provider: string;
 
   /**
-   * HTTP status code of the provider's answer. Unset if there was no answer, or if the
-   * failure was reported inside a stream.
+   * HTTP status code of the provider's answer. Unset if there was no answer, or if the provider
+   * reported the failure inside a stream.
    *
    * @generated from field: optional int32 http_status_code = 2;
    */
@@ -153,7 +153,7 @@ export type ProviderFailure = Message<"outrigger.v1.ProviderFailure"> & {
   errorCode: string;
 
   /**
-   * The provider's request id, for its support team. Empty if it gives none.
+   * The provider's request id, for its support team. Empty if it returns none.
    *
    * @generated from field: string request_id = 4;
    */
@@ -161,17 +161,17 @@ export type ProviderFailure = Message<"outrigger.v1.ProviderFailure"> & {
 
   /**
    * The provider's response body, at most 2 KiB. Filled only with `Request.include_raw`, because
-   * providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it has
-   * what the model wrote instead of a call.
+   * providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it contains
+   * the model's text that is not a valid call.
    *
    * @generated from field: string raw_json = 5;
    */
   rawJson: string;
 
   /**
-   * Path of the field of the request that the provider refused, with the names of this contract,
-   * for instance `max_tokens` or `tools[1]`. Empty if it named none. Of messages only the list
-   * is named.
+   * Path of the request field that the provider rejected, with the names of this contract, for
+   * instance `max_tokens` or `tools[1]`. Empty if the provider named none. For messages, the path is
+   * only the list.
    *
    * @generated from field: string field = 6;
    */
@@ -186,9 +186,9 @@ export const ProviderFailureSchema: GenMessage<ProviderFailure> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_error, 2);
 
 /**
- * Kind of a failure. The numbers carry a hierarchy: 100 to 199 are failures of the request, of the
- * provider or of its answer (`provider_failure` is set if a provider reported the failure), 200 and up
- * are failures of the call itself. Values may be added; treat an unknown one by its range.
+ * Kind of a failure. The numbers form a hierarchy: 100 to 199 are failures of the request, of the
+ * provider or of its answer (`provider_failure` is set if a provider reported the failure). Numbers
+ * from 200 are failures of the call itself. Values may be added; treat an unknown one by its range.
  *
  * @generated from enum outrigger.v1.ErrorKind
  */
@@ -201,7 +201,7 @@ export const ErrorKind = {
   UNSPECIFIED: 0,
 
   /**
-   * A failure of the provider that fits no other kind. Status UNKNOWN.
+   * A failure of the provider that matches no other kind. Status UNKNOWN.
    *
    * @generated from enum value: ERROR_KIND_PROVIDER = 100;
    */
@@ -257,7 +257,7 @@ export const ErrorKind = {
   CONTENT_FILTER: 107,
 
   /**
-   * The conversation is longer than the model takes. Status INVALID_ARGUMENT.
+   * The conversation is too long for the model. Status INVALID_ARGUMENT.
    *
    * @generated from enum value: ERROR_KIND_CONTEXT_LENGTH = 108;
    */
@@ -271,15 +271,15 @@ export const ErrorKind = {
   QUOTA_EXCEEDED: 109,
 
   /**
-   * A tool call does not match its schema, or what the model wrote is no call at all. If the
-   * provider found that, `provider_failure` has what the model wrote. Status ABORTED.
+   * A tool call does not match its schema, or the model's text is not a valid call. If the provider
+   * reported it, `provider_failure` has the text. Status ABORTED.
    *
    * @generated from enum value: ERROR_KIND_INVALID_TOOL_CALL = 110;
    */
   INVALID_TOOL_CALL: 110,
 
   /**
-   * A time limit ran out. Status DEADLINE_EXCEEDED.
+   * A time limit was exceeded. Status DEADLINE_EXCEEDED.
    *
    * @generated from enum value: ERROR_KIND_REQUEST_TIMEOUT = 200;
    */
@@ -337,9 +337,9 @@ export const ErrorKind = {
 } as const;
 
 /**
- * Kind of a failure. The numbers carry a hierarchy: 100 to 199 are failures of the request, of the
- * provider or of its answer (`provider_failure` is set if a provider reported the failure), 200 and up
- * are failures of the call itself. Values may be added; treat an unknown one by its range.
+ * Kind of a failure. The numbers form a hierarchy: 100 to 199 are failures of the request, of the
+ * provider or of its answer (`provider_failure` is set if a provider reported the failure). Numbers
+ * from 200 are failures of the call itself. Values may be added; treat an unknown one by its range.
  *
  * @generated from enum outrigger.v1.ErrorKind
  */

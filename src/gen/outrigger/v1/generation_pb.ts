@@ -32,7 +32,7 @@ export const file_outrigger_v1_generation: GenFile = /*@__PURE__*/
  */
 export type GenerationOptions = Message<"outrigger.v1.GenerationOptions"> & {
   /**
-   * The request to the model. Required. `messages` is the conversation before the generation, and may
+   * The request to the model. Required. `messages` is the conversation before the generation, and can
    * be empty if `prompt` is set.
    *
    * @generated from field: outrigger.v1.Request request = 1;
@@ -47,32 +47,32 @@ export type GenerationOptions = Message<"outrigger.v1.GenerationOptions"> & {
   prompt: string;
 
   /**
-   * Text of a system message that is put before all other messages.
+   * Text of a system message, which is placed before all other messages.
    *
    * @generated from field: string system = 3;
    */
   system: string;
 
   /**
-   * Maximum number of rounds: how often tools are executed and their results sent to the model. The
-   * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-   * generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
-   * methods execute no tool.
+   * Maximum number of rounds, in which tools are executed and their results sent to the model. The
+   * model is called at most once more. With 0, no tool is executed, and tool calls end the generation
+   * with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other methods do
+   * not execute tools.
    *
    * @generated from field: optional int32 max_tool_rounds = 4;
    */
   maxToolRounds?: number | undefined;
 
   /**
-   * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
-   * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
-   * so far, for instance `steps.size() >= 3` or
+   * A CEL expression (https://cel.dev) of type bool that ends the generation early if it is true. It
+   * is evaluated after each step whose tool calls all have results. The variable `steps` is the list
+   * of `StepResult` so far: `steps.size() >= 3`, or
    * `steps[steps.size() - 1].response.usage.total_tokens > 10000`. Enums are written as
    * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
    * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
-   * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
-   * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-   * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
+   * An expression that does not compile is an INVALID_REQUEST with the line and the column, before
+   * anything is sent. If its evaluation fails or takes too long (about 100 ms), the generation ends
+   * with INVALID_REQUEST. Used by RunTools and ContinueTools.
    *
    * @generated from field: string stop_when = 5;
    */
@@ -86,14 +86,14 @@ export type GenerationOptions = Message<"outrigger.v1.GenerationOptions"> & {
   retry?: RetryPolicy | undefined;
 
   /**
-   * Time limits. The caller's deadline bounds them all.
+   * Time limits. The caller's deadline always applies.
    *
    * @generated from field: outrigger.v1.GenerationTimeouts timeouts = 7;
    */
   timeouts?: GenerationTimeouts | undefined;
 
   /**
-   * Limits on what all steps together may use.
+   * Limits for all steps together.
    *
    * @generated from field: outrigger.v1.GenerationLimits limits = 8;
    */
@@ -109,11 +109,11 @@ export const GenerationOptionsSchema: GenMessage<GenerationOptions> = /*@__PURE_
 
 /**
  * When and how often a model call is retried. The call of each step is retried separately: a retry
- * never executes a tool again, and a stream is never retried after output began. An error is retried
- * if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
- * that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
- * one whose delay would end after the deadline. The retries of all steps of a generation, and the
- * retries and fallbacks of the configuration for them, are at most 100 together.
+ * never executes a tool again, and a stream is never retried after its output began. An error is
+ * retried if its `retryable` is true and `retry_timeouts` allows it. If the provider says how long to
+ * wait, that delay replaces the computed one. There is no retry if that delay exceeds `max_delay`, or
+ * if a delay would end after the deadline. A generation makes at most 100 retries and fallbacks,
+ * including those of the sidecar's middleware.
  *
  * @generated from message outrigger.v1.RetryPolicy
  */
@@ -154,8 +154,8 @@ export type RetryPolicy = Message<"outrigger.v1.RetryPolicy"> & {
   jitter?: boolean | undefined;
 
   /**
-   * Also retries calls that ran into their time limit. Default false. A provider that gives up by
-   * itself (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
+   * Also retries calls that exceeded their time limit. Default false. A provider's own timeout (HTTP
+   * 408 and 504, DEADLINE_EXCEEDED) is always retried.
    *
    * @generated from field: bool retry_timeouts = 6;
    */
@@ -170,15 +170,15 @@ export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation, 1);
 
 /**
- * Time limits of a generation. Zero disables a limit. An unset one is disabled too, unless a default
- * is given here.
+ * Time limits of a generation. Zero disables a limit. So does leaving it unset, unless it has a
+ * default.
  *
  * @generated from message outrigger.v1.GenerationTimeouts
  */
 export type GenerationTimeouts = Message<"outrigger.v1.GenerationTimeouts"> & {
   /**
-   * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
-   * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation, including all steps, tools and retry delays. In ContinueTools
+   * it applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    *
    * @generated from field: google.protobuf.Duration total = 1;
    */
@@ -193,8 +193,8 @@ export type GenerationTimeouts = Message<"outrigger.v1.GenerationTimeouts"> & {
   perStep?: Duration | undefined;
 
   /**
-   * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
-   * and the generation goes on. Default 300 s. Only for RunTools.
+   * Maximum time for one tool. If its output does not arrive in time, the model gets an error result,
+   * and the generation continues. Default 300 s. Used only by RunTools.
    *
    * @generated from field: google.protobuf.Duration per_tool = 3;
    */
@@ -209,16 +209,16 @@ export const GenerationTimeoutsSchema: GenMessage<GenerationTimeouts> = /*@__PUR
   messageDesc(file_outrigger_v1_generation, 2);
 
 /**
- * Limits on what a generation may use. They are checked after each model call, so that the last call
- * may exceed them. Once a limit is reached, no tool is executed and the model is not called again.
- * Unset means no limit.
+ * Limits of a generation. They are checked after each model call, so the last call can exceed them.
+ * Once a limit is reached, no tool is executed and the model is not called again. Unset means no
+ * limit.
  *
  * @generated from message outrigger.v1.GenerationLimits
  */
 export type GenerationLimits = Message<"outrigger.v1.GenerationLimits"> & {
   /**
-   * Maximum number of steps, at least 1. The sidecar's configuration has another limit,
-   * `limits.max_generation_steps`; the lower one applies.
+   * Maximum number of steps, at least 1. The lower one of this limit and the sidecar's
+   * `limits.max_generation_steps` applies.
    *
    * @generated from field: optional int32 max_steps = 1;
    */
@@ -232,25 +232,25 @@ export type GenerationLimits = Message<"outrigger.v1.GenerationLimits"> & {
   maxTotalTokens?: number | undefined;
 
   /**
-   * Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
-   * continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
-   * `allow_unknown_prices`.
+   * Maximum cost of all steps in billionths of a US dollar. After a step whose price is unknown, the
+   * generation fails with CONFIGURATION before a tool is executed, unless `allow_unknown_prices` is
+   * set.
    *
    * @generated from field: optional int64 max_cost_nano_usd = 3;
    */
   maxCostNanoUsd?: bigint | undefined;
 
   /**
-   * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none
-   * is executed.
+   * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them is
+   * executed.
    *
    * @generated from field: optional int32 max_tool_calls = 4;
    */
   maxToolCalls?: number | undefined;
 
   /**
-   * Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
-   * has the warning `unknown_price`.
+   * Counts steps whose price is unknown as free for `max_cost_nano_usd`. Such a step always has the
+   * warning `unknown_price`.
    *
    * @generated from field: bool allow_unknown_prices = 5;
    */
@@ -265,8 +265,8 @@ export const GenerationLimitsSchema: GenMessage<GenerationLimits> = /*@__PURE__*
   messageDesc(file_outrigger_v1_generation, 3);
 
 /**
- * The work that a generation had done before it failed: a detail of the status of RunTools and
- * ContinueTools, if a step was complete.
+ * The work of a generation before it failed. A detail of the status of RunTools and ContinueTools, if
+ * at least one step was complete.
  *
  * @generated from message outrigger.v1.FailedGeneration
  */
@@ -279,14 +279,14 @@ export type FailedGeneration = Message<"outrigger.v1.FailedGeneration"> & {
   steps: StepResult[];
 
   /**
-   * Number of complete steps, those that did not fit included.
+   * Number of complete steps, including those that did not fit.
    *
    * @generated from field: int32 step_count = 2;
    */
   stepCount: number;
 
   /**
-   * The calls of providers, as many of the latest as fit into the status.
+   * The latest provider calls, as many as fit into the status.
    *
    * @generated from field: repeated outrigger.v1.Attempt attempts = 3;
    */
@@ -314,16 +314,15 @@ export type StepResult = Message<"outrigger.v1.StepResult"> & {
   response?: Response | undefined;
 
   /**
-   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
-   * has an error result if the model was told so, and otherwise none.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed has
+   * an error result if one was sent to the model, and otherwise none.
    *
    * @generated from field: repeated outrigger.v1.ToolResult tool_results = 2;
    */
   toolResults: ToolResult[];
 
   /**
-   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
-   * wrote them.
+   * Calls whose arguments were repaired, as executed. `response` has them as the model wrote them.
    *
    * @generated from field: repeated outrigger.v1.ToolCall repaired_calls = 3;
    */
@@ -395,7 +394,7 @@ export type GenerateResult = Message<"outrigger.v1.GenerateResult"> & {
   outputJson: string;
 
   /**
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls, in order, including failed ones. At most the latest 256.
    *
    * @generated from field: repeated outrigger.v1.Attempt attempts = 5;
    */
@@ -430,7 +429,7 @@ export const GenerateResult_StopReason = {
   UNSPECIFIED: 0,
 
   /**
-   * The model's answer has no tool call to execute. The calls of an answer that was cut off (finish
+   * The model's answer has no tool calls to execute. Calls of an answer that was cut off (finish
    * reason LENGTH) or blocked (CONTENT_FILTER) are not executed.
    *
    * @generated from enum value: STOP_REASON_COMPLETED = 1;

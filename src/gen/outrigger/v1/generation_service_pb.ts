@@ -159,7 +159,8 @@ export const StreamGenerateResponseSchema: GenMessage<StreamGenerateResponse> = 
  */
 export type ObjectFormat = Message<"outrigger.v1.ObjectFormat"> & {
   /**
-   * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
+   * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists the supported
+   * keywords.
    *
    * @generated from field: string schema_json = 1;
    */
@@ -180,7 +181,7 @@ export type ObjectFormat = Message<"outrigger.v1.ObjectFormat"> & {
   description: string;
 
   /**
-   * How the model is asked for the object. Default AUTO.
+   * How the object is requested from the model. Default AUTO.
    *
    * @generated from field: outrigger.v1.ObjectFormat.Strategy strategy = 4;
    */
@@ -195,7 +196,7 @@ export const ObjectFormatSchema: GenMessage<ObjectFormat> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation_service, 4);
 
 /**
- * How the model is asked for the object. Values may be added.
+ * How the object is requested from the model. Values may be added.
  *
  * @generated from enum outrigger.v1.ObjectFormat.Strategy
  */
@@ -208,7 +209,7 @@ export const ObjectFormat_Strategy = {
   UNSPECIFIED: 0,
 
   /**
-   * For a schema whose root has the type `object`: NATIVE if the model supports it; otherwise TOOL if
+   * For a schema whose root has the type `object`, NATIVE if the model supports it, or else TOOL if
    * the model can be forced to call a tool and `request.reasoning_effort` is unset. Otherwise PROMPT.
    *
    * @generated from enum value: STRATEGY_AUTO = 1;
@@ -239,7 +240,7 @@ export const ObjectFormat_Strategy = {
 } as const;
 
 /**
- * How the model is asked for the object. Values may be added.
+ * How the object is requested from the model. Values may be added.
  *
  * @generated from enum outrigger.v1.ObjectFormat.Strategy
  */
@@ -258,8 +259,8 @@ export const ObjectFormat_StrategySchema: GenEnum<ObjectFormat_Strategy> = /*@__
  */
 export type GenerateObjectRequest = Message<"outrigger.v1.GenerateObjectRequest"> & {
   /**
-   * The request and its settings. `request.response_format` must be unset, and `request.tools` may
-   * have only hosted tools.
+   * The request and its settings. `request.response_format` must be unset, and `request.tools` can
+   * contain only hosted tools.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
@@ -308,8 +309,8 @@ export const GenerateObjectResponseSchema: GenMessage<GenerateObjectResponse> = 
  */
 export type StreamObjectRequest = Message<"outrigger.v1.StreamObjectRequest"> & {
   /**
-   * The request and its settings. `request.response_format` must be unset, and `request.tools` may
-   * have only hosted tools.
+   * The request and its settings. `request.response_format` must be unset, and `request.tools` can
+   * contain only hosted tools.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
@@ -413,17 +414,17 @@ export const StreamObjectResponseSchema: GenMessage<StreamObjectResponse> = /*@_
   messageDesc(file_outrigger_v1_generation_service, 8);
 
 /**
- * The object as far as it has arrived. Later ones only add to it: strings grow longer, arrays and
- * objects get more members. It may not match the schema yet.
+ * The object so far. Later messages only add to it: strings grow, arrays and objects get more members.
+ * It may not match the schema yet.
  *
- * Sent when the object has changed and either the model's text has grown by 1/16 since the last
- * partial object or 250 ms have passed. So the size of a stream stays in proportion to the object.
+ * Sent when the object has changed, and the model's text has grown by 1/16 since the last partial
+ * object or 250 ms have passed. So the size of a stream stays proportional to the object.
  *
  * @generated from message outrigger.v1.PartialObject
  */
 export type PartialObject = Message<"outrigger.v1.PartialObject"> & {
   /**
-   * The object so far, as valid JSON text: open strings, arrays and objects are closed.
+   * The object as valid JSON text: open strings, arrays and objects are closed.
    *
    * @generated from field: string object_json = 1;
    */
@@ -489,8 +490,8 @@ export type RunToolsStart = Message<"outrigger.v1.RunToolsStart"> & {
   options?: GenerationOptions | undefined;
 
   /**
-   * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
-   * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
+   * Names of tools in `request.tools` that are not executed in the loop. A call of such a tool ends the
+   * loop with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
    *
    * @generated from field: repeated string passive_tools = 2;
    */
@@ -554,7 +555,7 @@ export type RunToolsResponse = Message<"outrigger.v1.RunToolsResponse"> & {
     case: "event";
   } | {
     /**
-     * The caller is to execute a tool, or to repair a call.
+     * Asks the caller to execute a tool, or to repair a call.
      *
      * @generated from field: outrigger.v1.ExecuteTool execute = 11;
      */
@@ -603,7 +604,7 @@ export const RunToolsResponseSchema: GenMessage<RunToolsResponse> = /*@__PURE__*
   messageDesc(file_outrigger_v1_generation_service, 12);
 
 /**
- * A tool call that the caller is to execute or repair.
+ * A tool call for the caller to execute or repair.
  *
  * @generated from message outrigger.v1.ExecuteTool
  */
@@ -617,16 +618,16 @@ export type ExecuteTool = Message<"outrigger.v1.ExecuteTool"> & {
 
   /**
    * The problem with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-   * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
-   * invalid arguments gets an error result.
+   * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution. A repaired
+   * call with invalid arguments gets an error result.
    *
    * @generated from field: string problem = 2;
    */
   problem: string;
 
   /**
-   * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
-   * is always so in ContinueTools.
+   * How long the sidecar waits for the output after this message. Unset if there is no limit, and
+   * always in ContinueTools.
    *
    * @generated from field: google.protobuf.Duration timeout = 3;
    */
@@ -660,7 +661,7 @@ export type ToolOutput = Message<"outrigger.v1.ToolOutput"> & {
    */
   output: {
     /**
-     * The tool's result. Its `tool_call_id` may be empty.
+     * The tool's result. Its `tool_call_id` can be empty.
      *
      * @generated from field: outrigger.v1.ToolResult result = 10;
      */
@@ -668,7 +669,7 @@ export type ToolOutput = Message<"outrigger.v1.ToolOutput"> & {
     case: "result";
   } | {
     /**
-     * The tool failed. The model gets the message as an error result, its first 2048 characters.
+     * The tool failed. The model gets the first 2048 characters of the message as an error result.
      *
      * @generated from field: outrigger.v1.ToolFailure failure = 11;
      */
@@ -676,8 +677,8 @@ export type ToolOutput = Message<"outrigger.v1.ToolOutput"> & {
     case: "failure";
   } | {
     /**
-     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
-     * be empty and must not differ from the call's.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name must be
+     * empty or the same as in the call.
      *
      * @generated from field: outrigger.v1.ToolCall repaired_call = 12;
      */
@@ -686,7 +687,7 @@ export type ToolOutput = Message<"outrigger.v1.ToolOutput"> & {
   } | {
     /**
      * The caller declines to execute the call, for instance because a user did not approve it. The
-     * model gets the reason as an error result, its first 2048 characters.
+     * model gets the first 2048 characters of the reason as an error result.
      *
      * @generated from field: outrigger.v1.ToolRefusal refusal = 13;
      */
@@ -709,7 +710,7 @@ export const ToolOutputSchema: GenMessage<ToolOutput> = /*@__PURE__*/
  */
 export type ToolFailure = Message<"outrigger.v1.ToolFailure"> & {
   /**
-   * The reason, in words for the model. Empty: `the tool failed`.
+   * The reason, in words for the model. Empty means `the tool failed`.
    *
    * @generated from field: string message = 1;
    */
@@ -730,7 +731,7 @@ export const ToolFailureSchema: GenMessage<ToolFailure> = /*@__PURE__*/
  */
 export type ToolRefusal = Message<"outrigger.v1.ToolRefusal"> & {
   /**
-   * The reason, in words for the model. Empty: `the call was refused`.
+   * The reason, in words for the model. Empty means `the call was refused`.
    *
    * @generated from field: string reason = 1;
    */
@@ -751,7 +752,7 @@ export const ToolRefusalSchema: GenMessage<ToolRefusal> = /*@__PURE__*/
  */
 export type RejectedOutput = Message<"outrigger.v1.RejectedOutput"> & {
   /**
-   * The tool call id of the output, at most its first 256 characters.
+   * The tool call id of the output, or its first 256 characters.
    *
    * @generated from field: string tool_call_id = 1;
    */
@@ -793,22 +794,22 @@ export const RejectedOutput_Reason = {
   UNKNOWN_CALL: 1,
 
   /**
-   * The call has its result already.
+   * The call already has a result.
    *
    * @generated from enum value: REASON_ALREADY_ANSWERED = 2;
    */
   ALREADY_ANSWERED: 2,
 
   /**
-   * The output came after `ExecuteTool.timeout`.
+   * The output arrived after `ExecuteTool.timeout`.
    *
    * @generated from enum value: REASON_TOO_LATE = 3;
    */
   TOO_LATE: 3,
 
   /**
-   * The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for one
-   * with a `problem`. The call still needs an output.
+   * The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for an
+   * `execute` with a `problem`. The call still needs an output.
    *
    * @generated from enum value: REASON_WRONG_KIND = 4;
    */
@@ -835,14 +836,14 @@ export const RejectedOutput_ReasonSchema: GenEnum<RejectedOutput_Reason> = /*@__
  */
 export type ContinueToolsRequest = Message<"outrigger.v1.ContinueToolsRequest"> & {
   /**
-   * The start of the loop, the same in each call of one loop.
+   * The start of the loop, the same in each call of a loop.
    *
    * @generated from field: outrigger.v1.RunToolsStart start = 1;
    */
   start?: RunToolsStart | undefined;
 
   /**
-   * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+   * The `result` of the previous call, unchanged. Unset in the first call. Its stop reason must be
    * STOP_REASON_TOOL_CALLS.
    *
    * @generated from field: outrigger.v1.GenerateResult previous = 2;
@@ -850,9 +851,9 @@ export type ContinueToolsRequest = Message<"outrigger.v1.ContinueToolsRequest"> 
   previous?: GenerateResult | undefined;
 
   /**
-   * One output for each call without a result in the last step of `previous`, calls of passive tools
-   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
-   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, including calls of
+   * passive tools, in any order. An output that is missing, unknown, repeated or of the wrong kind (see
+   * `REASON_WRONG_KIND`) is an INVALID_REQUEST.
    *
    * @generated from field: repeated outrigger.v1.ToolOutput outputs = 3;
    */
@@ -870,15 +871,14 @@ export const ContinueToolsRequestSchema: GenMessage<ContinueToolsRequest> = /*@_
  * Generates text and objects, with retries, time limits, schema validation and a tool loop.
  *
  * A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
- * `InferenceError` among the status details. The usage in that error covers all steps so far. When
- * the caller cancels or disconnects, the provider call is aborted at once and nothing further is
- * sent.
+ * `InferenceError` in the status details. The usage in that error covers all steps so far. When the
+ * caller cancels or disconnects, the provider call is aborted at once, and nothing more is sent.
  *
  * @generated from service outrigger.v1.GenerationService
  */
 export const GenerationService: GenService<{
   /**
-   * Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+   * Returns the whole result. Tools are not executed: a tool call ends the generation with
    * STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
    *
    * @generated from rpc outrigger.v1.GenerationService.Generate
@@ -912,7 +912,7 @@ export const GenerationService: GenService<{
     output: typeof GenerateObjectResponseSchema;
   },
   /**
-   * Like GenerateObject, but also sends the object as far as it has arrived.
+   * Like GenerateObject, but also sends the object while it arrives.
    *
    * @generated from rpc outrigger.v1.GenerationService.StreamObject
    */
@@ -924,7 +924,7 @@ export const GenerationService: GenService<{
   /**
    * Runs the tool loop with tools that the caller executes in its process.
    *
-   * This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
+   * This state machine defines the order of messages. The caller sends `>`, the sidecar sends `<`.
    *
    *   state      message                 next state
    *   OPENING    > start                 MODEL
@@ -946,14 +946,14 @@ export const GenerationService: GenService<{
    *
    * - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
    *   Each `execute` expects exactly one `output`.
-   * - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+   * - An output that cannot be used changes nothing, and is answered with `rejected_output` in any
    *   state before ENDED. `RejectedOutput.Reason` lists the reasons.
    * - A second `start`, a first message other than `start`, or an output without an id or without a
    *   value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
    *   sidecar's `limits.stall_timeout` (30 s by default), the call ends.
-   * - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-   * - The caller may close its side (half-close) at any time after `start`. Calls without an output,
-   *   and all later calls, then get error results. The loop goes on, so that the model can answer.
+   * - If a tool does not answer within `GenerationTimeouts.per_tool`, its call gets an error result.
+   * - The caller can close its side (half-close) at any time after `start`. Calls without an output,
+   *   and all later calls, then get error results. The loop continues, so that the model can answer.
    * - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
    *
    * @generated from rpc outrigger.v1.GenerationService.RunTools
@@ -964,11 +964,12 @@ export const GenerationService: GenService<{
     output: typeof RunToolsResponseSchema;
   },
   /**
-   * The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
+   * Runs the tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per
+   * call.
    * The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
    * a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
    * The next call has the same `start`, that result as `previous`, and an output for each of these
-   * calls. Messages come in the order of RunTools, with these exceptions:
+   * calls. Messages have the order of RunTools, with these exceptions:
    *
    * - If outputs repair calls, the answer has an `execute` for each repaired call, the same
    *   `step_finish` with the results so far, and a `result`. The model is not called.

@@ -32,7 +32,7 @@ export type CountTokensResponse = Message<"outrigger.v1.CountTokensResponse"> & 
   inputTokens: number;
 
   /**
-   * Whether this is an estimate from the length of the texts, since the provider counts none.
+   * Whether this is an estimate from the length of the texts, because the provider cannot count tokens.
    *
    * @generated from field: bool estimated = 2;
    */
@@ -61,16 +61,16 @@ export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__P
   messageDesc(file_outrigger_v1_inference_service, 0);
 
 /**
- * Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
- * one call of the provider's API, unless the sidecar is configured with middleware that retries a
- * call, sends it to another provider, refuses it or answers it from a cache.
+ * Calls a model once. This service does not execute tools or rewrite prompts. Each RPC makes exactly
+ * one call of the provider's API, unless middleware of the sidecar's configuration retries the call,
+ * sends it to another provider, rejects it or answers it from a cache.
  *
- * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
- * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is
- * known, and a `google.rpc.BadRequest` if a field of the request is wrong.
+ * A failed call ends with the gRPC status of its `ErrorKind`. The status details have an
+ * `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is known, and a
+ * `google.rpc.BadRequest` if a field of the request is invalid.
  *
- * The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
- * request to the provider is aborted at once.
+ * The caller's deadline applies to the whole call. When the caller cancels or disconnects, the request
+ * to the provider is aborted at once.
  *
  * @generated from service outrigger.v1.InferenceService
  */
@@ -86,9 +86,9 @@ export const InferenceService: GenService<{
     output: typeof ResponseSchema;
   },
   /**
-   * Sends the request and returns events while the model generates. The rules that every stream
-   * obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
-   * the first event, an `error` event precedes the status.
+   * Sends the request and returns events while the model generates. `StreamEvent` lists the laws that
+   * every stream obeys. A failure before the first event is only a status; after the first event, an
+   * `error` event precedes the status.
    *
    * @generated from rpc outrigger.v1.InferenceService.Stream
    */
@@ -98,8 +98,8 @@ export const InferenceService: GenService<{
     output: typeof StreamEventSchema;
   },
   /**
-   * Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
-   * do not count it.
+   * Counts the tokens of a request's input without calling the model. The call does not count in limits
+   * and budgets of tokens.
    *
    * @generated from rpc outrigger.v1.InferenceService.CountTokens
    */

@@ -40,7 +40,7 @@ export type Message = Message$1<"outrigger.v1.Message"> & {
   name: string;
 
   /**
-   * The tool call that a message of role TOOL answers. May stay empty if every part is a
+   * The tool call that a message of role TOOL answers. Can be empty if every part is a
    * `tool_result` with an id.
    *
    * @generated from field: string tool_call_id = 4;
@@ -56,14 +56,14 @@ export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 0);
 
 /**
- * One part of a message, with what the provider attached to it.
+ * One part of a message, with data that the provider attached to it.
  *
  * @generated from message outrigger.v1.ContentPart
  */
 export type ContentPart = Message$1<"outrigger.v1.ContentPart"> & {
   /**
-   * Opaque data that the provider needs back with this part: signatures, encrypted reasoning,
-   * item ids. Return it unchanged; do not interpret it.
+   * Opaque data that the provider needs back with this part: signatures, encrypted reasoning, item
+   * ids. Return it unchanged, and do not interpret it.
    *
    * @generated from field: outrigger.v1.ProviderState provider_state = 1;
    */
@@ -90,7 +90,7 @@ export type ContentPart = Message$1<"outrigger.v1.ContentPart"> & {
    */
   part: {
     /**
-     * Plain text. Never holds half of a surrogate pair.
+     * Plain text. Never contains half of a surrogate pair.
      *
      * @generated from field: string text = 10;
      */
@@ -122,7 +122,7 @@ export type ContentPart = Message$1<"outrigger.v1.ContentPart"> & {
     case: "document";
   } | {
     /**
-     * A call of a tool that the caller runs. Role ASSISTANT.
+     * A call of a tool that the caller executes. Role ASSISTANT.
      *
      * @generated from field: outrigger.v1.ToolCall tool_call = 14;
      */
@@ -146,7 +146,7 @@ export type ContentPart = Message$1<"outrigger.v1.ContentPart"> & {
     case: "reasoning";
   } | {
     /**
-     * A provider-specific block that has no unified form.
+     * A provider-specific block without a unified form.
      *
      * @generated from field: outrigger.v1.NativePart native = 17;
      */
@@ -190,8 +190,8 @@ export type Image = Message$1<"outrigger.v1.Image"> & {
    */
   source: {
     /**
-     * An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
-     * allows its folder. A web address is handed to the provider; the sidecar never fetches it.
+     * An `http:`, `https:` or `data:` URL, or the path of a file if the sidecar's configuration
+     * allows its folder. Web addresses are passed to the provider; the sidecar never fetches them.
      *
      * @generated from field: string url = 10;
      */
@@ -243,8 +243,8 @@ export type Audio = Message$1<"outrigger.v1.Audio"> & {
    */
   source: {
     /**
-     * An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
-     * allows its folder. A web address is handed to the provider; the sidecar never fetches it.
+     * An `http:`, `https:` or `data:` URL, or the path of a file if the sidecar's configuration
+     * allows its folder. Web addresses are passed to the provider; the sidecar never fetches them.
      *
      * @generated from field: string url = 10;
      */
@@ -303,8 +303,8 @@ export type Document = Message$1<"outrigger.v1.Document"> & {
    */
   source: {
     /**
-     * An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
-     * allows its folder. A web address is handed to the provider; the sidecar never fetches it.
+     * An `http:`, `https:` or `data:` URL, or the path of a file if the sidecar's configuration
+     * allows its folder. Web addresses are passed to the provider; the sidecar never fetches them.
      *
      * @generated from field: string url = 10;
      */
@@ -343,8 +343,8 @@ export const DocumentSchema: GenMessage<Document> = /*@__PURE__*/
  */
 export type ToolCall = Message$1<"outrigger.v1.ToolCall"> & {
   /**
-   * Id that the result must name. Unique within a call and its history, even if the provider
-   * repeats ids or gives none.
+   * Id that the result must name. Unique within a call and its history, even if the provider repeats
+   * ids or returns none.
    *
    * @generated from field: string id = 1;
    */
@@ -358,8 +358,8 @@ export type ToolCall = Message$1<"outrigger.v1.ToolCall"> & {
   name: string;
 
   /**
-   * Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
-   * was stopped before the model wrote any. Always false for `text`.
+   * Whether `arguments_json` is not valid JSON. Invalid arguments are kept verbatim; they are empty if
+   * the answer was stopped before the model wrote any. Always false for `text`.
    *
    * @generated from field: bool arguments_invalid = 3;
    */
@@ -372,8 +372,8 @@ export type ToolCall = Message$1<"outrigger.v1.ToolCall"> & {
    */
   input: {
     /**
-     * Arguments of a function as the model wrote them: normally the text of a JSON object, kept
-     * byte for byte. A model can produce invalid JSON; see `arguments_invalid`.
+     * Arguments of a function, kept byte for byte as the model wrote them: normally the text of a
+     * JSON object. A model can write invalid JSON; see `arguments_invalid`.
      *
      * @generated from field: string arguments_json = 10;
      */
@@ -404,7 +404,7 @@ export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
  */
 export type ToolResult = Message$1<"outrigger.v1.ToolResult"> & {
   /**
-   * Id of the call. Required, and must name a call of an earlier assistant message.
+   * Id of the call. Required. Must be the id of a call in an earlier assistant message.
    *
    * @generated from field: string tool_call_id = 1;
    */
@@ -439,14 +439,14 @@ export const ToolResultSchema: GenMessage<ToolResult> = /*@__PURE__*/
  */
 export type Reasoning = Message$1<"outrigger.v1.Reasoning"> & {
   /**
-   * The reasoning, as far as the provider shows it. May be empty.
+   * The part of the reasoning that the provider shows. Can be empty.
    *
    * @generated from field: string text = 1;
    */
   text: string;
 
   /**
-   * Whether the provider withholds the text on purpose, so that only its state remains.
+   * Whether the provider withholds the text on purpose, so that only the state remains.
    *
    * @generated from field: bool redacted = 2;
    */
@@ -461,7 +461,7 @@ export const ReasoningSchema: GenMessage<Reasoning> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 7);
 
 /**
- * A provider-specific block that has no unified form, kept so that it can be sent back.
+ * A provider-specific block without a unified form, kept so that it can be sent back.
  *
  * @generated from message outrigger.v1.NativePart
  */
@@ -531,7 +531,7 @@ export const ProviderStateSchema: GenMessage<ProviderState> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 9);
 
 /**
- * A source that a provider names for a part of its answer.
+ * A source that a provider cites for a part of its answer.
  *
  * @generated from message outrigger.v1.Citation
  */
@@ -558,7 +558,7 @@ export type Citation = Message$1<"outrigger.v1.Citation"> & {
   url: string;
 
   /**
-   * Text of the source that is cited. Empty if the provider gives none.
+   * The cited text of the source. Empty if the provider returns none.
    *
    * @generated from field: string cited_text = 4;
    */
@@ -573,8 +573,8 @@ export type Citation = Message$1<"outrigger.v1.Citation"> & {
 
   /**
    * Start of the cited span in the part's text, in Unicode code points from 0. Converted from the
-   * provider's unit (bytes, UTF-16 code units or code points). Unset if the provider gives no
-   * span, or one that does not fit the text.
+   * provider's unit (bytes, UTF-16 code units or code points). Unset if the provider returns no span,
+   * or a span that does not fit the text.
    *
    * @generated from field: optional int32 start_index = 6;
    */
@@ -589,7 +589,7 @@ export type Citation = Message$1<"outrigger.v1.Citation"> & {
   endIndex?: number | undefined;
 
   /**
-   * The citation as the provider sent it, JSON text. Holds the provider's indices.
+   * The citation as the provider sent it, JSON text, with the provider's indices.
    *
    * @generated from field: string raw_json = 8;
    */
@@ -624,7 +624,7 @@ export const Role = {
   SYSTEM: 1,
 
   /**
-   * The user that the model answers. Text, images, audio, documents, native parts.
+   * The user whom the model answers. Text, images, audio, documents, native parts.
    *
    * @generated from enum value: ROLE_USER = 2;
    */
@@ -638,8 +638,8 @@ export const Role = {
   ASSISTANT: 3,
 
   /**
-   * The result of a tool call. A native part in this role is the result of a provider's tool
-   * that the caller runs, for instance OpenAI's `computer_call_output`.
+   * The result of a tool call. A native part in this role is the result of a provider's tool that
+   * the caller executes, for instance OpenAI's `computer_call_output`.
    *
    * @generated from enum value: ROLE_TOOL = 4;
    */

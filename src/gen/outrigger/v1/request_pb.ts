@@ -25,11 +25,12 @@ export const file_outrigger_v1_request: GenFile = /*@__PURE__*/
  */
 export type Request = Message<"outrigger.v1.Request"> & {
   /**
-   * Name of the model. If `provider` is set, it is that provider's id, sent as it is. Otherwise it
-   * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
-   * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
-   * the default provider, sent as it is. Name the provider if the provider's ids have slashes.
-   * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
+   * Name of the model. If `provider` is set, this is that provider's id, which is sent unchanged.
+   * Otherwise it can be an alias of the sidecar's configuration, or `provider/model` with the exact
+   * name of a registered provider before the first slash (`anthropic/claude-opus-5`). Any other name
+   * is an id of the default provider, which is sent unchanged. If a provider's ids contain slashes,
+   * set `provider`. Empty means the provider's newest model in the catalog, with the warning
+   * `model_chosen`.
    *
    * @generated from field: string model = 1;
    */
@@ -43,14 +44,14 @@ export type Request = Message<"outrigger.v1.Request"> & {
   messages: Message$1[];
 
   /**
-   * Name of the registered provider that serves the call. Empty: `model` decides, see there.
+   * Name of the registered provider that serves the call. If empty, `model` decides.
    *
    * @generated from field: string provider = 3;
    */
   provider: string;
 
   /**
-   * Tools that the model may call. Names are unique within a request.
+   * Tools that the model can call. Names must be unique within a request.
    *
    * @generated from field: repeated outrigger.v1.Tool tools = 4;
    */
@@ -86,7 +87,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
   topP?: number | undefined;
 
   /**
-   * Maximum number of tokens that the model may generate, reasoning included. At least 1.
+   * Maximum number of tokens to generate, including reasoning. At least 1.
    * Unset leaves the provider's default; if a provider requires a value, the adapter
    * chooses one that fits the model.
    *
@@ -95,8 +96,8 @@ export type Request = Message<"outrigger.v1.Request"> & {
   maxTokens?: number | undefined;
 
   /**
-   * Texts at which the model stops. Providers allow a few (0, 4 or 5); more is an error or a
-   * warning, never ignored silently.
+   * Texts at which the model stops. Providers allow few (0, 4 or 5). More cause an error or a
+   * warning; they are never ignored silently.
    *
    * @generated from field: repeated string stop_sequences = 10;
    */
@@ -104,7 +105,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
 
   /**
    * How much a reasoning model reasons: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`,
-   * `max`, or a value that a provider adds. A level that the model lacks becomes the nearest
+   * `max`, or a provider-specific value. A level that the model lacks is replaced by the nearest
    * one, with a warning. Empty leaves the provider's default.
    *
    * @generated from field: string reasoning_effort = 11;
@@ -119,24 +120,25 @@ export type Request = Message<"outrigger.v1.Request"> & {
   metadata: { [key: string]: string };
 
   /**
-   * Settings that the contract does not model: provider name to the text of a JSON object, merged
-   * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
-   * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent. `model` and `stream` may not be set.
+   * Settings that the contract does not have, by provider name: the text of a JSON object that is
+   * merged into the body of the provider's request last. The rules are those of RFC 7396 (objects
+   * are merged by key, null removes a member, other values replace it), except that `tools` and
+   * `include` are appended. Entries for other providers are not sent. `model` and `stream` must not
+   * be set.
    *
    * @generated from field: map<string, string> provider_options_json = 13;
    */
   providerOptionsJson: { [key: string]: string };
 
   /**
-   * The policy if the provider cannot honour part of the request. Default WARN.
+   * What to do if the provider cannot honour part of the request. Default WARN.
    *
    * @generated from field: outrigger.v1.LossPolicy loss_policy = 14;
    */
   lossPolicy: LossPolicy;
 
   /**
-   * The policy for another provider's or model's reasoning and signatures in the history.
+   * What to do with another provider's or model's reasoning and signatures in the history.
    * Default STRIP.
    *
    * @generated from field: outrigger.v1.StatePolicy foreign_state = 15;
@@ -144,7 +146,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
   foreignState: StatePolicy;
 
   /**
-   * Fills `raw_json` fields and sends the provider events that are otherwise left out.
+   * Fills `raw_json` fields, and sends provider events that are otherwise left out.
    * Costs time and bytes. Default false.
    *
    * @generated from field: bool include_raw = 16;
@@ -159,7 +161,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
   timeouts?: Timeouts | undefined;
 
   /**
-   * How much of the answer the last event of a stream repeats. Default FULL. Without effect on
+   * How much of the answer the last event of a stream repeats. Default FULL. Has no effect on
    * Complete.
    *
    * @generated from field: outrigger.v1.FinalResponse final_response = 18;
@@ -176,7 +178,7 @@ export const RequestSchema: GenMessage<Request> = /*@__PURE__*/
 
 /**
  * Time limits of one provider call. An unset limit is taken from the provider's configuration; zero
- * disables a limit. The caller's deadline bounds them all.
+ * disables a limit. The caller's deadline always applies.
  *
  * @generated from message outrigger.v1.Timeouts
  */
@@ -189,7 +191,8 @@ export type Timeouts = Message<"outrigger.v1.Timeouts"> & {
   connect?: Duration | undefined;
 
   /**
-   * Maximum duration of the whole exchange, from sending to the last byte. Default 600 s.
+   * Maximum duration of the whole exchange, from sending the request to the last byte of the answer.
+   * Default 600 s.
    * Exceeding it is an error of kind REQUEST_TIMEOUT.
    *
    * @generated from field: google.protobuf.Duration request = 2;
@@ -197,7 +200,7 @@ export type Timeouts = Message<"outrigger.v1.Timeouts"> & {
   request?: Duration | undefined;
 
   /**
-   * Maximum idle time between two reads of the answer; pings and keep-alives reset it.
+   * Maximum idle time between two reads of the answer. Pings and keep-alives reset it.
    * Default 300 s. Exceeding it is an error of kind REQUEST_TIMEOUT.
    *
    * @generated from field: google.protobuf.Duration between_bytes = 3;
@@ -219,7 +222,7 @@ export const TimeoutsSchema: GenMessage<Timeouts> = /*@__PURE__*/
  */
 export type ToolChoice = Message<"outrigger.v1.ToolChoice"> & {
   /**
-   * Whether the model may or must call tools.
+   * Whether the model can or must call tools.
    *
    * @generated from field: outrigger.v1.ToolChoice.Mode mode = 1;
    */
@@ -233,7 +236,7 @@ export type ToolChoice = Message<"outrigger.v1.ToolChoice"> & {
   toolName: string;
 
   /**
-   * Whether the model may call several tools in one turn. Unset leaves the provider's default.
+   * Whether the model can call several tools in one turn. Unset leaves the provider's default.
    *
    * @generated from field: optional bool parallel = 3;
    */
@@ -248,7 +251,7 @@ export const ToolChoiceSchema: GenMessage<ToolChoice> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_request, 2);
 
 /**
- * Whether the model may or must call tools. Values may be added.
+ * Whether the model can or must call tools. Values may be added.
  *
  * @generated from enum outrigger.v1.ToolChoice.Mode
  */
@@ -290,7 +293,7 @@ export const ToolChoice_Mode = {
 } as const;
 
 /**
- * Whether the model may or must call tools. Values may be added.
+ * Whether the model can or must call tools. Values may be added.
  *
  * @generated from enum outrigger.v1.ToolChoice.Mode
  */
@@ -323,14 +326,14 @@ export type ResponseFormat = Message<"outrigger.v1.ResponseFormat"> & {
   schemaJson: string;
 
   /**
-   * Name of the schema, at most 64 of `[a-zA-Z0-9_-]`. Default `response`.
+   * Name of the schema: at most 64 characters of `[a-zA-Z0-9_-]`. Default `response`.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * Asks the provider to guarantee that the answer matches the schema. Default false: the schema
+   * Asks the provider to guarantee that the answer matches the schema. By default the schema only
    * guides the model.
    *
    * @generated from field: bool strict = 4;
@@ -394,7 +397,7 @@ export const ResponseFormat_TypeSchema: GenEnum<ResponseFormat_Type> = /*@__PURE
   enumDesc(file_outrigger_v1_request, 3, 0);
 
 /**
- * The policy if the provider cannot honour part of the request. Values may be added.
+ * What to do if the provider cannot honour part of the request. Values may be added.
  *
  * @generated from enum outrigger.v1.LossPolicy
  */
@@ -414,7 +417,7 @@ export const LossPolicy = {
   WARN: 1,
 
   /**
-   * The call is refused with INVALID_REQUEST before anything is sent to the provider.
+   * The call is rejected with INVALID_REQUEST before anything is sent to the provider.
    *
    * @generated from enum value: LOSS_POLICY_REFUSE = 2;
    */
@@ -422,7 +425,7 @@ export const LossPolicy = {
 } as const;
 
 /**
- * The policy if the provider cannot honour part of the request. Values may be added.
+ * What to do if the provider cannot honour part of the request. Values may be added.
  *
  * @generated from enum outrigger.v1.LossPolicy
  */
@@ -478,9 +481,9 @@ export const FinalResponseSchema: GenEnum<FinalResponse> = /*@__PURE__*/
   enumDesc(file_outrigger_v1_request, 1);
 
 /**
- * The policy for reasoning, signatures, native parts and other provider state in the history
- * that the provider of this call did not write. Keep one policy for a whole conversation: some
- * signatures are bound to the messages before them. Values may be added.
+ * What to do with reasoning, signatures, native parts and other provider state in the history that
+ * another provider wrote. Use one policy for a whole conversation, because some signatures are bound
+ * to the messages before them. Values may be added.
  *
  * @generated from enum outrigger.v1.StatePolicy
  */
@@ -500,14 +503,15 @@ export const StatePolicy = {
   STRIP: 1,
 
   /**
-   * Reasoning of other providers is sent as plain text, their other state is left out, with a warning.
+   * Reasoning of other providers is sent as plain text, and their other state is left out, with a
+   * warning.
    *
    * @generated from enum value: STATE_POLICY_TO_TEXT = 2;
    */
   TO_TEXT: 2,
 
   /**
-   * The call is refused with INVALID_REQUEST.
+   * The call is rejected with INVALID_REQUEST.
    *
    * @generated from enum value: STATE_POLICY_REJECT = 3;
    */
@@ -515,9 +519,9 @@ export const StatePolicy = {
 } as const;
 
 /**
- * The policy for reasoning, signatures, native parts and other provider state in the history
- * that the provider of this call did not write. Keep one policy for a whole conversation: some
- * signatures are bound to the messages before them. Values may be added.
+ * What to do with reasoning, signatures, native parts and other provider state in the history that
+ * another provider wrote. Use one policy for a whole conversation, because some signatures are bound
+ * to the messages before them. Values may be added.
  *
  * @generated from enum outrigger.v1.StatePolicy
  */

@@ -27,7 +27,7 @@ export const file_outrigger_v1_response: GenFile = /*@__PURE__*/
  */
 export type Response = Message<"outrigger.v1.Response"> & {
   /**
-   * The provider's id of the answer. Empty if it gives none.
+   * The provider's id of the answer. Empty if it returns none.
    *
    * @generated from field: string id = 1;
    */
@@ -70,7 +70,7 @@ export type Response = Message<"outrigger.v1.Response"> & {
 
   /**
    * Parts that were changed, left out or emulated in the translation to the provider's API, and
-   * what the provider reported.
+   * warnings of the provider.
    *
    * @generated from field: repeated outrigger.v1.Warning warnings = 7;
    */
@@ -98,14 +98,14 @@ export type Response = Message<"outrigger.v1.Response"> & {
   inferenceId: string;
 
   /**
-   * The provider's request id, for its support team. Empty if it gives none.
+   * The provider's request id, for its support team. Empty if it returns none.
    *
    * @generated from field: string provider_request_id = 11;
    */
   providerRequestId: string;
 
   /**
-   * When the provider accepted the request, by the sidecar's clock; for a stream, the same as
+   * When the provider accepted the request, by the sidecar's clock. For a stream, the same as
    * `StreamStart.started_at`.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 12;
@@ -129,7 +129,7 @@ export const ResponseSchema: GenMessage<Response> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_response, 0);
 
 /**
- * Why a model stopped: the unified reason and the provider's.
+ * Why a model stopped: the unified reason and the provider's reason.
  *
  * @generated from message outrigger.v1.FinishReason
  */
@@ -149,8 +149,8 @@ export type FinishReason = Message<"outrigger.v1.FinishReason"> & {
   raw: string;
 
   /**
-   * The stop sequence that ended the answer, one of Request.stop_sequences. Empty if the answer
-   * ended otherwise, or the provider does not say which it was: OpenAI and Gemini do not.
+   * The stop sequence that ended the answer, one of `Request.stop_sequences`. Empty if the answer
+   * ended for another reason, or if the provider does not report the sequence (OpenAI, Gemini).
    *
    * @generated from field: string stop_sequence = 3;
    */
@@ -234,7 +234,7 @@ export const FinishReason_ReasonSchema: GenEnum<FinishReason_Reason> = /*@__PURE
   enumDesc(file_outrigger_v1_response, 1, 0);
 
 /**
- * Something that did not fail the call but that the caller should know.
+ * A problem that did not fail the call, but that the caller should know about.
  *
  * @generated from message outrigger.v1.Warning
  */
@@ -254,7 +254,7 @@ export type Warning = Message<"outrigger.v1.Warning"> & {
   code: string;
 
   /**
-   * Path of the request field that the warning is about, for instance `stop_sequences`. May be empty.
+   * Path of the request field that caused the warning, for instance `stop_sequences`. Can be empty.
    *
    * @generated from field: string field = 3;
    */
@@ -303,7 +303,7 @@ export type RateLimitInfo = Message<"outrigger.v1.RateLimitInfo"> & {
   tokensLimit?: number | undefined;
 
   /**
-   * When the window that is nearest to its limit resets.
+   * When the window that is closest to its limit resets.
    *
    * @generated from field: google.protobuf.Timestamp reset_at = 5;
    */

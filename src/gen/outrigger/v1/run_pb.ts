@@ -29,9 +29,9 @@ export const file_outrigger_v1_run: GenFile = /*@__PURE__*/
   fileDesc("ChZvdXRyaWdnZXIvdjEvcnVuLnByb3RvEgxvdXRyaWdnZXIudjEiowcKA1J1bhIKCgJpZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5vdXRyaWdnZXIudjEuUnVuU3RhdHVzEhEKCXRocmVhZF9pZBgDIAEoCRIXCg9wcmV2aW91c19ydW5faWQYBCABKAkSEgoKYmFja2dyb3VuZBgFIAEoCBIOCgZzdG9yZWQYBiABKAgSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBW1vZGVsGAogASgJEhAKCHByb3ZpZGVyGAsgASgJEjEKCG1ldGFkYXRhGAwgAygLMh8ub3V0cmlnZ2VyLnYxLlJ1bi5NZXRhZGF0YUVudHJ5EicKBXN0ZXBzGA0gAygLMhgub3V0cmlnZ2VyLnYxLlN0ZXBSZXN1bHQSJwoIYXR0ZW1wdHMYDiADKAsyFS5vdXRyaWdnZXIudjEuQXR0ZW1wdBIiCgV1c2FnZRgPIAEoCzITLm91dHJpZ2dlci52MS5Vc2FnZRI8CgtzdG9wX3JlYXNvbhgQIAEoDjInLm91dHJpZ2dlci52MS5HZW5lcmF0ZVJlc3VsdC5TdG9wUmVhc29uEjkKEWluY29tcGxldGVfcmVhc29uGBEgASgOMh4ub3V0cmlnZ2VyLnYxLkluY29tcGxldGVSZWFzb24SKwoFZXJyb3IYEiABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3ISMAoQcmVxdWlyZWRfcmVzdWx0cxgTIAMoCzIWLm91dHJpZ2dlci52MS5Ub29sQ2FsbBIyChJyZXF1aXJlZF9hcHByb3ZhbHMYFCADKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGwSKAoJbWNwX3Rvb2xzGBUgAygLMhUub3V0cmlnZ2VyLnYxLk1jcFRvb2wSGAoQY2FuY2VsX3JlcXVlc3RlZBgWIAEoCBIVCg1sYXN0X3NlcXVlbmNlGBcgASgFEicKCHdhcm5pbmdzGBggAygLMhUub3V0cmlnZ2VyLnYxLldhcm5pbmcaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIo0DCghSdW5FdmVudBIQCghzZXF1ZW5jZRgBIAEoBRIMCgRzdGVwGAIgASgFEiAKA3J1bhgKIAEoCzIRLm91dHJpZ2dlci52MS5SdW5IABIwCgttb2RlbF9ldmVudBgLIAEoCzIZLm91dHJpZ2dlci52MS5TdHJlYW1FdmVudEgAEi8KC3N0ZXBfZmluaXNoGAwgASgLMhgub3V0cmlnZ2VyLnYxLlN0ZXBGaW5pc2hIABIyCg1tY3BfdG9vbF9saXN0GA0gASgLMhkub3V0cmlnZ2VyLnYxLk1jcFRvb2xMaXN0SAASNAoObWNwX3Rvb2xfc3RhcnQYDiABKAsyGi5vdXRyaWdnZXIudjEuTWNwVG9vbFN0YXJ0SAASNgoPbWNwX3Rvb2xfZmluaXNoGA8gASgLMhsub3V0cmlnZ2VyLnYxLk1jcFRvb2xGaW5pc2hIABIxCgxzdGVwX3Jlc3RhcnQYECABKAsyGS5vdXRyaWdnZXIudjEuU3RlcFJlc3RhcnRIAEIHCgVldmVudCL1AQoLU3RlcFJlc3RhcnQSMAoGcmVhc29uGAEgASgOMiAub3V0cmlnZ2VyLnYxLlN0ZXBSZXN0YXJ0LlJlYXNvbhIYChBjb250aW51ZXNfYW5zd2VyGAIgASgIEjAKEWFiYW5kb25lZF9hdHRlbXB0GAMgASgLMhUub3V0cmlnZ2VyLnYxLkF0dGVtcHQSIQoZaW50ZXJydXB0ZWRfdG9vbF9jYWxsX2lkcxgEIAMoCSJFCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASEgoOUkVBU09OX0RSQUlORUQQARIPCgtSRUFTT05fTE9TVBACIooBCgdNY3BUb29sEgwKBG5hbWUYASABKAkSFAoMc2VydmVyX2xhYmVsGAIgASgJEhEKCXRvb2xfbmFtZRgDIAEoCRITCgtkZXNjcmlwdGlvbhgEIAEoCRIZChFpbnB1dF9zY2hlbWFfanNvbhgFIAEoCRIYChBhbm5vdGF0aW9uc19qc29uGAYgASgJInYKC01jcFRvb2xMaXN0EhQKDHNlcnZlcl9sYWJlbBgBIAEoCRIkCgV0b29scxgCIAMoCzIVLm91dHJpZ2dlci52MS5NY3BUb29sEisKBWVycm9yGAMgASgLMhwub3V0cmlnZ2VyLnYxLkluZmVyZW5jZUVycm9yInoKDE1jcFRvb2xTdGFydBIkCgRjYWxsGAEgASgLMhYub3V0cmlnZ2VyLnYxLlRvb2xDYWxsEhQKDHNlcnZlcl9sYWJlbBgCIAEoCRIRCgl0b29sX25hbWUYAyABKAkSGwoTYXBwcm92YWxfcmVxdWVzdF9pZBgEIAEoCSJiCg1NY3BUb29sRmluaXNoEigKBnJlc3VsdBgBIAEoCzIYLm91dHJpZ2dlci52MS5Ub29sUmVzdWx0EhQKDHNlcnZlcl9sYWJlbBgCIAEoCRIRCgl0b29sX25hbWUYAyABKAkinAMKCU1jcFNlcnZlchIUCgxzZXJ2ZXJfbGFiZWwYASABKAkSEgoKc2VydmVyX3VybBgCIAEoCRIaChJzZXJ2ZXJfZGVzY3JpcHRpb24YAyABKAkSFQoNYXV0aG9yaXphdGlvbhgEIAEoCRI1CgdoZWFkZXJzGAUgAygLMiQub3V0cmlnZ2VyLnYxLk1jcFNlcnZlci5IZWFkZXJzRW50cnkSMgoNYWxsb3dlZF90b29scxgGIAEoCzIbLm91dHJpZ2dlci52MS5NY3BUb29sRmlsdGVyEi4KCGFwcHJvdmFsGAcgASgOMhwub3V0cmlnZ2VyLnYxLkFwcHJvdmFsUG9saWN5EjMKDmFsd2F5c19hcHByb3ZlGAggASgLMhsub3V0cmlnZ2VyLnYxLk1jcFRvb2xGaWx0ZXISMgoNbmV2ZXJfYXBwcm92ZRgJIAEoCzIbLm91dHJpZ2dlci52MS5NY3BUb29sRmlsdGVyGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkkKDU1jcFRvb2xGaWx0ZXISEgoKdG9vbF9uYW1lcxgBIAMoCRIWCglyZWFkX29ubHkYAiABKAhIAIgBAUIMCgpfcmVhZF9vbmx5IkUKDFRvb2xBcHByb3ZhbBIUCgx0b29sX2NhbGxfaWQYASABKAkSDwoHYXBwcm92ZRgCIAEoCBIOCgZyZWFzb24YAyABKAkq4AEKCVJ1blN0YXR1cxIaChZSVU5fU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRUlVOX1NUQVRVU19RVUVVRUQQARIaChZSVU5fU1RBVFVTX0lOX1BST0dSRVNTEAISHgoaUlVOX1NUQVRVU19SRVFVSVJFU19BQ1RJT04QAxIYChRSVU5fU1RBVFVTX0NPTVBMRVRFRBAEEhkKFVJVTl9TVEFUVVNfSU5DT01QTEVURRAFEhUKEVJVTl9TVEFUVVNfRkFJTEVEEAYSGAoUUlVOX1NUQVRVU19DQU5DRUxMRUQQByrCAQoQSW5jb21wbGV0ZVJlYXNvbhIhCh1JTkNPTVBMRVRFX1JFQVNPTl9VTlNQRUNJRklFRBAAEiAKHElOQ09NUExFVEVfUkVBU09OX01BWF9UT0tFTlMQARIkCiBJTkNPTVBMRVRFX1JFQVNPTl9DT05URU5UX0ZJTFRFUhACEhsKF0lOQ09NUExFVEVfUkVBU09OX0xJTUlUEAMSJgoiSU5DT01QTEVURV9SRUFTT05fUFJPVklERVJfU1RPUFBFRBAEKmgKDkFwcHJvdmFsUG9saWN5Eh8KG0FQUFJPVkFMX1BPTElDWV9VTlNQRUNJRklFRBAAEhoKFkFQUFJPVkFMX1BPTElDWV9BTFdBWVMQARIZChVBUFBST1ZBTF9QT0xJQ1lfTkVWRVIQAkKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z", [file_google_protobuf_timestamp, file_outrigger_v1_attempt, file_outrigger_v1_error, file_outrigger_v1_generation, file_outrigger_v1_message, file_outrigger_v1_response, file_outrigger_v1_stream_event, file_outrigger_v1_usage]);
 
 /**
- * A generation with a state that is stored: its status, steps and events can be read while it runs
- * and afterwards. It belongs to a thread: it reads the thread's messages and appends to them. Over
- * the HTTP API a run is a response: the run `run_X` is the response `resp_X`.
+ * A generation whose state is stored: its status, steps and events can be read while it runs and
+ * afterwards. It belongs to a thread, whose messages it reads and appends to. Over the HTTP API, the
+ * run `run_X` is the response `resp_X`.
  *
  * @generated from message outrigger.v1.Run
  */
@@ -51,7 +51,7 @@ export type Run = Message<"outrigger.v1.Run"> & {
   status: RunStatus;
 
   /**
-   * Thread of the run. Over the HTTP API the thread `thread_X` is the conversation `conv_X`.
+   * Thread of the run. Over the HTTP API, the thread `thread_X` is the conversation `conv_X`.
    *
    * @generated from field: string thread_id = 3;
    */
@@ -86,16 +86,16 @@ export type Run = Message<"outrigger.v1.Run"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the run was first IN_PROGRESS. Unset before.
+   * When the run was first IN_PROGRESS. Unset before that.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 8;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
-   * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
-   * is in progress.
+   * When the run last reached a terminal status or REQUIRES_ACTION. If another run continues a run
+   * that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run is in
+   * progress.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 9;
    */
@@ -116,37 +116,37 @@ export type Run = Message<"outrigger.v1.Run"> & {
   provider: string;
 
   /**
-   * Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512.
+   * The caller's labels: at most 16, with keys of at most 64 characters and values of at most 512.
    *
    * @generated from field: map<string, string> metadata = 12;
    */
   metadata: { [key: string]: string };
 
   /**
-   * Steps, in order. Only GetRun, CreateRun and SubmitToolResults fill it.
+   * Steps, in order. Filled only by GetRun, CreateRun and SubmitToolResults.
    *
    * @generated from field: repeated outrigger.v1.StepResult steps = 13;
    */
   steps: StepResult[];
 
   /**
-   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
-   * had no answer when its process stopped has an error of the kind ABORT.
+   * All provider calls so far, in order, including failed ones. At most the latest 256. A call that had
+   * no answer when its process stopped has an error of kind ABORT.
    *
    * @generated from field: repeated outrigger.v1.Attempt attempts = 14;
    */
   attempts: Attempt[];
 
   /**
-   * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
-   * if no provider reported any.
+   * Sum of the usage of all steps so far, even if the run was then cancelled or failed. Unset if no
+   * provider reported any.
    *
    * @generated from field: outrigger.v1.Usage usage = 15;
    */
   usage?: Usage | undefined;
 
   /**
-   * Why the generation ended. Unset until it ends, and if it failed.
+   * Why the generation ended. Unset if it has not ended or has failed.
    *
    * @generated from field: outrigger.v1.GenerateResult.StopReason stop_reason = 16;
    */
@@ -181,14 +181,14 @@ export type Run = Message<"outrigger.v1.Run"> & {
   requiredApprovals: ToolCall[];
 
   /**
-   * The tools of MCP servers that were offered to the model, with the names that the model saw.
+   * The tools of MCP servers that were offered to the model, with the names that the model gets.
    *
    * @generated from field: repeated outrigger.v1.McpTool mcp_tools = 21;
    */
   mcpTools: McpTool[];
 
   /**
-   * Whether CancelRun was called. The run may still be IN_PROGRESS for a moment.
+   * Whether CancelRun was called. The run can still be IN_PROGRESS for a moment.
    *
    * @generated from field: bool cancel_requested = 22;
    */
@@ -218,8 +218,8 @@ export const RunSchema: GenMessage<Run> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_run, 0);
 
 /**
- * A change of a run. The first and the last event of a stream have a `run`: the first one is the
- * run as it was created, the last one has a terminal status or REQUIRES_ACTION.
+ * A change of a run. The first and the last event of a stream have a `run`. The first one is the run
+ * as created; the last one has a terminal status or REQUIRES_ACTION.
  *
  * @generated from message outrigger.v1.RunEvent
  */
@@ -232,7 +232,7 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
   sequence: number;
 
   /**
-   * Number of the step, from 1. 0 outside of a step.
+   * Number of the step, from 1. 0 outside a step.
    *
    * @generated from field: int32 step = 2;
    */
@@ -245,7 +245,7 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
    */
   event: {
     /**
-     * The status changed. Contains the run as it is now, without its steps.
+     * The status changed. Contains the current run, without its steps.
      *
      * @generated from field: outrigger.v1.Run run = 10;
      */
@@ -262,8 +262,8 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
     case: "modelEvent";
   } | {
     /**
-     * A step is complete. The message of its response has no content, which `model_event` has
-     * delivered.
+     * A step is complete. The message of its response has no content, which was already sent in
+     * `model_event`.
      *
      * @generated from field: outrigger.v1.StepFinish step_finish = 12;
      */
@@ -279,8 +279,8 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
     case: "mcpToolList";
   } | {
     /**
-     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
-     * their events are sent as they happen.
+     * The sidecar starts a tool of an MCP server. The tools of a step run concurrently; their events are
+     * sent as they happen.
      *
      * @generated from field: outrigger.v1.McpToolStart mcp_tool_start = 14;
      */
@@ -296,9 +296,9 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
     case: "mcpToolFinish";
   } | {
     /**
-     * The process that executed the run stopped in the middle of this step, and another one, or the
-     * same one after a restart, continues the run. What earlier events said of this step counts no
-     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     * The process that executed the run stopped in the middle of this step, and another process, or the
+     * same one after a restart, continues the run. The step begins again and replaces its earlier
+     * events, unless `continues_answer` is set. Sent only in background runs.
      *
      * @generated from field: outrigger.v1.StepRestart step_restart = 16;
      */
@@ -328,25 +328,26 @@ export type StepRestart = Message<"outrigger.v1.StepRestart"> & {
   reason: StepRestart_Reason;
 
   /**
-   * Whether the model had answered already: its answer stays, and only the tools of the step are
-   * continued. Otherwise the model is called again, at most once per step.
+   * Whether the model had already answered. If so, its answer remains, and only the tools of the step
+   * continue. Otherwise the model is called again, at most once per step.
    *
    * @generated from field: bool continues_answer = 2;
    */
   continuesAnswer: boolean;
 
   /**
-   * The model call that had no answer when the process stopped. It may be billed by the provider
-   * although its usage is unknown; it is in `Run.attempts` as well. Unset if `continues_answer` is
-   * set, or if no call was made.
+   * The model call that had no answer when the process stopped. The provider may bill it, but its
+   * usage is unknown. It is also in `Run.attempts`. Unset if `continues_answer` is set, or if no call
+   * was made.
    *
    * @generated from field: outrigger.v1.Attempt abandoned_attempt = 3;
    */
   abandonedAttempt?: Attempt | undefined;
 
   /**
-   * Ids of the tool calls that may have been executed and are not repeated, since their tools are
-   * annotated neither `readOnlyHint` nor `idempotentHint`. The model gets an error result that says so.
+   * Ids of tool calls that may have been executed and are not repeated, because their tools have
+   * neither the annotation `readOnlyHint` nor `idempotentHint`. The model gets an error result that
+   * says so.
    *
    * @generated from field: repeated string interrupted_tool_call_ids = 4;
    */
@@ -374,14 +375,14 @@ export const StepRestart_Reason = {
   UNSPECIFIED: 0,
 
   /**
-   * The process was told to end and handed the run over.
+   * The process was stopped and handed the run over.
    *
    * @generated from enum value: REASON_DRAINED = 1;
    */
   DRAINED: 1,
 
   /**
-   * The process gave no sign of life any more, or it could not write to the store.
+   * The process stopped sending heartbeats, or could not write to the store.
    *
    * @generated from enum value: REASON_LOST = 2;
    */
@@ -408,7 +409,7 @@ export const StepRestart_ReasonSchema: GenEnum<StepRestart_Reason> = /*@__PURE__
  */
 export type McpTool = Message<"outrigger.v1.McpTool"> & {
   /**
-   * Name that the model sees. Unique in the run.
+   * Name that the model gets. Unique in the run.
    *
    * @generated from field: string name = 1;
    */
@@ -429,7 +430,7 @@ export type McpTool = Message<"outrigger.v1.McpTool"> & {
   toolName: string;
 
   /**
-   * Description of the tool, as its server gives it.
+   * Description of the tool, from its server.
    *
    * @generated from field: string description = 4;
    */
@@ -493,7 +494,7 @@ export const McpToolListSchema: GenMessage<McpToolList> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_run, 4);
 
 /**
- * The sidecar begins to execute a tool of an MCP server.
+ * The sidecar starts a tool of an MCP server.
  *
  * @generated from message outrigger.v1.McpToolStart
  */
@@ -570,8 +571,8 @@ export const McpToolFinishSchema: GenMessage<McpToolFinish> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_run, 6);
 
 /**
- * An MCP server whose tools the model may call. The sidecar calls it; the configuration says which
- * servers are allowed.
+ * An MCP server whose tools the model can call. The sidecar calls the server; its configuration says
+ * which servers are allowed.
  *
  * @generated from message outrigger.v1.McpServer
  */
@@ -584,7 +585,7 @@ export type McpServer = Message<"outrigger.v1.McpServer"> & {
   serverLabel: string;
 
   /**
-   * URL of the server. Empty for a server that the configuration names by this label.
+   * URL of the server. Empty for a server that the configuration lists under this label.
    *
    * @generated from field: string server_url = 2;
    */
@@ -605,21 +606,21 @@ export type McpServer = Message<"outrigger.v1.McpServer"> & {
   authorization: string;
 
   /**
-   * Headers that are sent to the server. Never stored, logged or returned.
+   * Headers sent to the server. Never stored, logged or returned.
    *
    * @generated from field: map<string, string> headers = 5;
    */
   headers: { [key: string]: string };
 
   /**
-   * Which tools may be called. Unset: all.
+   * The tools that can be called. Unset means all.
    *
    * @generated from field: outrigger.v1.McpToolFilter allowed_tools = 6;
    */
   allowedTools?: McpToolFilter | undefined;
 
   /**
-   * Which calls need the caller's approval. Default ALWAYS.
+   * The calls that need the caller's approval. Default ALWAYS.
    *
    * @generated from field: outrigger.v1.ApprovalPolicy approval = 7;
    */
@@ -648,20 +649,20 @@ export const McpServerSchema: GenMessage<McpServer> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_run, 7);
 
 /**
- * Selects tools of an MCP server. A tool has to fit both fields that are set.
+ * Selects tools of an MCP server. A tool must match all fields that are set.
  *
  * @generated from message outrigger.v1.McpToolFilter
  */
 export type McpToolFilter = Message<"outrigger.v1.McpToolFilter"> & {
   /**
-   * Names of the tools. Empty: any.
+   * Names of the tools. Empty means any.
    *
    * @generated from field: repeated string tool_names = 1;
    */
   toolNames: string[];
 
   /**
-   * Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
+   * Value of the tool's annotation `readOnlyHint`. Unset means any.
    *
    * @generated from field: optional bool read_only = 2;
    */
@@ -746,8 +747,8 @@ export const RunStatus = {
   IN_PROGRESS: 2,
 
   /**
-   * The model called tools that the caller executes or must approve. SubmitToolResults continues the
-   * run. Over the HTTP API such a response is `completed`.
+   * The model called tools that the caller must execute or approve. SubmitToolResults continues the
+   * run. Over the HTTP API, such a response is `completed`.
    *
    * @generated from enum value: RUN_STATUS_REQUIRES_ACTION = 3;
    */
@@ -768,15 +769,15 @@ export const RunStatus = {
   INCOMPLETE: 5,
 
   /**
-   * The run failed, see `error`. Also if the provider ended the last answer with an error as its
-   * finish reason, for instance `MALFORMED_FUNCTION_CALL`: the answer is in the steps.
+   * The run failed, see `error`. This includes a last answer that the provider ended with an error as
+   * the finish reason, for instance `MALFORMED_FUNCTION_CALL`; that answer is in the steps.
    *
    * @generated from enum value: RUN_STATUS_FAILED = 6;
    */
   FAILED: 6,
 
   /**
-   * The caller cancelled the run, or disconnected from one that is not in the background.
+   * The caller cancelled the run, or disconnected from a foreground run.
    *
    * @generated from enum value: RUN_STATUS_CANCELLED = 7;
    */

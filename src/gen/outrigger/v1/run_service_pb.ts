@@ -25,19 +25,18 @@ export const file_outrigger_v1_run_service: GenFile = /*@__PURE__*/
  */
 export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   /**
-   * The request and its settings. The messages are appended to the thread; `system` is not, and is not
-   * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
-   * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's limit on
-   * steps apply.
+   * The request and its settings. The messages are appended to the thread. `system` is not, and later
+   * runs do not inherit it. The caller executes function tools. `max_tool_rounds` applies to the tools
+   * of MCP servers; if unset, only `limits` and the sidecar's limit on steps apply.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
   options?: GenerationOptions | undefined;
 
   /**
-   * The run to continue. If another run already continued it, its thread is forked after it: runs
-   * that continue the same run never see each other's messages. It must have ended or require
-   * action; `options.request.messages` and `approvals` have the results of its tool calls.
+   * The run to continue. It must have ended or require action; then `options.request.messages` and
+   * `approvals` have the results of its tool calls. If another run has already continued it, its thread
+   * is forked: runs that continue the same run never see each other's messages.
    *
    * @generated from field: string previous_run_id = 2;
    */
@@ -45,8 +44,8 @@ export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
 
   /**
    * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names
-   * none. The runs of a thread are executed one at a time. Must not be set together with
-   * `previous_run_id`. Empty: a new thread, or that of the previous run.
+   * no thread. The runs of a thread are executed one at a time. Must not be set together with
+   * `previous_run_id`. Empty means a new thread, or the thread of the previous run.
    *
    * @generated from field: string thread_id = 3;
    */
@@ -60,8 +59,8 @@ export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   background: boolean;
 
   /**
-   * Whether the run is stored. Default true. With false nothing is stored, and a request with
-   * `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
+   * Whether the run is stored. Default true. If false, `previous_run_id`, `thread_id` and `background`
+   * are an INVALID_REQUEST.
    *
    * @generated from field: optional bool store = 5;
    */
@@ -75,23 +74,23 @@ export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   metadata: { [key: string]: string };
 
   /**
-   * MCP servers whose tools the model may call, at most 16.
+   * MCP servers whose tools the model can call, at most 16.
    *
    * @generated from field: repeated outrigger.v1.McpServer mcp_servers = 7;
    */
   mcpServers: McpServer[];
 
   /**
-   * Decisions on calls that need approval: calls of the previous run, or calls in
-   * `options.request.messages` that have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls without a result in
+   * `options.request.messages`.
    *
    * @generated from field: repeated outrigger.v1.ToolApproval approvals = 8;
    */
   approvals: ToolApproval[];
 
   /**
-   * Whether the tools and MCP servers of the previous run are used if this request has none. Tokens
-   * and headers of MCP servers are not inherited.
+   * Uses the tools and MCP servers of the previous run if this request has none. Tokens and headers of
+   * MCP servers are not inherited.
    *
    * @generated from field: bool inherit_tools = 9;
    */
@@ -140,7 +139,7 @@ export type StreamRunRequest = Message<"outrigger.v1.StreamRunRequest"> & {
   runId: string;
 
   /**
-   * Sends the events with a higher sequence number. Unset: all.
+   * Sends only events with a higher sequence number. Unset means all.
    *
    * @generated from field: optional int32 after_sequence = 2;
    */
@@ -168,14 +167,14 @@ export type SubmitToolResultsRequest = Message<"outrigger.v1.SubmitToolResultsRe
   runId: string;
 
   /**
-   * Results of the calls in `Run.required_results`: one for each.
+   * Results of the calls in `Run.required_results`, one for each.
    *
    * @generated from field: repeated outrigger.v1.ToolResult results = 2;
    */
   results: ToolResult[];
 
   /**
-   * Decisions on the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`, one for each.
    *
    * @generated from field: repeated outrigger.v1.ToolApproval approvals = 3;
    */
@@ -224,21 +223,21 @@ export type ListRunsRequest = Message<"outrigger.v1.ListRunsRequest"> & {
   pageSize: number;
 
   /**
-   * `next_page_token` of the previous page. Empty: the first page.
+   * `next_page_token` of the previous page. Empty means the first page.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * Returns only runs of this thread. Empty: all.
+   * Returns only runs of this thread. Empty means all.
    *
    * @generated from field: string thread_id = 3;
    */
   threadId: string;
 
   /**
-   * Returns only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty means all.
    *
    * @generated from field: repeated outrigger.v1.RunStatus statuses = 4;
    */
@@ -317,8 +316,8 @@ export const DeleteRunResponseSchema: GenMessage<DeleteRunResponse> = /*@__PURE_
   messageDesc(file_outrigger_v1_run_service, 8);
 
 /**
- * Stored runs: they can be started in the background, read, streamed from any event on, continued
- * and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+ * Manages stored runs. They can be started in the background, read, streamed from any event, continued
+ * and cancelled, over this service and over `/v1/responses`, whichever API created them.
  *
  * A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
  * event is sent, everything has been stored: GetRun then returns the same state.
@@ -350,7 +349,7 @@ export const RunService: GenService<{
     output: typeof RunEventSchema;
   },
   /**
-   * Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted.
+   * Returns a run with its steps. NOT_FOUND if it does not exist or was deleted.
    *
    * @generated from rpc outrigger.v1.RunService.GetRun
    */
@@ -360,8 +359,8 @@ export const RunService: GenService<{
     output: typeof RunSchema;
   },
   /**
-   * Sends the events of a stored run, past ones first, until the run has ended or requires action.
-   * May be called at any time and any number of times. Disconnecting does not affect the run.
+   * Sends the events of a stored run, past events first, until the run has ended or requires action.
+   * Can be called at any time and any number of times. Disconnecting does not affect the run.
    *
    * @generated from rpc outrigger.v1.RunService.StreamRun
    */
@@ -393,7 +392,7 @@ export const RunService: GenService<{
     output: typeof RunSchema;
   },
   /**
-   * Returns the runs of the caller, newest first, without their steps.
+   * Lists the caller's runs, newest first, without their steps.
    *
    * @generated from rpc outrigger.v1.RunService.ListRuns
    */

@@ -27,26 +27,26 @@ export const file_outrigger_v1_stream_event: GenFile = /*@__PURE__*/
 /**
  * One event of a streamed answer.
  *
- * The laws of a stream, which every stream obeys:
+ * Every stream obeys these laws:
  *
  * 1. `stream_start` is first. Exactly one of `finish` and `error` is last.
  * 2. `sequence` counts 0, 1, 2, ... without a gap.
- * 3. A block is `*_start`, deltas, `*_end`, all with the same `part_index`: the place of that
- *    part in the final message. Blocks may interleave. There is no delta outside its block,
- *    and no block is open at `finish`.
- * 4. The deltas of a block concatenate to what its `*_end` carries, which is what the final
- *    `Response` holds. If the caller asked for FINAL_RESPONSE_WITHOUT_CONTENT, `text_end` and
- *    `reasoning_end` carry no text and the final message has no content.
- * 5. A tool call id is unique within the call and its history, even if the provider repeats ids
- *    or gives none. Arguments are parsed at `tool_call_end`; arguments that do not parse are kept
+ * 3. A block is `*_start`, deltas, `*_end`, all with the same `part_index`: the position of the part
+ *    in the final message. Blocks can interleave. There is no delta outside its block, and no block
+ *    is open at `finish`.
+ * 4. The deltas of a block add up to the content of its `*_end`, which is also the content in the
+ *    final `Response`. With FINAL_RESPONSE_WITHOUT_CONTENT, `text_end` and `reasoning_end` have no
+ *    text, and the final message has no content.
+ * 5. A tool call id is unique within the call and its history, even if the provider repeats ids or
+ *    returns none. Arguments are parsed at `tool_call_end`. Arguments that do not parse are kept
  *    verbatim and marked, never dropped.
- * 6. The events of Stream accumulate to the `Response` that Complete gives.
- * 7. `Usage` means the same for every provider; see there.
- * 8. A provider's stream that ends without its end marker is an `error` of kind STREAM, never a
- *    `finish`.
- * 9. After `error` there is no assistant message; the error's `usage` and `output_started` say what
+ * 6. The events of Stream add up to the `Response` that Complete returns.
+ * 7. `Usage` means the same for every provider.
+ * 8. If a provider's stream ends without its end marker, the last event is an `error` of kind STREAM,
+ *    never a `finish`.
+ * 9. After `error` there is no assistant message. The error's `usage` and `output_started` say what
  *    had arrived. The RPC then ends with the status of that error.
- * 10. A string never carries half of a surrogate pair.
+ * 10. A string never contains half of a surrogate pair.
  *
  * @generated from message outrigger.v1.StreamEvent
  */
@@ -152,7 +152,7 @@ export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
     case: "toolCallEnd";
   } | {
     /**
-     * The answer is complete. Last event of a stream that did not fail.
+     * The answer is complete. Last event of a successful stream.
      *
      * @generated from field: outrigger.v1.Finish finish = 20;
      */
@@ -160,7 +160,7 @@ export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
     case: "finish";
   } | {
     /**
-     * The call failed. Last event of a stream that did; a status follows.
+     * The call failed. Last event of a failed stream; a status follows.
      *
      * @generated from field: outrigger.v1.InferenceError error = 21;
      */
@@ -168,7 +168,7 @@ export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
     case: "error";
   } | {
     /**
-     * An event of the provider that has no unified form.
+     * An event of the provider without a unified form.
      *
      * @generated from field: outrigger.v1.ProviderEvent provider_event = 22;
      */
@@ -206,14 +206,14 @@ export type StreamStart = Message<"outrigger.v1.StreamStart"> & {
   inferenceId: string;
 
   /**
-   * Name of the provider that answers.
+   * Name of the answering provider.
    *
    * @generated from field: string provider = 2;
    */
   provider: string;
 
   /**
-   * The model that answers, as the provider reports it; the requested model if it does not report one.
+   * The answering model, as the provider reports it, or the requested model if it reports none.
    *
    * @generated from field: string model = 3;
    */
@@ -234,7 +234,7 @@ export type StreamStart = Message<"outrigger.v1.StreamStart"> & {
   warnings: Warning[];
 
   /**
-   * Which content the end of this stream repeats, as the request asked: FULL or WITHOUT_CONTENT.
+   * How much content the end of this stream repeats, as requested: FULL or WITHOUT_CONTENT.
    *
    * @generated from field: outrigger.v1.FinalResponse final_response = 6;
    */
@@ -255,7 +255,7 @@ export const StreamStartSchema: GenMessage<StreamStart> = /*@__PURE__*/
  */
 export type TextStart = Message<"outrigger.v1.TextStart"> & {
   /**
-   * Place of the part in the final message. Starts at 0.
+   * Position of the part in the final message. Starts at 0.
    *
    * @generated from field: int32 part_index = 1;
    */
@@ -283,14 +283,14 @@ export const TextStartSchema: GenMessage<TextStart> = /*@__PURE__*/
  */
 export type TextDelta = Message<"outrigger.v1.TextDelta"> & {
   /**
-   * Place of the part in the final message.
+   * Position of the part in the final message.
    *
    * @generated from field: int32 part_index = 1;
    */
   partIndex: number;
 
   /**
-   * The text that is added. Never empty.
+   * The added text. Never empty.
    *
    * @generated from field: string delta = 2;
    */
@@ -311,7 +311,7 @@ export const TextDeltaSchema: GenMessage<TextDelta> = /*@__PURE__*/
  */
 export type TextEnd = Message<"outrigger.v1.TextEnd"> & {
   /**
-   * Place of the part in the final message.
+   * Position of the part in the final message.
    *
    * @generated from field: int32 part_index = 1;
    */
@@ -353,7 +353,7 @@ export const TextEndSchema: GenMessage<TextEnd> = /*@__PURE__*/
  */
 export type ReasoningStart = Message<"outrigger.v1.ReasoningStart"> & {
   /**
-   * Place of the part in the final message. Starts at 0.
+   * Position of the part in the final message. Starts at 0.
    *
    * @generated from field: int32 part_index = 1;
    */
@@ -374,14 +374,14 @@ export const ReasoningStartSchema: GenMessage<ReasoningStart> = /*@__PURE__*/
  */
 export type ReasoningDelta = Message<"outrigger.v1.ReasoningDelta"> & {
   /**
-   * Place of the part in the final message.
+   * Position of the part in the final message.
    *
    * @generated from field: int32 part_index = 1;
    */
   partIndex: number;
 
   /**
-   * The text that is added. Never empty.
+   * The added text. Never empty.
    *
    * @generated from field: string delta = 2;
    */
@@ -402,14 +402,14 @@ export const ReasoningDeltaSchema: GenMessage<ReasoningDelta> = /*@__PURE__*/
  */
 export type ReasoningEnd = Message<"outrigger.v1.ReasoningEnd"> & {
   /**
-   * Place of the part in the final message.
+   * Position of the part in the final message.
    *
    * @generated from field: int32 part_index = 1;
    */
   partIndex: number;
 
   /**
-   * The whole text of the part. May be empty. Always empty with FINAL_RESPONSE_WITHOUT_CONTENT.
+   * The whole text of the part. Can be empty. Always empty with FINAL_RESPONSE_WITHOUT_CONTENT.
    *
    * @generated from field: string text = 2;
    */
@@ -423,7 +423,7 @@ export type ReasoningEnd = Message<"outrigger.v1.ReasoningEnd"> & {
   redacted: boolean;
 
   /**
-   * Signature or encrypted reasoning. Unset if the provider gives none.
+   * Signature or encrypted reasoning. Unset if the provider returns none.
    *
    * @generated from field: outrigger.v1.ProviderState provider_state = 4;
    */
@@ -444,7 +444,7 @@ export const ReasoningEndSchema: GenMessage<ReasoningEnd> = /*@__PURE__*/
  */
 export type ToolCallStart = Message<"outrigger.v1.ToolCallStart"> & {
   /**
-   * Place of the part in the final message. Starts at 0.
+   * Position of the part in the final message. Starts at 0.
    *
    * @generated from field: int32 part_index = 1;
    */
@@ -465,7 +465,7 @@ export type ToolCallStart = Message<"outrigger.v1.ToolCallStart"> & {
   name: string;
 
   /**
-   * Meaning of this block's deltas.
+   * Kind of input in this block's deltas.
    *
    * @generated from field: outrigger.v1.ToolCallStart.InputKind input_kind = 4;
    */
@@ -480,7 +480,7 @@ export const ToolCallStartSchema: GenMessage<ToolCallStart> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_stream_event, 8);
 
 /**
- * Kind of input that a tool call has. Values may be added.
+ * Kind of a tool call's input. Values may be added.
  *
  * @generated from enum outrigger.v1.ToolCallStart.InputKind
  */
@@ -508,7 +508,7 @@ export const ToolCallStart_InputKind = {
 } as const;
 
 /**
- * Kind of input that a tool call has. Values may be added.
+ * Kind of a tool call's input. Values may be added.
  *
  * @generated from enum outrigger.v1.ToolCallStart.InputKind
  */
@@ -527,15 +527,14 @@ export const ToolCallStart_InputKindSchema: GenEnum<ToolCallStart_InputKind> = /
  */
 export type ToolCallDelta = Message<"outrigger.v1.ToolCallDelta"> & {
   /**
-   * Place of the part in the final message.
+   * Position of the part in the final message.
    *
    * @generated from field: int32 part_index = 1;
    */
   partIndex: number;
 
   /**
-   * The text that is added: a fragment of JSON text, or of free text if the block's kind is TEXT.
-   * Never empty.
+   * The added text: a fragment of JSON text, or of free text if the block's kind is TEXT. Never empty.
    *
    * @generated from field: string delta = 2;
    */
@@ -556,7 +555,7 @@ export const ToolCallDeltaSchema: GenMessage<ToolCallDelta> = /*@__PURE__*/
  */
 export type ToolCallEnd = Message<"outrigger.v1.ToolCallEnd"> & {
   /**
-   * Place of the part in the final message.
+   * Position of the part in the final message.
    *
    * @generated from field: int32 part_index = 1;
    */
@@ -591,7 +590,7 @@ export const ToolCallEndSchema: GenMessage<ToolCallEnd> = /*@__PURE__*/
  */
 export type PartAdded = Message<"outrigger.v1.PartAdded"> & {
   /**
-   * Place of the part in the final message.
+   * Position of the part in the final message.
    *
    * @generated from field: int32 part_index = 1;
    */
@@ -633,7 +632,7 @@ export type Finish = Message<"outrigger.v1.Finish"> & {
   usage?: Usage | undefined;
 
   /**
-   * The whole answer, equal to what Complete returns; with FINAL_RESPONSE_WITHOUT_CONTENT its
+   * The whole answer, equal to the response of Complete. With FINAL_RESPONSE_WITHOUT_CONTENT, its
    * message has no content.
    *
    * @generated from field: outrigger.v1.Response response = 3;
@@ -649,8 +648,8 @@ export const FinishSchema: GenMessage<Finish> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_stream_event, 12);
 
 /**
- * An event of the provider whose content has no unified form. Events whose content is carried
- * elsewhere are sent only with `Request.include_raw`.
+ * An event of the provider without a unified form. Provider events whose content other events carry
+ * are sent only with `Request.include_raw`.
  *
  * @generated from message outrigger.v1.ProviderEvent
  */

@@ -17,8 +17,8 @@ export const file_outrigger_v1_thread: GenFile = /*@__PURE__*/
   fileDesc("ChlvdXRyaWdnZXIvdjEvdGhyZWFkLnByb3RvEgxvdXRyaWdnZXIudjEiwQEKBlRocmVhZBIKCgJpZBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0CghtZXRhZGF0YRgDIAMoCzIiLm91dHJpZ2dlci52MS5UaHJlYWQuTWV0YWRhdGFFbnRyeRIUCgxjb252ZXJzYXRpb24YBCABKAgaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpMBCg1UaHJlYWRNZXNzYWdlEgoKAmlkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIOCgZvdXRwdXQYAyABKAgSJgoHbWVzc2FnZRgEIAEoCzIVLm91dHJpZ2dlci52MS5NZXNzYWdlEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_outrigger_v1_message]);
 
 /**
- * A conversation: messages in order, which runs read and append to. Over the HTTP API the thread
- * `thread_X` is the conversation `conv_X`.
+ * A conversation: an ordered list of messages that runs read and append to. Over the HTTP API, the
+ * thread `thread_X` is the conversation `conv_X`.
  *
  * @generated from message outrigger.v1.Thread
  */
@@ -38,15 +38,15 @@ export type Thread = Message<"outrigger.v1.Thread"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512.
+   * The caller's labels: at most 16, with keys of at most 64 characters and values of at most 512.
    *
    * @generated from field: map<string, string> metadata = 3;
    */
   metadata: { [key: string]: string };
 
   /**
-   * Whether the caller created the thread as a conversation. Otherwise a run created it, and
-   * continuing an earlier run forks the thread.
+   * Whether the caller created the thread as a conversation. Otherwise a run created it, and continuing
+   * an earlier run forks the thread.
    *
    * @generated from field: bool conversation = 4;
    */
@@ -74,15 +74,15 @@ export type ThreadMessage = Message<"outrigger.v1.ThreadMessage"> & {
   id: string;
 
   /**
-   * The run that added it. Empty if no run did.
+   * The run that added the message. Empty if no run did.
    *
    * @generated from field: string run_id = 2;
    */
   runId: string;
 
   /**
-   * Whether the run produced it: the model's answer, or the result of a tool that the sidecar
-   * executed. Otherwise it was part of the input.
+   * Whether the run produced the message: the model's answer, or the result of a tool that the sidecar
+   * executed. Otherwise the message was part of the input.
    *
    * @generated from field: bool output = 3;
    */
@@ -96,7 +96,7 @@ export type ThreadMessage = Message<"outrigger.v1.ThreadMessage"> & {
   message?: Message$1 | undefined;
 
   /**
-   * When it was added.
+   * When the message was added.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */

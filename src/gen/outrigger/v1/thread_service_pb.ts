@@ -143,8 +143,8 @@ export type AppendMessagesRequest = Message<"outrigger.v1.AppendMessagesRequest"
   threadId: string;
 
   /**
-   * The messages, oldest first. From 1 to 100. They are the same as in `Request.messages`; that the
-   * results of tool calls name calls of the thread is checked by the run that reads them.
+   * The messages, oldest first, as in `Request.messages`. From 1 to 100. Whether the results of tool
+   * calls name calls of the thread is checked by the run that reads them.
    *
    * @generated from field: repeated outrigger.v1.Message messages = 2;
    */
@@ -165,7 +165,7 @@ export const AppendMessagesRequestSchema: GenMessage<AppendMessagesRequest> = /*
  */
 export type AppendMessagesResponse = Message<"outrigger.v1.AppendMessagesResponse"> & {
   /**
-   * The messages as they were added, with their ids.
+   * The added messages, with their ids.
    *
    * @generated from field: repeated outrigger.v1.ThreadMessage messages = 1;
    */
@@ -200,14 +200,15 @@ export type ListMessagesRequest = Message<"outrigger.v1.ListMessagesRequest"> & 
   pageSize: number;
 
   /**
-   * `next_page_token` of the previous page, with the other fields unchanged. Empty: the first page.
+   * `next_page_token` of the previous page, with the other fields unchanged. Empty means the first
+   * page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * Whether the newest message comes first. Default false: the oldest.
+   * Returns the newest message first. Default false: the oldest message first.
    *
    * @generated from field: bool newest_first = 4;
    */
@@ -314,8 +315,8 @@ export const DeleteMessageResponseSchema: GenMessage<DeleteMessageResponse> = /*
   messageDesc(file_outrigger_v1_thread_service, 11);
 
 /**
- * Stored conversations. A thread can be created, read and appended to over this service and over
- * `/v1/conversations`, regardless of which API created it, and runs of either API continue it
+ * Manages stored conversations. A thread can be created, read and appended to over this service and
+ * over `/v1/conversations`, whichever API created it, and runs of both APIs can continue it
  * (`CreateRunRequest.thread_id`). Every run that names no thread creates one.
  *
  * A thread belongs to the access key that created it. Other callers get NOT_FOUND.
@@ -324,7 +325,7 @@ export const DeleteMessageResponseSchema: GenMessage<DeleteMessageResponse> = /*
  */
 export const ThreadService: GenService<{
   /**
-   * Creates a thread, with messages if the conversation has begun elsewhere.
+   * Creates a thread, optionally with the messages of a conversation that began elsewhere.
    *
    * @generated from rpc outrigger.v1.ThreadService.CreateThread
    */
@@ -354,8 +355,8 @@ export const ThreadService: GenService<{
     output: typeof ThreadSchema;
   },
   /**
-   * Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
-   * read, and cannot be continued.
+   * Deletes a thread with its messages, except messages that a fork shares. Its runs can still be read,
+   * but not continued.
    *
    * @generated from rpc outrigger.v1.ThreadService.DeleteThread
    */
@@ -376,7 +377,7 @@ export const ThreadService: GenService<{
     output: typeof AppendMessagesResponseSchema;
   },
   /**
-   * Returns the messages of a thread.
+   * Lists the messages of a thread.
    *
    * @generated from rpc outrigger.v1.ThreadService.ListMessages
    */

@@ -13,7 +13,7 @@ export const file_outrigger_v1_tool: GenFile = /*@__PURE__*/
   fileDesc("ChdvdXRyaWdnZXIvdjEvdG9vbC5wcm90bxIMb3V0cmlnZ2VyLnYxIpYBCgRUb29sEi4KCGZ1bmN0aW9uGAogASgLMhoub3V0cmlnZ2VyLnYxLkZ1bmN0aW9uVG9vbEgAEioKBmhvc3RlZBgLIAEoCzIYLm91dHJpZ2dlci52MS5Ib3N0ZWRUb29sSAASKgoGY3VzdG9tGAwgASgLMhgub3V0cmlnZ2VyLnYxLkN1c3RvbVRvb2xIAEIGCgR0b29sIloKDEZ1bmN0aW9uVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhcKD3BhcmFtZXRlcnNfanNvbhgDIAEoCRIOCgZzdHJpY3QYBCABKAgiVwoKQ3VzdG9tVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEiYKB2dyYW1tYXIYAyABKAsyFS5vdXRyaWdnZXIudjEuR3JhbW1hciKQAQoHR3JhbW1hchIsCgZzeW50YXgYASABKA4yHC5vdXRyaWdnZXIudjEuR3JhbW1hci5TeW50YXgSEgoKZGVmaW5pdGlvbhgCIAEoCSJDCgZTeW50YXgSFgoSU1lOVEFYX1VOU1BFQ0lGSUVEEAASDwoLU1lOVEFYX0xBUksQARIQCgxTWU5UQVhfUkVHRVgQAiIzCgpIb3N0ZWRUb29sEhAKCHByb3ZpZGVyGAEgASgJEhMKC2NvbmZpZ19qc29uGAIgASgJQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM");
 
 /**
- * A tool that the model may call.
+ * A tool that the model can call.
  *
  * @generated from message outrigger.v1.Tool
  */
@@ -64,7 +64,8 @@ export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
  */
 export type FunctionTool = Message<"outrigger.v1.FunctionTool"> & {
   /**
-   * Name of the tool: at most 128 of `[a-zA-Z0-9_-]`; at most 64 works everywhere. Required.
+   * Name of the tool: at most 128 characters of `[a-zA-Z0-9_-]`. 64 characters work with every
+   * provider. Required.
    *
    * @generated from field: string name = 1;
    */
@@ -78,8 +79,8 @@ export type FunctionTool = Message<"outrigger.v1.FunctionTool"> & {
   description: string;
 
   /**
-   * Text of a JSON Schema document whose root is an object. Empty means no arguments. The order of
-   * keys is kept.
+   * Text of a JSON Schema document whose root is an object. The order of keys is kept. Empty means no
+   * arguments.
    *
    * @generated from field: string parameters_json = 3;
    */
@@ -102,8 +103,8 @@ export const FunctionToolSchema: GenMessage<FunctionTool> = /*@__PURE__*/
 
 /**
  * A tool that the caller executes and whose input is free text instead of JSON. Providers without
- * custom tools are given a function with one string argument named `input`, with a warning; their
- * calls then carry `arguments_json`.
+ * custom tools get a function with one string argument named `input`, with a warning; calls then have
+ * `arguments_json`.
  *
  * @generated from message outrigger.v1.CustomTool
  */
@@ -208,7 +209,7 @@ export const Grammar_SyntaxSchema: GenEnum<Grammar_Syntax> = /*@__PURE__*/
   enumDesc(file_outrigger_v1_tool, 3, 0);
 
 /**
- * A provider's own tool, for instance its web search.
+ * A tool that the provider executes itself, for instance its web search.
  *
  * @generated from message outrigger.v1.HostedTool
  */

@@ -15,8 +15,8 @@ export const file_outrigger_v1_usage: GenFile = /*@__PURE__*/
 /**
  * Tokens that a call used, counted the same way for every provider: `input_tokens` includes cached
  * tokens, `output_tokens` includes `reasoning_tokens`, and `total_tokens` is their sum. The message
- * is unset if the provider reports no usage. An `optional` count that it does not report is
- * unset; 0 means that it reported zero.
+ * is unset if the provider reports no usage. An `optional` count is unset if the provider does not
+ * report it; 0 means that it reported zero.
  *
  * @generated from message outrigger.v1.Usage
  */
@@ -29,7 +29,7 @@ export type Usage = Message<"outrigger.v1.Usage"> & {
   inputTokens: number;
 
   /**
-   * All tokens that the model generated, reasoning included.
+   * All tokens that the model generated, including reasoning.
    *
    * @generated from field: int32 output_tokens = 2;
    */
@@ -78,7 +78,8 @@ export type Usage = Message<"outrigger.v1.Usage"> & {
   rawJson: string;
 
   /**
-   * Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls.
+   * Whether `cost_nano_usd` leaves out calls whose price is unknown. Set only in sums of several
+   * calls.
    *
    * @generated from field: bool cost_incomplete = 9;
    */

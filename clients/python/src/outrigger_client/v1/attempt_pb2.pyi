@@ -36,10 +36,10 @@ class Attempt(_message.Message):
     provider: _builtins.str
     """Name of the provider that was called. Empty if the call failed before a provider was chosen."""
     model: _builtins.str
-    """The provider's model that was asked for, as the name in the request led to it."""
+    """The provider's id of the requested model, after the name in the request was resolved."""
     inference_id: _builtins.str
     """Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
-    one call share it; a retry of a generation (`GenerationOptions.retry`) has another.
+    one call share an id; a retry of a generation (`GenerationOptions.retry`) has a new one.
     """
     step: _builtins.int
     """Number of the step that the attempt belongs to, from 1. 0 in InferenceService."""
@@ -49,11 +49,11 @@ class Attempt(_message.Message):
 
     @_builtins.property
     def elapsed(self) -> _duration_pb2.Duration:
-        """How long the attempt took, until its answer was complete or it failed."""
+        """Time until the answer was complete or the attempt failed."""
 
     @_builtins.property
     def retry_delay(self) -> _duration_pb2.Duration:
-        """How long the sidecar waited after this attempt before it retried. Unset if it did not wait."""
+        """Time that the sidecar waited after this attempt before it retried. Unset if it did not wait."""
 
     @_builtins.property
     def error(self) -> _error_pb2.InferenceError:

@@ -44,10 +44,10 @@ class _CapabilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Capability
     CAPABILITY_PROMPT_CACHING: _Capability.ValueType  # 8
     """Reads and writes a prompt cache."""
     CAPABILITY_EMBEDDINGS: _Capability.ValueType  # 9
-    """Embeds texts. Such a model answers nothing and has none of the other capabilities."""
+    """Embeds texts. Such a model cannot answer, and has none of the other capabilities."""
 
 class Capability(_Capability, metaclass=_CapabilityEnumTypeWrapper):
-    """Something that a model can do. Values may be added."""
+    """A capability of a model. Values may be added."""
 
 CAPABILITY_UNSPECIFIED: Capability.ValueType  # 0
 """Not set."""
@@ -68,12 +68,12 @@ CAPABILITY_SAMPLING: Capability.ValueType  # 7
 CAPABILITY_PROMPT_CACHING: Capability.ValueType  # 8
 """Reads and writes a prompt cache."""
 CAPABILITY_EMBEDDINGS: Capability.ValueType  # 9
-"""Embeds texts. Such a model answers nothing and has none of the other capabilities."""
+"""Embeds texts. Such a model cannot answer, and has none of the other capabilities."""
 Global___Capability: _TypeAlias = Capability  # noqa: Y015
 
 @_typing.final
 class ListModelsRequest(_message.Message):
-    """Request for the known models."""
+    """The request of ListModels."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -82,16 +82,16 @@ class ListModelsRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     provider: _builtins.str
-    """Only models of this provider. Empty means all."""
+    """Returns only models of this provider. Empty means all."""
     page_size: _builtins.int
-    """Maximum number of models in the response, 1 to 1000; more is treated as 1000. 0 means 1000."""
+    """Maximum number of models, up to 1000. Larger values and 0 mean 1000."""
     page_token: _builtins.str
-    """`next_page_token` of the previous response, with the other fields unchanged. Empty for the
-    first page.
+    """`next_page_token` of the previous response, with the other fields unchanged. Empty means the first
+    page.
     """
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[Global___Capability.ValueType]:
-        """Only models that have all of these."""
+        """Returns only models with all of these capabilities."""
 
     def __init__(
         self,
@@ -111,14 +111,14 @@ Global___ListModelsRequest: _TypeAlias = ListModelsRequest  # noqa: Y015
 
 @_typing.final
 class ListModelsResponse(_message.Message):
-    """The known models."""
+    """The response of ListModels."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     MODELS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Token of the next page. Empty if this is the last one."""
+    """Token of the next page. Empty on the last page."""
     @_builtins.property
     def models(self) -> _containers.RepeatedCompositeFieldContainer[Global___ModelInfo]:
         """The models, by provider, then newest first."""
@@ -139,7 +139,7 @@ Global___ListModelsResponse: _TypeAlias = ListModelsResponse  # noqa: Y015
 
 @_typing.final
 class GetModelRequest(_message.Message):
-    """Request for one model."""
+    """The request of GetModel."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -165,7 +165,7 @@ Global___GetModelRequest: _TypeAlias = GetModelRequest  # noqa: Y015
 
 @_typing.final
 class GetLatestModelRequest(_message.Message):
-    """Request for a provider's newest model."""
+    """The request of GetLatestModel."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -212,7 +212,7 @@ class ModelInfo(_message.Message):
     id: _builtins.str
     """The provider's id of the model."""
     provider: _builtins.str
-    """Provider that serves it: `openai`, `anthropic`, `gemini`, ..."""
+    """Provider of the model: `openai`, `anthropic`, `gemini`, ..."""
     display_name: _builtins.str
     """Human-readable name."""
     context_window: _builtins.int
@@ -224,8 +224,8 @@ class ModelInfo(_message.Message):
     end_of_life_date: _builtins.str
     """Day on which the provider stops serving the model, `YYYY-MM-DD`. Empty if none is set."""
     embedding_dimensions: _builtins.int
-    """Number of dimensions of the vectors of a model that embeds texts, unless a request asks for
-    fewer. Unset for other models, or if unknown.
+    """Default number of dimensions of an embedding model's vectors. Unset for other models, or if
+    unknown.
     """
     @_builtins.property
     def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -233,12 +233,12 @@ class ModelInfo(_message.Message):
 
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[Global___Capability.ValueType]:
-        """Abilities of the model."""
+        """Capabilities of the model."""
 
     @_builtins.property
     def reasoning_efforts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Levels that `Request.reasoning_effort` may have, lowest first. Empty if the model does
-        not reason or the levels are unknown.
+        """Allowed values of `Request.reasoning_effort`, lowest first. Empty if the model does not reason or
+        the values are unknown.
         """
 
     @_builtins.property
@@ -288,11 +288,11 @@ class Price(_message.Message):
     CACHE_READ_MICRO_USD_PER_MILLION_TOKENS_FIELD_NUMBER: _builtins.int
     CACHE_WRITE_MICRO_USD_PER_MILLION_TOKENS_FIELD_NUMBER: _builtins.int
     above_input_tokens: _builtins.int
-    """The tier applies to prompts of more input tokens than this. 0 in the lowest tier."""
+    """The tier applies to prompts with more input tokens than this. 0 in the lowest tier."""
     input_micro_usd_per_million_tokens: _builtins.int
     """Price of input tokens, in millionths of a US dollar per million tokens."""
     output_micro_usd_per_million_tokens: _builtins.int
-    """Price of output tokens, reasoning included, in millionths of a US dollar per million tokens."""
+    """Price of output tokens, including reasoning, in millionths of a US dollar per million tokens."""
     cache_read_micro_usd_per_million_tokens: _builtins.int
     """Price of tokens read from the prompt cache, in millionths of a US dollar per million tokens.
     Unset if unknown.

@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class CatalogServiceStub(object):
-    """Describes the known models: what they can do and what they cost. The catalog is advisory: a
-    model that it does not know is passed through to its provider all the same.
+    """Describes the known models: their capabilities and prices. The catalog is advisory: a request for an
+    unknown model is still sent to its provider.
     """
 
     def __init__(self, channel):
@@ -54,8 +54,8 @@ class CatalogServiceStub(object):
 
 
 class CatalogServiceServicer(object):
-    """Describes the known models: what they can do and what they cost. The catalog is advisory: a
-    model that it does not know is passed through to its provider all the same.
+    """Describes the known models: their capabilities and prices. The catalog is advisory: a request for an
+    unknown model is still sent to its provider.
     """
 
     def ListModels(self, request, context):
@@ -66,15 +66,15 @@ class CatalogServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetModel(self, request, context):
-        """Returns a model by id or alias. NOT_FOUND if the catalog does not know it.
+        """Returns a model by id or alias. NOT_FOUND if it is not in the catalog.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetLatestModel(self, request, context):
-        """Returns a provider's newest model that has all requested capabilities. One that embeds texts
-        only if EMBEDDINGS is among them. NOT_FOUND if none has.
+        """Returns a provider's newest model with all requested capabilities. Returns an embedding model only
+        if EMBEDDINGS is requested. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -107,8 +107,8 @@ def add_CatalogServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CatalogService(object):
-    """Describes the known models: what they can do and what they cost. The catalog is advisory: a
-    model that it does not know is passed through to its provider all the same.
+    """Describes the known models: their capabilities and prices. The catalog is advisory: a request for an
+    unknown model is still sent to its provider.
     """
 
     @staticmethod

@@ -27,8 +27,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class CatalogServiceStub:
-    """Describes the known models: what they can do and what they cost. The catalog is advisory: a
-    model that it does not know is passed through to its provider all the same.
+    """Describes the known models: their capabilities and prices. The catalog is advisory: a request for an
+    unknown model is still sent to its provider.
     """
 
     @_typing.overload
@@ -38,31 +38,31 @@ class CatalogServiceStub:
     ListModels: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.ListModelsRequest, _catalog_service_pb2.ListModelsResponse]
     """Lists the known models, newest first within a provider."""
     GetModel: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.GetModelRequest, _catalog_service_pb2.ModelInfo]
-    """Returns a model by id or alias. NOT_FOUND if the catalog does not know it."""
+    """Returns a model by id or alias. NOT_FOUND if it is not in the catalog."""
     GetLatestModel: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.GetLatestModelRequest, _catalog_service_pb2.ModelInfo]
-    """Returns a provider's newest model that has all requested capabilities. One that embeds texts
-    only if EMBEDDINGS is among them. NOT_FOUND if none has.
+    """Returns a provider's newest model with all requested capabilities. Returns an embedding model only
+    if EMBEDDINGS is requested. NOT_FOUND if there is none.
     """
 
 @_typing.type_check_only
 class CatalogServiceAsyncStub(CatalogServiceStub):
-    """Describes the known models: what they can do and what they cost. The catalog is advisory: a
-    model that it does not know is passed through to its provider all the same.
+    """Describes the known models: their capabilities and prices. The catalog is advisory: a request for an
+    unknown model is still sent to its provider.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListModels: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.ListModelsRequest, _catalog_service_pb2.ListModelsResponse]  # type: ignore[assignment]
     """Lists the known models, newest first within a provider."""
     GetModel: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.GetModelRequest, _catalog_service_pb2.ModelInfo]  # type: ignore[assignment]
-    """Returns a model by id or alias. NOT_FOUND if the catalog does not know it."""
+    """Returns a model by id or alias. NOT_FOUND if it is not in the catalog."""
     GetLatestModel: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.GetLatestModelRequest, _catalog_service_pb2.ModelInfo]  # type: ignore[assignment]
-    """Returns a provider's newest model that has all requested capabilities. One that embeds texts
-    only if EMBEDDINGS is among them. NOT_FOUND if none has.
+    """Returns a provider's newest model with all requested capabilities. Returns an embedding model only
+    if EMBEDDINGS is requested. NOT_FOUND if there is none.
     """
 
 class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Describes the known models: what they can do and what they cost. The catalog is advisory: a
-    model that it does not know is passed through to its provider all the same.
+    """Describes the known models: their capabilities and prices. The catalog is advisory: a request for an
+    unknown model is still sent to its provider.
     """
 
     @_abc_1.abstractmethod
@@ -79,7 +79,7 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _catalog_service_pb2.GetModelRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_service_pb2.ModelInfo, _abc.Awaitable[_catalog_service_pb2.ModelInfo]]:
-        """Returns a model by id or alias. NOT_FOUND if the catalog does not know it."""
+        """Returns a model by id or alias. NOT_FOUND if it is not in the catalog."""
 
     @_abc_1.abstractmethod
     def GetLatestModel(
@@ -87,8 +87,8 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _catalog_service_pb2.GetLatestModelRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_service_pb2.ModelInfo, _abc.Awaitable[_catalog_service_pb2.ModelInfo]]:
-        """Returns a provider's newest model that has all requested capabilities. One that embeds texts
-        only if EMBEDDINGS is among them. NOT_FOUND if none has.
+        """Returns a provider's newest model with all requested capabilities. Returns an embedding model only
+        if EMBEDDINGS is requested. NOT_FOUND if there is none.
         """
 
 def add_CatalogServiceServicer_to_server(servicer: CatalogServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

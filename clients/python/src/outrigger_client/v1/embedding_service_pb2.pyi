@@ -56,25 +56,23 @@ class EmbedRequest(_message.Message):
     TIMEOUTS_FIELD_NUMBER: _builtins.int
     TOKEN_SEQUENCES_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """The provider's id of the model. Required; named as in `Request.model`."""
+    """Name of the model, as in `Request.model`. Required."""
     provider: _builtins.str
-    """Provider of the model, by the name under which it is registered. Empty: chosen as for
-    `Request.provider`.
-    """
+    """Name of the registered provider, as in `Request.provider`. If empty, `model` decides."""
     dimensions: _builtins.int
-    """Number of dimensions of each vector, from 1. Unset: the default of the model."""
+    """Number of dimensions of each vector, at least 1. Unset means the model's default."""
     task_type: _builtins.str
-    """Use of the vectors: retrieval_query, retrieval_document, semantic_similarity, classification,
-    clustering, question_answering, fact_verification, code_retrieval_query, and what providers
-    add. Left out with a warning if the provider has no such setting. Empty: unspecified.
+    """Purpose of the vectors: retrieval_query, retrieval_document, semantic_similarity, classification,
+    clustering, question_answering, fact_verification, code_retrieval_query, or a provider-specific
+    value. Left out with a warning if the provider has no such setting. Empty means unspecified.
     """
     @_builtins.property
     def texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The texts, none empty. Providers limit their number: OpenAI to 2048, Gemini to 100."""
+        """The texts. None can be empty. Providers limit their number: OpenAI to 2048, Gemini to 100."""
 
     @_builtins.property
     def provider_options_json(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """By provider, an object as JSON text that is merged into the body of its request."""
+        """Settings by provider name: the text of a JSON object that is merged into the provider's request."""
 
     @_builtins.property
     def timeouts(self) -> _request_pb2.Timeouts:
@@ -82,8 +80,8 @@ class EmbedRequest(_message.Message):
 
     @_builtins.property
     def token_sequences(self) -> _containers.RepeatedCompositeFieldContainer[Global___TokenSequence]:
-        """Inputs as ids of the tokenizer of the model, in place of `texts`. INVALID_ARGUMENT if the
-        provider takes texts only.
+        """Inputs as token ids of the model's tokenizer, instead of `texts`. INVALID_ARGUMENT if the provider
+        accepts only texts.
         """
 
     def __init__(
@@ -110,7 +108,7 @@ Global___EmbedRequest: _TypeAlias = EmbedRequest  # noqa: Y015
 
 @_typing.final
 class TokenSequence(_message.Message):
-    """An input as ids of tokens."""
+    """An input as token ids."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -145,7 +143,7 @@ class EmbedResponse(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     INFERENCE_ID_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """The model as the provider reports it, else the requested one."""
+    """The model as the provider reports it, or the requested model if it reports none."""
     provider: _builtins.str
     """Provider that answered."""
     inference_id: _builtins.str
@@ -189,7 +187,7 @@ class Embedding(_message.Message):
     VALUES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """Its numbers. The library and most languages read them as an array of floats."""
+        """The numbers of the vector."""
 
     def __init__(
         self,

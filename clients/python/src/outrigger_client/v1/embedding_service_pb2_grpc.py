@@ -47,9 +47,8 @@ class EmbeddingServiceServicer(object):
     """
 
     def Embed(self, request, context):
-        """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
-        embeddings. Vectors of different models cannot be compared, so the call never goes to a
-        fallback.
+        """Embeds texts in one call of the provider's API. INVALID_ARGUMENT if the provider has no embeddings.
+        The call never goes to a fallback, since vectors of different models cannot be compared.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -34,9 +34,8 @@ class EmbeddingServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> EmbeddingServiceAsyncStub: ...
     Embed: _grpc.UnaryUnaryMultiCallable[_embedding_service_pb2.EmbedRequest, _embedding_service_pb2.EmbedResponse]
-    """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
-    embeddings. Vectors of different models cannot be compared, so the call never goes to a
-    fallback.
+    """Embeds texts in one call of the provider's API. INVALID_ARGUMENT if the provider has no embeddings.
+    The call never goes to a fallback, since vectors of different models cannot be compared.
     """
 
 @_typing.type_check_only
@@ -45,9 +44,8 @@ class EmbeddingServiceAsyncStub(EmbeddingServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Embed: _aio.UnaryUnaryMultiCallable[_embedding_service_pb2.EmbedRequest, _embedding_service_pb2.EmbedResponse]  # type: ignore[assignment]
-    """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
-    embeddings. Vectors of different models cannot be compared, so the call never goes to a
-    fallback.
+    """Embeds texts in one call of the provider's API. INVALID_ARGUMENT if the provider has no embeddings.
+    The call never goes to a fallback, since vectors of different models cannot be compared.
     """
 
 class EmbeddingServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -59,9 +57,8 @@ class EmbeddingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _embedding_service_pb2.EmbedRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_embedding_service_pb2.EmbedResponse, _abc.Awaitable[_embedding_service_pb2.EmbedResponse]]:
-        """Embeds texts, in one call of the provider's API. INVALID_ARGUMENT if the provider has no
-        embeddings. Vectors of different models cannot be compared, so the call never goes to a
-        fallback.
+        """Embeds texts in one call of the provider's API. INVALID_ARGUMENT if the provider has no embeddings.
+        The call never goes to a fallback, since vectors of different models cannot be compared.
         """
 
 def add_EmbeddingServiceServicer_to_server(servicer: EmbeddingServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

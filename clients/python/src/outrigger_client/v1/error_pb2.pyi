@@ -30,7 +30,7 @@ class _ErrorKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorKind.V
     ERROR_KIND_UNSPECIFIED: _ErrorKind.ValueType  # 0
     """Not set."""
     ERROR_KIND_PROVIDER: _ErrorKind.ValueType  # 100
-    """A failure of the provider that fits no other kind. Status UNKNOWN."""
+    """A failure of the provider that matches no other kind. Status UNKNOWN."""
     ERROR_KIND_AUTHENTICATION: _ErrorKind.ValueType  # 101
     """The API key is missing, wrong or expired. Status UNAUTHENTICATED."""
     ERROR_KIND_ACCESS_DENIED: _ErrorKind.ValueType  # 102
@@ -46,15 +46,15 @@ class _ErrorKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorKind.V
     ERROR_KIND_CONTENT_FILTER: _ErrorKind.ValueType  # 107
     """A safety filter blocked the call. Status INVALID_ARGUMENT."""
     ERROR_KIND_CONTEXT_LENGTH: _ErrorKind.ValueType  # 108
-    """The conversation is longer than the model takes. Status INVALID_ARGUMENT."""
+    """The conversation is too long for the model. Status INVALID_ARGUMENT."""
     ERROR_KIND_QUOTA_EXCEEDED: _ErrorKind.ValueType  # 109
     """The account's credit or quota is used up. Status RESOURCE_EXHAUSTED without a delay."""
     ERROR_KIND_INVALID_TOOL_CALL: _ErrorKind.ValueType  # 110
-    """A tool call does not match its schema, or what the model wrote is no call at all. If the
-    provider found that, `provider_failure` has what the model wrote. Status ABORTED.
+    """A tool call does not match its schema, or the model's text is not a valid call. If the provider
+    reported it, `provider_failure` has the text. Status ABORTED.
     """
     ERROR_KIND_REQUEST_TIMEOUT: _ErrorKind.ValueType  # 200
-    """A time limit ran out. Status DEADLINE_EXCEEDED."""
+    """A time limit was exceeded. Status DEADLINE_EXCEEDED."""
     ERROR_KIND_ABORT: _ErrorKind.ValueType  # 201
     """The caller cancelled or disconnected. Status CANCELLED."""
     ERROR_KIND_NETWORK: _ErrorKind.ValueType  # 202
@@ -73,15 +73,15 @@ class _ErrorKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorKind.V
     """A bug in Outrigger. Status INTERNAL."""
 
 class ErrorKind(_ErrorKind, metaclass=_ErrorKindEnumTypeWrapper):
-    """Kind of a failure. The numbers carry a hierarchy: 100 to 199 are failures of the request, of the
-    provider or of its answer (`provider_failure` is set if a provider reported the failure), 200 and up
-    are failures of the call itself. Values may be added; treat an unknown one by its range.
+    """Kind of a failure. The numbers form a hierarchy: 100 to 199 are failures of the request, of the
+    provider or of its answer (`provider_failure` is set if a provider reported the failure). Numbers
+    from 200 are failures of the call itself. Values may be added; treat an unknown one by its range.
     """
 
 ERROR_KIND_UNSPECIFIED: ErrorKind.ValueType  # 0
 """Not set."""
 ERROR_KIND_PROVIDER: ErrorKind.ValueType  # 100
-"""A failure of the provider that fits no other kind. Status UNKNOWN."""
+"""A failure of the provider that matches no other kind. Status UNKNOWN."""
 ERROR_KIND_AUTHENTICATION: ErrorKind.ValueType  # 101
 """The API key is missing, wrong or expired. Status UNAUTHENTICATED."""
 ERROR_KIND_ACCESS_DENIED: ErrorKind.ValueType  # 102
@@ -97,15 +97,15 @@ ERROR_KIND_SERVER: ErrorKind.ValueType  # 106
 ERROR_KIND_CONTENT_FILTER: ErrorKind.ValueType  # 107
 """A safety filter blocked the call. Status INVALID_ARGUMENT."""
 ERROR_KIND_CONTEXT_LENGTH: ErrorKind.ValueType  # 108
-"""The conversation is longer than the model takes. Status INVALID_ARGUMENT."""
+"""The conversation is too long for the model. Status INVALID_ARGUMENT."""
 ERROR_KIND_QUOTA_EXCEEDED: ErrorKind.ValueType  # 109
 """The account's credit or quota is used up. Status RESOURCE_EXHAUSTED without a delay."""
 ERROR_KIND_INVALID_TOOL_CALL: ErrorKind.ValueType  # 110
-"""A tool call does not match its schema, or what the model wrote is no call at all. If the
-provider found that, `provider_failure` has what the model wrote. Status ABORTED.
+"""A tool call does not match its schema, or the model's text is not a valid call. If the provider
+reported it, `provider_failure` has the text. Status ABORTED.
 """
 ERROR_KIND_REQUEST_TIMEOUT: ErrorKind.ValueType  # 200
-"""A time limit ran out. Status DEADLINE_EXCEEDED."""
+"""A time limit was exceeded. Status DEADLINE_EXCEEDED."""
 ERROR_KIND_ABORT: ErrorKind.ValueType  # 201
 """The caller cancelled or disconnected. Status CANCELLED."""
 ERROR_KIND_NETWORK: ErrorKind.ValueType  # 202
@@ -126,8 +126,8 @@ Global___ErrorKind: _TypeAlias = ErrorKind  # noqa: Y015
 
 @_typing.final
 class InferenceError(_message.Message):
-    """Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
-    Contains no prompt and no key, and no text of the model except in `no_object`.
+    """Why a call failed. It is a detail of the RPC status and the last event of a stream. It contains no
+    prompt and no key, and text of the model only in `no_object`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -146,7 +146,7 @@ class InferenceError(_message.Message):
     message: _builtins.str
     """Human-readable text. Not stable: do not match on it."""
     retryable: _builtins.bool
-    """Whether the same request may succeed later."""
+    """Whether the same request can succeed later."""
     output_started: _builtins.bool
     """Whether the model had begun to produce output. A retry then pays for the output again."""
     @_builtins.property
@@ -155,13 +155,13 @@ class InferenceError(_message.Message):
 
     @_builtins.property
     def provider_failure(self) -> Global___ProviderFailure:
-        """The provider's account of the failure. Set only if a provider reported it; unset
-        if Outrigger found the problem itself, for instance while it validated the request.
+        """The provider's report of the failure. Unset if Outrigger found the problem itself, for instance
+        while validating the request.
         """
 
     @_builtins.property
     def usage(self) -> _usage_pb2.Usage:
-        """Tokens that the call used before it failed, as far as the provider reported them."""
+        """Tokens that the call used before it failed, if the provider reported them."""
 
     @_builtins.property
     def cause(self) -> Global___InferenceError:
@@ -201,7 +201,7 @@ class NoObject(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     VIOLATIONS_FIELD_NUMBER: _builtins.int
     text: _builtins.str
-    """The model's text, at most the first 1536 bytes in UTF-8."""
+    """The model's text, or its first 1536 bytes in UTF-8."""
     @_builtins.property
     def violations(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
@@ -224,7 +224,7 @@ Global___NoObject: _TypeAlias = NoObject  # noqa: Y015
 
 @_typing.final
 class ProviderFailure(_message.Message):
-    """A provider's account of its failure."""
+    """A provider's report of a failure."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -237,22 +237,22 @@ class ProviderFailure(_message.Message):
     provider: _builtins.str
     """Name of the provider."""
     http_status_code: _builtins.int
-    """HTTP status code of the provider's answer. Unset if there was no answer, or if the
-    failure was reported inside a stream.
+    """HTTP status code of the provider's answer. Unset if there was no answer, or if the provider
+    reported the failure inside a stream.
     """
     error_code: _builtins.str
     """The provider's code or type, for instance `insufficient_quota`. Empty if there is none."""
     request_id: _builtins.str
-    """The provider's request id, for its support team. Empty if it gives none."""
+    """The provider's request id, for its support team. Empty if it returns none."""
     raw_json: _builtins.str
     """The provider's response body, at most 2 KiB. Filled only with `Request.include_raw`, because
-    providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it has
-    what the model wrote instead of a call.
+    providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it contains
+    the model's text that is not a valid call.
     """
     field: _builtins.str
-    """Path of the field of the request that the provider refused, with the names of this contract,
-    for instance `max_tokens` or `tools[1]`. Empty if it named none. Of messages only the list
-    is named.
+    """Path of the request field that the provider rejected, with the names of this contract, for
+    instance `max_tokens` or `tools[1]`. Empty if the provider named none. For messages, the path is
+    only the list.
     """
     def __init__(
         self,

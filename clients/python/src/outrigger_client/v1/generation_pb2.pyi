@@ -44,27 +44,27 @@ class GenerationOptions(_message.Message):
     prompt: _builtins.str
     """Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST."""
     system: _builtins.str
-    """Text of a system message that is put before all other messages."""
+    """Text of a system message, which is placed before all other messages."""
     max_tool_rounds: _builtins.int
-    """Maximum number of rounds: how often tools are executed and their results sent to the model. The
-    model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-    generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
-    methods execute no tool.
+    """Maximum number of rounds, in which tools are executed and their results sent to the model. The
+    model is called at most once more. With 0, no tool is executed, and tool calls end the generation
+    with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other methods do
+    not execute tools.
     """
     stop_when: _builtins.str
-    """Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
-    each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
-    so far, for instance `steps.size() >= 3` or
+    """A CEL expression (https://cel.dev) of type bool that ends the generation early if it is true. It
+    is evaluated after each step whose tool calls all have results. The variable `steps` is the list
+    of `StepResult` so far: `steps.size() >= 3`, or
     `steps[steps.size() - 1].response.usage.total_tokens > 10000`. Enums are written as
     `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
     and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
-    An expression that does not compile is an INVALID_REQUEST that names the line and the column,
-    before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-    generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
+    An expression that does not compile is an INVALID_REQUEST with the line and the column, before
+    anything is sent. If its evaluation fails or takes too long (about 100 ms), the generation ends
+    with INVALID_REQUEST. Used by RunTools and ContinueTools.
     """
     @_builtins.property
     def request(self) -> _request_pb2.Request:
-        """The request to the model. Required. `messages` is the conversation before the generation, and may
+        """The request to the model. Required. `messages` is the conversation before the generation, and can
         be empty if `prompt` is set.
         """
 
@@ -74,11 +74,11 @@ class GenerationOptions(_message.Message):
 
     @_builtins.property
     def timeouts(self) -> Global___GenerationTimeouts:
-        """Time limits. The caller's deadline bounds them all."""
+        """Time limits. The caller's deadline always applies."""
 
     @_builtins.property
     def limits(self) -> Global___GenerationLimits:
-        """Limits on what all steps together may use."""
+        """Limits for all steps together."""
 
     def __init__(
         self,
@@ -105,11 +105,11 @@ Global___GenerationOptions: _TypeAlias = GenerationOptions  # noqa: Y015
 @_typing.final
 class RetryPolicy(_message.Message):
     """When and how often a model call is retried. The call of each step is retried separately: a retry
-    never executes a tool again, and a stream is never retried after output began. An error is retried
-    if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
-    that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
-    one whose delay would end after the deadline. The retries of all steps of a generation, and the
-    retries and fallbacks of the configuration for them, are at most 100 together.
+    never executes a tool again, and a stream is never retried after its output began. An error is
+    retried if its `retryable` is true and `retry_timeouts` allows it. If the provider says how long to
+    wait, that delay replaces the computed one. There is no retry if that delay exceeds `max_delay`, or
+    if a delay would end after the deadline. A generation makes at most 100 retries and fallbacks,
+    including those of the sidecar's middleware.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -127,8 +127,8 @@ class RetryPolicy(_message.Message):
     jitter: _builtins.bool
     """Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true."""
     retry_timeouts: _builtins.bool
-    """Also retries calls that ran into their time limit. Default false. A provider that gives up by
-    itself (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
+    """Also retries calls that exceeded their time limit. Default false. A provider's own timeout (HTTP
+    408 and 504, DEADLINE_EXCEEDED) is always retried.
     """
     @_builtins.property
     def base_delay(self) -> _duration_pb2.Duration:
@@ -169,8 +169,8 @@ Global___RetryPolicy: _TypeAlias = RetryPolicy  # noqa: Y015
 
 @_typing.final
 class GenerationTimeouts(_message.Message):
-    """Time limits of a generation. Zero disables a limit. An unset one is disabled too, unless a default
-    is given here.
+    """Time limits of a generation. Zero disables a limit. So does leaving it unset, unless it has a
+    default.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -180,8 +180,8 @@ class GenerationTimeouts(_message.Message):
     PER_TOOL_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def total(self) -> _duration_pb2.Duration:
-        """Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
-        applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+        """Maximum duration of the generation, including all steps, tools and retry delays. In ContinueTools
+        it applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
         """
 
     @_builtins.property
@@ -192,8 +192,8 @@ class GenerationTimeouts(_message.Message):
 
     @_builtins.property
     def per_tool(self) -> _duration_pb2.Duration:
-        """Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
-        and the generation goes on. Default 300 s. Only for RunTools.
+        """Maximum time for one tool. If its output does not arrive in time, the model gets an error result,
+        and the generation continues. Default 300 s. Used only by RunTools.
         """
 
     def __init__(
@@ -213,9 +213,9 @@ Global___GenerationTimeouts: _TypeAlias = GenerationTimeouts  # noqa: Y015
 
 @_typing.final
 class GenerationLimits(_message.Message):
-    """Limits on what a generation may use. They are checked after each model call, so that the last call
-    may exceed them. Once a limit is reached, no tool is executed and the model is not called again.
-    Unset means no limit.
+    """Limits of a generation. They are checked after each model call, so the last call can exceed them.
+    Once a limit is reached, no tool is executed and the model is not called again. Unset means no
+    limit.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -226,23 +226,23 @@ class GenerationLimits(_message.Message):
     MAX_TOOL_CALLS_FIELD_NUMBER: _builtins.int
     ALLOW_UNKNOWN_PRICES_FIELD_NUMBER: _builtins.int
     max_steps: _builtins.int
-    """Maximum number of steps, at least 1. The sidecar's configuration has another limit,
-    `limits.max_generation_steps`; the lower one applies.
+    """Maximum number of steps, at least 1. The lower one of this limit and the sidecar's
+    `limits.max_generation_steps` applies.
     """
     max_total_tokens: _builtins.int
     """Maximum number of tokens of all steps (`Usage.total_tokens`)."""
     max_cost_nano_usd: _builtins.int
-    """Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
-    continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
-    `allow_unknown_prices`.
+    """Maximum cost of all steps in billionths of a US dollar. After a step whose price is unknown, the
+    generation fails with CONFIGURATION before a tool is executed, unless `allow_unknown_prices` is
+    set.
     """
     max_tool_calls: _builtins.int
-    """Maximum number of tool calls in all steps. If the calls of a step would exceed it, none
-    is executed.
+    """Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them is
+    executed.
     """
     allow_unknown_prices: _builtins.bool
-    """Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
-    has the warning `unknown_price`.
+    """Counts steps whose price is unknown as free for `max_cost_nano_usd`. Such a step always has the
+    warning `unknown_price`.
     """
     def __init__(
         self,
@@ -278,8 +278,8 @@ Global___GenerationLimits: _TypeAlias = GenerationLimits  # noqa: Y015
 
 @_typing.final
 class FailedGeneration(_message.Message):
-    """The work that a generation had done before it failed: a detail of the status of RunTools and
-    ContinueTools, if a step was complete.
+    """The work of a generation before it failed. A detail of the status of RunTools and ContinueTools, if
+    at least one step was complete.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -288,14 +288,14 @@ class FailedGeneration(_message.Message):
     STEP_COUNT_FIELD_NUMBER: _builtins.int
     ATTEMPTS_FIELD_NUMBER: _builtins.int
     step_count: _builtins.int
-    """Number of complete steps, those that did not fit included."""
+    """Number of complete steps, including those that did not fit."""
     @_builtins.property
     def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___StepResult]:
         """The complete steps from the first one on, as many as fit into the status."""
 
     @_builtins.property
     def attempts(self) -> _containers.RepeatedCompositeFieldContainer[_attempt_pb2.Attempt]:
-        """The calls of providers, as many of the latest as fit into the status."""
+        """The latest provider calls, as many as fit into the status."""
 
     def __init__(
         self,
@@ -327,15 +327,13 @@ class StepResult(_message.Message):
 
     @_builtins.property
     def tool_results(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.ToolResult]:
-        """Results of tool calls, in the order of the calls in `response`. A call that was not executed
-        has an error result if the model was told so, and otherwise none.
+        """Results of tool calls, in the order of the calls in `response`. A call that was not executed has
+        an error result if one was sent to the model, and otherwise none.
         """
 
     @_builtins.property
     def repaired_calls(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.ToolCall]:
-        """Calls whose arguments were repaired, as they were executed. `response` has them as the model
-        wrote them.
-        """
+        """Calls whose arguments were repaired, as executed. `response` has them as the model wrote them."""
 
     def __init__(
         self,
@@ -391,7 +389,7 @@ class GenerateResult(_message.Message):
         STOP_REASON_UNSPECIFIED: GenerateResult._StopReason.ValueType  # 0
         """Not set."""
         STOP_REASON_COMPLETED: GenerateResult._StopReason.ValueType  # 1
-        """The model's answer has no tool call to execute. The calls of an answer that was cut off (finish
+        """The model's answer has no tool calls to execute. Calls of an answer that was cut off (finish
         reason LENGTH) or blocked (CONTENT_FILTER) are not executed.
         """
         STOP_REASON_TOOL_CALLS: GenerateResult._StopReason.ValueType  # 2
@@ -415,7 +413,7 @@ class GenerateResult(_message.Message):
     STOP_REASON_UNSPECIFIED: GenerateResult.StopReason.ValueType  # 0
     """Not set."""
     STOP_REASON_COMPLETED: GenerateResult.StopReason.ValueType  # 1
-    """The model's answer has no tool call to execute. The calls of an answer that was cut off (finish
+    """The model's answer has no tool calls to execute. Calls of an answer that was cut off (finish
     reason LENGTH) or blocked (CONTENT_FILTER) are not executed.
     """
     STOP_REASON_TOOL_CALLS: GenerateResult.StopReason.ValueType  # 2
@@ -461,7 +459,7 @@ class GenerateResult(_message.Message):
 
     @_builtins.property
     def attempts(self) -> _containers.RepeatedCompositeFieldContainer[_attempt_pb2.Attempt]:
-        """All provider calls, in order, failed ones included. At most the latest 256."""
+        """All provider calls, in order, including failed ones. At most the latest 256."""
 
     def __init__(
         self,

@@ -163,7 +163,7 @@ class ObjectFormat(_message.Message):
         STRATEGY_UNSPECIFIED: ObjectFormat._Strategy.ValueType  # 0
         """Treated as AUTO."""
         STRATEGY_AUTO: ObjectFormat._Strategy.ValueType  # 1
-        """For a schema whose root has the type `object`: NATIVE if the model supports it; otherwise TOOL if
+        """For a schema whose root has the type `object`, NATIVE if the model supports it, or else TOOL if
         the model can be forced to call a tool and `request.reasoning_effort` is unset. Otherwise PROMPT.
         """
         STRATEGY_NATIVE: ObjectFormat._Strategy.ValueType  # 2
@@ -176,12 +176,12 @@ class ObjectFormat(_message.Message):
         """The schema in a system message."""
 
     class Strategy(_Strategy, metaclass=_StrategyEnumTypeWrapper):
-        """How the model is asked for the object. Values may be added."""
+        """How the object is requested from the model. Values may be added."""
 
     STRATEGY_UNSPECIFIED: ObjectFormat.Strategy.ValueType  # 0
     """Treated as AUTO."""
     STRATEGY_AUTO: ObjectFormat.Strategy.ValueType  # 1
-    """For a schema whose root has the type `object`: NATIVE if the model supports it; otherwise TOOL if
+    """For a schema whose root has the type `object`, NATIVE if the model supports it, or else TOOL if
     the model can be forced to call a tool and `request.reasoning_effort` is unset. Otherwise PROMPT.
     """
     STRATEGY_NATIVE: ObjectFormat.Strategy.ValueType  # 2
@@ -198,13 +198,15 @@ class ObjectFormat(_message.Message):
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     STRATEGY_FIELD_NUMBER: _builtins.int
     schema_json: _builtins.str
-    """JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked."""
+    """JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists the supported
+    keywords.
+    """
     name: _builtins.str
     """Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`."""
     description: _builtins.str
     """Description of the object, sent to the model."""
     strategy: Global___ObjectFormat.Strategy.ValueType
-    """How the model is asked for the object. Default AUTO."""
+    """How the object is requested from the model. Default AUTO."""
     def __init__(
         self,
         *,
@@ -231,8 +233,8 @@ class GenerateObjectRequest(_message.Message):
     OBJECT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """The request and its settings. `request.response_format` must be unset, and `request.tools` may
-        have only hosted tools.
+        """The request and its settings. `request.response_format` must be unset, and `request.tools` can
+        contain only hosted tools.
         """
 
     @_builtins.property
@@ -290,8 +292,8 @@ class StreamObjectRequest(_message.Message):
     """Also sends the model's events. Default false."""
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """The request and its settings. `request.response_format` must be unset, and `request.tools` may
-        have only hosted tools.
+        """The request and its settings. `request.response_format` must be unset, and `request.tools` can
+        contain only hosted tools.
         """
 
     @_builtins.property
@@ -373,18 +375,18 @@ Global___StreamObjectResponse: _TypeAlias = StreamObjectResponse  # noqa: Y015
 
 @_typing.final
 class PartialObject(_message.Message):
-    """The object as far as it has arrived. Later ones only add to it: strings grow longer, arrays and
-    objects get more members. It may not match the schema yet.
+    """The object so far. Later messages only add to it: strings grow, arrays and objects get more members.
+    It may not match the schema yet.
 
-    Sent when the object has changed and either the model's text has grown by 1/16 since the last
-    partial object or 250 ms have passed. So the size of a stream stays in proportion to the object.
+    Sent when the object has changed, and the model's text has grown by 1/16 since the last partial
+    object or 250 ms have passed. So the size of a stream stays proportional to the object.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     OBJECT_JSON_FIELD_NUMBER: _builtins.int
     object_json: _builtins.str
-    """The object so far, as valid JSON text: open strings, arrays and objects are closed."""
+    """The object as valid JSON text: open strings, arrays and objects are closed."""
     def __init__(
         self,
         *,
@@ -454,8 +456,8 @@ class RunToolsStart(_message.Message):
 
     @_builtins.property
     def passive_tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
-        with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
+        """Names of tools in `request.tools` that are not executed in the loop. A call of such a tool ends the
+        loop with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
         """
 
     def __init__(
@@ -498,7 +500,7 @@ class RunToolsResponse(_message.Message):
 
     @_builtins.property
     def execute(self) -> Global___ExecuteTool:
-        """The caller is to execute a tool, or to repair a call."""
+        """Asks the caller to execute a tool, or to repair a call."""
 
     @_builtins.property
     def step_finish(self) -> _generation_pb2.StepFinish:
@@ -540,7 +542,7 @@ Global___RunToolsResponse: _TypeAlias = RunToolsResponse  # noqa: Y015
 
 @_typing.final
 class ExecuteTool(_message.Message):
-    """A tool call that the caller is to execute or repair."""
+    """A tool call for the caller to execute or repair."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -549,8 +551,8 @@ class ExecuteTool(_message.Message):
     TIMEOUT_FIELD_NUMBER: _builtins.int
     problem: _builtins.str
     """The problem with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-    `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
-    invalid arguments gets an error result.
+    `failure` or `refusal`. A repaired call with valid arguments is sent again for execution. A repaired
+    call with invalid arguments gets an error result.
     """
     @_builtins.property
     def tool_call(self) -> _message_pb2.ToolCall:
@@ -558,8 +560,8 @@ class ExecuteTool(_message.Message):
 
     @_builtins.property
     def timeout(self) -> _duration_pb2.Duration:
-        """How long the sidecar waits for the output, from this message. Unset if there is no limit, which
-        is always so in ContinueTools.
+        """How long the sidecar waits for the output after this message. Unset if there is no limit, and
+        always in ContinueTools.
         """
 
     def __init__(
@@ -592,22 +594,22 @@ class ToolOutput(_message.Message):
     """Id of the tool call. Required."""
     @_builtins.property
     def result(self) -> _message_pb2.ToolResult:
-        """The tool's result. Its `tool_call_id` may be empty."""
+        """The tool's result. Its `tool_call_id` can be empty."""
 
     @_builtins.property
     def failure(self) -> Global___ToolFailure:
-        """The tool failed. The model gets the message as an error result, its first 2048 characters."""
+        """The tool failed. The model gets the first 2048 characters of the message as an error result."""
 
     @_builtins.property
     def repaired_call(self) -> _message_pb2.ToolCall:
-        """The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
-        be empty and must not differ from the call's.
+        """The call with repaired arguments, only for an `execute` with a `problem`. Its id and name must be
+        empty or the same as in the call.
         """
 
     @_builtins.property
     def refusal(self) -> Global___ToolRefusal:
         """The caller declines to execute the call, for instance because a user did not approve it. The
-        model gets the reason as an error result, its first 2048 characters.
+        model gets the first 2048 characters of the reason as an error result.
         """
 
     def __init__(
@@ -637,7 +639,7 @@ class ToolFailure(_message.Message):
 
     MESSAGE_FIELD_NUMBER: _builtins.int
     message: _builtins.str
-    """The reason, in words for the model. Empty: `the tool failed`."""
+    """The reason, in words for the model. Empty means `the tool failed`."""
     def __init__(
         self,
         *,
@@ -659,7 +661,7 @@ class ToolRefusal(_message.Message):
 
     REASON_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
-    """The reason, in words for the model. Empty: `the call was refused`."""
+    """The reason, in words for the model. Empty means `the call was refused`."""
     def __init__(
         self,
         *,
@@ -690,12 +692,12 @@ class RejectedOutput(_message.Message):
         REASON_UNKNOWN_CALL: RejectedOutput._Reason.ValueType  # 1
         """No `execute` named this call."""
         REASON_ALREADY_ANSWERED: RejectedOutput._Reason.ValueType  # 2
-        """The call has its result already."""
+        """The call already has a result."""
         REASON_TOO_LATE: RejectedOutput._Reason.ValueType  # 3
-        """The output came after `ExecuteTool.timeout`."""
+        """The output arrived after `ExecuteTool.timeout`."""
         REASON_WRONG_KIND: RejectedOutput._Reason.ValueType  # 4
-        """The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for one
-        with a `problem`. The call still needs an output.
+        """The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for an
+        `execute` with a `problem`. The call still needs an output.
         """
 
     class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
@@ -706,18 +708,18 @@ class RejectedOutput(_message.Message):
     REASON_UNKNOWN_CALL: RejectedOutput.Reason.ValueType  # 1
     """No `execute` named this call."""
     REASON_ALREADY_ANSWERED: RejectedOutput.Reason.ValueType  # 2
-    """The call has its result already."""
+    """The call already has a result."""
     REASON_TOO_LATE: RejectedOutput.Reason.ValueType  # 3
-    """The output came after `ExecuteTool.timeout`."""
+    """The output arrived after `ExecuteTool.timeout`."""
     REASON_WRONG_KIND: RejectedOutput.Reason.ValueType  # 4
-    """The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for one
-    with a `problem`. The call still needs an output.
+    """The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for an
+    `execute` with a `problem`. The call still needs an output.
     """
 
     TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     tool_call_id: _builtins.str
-    """The tool call id of the output, at most its first 256 characters."""
+    """The tool call id of the output, or its first 256 characters."""
     reason: Global___RejectedOutput.Reason.ValueType
     """Why the output was not used."""
     def __init__(
@@ -745,19 +747,19 @@ class ContinueToolsRequest(_message.Message):
     OUTPUTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def start(self) -> Global___RunToolsStart:
-        """The start of the loop, the same in each call of one loop."""
+        """The start of the loop, the same in each call of a loop."""
 
     @_builtins.property
     def previous(self) -> _generation_pb2.GenerateResult:
-        """The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+        """The `result` of the previous call, unchanged. Unset in the first call. Its stop reason must be
         STOP_REASON_TOOL_CALLS.
         """
 
     @_builtins.property
     def outputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___ToolOutput]:
-        """One output for each call without a result in the last step of `previous`, calls of passive tools
-        included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
-        `REASON_WRONG_KIND`), is an INVALID_REQUEST.
+        """One output for each call without a result in the last step of `previous`, including calls of
+        passive tools, in any order. An output that is missing, unknown, repeated or of the wrong kind (see
+        `REASON_WRONG_KIND`) is an INVALID_REQUEST.
         """
 
     def __init__(

@@ -29,9 +29,8 @@ class GenerationServiceStub(object):
     """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
     A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
-    `InferenceError` among the status details. The usage in that error covers all steps so far. When
-    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
-    sent.
+    `InferenceError` in the status details. The usage in that error covers all steps so far. When the
+    caller cancels or disconnects, the provider call is aborted at once, and nothing more is sent.
     """
 
     def __init__(self, channel):
@@ -76,13 +75,12 @@ class GenerationServiceServicer(object):
     """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
     A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
-    `InferenceError` among the status details. The usage in that error covers all steps so far. When
-    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
-    sent.
+    `InferenceError` in the status details. The usage in that error covers all steps so far. When the
+    caller cancels or disconnects, the provider call is aborted at once, and nothing more is sent.
     """
 
     def Generate(self, request, context):
-        """Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+        """Returns the whole result. Tools are not executed: a tool call ends the generation with
         STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -107,7 +105,7 @@ class GenerationServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def StreamObject(self, request, context):
-        """Like GenerateObject, but also sends the object as far as it has arrived.
+        """Like GenerateObject, but also sends the object while it arrives.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -116,7 +114,7 @@ class GenerationServiceServicer(object):
     def RunTools(self, request_iterator, context):
         """Runs the tool loop with tools that the caller executes in its process.
 
-        This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
+        This state machine defines the order of messages. The caller sends `>`, the sidecar sends `<`.
 
         state      message                 next state
         OPENING    > start                 MODEL
@@ -138,14 +136,14 @@ class GenerationServiceServicer(object):
 
         - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
         Each `execute` expects exactly one `output`.
-        - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+        - An output that cannot be used changes nothing, and is answered with `rejected_output` in any
         state before ENDED. `RejectedOutput.Reason` lists the reasons.
         - A second `start`, a first message other than `start`, or an output without an id or without a
         value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
         sidecar's `limits.stall_timeout` (30 s by default), the call ends.
-        - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-        - The caller may close its side (half-close) at any time after `start`. Calls without an output,
-        and all later calls, then get error results. The loop goes on, so that the model can answer.
+        - If a tool does not answer within `GenerationTimeouts.per_tool`, its call gets an error result.
+        - The caller can close its side (half-close) at any time after `start`. Calls without an output,
+        and all later calls, then get error results. The loop continues, so that the model can answer.
         - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -153,11 +151,12 @@ class GenerationServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ContinueTools(self, request, context):
-        """The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
+        """Runs the tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per
+        call.
         The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
         a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
         The next call has the same `start`, that result as `previous`, and an output for each of these
-        calls. Messages come in the order of RunTools, with these exceptions:
+        calls. Messages have the order of RunTools, with these exceptions:
 
         - If outputs repair calls, the answer has an `execute` for each repaired call, the same
         `step_finish` with the results so far, and a `result`. The model is not called.
@@ -214,9 +213,8 @@ class GenerationService(object):
     """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
     A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
-    `InferenceError` among the status details. The usage in that error covers all steps so far. When
-    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
-    sent.
+    `InferenceError` in the status details. The usage in that error covers all steps so far. When the
+    caller cancels or disconnects, the provider call is aborted at once, and nothing more is sent.
     """
 
     @staticmethod

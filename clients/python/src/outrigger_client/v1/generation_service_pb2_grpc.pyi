@@ -30,9 +30,8 @@ class GenerationServiceStub:
     """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
     A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
-    `InferenceError` among the status details. The usage in that error covers all steps so far. When
-    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
-    sent.
+    `InferenceError` in the status details. The usage in that error covers all steps so far. When the
+    caller cancels or disconnects, the provider call is aborted at once, and nothing more is sent.
     """
 
     @_typing.overload
@@ -40,7 +39,7 @@ class GenerationServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GenerationServiceAsyncStub: ...
     Generate: _grpc.UnaryUnaryMultiCallable[_generation_service_pb2.GenerateRequest, _generation_service_pb2.GenerateResponse]
-    """Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+    """Returns the whole result. Tools are not executed: a tool call ends the generation with
     STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
     """
     StreamGenerate: _grpc.UnaryStreamMultiCallable[_generation_service_pb2.StreamGenerateRequest, _generation_service_pb2.StreamGenerateResponse]
@@ -52,11 +51,11 @@ class GenerationServiceStub:
     effect.
     """
     StreamObject: _grpc.UnaryStreamMultiCallable[_generation_service_pb2.StreamObjectRequest, _generation_service_pb2.StreamObjectResponse]
-    """Like GenerateObject, but also sends the object as far as it has arrived."""
+    """Like GenerateObject, but also sends the object while it arrives."""
     RunTools: _grpc.StreamStreamMultiCallable[_generation_service_pb2.RunToolsRequest, _generation_service_pb2.RunToolsResponse]
     """Runs the tool loop with tools that the caller executes in its process.
 
-    This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
+    This state machine defines the order of messages. The caller sends `>`, the sidecar sends `<`.
 
       state      message                 next state
       OPENING    > start                 MODEL
@@ -78,22 +77,23 @@ class GenerationServiceStub:
 
     - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
       Each `execute` expects exactly one `output`.
-    - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+    - An output that cannot be used changes nothing, and is answered with `rejected_output` in any
       state before ENDED. `RejectedOutput.Reason` lists the reasons.
     - A second `start`, a first message other than `start`, or an output without an id or without a
       value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
       sidecar's `limits.stall_timeout` (30 s by default), the call ends.
-    - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-    - The caller may close its side (half-close) at any time after `start`. Calls without an output,
-      and all later calls, then get error results. The loop goes on, so that the model can answer.
+    - If a tool does not answer within `GenerationTimeouts.per_tool`, its call gets an error result.
+    - The caller can close its side (half-close) at any time after `start`. Calls without an output,
+      and all later calls, then get error results. The loop continues, so that the model can answer.
     - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
     """
     ContinueTools: _grpc.UnaryStreamMultiCallable[_generation_service_pb2.ContinueToolsRequest, _generation_service_pb2.RunToolsResponse]
-    """The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
+    """Runs the tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per
+    call.
     The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
     a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
     The next call has the same `start`, that result as `previous`, and an output for each of these
-    calls. Messages come in the order of RunTools, with these exceptions:
+    calls. Messages have the order of RunTools, with these exceptions:
 
     - If outputs repair calls, the answer has an `execute` for each repaired call, the same
       `step_finish` with the results so far, and a `result`. The model is not called.
@@ -107,14 +107,13 @@ class GenerationServiceAsyncStub(GenerationServiceStub):
     """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
     A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
-    `InferenceError` among the status details. The usage in that error covers all steps so far. When
-    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
-    sent.
+    `InferenceError` in the status details. The usage in that error covers all steps so far. When the
+    caller cancels or disconnects, the provider call is aborted at once, and nothing more is sent.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Generate: _aio.UnaryUnaryMultiCallable[_generation_service_pb2.GenerateRequest, _generation_service_pb2.GenerateResponse]  # type: ignore[assignment]
-    """Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+    """Returns the whole result. Tools are not executed: a tool call ends the generation with
     STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
     """
     StreamGenerate: _aio.UnaryStreamMultiCallable[_generation_service_pb2.StreamGenerateRequest, _generation_service_pb2.StreamGenerateResponse]  # type: ignore[assignment]
@@ -126,11 +125,11 @@ class GenerationServiceAsyncStub(GenerationServiceStub):
     effect.
     """
     StreamObject: _aio.UnaryStreamMultiCallable[_generation_service_pb2.StreamObjectRequest, _generation_service_pb2.StreamObjectResponse]  # type: ignore[assignment]
-    """Like GenerateObject, but also sends the object as far as it has arrived."""
+    """Like GenerateObject, but also sends the object while it arrives."""
     RunTools: _aio.StreamStreamMultiCallable[_generation_service_pb2.RunToolsRequest, _generation_service_pb2.RunToolsResponse]  # type: ignore[assignment]
     """Runs the tool loop with tools that the caller executes in its process.
 
-    This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
+    This state machine defines the order of messages. The caller sends `>`, the sidecar sends `<`.
 
       state      message                 next state
       OPENING    > start                 MODEL
@@ -152,22 +151,23 @@ class GenerationServiceAsyncStub(GenerationServiceStub):
 
     - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
       Each `execute` expects exactly one `output`.
-    - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+    - An output that cannot be used changes nothing, and is answered with `rejected_output` in any
       state before ENDED. `RejectedOutput.Reason` lists the reasons.
     - A second `start`, a first message other than `start`, or an output without an id or without a
       value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
       sidecar's `limits.stall_timeout` (30 s by default), the call ends.
-    - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-    - The caller may close its side (half-close) at any time after `start`. Calls without an output,
-      and all later calls, then get error results. The loop goes on, so that the model can answer.
+    - If a tool does not answer within `GenerationTimeouts.per_tool`, its call gets an error result.
+    - The caller can close its side (half-close) at any time after `start`. Calls without an output,
+      and all later calls, then get error results. The loop continues, so that the model can answer.
     - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
     """
     ContinueTools: _aio.UnaryStreamMultiCallable[_generation_service_pb2.ContinueToolsRequest, _generation_service_pb2.RunToolsResponse]  # type: ignore[assignment]
-    """The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
+    """Runs the tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per
+    call.
     The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
     a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
     The next call has the same `start`, that result as `previous`, and an output for each of these
-    calls. Messages come in the order of RunTools, with these exceptions:
+    calls. Messages have the order of RunTools, with these exceptions:
 
     - If outputs repair calls, the answer has an `execute` for each repaired call, the same
       `step_finish` with the results so far, and a `result`. The model is not called.
@@ -180,9 +180,8 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
     """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
     A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
-    `InferenceError` among the status details. The usage in that error covers all steps so far. When
-    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
-    sent.
+    `InferenceError` in the status details. The usage in that error covers all steps so far. When the
+    caller cancels or disconnects, the provider call is aborted at once, and nothing more is sent.
     """
 
     @_abc_1.abstractmethod
@@ -191,7 +190,7 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _generation_service_pb2.GenerateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_generation_service_pb2.GenerateResponse, _abc.Awaitable[_generation_service_pb2.GenerateResponse]]:
-        """Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+        """Returns the whole result. Tools are not executed: a tool call ends the generation with
         STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
         """
 
@@ -221,7 +220,7 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _generation_service_pb2.StreamObjectRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_generation_service_pb2.StreamObjectResponse], _abc.AsyncIterator[_generation_service_pb2.StreamObjectResponse]]:
-        """Like GenerateObject, but also sends the object as far as it has arrived."""
+        """Like GenerateObject, but also sends the object while it arrives."""
 
     @_abc_1.abstractmethod
     def RunTools(
@@ -231,7 +230,7 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_generation_service_pb2.RunToolsResponse], _abc.AsyncIterator[_generation_service_pb2.RunToolsResponse]]:
         """Runs the tool loop with tools that the caller executes in its process.
 
-        This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
+        This state machine defines the order of messages. The caller sends `>`, the sidecar sends `<`.
 
           state      message                 next state
           OPENING    > start                 MODEL
@@ -253,14 +252,14 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
 
         - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
           Each `execute` expects exactly one `output`.
-        - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+        - An output that cannot be used changes nothing, and is answered with `rejected_output` in any
           state before ENDED. `RejectedOutput.Reason` lists the reasons.
         - A second `start`, a first message other than `start`, or an output without an id or without a
           value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
           sidecar's `limits.stall_timeout` (30 s by default), the call ends.
-        - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-        - The caller may close its side (half-close) at any time after `start`. Calls without an output,
-          and all later calls, then get error results. The loop goes on, so that the model can answer.
+        - If a tool does not answer within `GenerationTimeouts.per_tool`, its call gets an error result.
+        - The caller can close its side (half-close) at any time after `start`. Calls without an output,
+          and all later calls, then get error results. The loop continues, so that the model can answer.
         - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
         """
 
@@ -270,11 +269,12 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _generation_service_pb2.ContinueToolsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_generation_service_pb2.RunToolsResponse], _abc.AsyncIterator[_generation_service_pb2.RunToolsResponse]]:
-        """The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
+        """Runs the tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per
+        call.
         The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
         a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
         The next call has the same `start`, that result as `previous`, and an output for each of these
-        calls. Messages come in the order of RunTools, with these exceptions:
+        calls. Messages have the order of RunTools, with these exceptions:
 
         - If outputs repair calls, the answer has an `execute` for each repaired call, the same
           `step_finish` with the results so far, and a `result`. The model is not called.

@@ -29,7 +29,7 @@ class CountTokensResponse(_message.Message):
     input_tokens: _builtins.int
     """Tokens of messages, tools and settings, as the model would count them."""
     estimated: _builtins.bool
-    """Whether this is an estimate from the length of the texts, since the provider counts none."""
+    """Whether this is an estimate from the length of the texts, because the provider cannot count tokens."""
     provider: _builtins.str
     """Provider of the model."""
     model: _builtins.str

@@ -29,16 +29,16 @@ if _version_not_supported:
 
 
 class InferenceServiceStub(object):
-    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
-    one call of the provider's API, unless the sidecar is configured with middleware that retries a
-    call, sends it to another provider, refuses it or answers it from a cache.
+    """Calls a model once. This service does not execute tools or rewrite prompts. Each RPC makes exactly
+    one call of the provider's API, unless middleware of the sidecar's configuration retries the call,
+    sends it to another provider, rejects it or answers it from a cache.
 
-    A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
-    an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is
-    known, and a `google.rpc.BadRequest` if a field of the request is wrong.
+    A failed call ends with the gRPC status of its `ErrorKind`. The status details have an
+    `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is known, and a
+    `google.rpc.BadRequest` if a field of the request is invalid.
 
-    The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
-    request to the provider is aborted at once.
+    The caller's deadline applies to the whole call. When the caller cancels or disconnects, the request
+    to the provider is aborted at once.
     """
 
     def __init__(self, channel):
@@ -65,16 +65,16 @@ class InferenceServiceStub(object):
 
 
 class InferenceServiceServicer(object):
-    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
-    one call of the provider's API, unless the sidecar is configured with middleware that retries a
-    call, sends it to another provider, refuses it or answers it from a cache.
+    """Calls a model once. This service does not execute tools or rewrite prompts. Each RPC makes exactly
+    one call of the provider's API, unless middleware of the sidecar's configuration retries the call,
+    sends it to another provider, rejects it or answers it from a cache.
 
-    A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
-    an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is
-    known, and a `google.rpc.BadRequest` if a field of the request is wrong.
+    A failed call ends with the gRPC status of its `ErrorKind`. The status details have an
+    `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is known, and a
+    `google.rpc.BadRequest` if a field of the request is invalid.
 
-    The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
-    request to the provider is aborted at once.
+    The caller's deadline applies to the whole call. When the caller cancels or disconnects, the request
+    to the provider is aborted at once.
     """
 
     def Complete(self, request, context):
@@ -85,17 +85,17 @@ class InferenceServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Stream(self, request, context):
-        """Sends the request and returns events while the model generates. The rules that every stream
-        obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
-        the first event, an `error` event precedes the status.
+        """Sends the request and returns events while the model generates. `StreamEvent` lists the laws that
+        every stream obeys. A failure before the first event is only a status; after the first event, an
+        `error` event precedes the status.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CountTokens(self, request, context):
-        """Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
-        do not count it.
+        """Counts the tokens of a request's input without calling the model. The call does not count in limits
+        and budgets of tokens.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -128,16 +128,16 @@ def add_InferenceServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class InferenceService(object):
-    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
-    one call of the provider's API, unless the sidecar is configured with middleware that retries a
-    call, sends it to another provider, refuses it or answers it from a cache.
+    """Calls a model once. This service does not execute tools or rewrite prompts. Each RPC makes exactly
+    one call of the provider's API, unless middleware of the sidecar's configuration retries the call,
+    sends it to another provider, rejects it or answers it from a cache.
 
-    A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
-    an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is
-    known, and a `google.rpc.BadRequest` if a field of the request is wrong.
+    A failed call ends with the gRPC status of its `ErrorKind`. The status details have an
+    `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is known, and a
+    `google.rpc.BadRequest` if a field of the request is invalid.
 
-    The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
-    request to the provider is aborted at once.
+    The caller's deadline applies to the whole call. When the caller cancels or disconnects, the request
+    to the provider is aborted at once.
     """
 
     @staticmethod

@@ -30,16 +30,16 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class InferenceServiceStub:
-    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
-    one call of the provider's API, unless the sidecar is configured with middleware that retries a
-    call, sends it to another provider, refuses it or answers it from a cache.
+    """Calls a model once. This service does not execute tools or rewrite prompts. Each RPC makes exactly
+    one call of the provider's API, unless middleware of the sidecar's configuration retries the call,
+    sends it to another provider, rejects it or answers it from a cache.
 
-    A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
-    an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is
-    known, and a `google.rpc.BadRequest` if a field of the request is wrong.
+    A failed call ends with the gRPC status of its `ErrorKind`. The status details have an
+    `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is known, and a
+    `google.rpc.BadRequest` if a field of the request is invalid.
 
-    The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
-    request to the provider is aborted at once.
+    The caller's deadline applies to the whole call. When the caller cancels or disconnects, the request
+    to the provider is aborted at once.
     """
 
     @_typing.overload
@@ -49,53 +49,53 @@ class InferenceServiceStub:
     Complete: _grpc.UnaryUnaryMultiCallable[_request_pb2.Request, _response_pb2.Response]
     """Sends the request and returns the whole response."""
     Stream: _grpc.UnaryStreamMultiCallable[_request_pb2.Request, _stream_event_pb2.StreamEvent]
-    """Sends the request and returns events while the model generates. The rules that every stream
-    obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
-    the first event, an `error` event precedes the status.
+    """Sends the request and returns events while the model generates. `StreamEvent` lists the laws that
+    every stream obeys. A failure before the first event is only a status; after the first event, an
+    `error` event precedes the status.
     """
     CountTokens: _grpc.UnaryUnaryMultiCallable[_request_pb2.Request, _inference_service_pb2.CountTokensResponse]
-    """Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
-    do not count it.
+    """Counts the tokens of a request's input without calling the model. The call does not count in limits
+    and budgets of tokens.
     """
 
 @_typing.type_check_only
 class InferenceServiceAsyncStub(InferenceServiceStub):
-    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
-    one call of the provider's API, unless the sidecar is configured with middleware that retries a
-    call, sends it to another provider, refuses it or answers it from a cache.
+    """Calls a model once. This service does not execute tools or rewrite prompts. Each RPC makes exactly
+    one call of the provider's API, unless middleware of the sidecar's configuration retries the call,
+    sends it to another provider, rejects it or answers it from a cache.
 
-    A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
-    an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is
-    known, and a `google.rpc.BadRequest` if a field of the request is wrong.
+    A failed call ends with the gRPC status of its `ErrorKind`. The status details have an
+    `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is known, and a
+    `google.rpc.BadRequest` if a field of the request is invalid.
 
-    The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
-    request to the provider is aborted at once.
+    The caller's deadline applies to the whole call. When the caller cancels or disconnects, the request
+    to the provider is aborted at once.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Complete: _aio.UnaryUnaryMultiCallable[_request_pb2.Request, _response_pb2.Response]  # type: ignore[assignment]
     """Sends the request and returns the whole response."""
     Stream: _aio.UnaryStreamMultiCallable[_request_pb2.Request, _stream_event_pb2.StreamEvent]  # type: ignore[assignment]
-    """Sends the request and returns events while the model generates. The rules that every stream
-    obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
-    the first event, an `error` event precedes the status.
+    """Sends the request and returns events while the model generates. `StreamEvent` lists the laws that
+    every stream obeys. A failure before the first event is only a status; after the first event, an
+    `error` event precedes the status.
     """
     CountTokens: _aio.UnaryUnaryMultiCallable[_request_pb2.Request, _inference_service_pb2.CountTokensResponse]  # type: ignore[assignment]
-    """Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
-    do not count it.
+    """Counts the tokens of a request's input without calling the model. The call does not count in limits
+    and budgets of tokens.
     """
 
 class InferenceServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
-    one call of the provider's API, unless the sidecar is configured with middleware that retries a
-    call, sends it to another provider, refuses it or answers it from a cache.
+    """Calls a model once. This service does not execute tools or rewrite prompts. Each RPC makes exactly
+    one call of the provider's API, unless middleware of the sidecar's configuration retries the call,
+    sends it to another provider, rejects it or answers it from a cache.
 
-    A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
-    an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is
-    known, and a `google.rpc.BadRequest` if a field of the request is wrong.
+    A failed call ends with the gRPC status of its `ErrorKind`. The status details have an
+    `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` if a delay is known, and a
+    `google.rpc.BadRequest` if a field of the request is invalid.
 
-    The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
-    request to the provider is aborted at once.
+    The caller's deadline applies to the whole call. When the caller cancels or disconnects, the request
+    to the provider is aborted at once.
     """
 
     @_abc_1.abstractmethod
@@ -112,9 +112,9 @@ class InferenceServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _request_pb2.Request,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_stream_event_pb2.StreamEvent], _abc.AsyncIterator[_stream_event_pb2.StreamEvent]]:
-        """Sends the request and returns events while the model generates. The rules that every stream
-        obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
-        the first event, an `error` event precedes the status.
+        """Sends the request and returns events while the model generates. `StreamEvent` lists the laws that
+        every stream obeys. A failure before the first event is only a status; after the first event, an
+        `error` event precedes the status.
         """
 
     @_abc_1.abstractmethod
@@ -123,8 +123,8 @@ class InferenceServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _request_pb2.Request,
         context: _ServicerContext,
     ) -> _typing.Union[_inference_service_pb2.CountTokensResponse, _abc.Awaitable[_inference_service_pb2.CountTokensResponse]]:
-        """Counts the tokens of a request's input without calling the model. Limits and budgets of tokens
-        do not count it.
+        """Counts the tokens of a request's input without calling the model. The call does not count in limits
+        and budgets of tokens.
         """
 
 def add_InferenceServiceServicer_to_server(servicer: InferenceServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -30,12 +30,12 @@ class _RoleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Role.ValueType],
     ROLE_SYSTEM: _Role.ValueType  # 1
     """Instructions that shape the whole conversation."""
     ROLE_USER: _Role.ValueType  # 2
-    """The user that the model answers. Text, images, audio, documents, native parts."""
+    """The user whom the model answers. Text, images, audio, documents, native parts."""
     ROLE_ASSISTANT: _Role.ValueType  # 3
     """The model. Text, tool calls, reasoning, images, native parts."""
     ROLE_TOOL: _Role.ValueType  # 4
-    """The result of a tool call. A native part in this role is the result of a provider's tool
-    that the caller runs, for instance OpenAI's `computer_call_output`.
+    """The result of a tool call. A native part in this role is the result of a provider's tool that
+    the caller executes, for instance OpenAI's `computer_call_output`.
     """
     ROLE_DEVELOPER: _Role.ValueType  # 5
     """Instructions of the application rather than of the user."""
@@ -48,12 +48,12 @@ ROLE_UNSPECIFIED: Role.ValueType  # 0
 ROLE_SYSTEM: Role.ValueType  # 1
 """Instructions that shape the whole conversation."""
 ROLE_USER: Role.ValueType  # 2
-"""The user that the model answers. Text, images, audio, documents, native parts."""
+"""The user whom the model answers. Text, images, audio, documents, native parts."""
 ROLE_ASSISTANT: Role.ValueType  # 3
 """The model. Text, tool calls, reasoning, images, native parts."""
 ROLE_TOOL: Role.ValueType  # 4
-"""The result of a tool call. A native part in this role is the result of a provider's tool
-that the caller runs, for instance OpenAI's `computer_call_output`.
+"""The result of a tool call. A native part in this role is the result of a provider's tool that
+the caller executes, for instance OpenAI's `computer_call_output`.
 """
 ROLE_DEVELOPER: Role.ValueType  # 5
 """Instructions of the application rather than of the user."""
@@ -74,7 +74,7 @@ class Message(_message.Message):
     name: _builtins.str
     """Name of the author, for providers that accept one. Optional."""
     tool_call_id: _builtins.str
-    """The tool call that a message of role TOOL answers. May stay empty if every part is a
+    """The tool call that a message of role TOOL answers. Can be empty if every part is a
     `tool_result` with an id.
     """
     @_builtins.property
@@ -99,7 +99,7 @@ Global___Message: _TypeAlias = Message  # noqa: Y015
 
 @_typing.final
 class ContentPart(_message.Message):
-    """One part of a message, with what the provider attached to it."""
+    """One part of a message, with data that the provider attached to it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -117,11 +117,11 @@ class ContentPart(_message.Message):
     refusal: _builtins.bool
     """Whether the provider marks this text as the model's refusal to answer. Ignored in requests."""
     text: _builtins.str
-    """Plain text. Never holds half of a surrogate pair."""
+    """Plain text. Never contains half of a surrogate pair."""
     @_builtins.property
     def provider_state(self) -> Global___ProviderState:
-        """Opaque data that the provider needs back with this part: signatures, encrypted reasoning,
-        item ids. Return it unchanged; do not interpret it.
+        """Opaque data that the provider needs back with this part: signatures, encrypted reasoning, item
+        ids. Return it unchanged, and do not interpret it.
         """
 
     @_builtins.property
@@ -142,7 +142,7 @@ class ContentPart(_message.Message):
 
     @_builtins.property
     def tool_call(self) -> Global___ToolCall:
-        """A call of a tool that the caller runs. Role ASSISTANT."""
+        """A call of a tool that the caller executes. Role ASSISTANT."""
 
     @_builtins.property
     def tool_result(self) -> Global___ToolResult:
@@ -154,7 +154,7 @@ class ContentPart(_message.Message):
 
     @_builtins.property
     def native(self) -> Global___NativePart:
-        """A provider-specific block that has no unified form."""
+        """A provider-specific block without a unified form."""
 
     def __init__(
         self,
@@ -199,8 +199,8 @@ class Image(_message.Message):
     value. Optional.
     """
     url: _builtins.str
-    """An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
-    allows its folder. A web address is handed to the provider; the sidecar never fetches it.
+    """An `http:`, `https:` or `data:` URL, or the path of a file if the sidecar's configuration
+    allows its folder. Web addresses are passed to the provider; the sidecar never fetches them.
     """
     data: _builtins.bytes
     """The bytes themselves."""
@@ -238,8 +238,8 @@ class Audio(_message.Message):
     media_type: _builtins.str
     """IANA media type, for instance `audio/wav`. Required with `data`."""
     url: _builtins.str
-    """An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
-    allows its folder. A web address is handed to the provider; the sidecar never fetches it.
+    """An `http:`, `https:` or `data:` URL, or the path of a file if the sidecar's configuration
+    allows its folder. Web addresses are passed to the provider; the sidecar never fetches them.
     """
     data: _builtins.bytes
     """The bytes themselves."""
@@ -279,8 +279,8 @@ class Document(_message.Message):
     file_name: _builtins.str
     """Name shown to the model. Optional."""
     url: _builtins.str
-    """An `http:`, `https:` or `data:` URL, or a path of a file if the sidecar's configuration
-    allows its folder. A web address is handed to the provider; the sidecar never fetches it.
+    """An `http:`, `https:` or `data:` URL, or the path of a file if the sidecar's configuration
+    allows its folder. Web addresses are passed to the provider; the sidecar never fetches them.
     """
     data: _builtins.bytes
     """The bytes themselves."""
@@ -317,18 +317,18 @@ class ToolCall(_message.Message):
     ARGUMENTS_JSON_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """Id that the result must name. Unique within a call and its history, even if the provider
-    repeats ids or gives none.
+    """Id that the result must name. Unique within a call and its history, even if the provider repeats
+    ids or returns none.
     """
     name: _builtins.str
     """Name of the tool."""
     arguments_invalid: _builtins.bool
-    """Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
-    was stopped before the model wrote any. Always false for `text`.
+    """Whether `arguments_json` is not valid JSON. Invalid arguments are kept verbatim; they are empty if
+    the answer was stopped before the model wrote any. Always false for `text`.
     """
     arguments_json: _builtins.str
-    """Arguments of a function as the model wrote them: normally the text of a JSON object, kept
-    byte for byte. A model can produce invalid JSON; see `arguments_invalid`.
+    """Arguments of a function, kept byte for byte as the model wrote them: normally the text of a
+    JSON object. A model can write invalid JSON; see `arguments_invalid`.
     """
     text: _builtins.str
     """Free text, for a `CustomTool`."""
@@ -361,7 +361,7 @@ class ToolResult(_message.Message):
     CONTENT_FIELD_NUMBER: _builtins.int
     FAILED_FIELD_NUMBER: _builtins.int
     tool_call_id: _builtins.str
-    """Id of the call. Required, and must name a call of an earlier assistant message."""
+    """Id of the call. Required. Must be the id of a call in an earlier assistant message."""
     failed: _builtins.bool
     """Whether the tool failed. The content then describes the failure."""
     @_builtins.property
@@ -392,9 +392,9 @@ class Reasoning(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     REDACTED_FIELD_NUMBER: _builtins.int
     text: _builtins.str
-    """The reasoning, as far as the provider shows it. May be empty."""
+    """The part of the reasoning that the provider shows. Can be empty."""
     redacted: _builtins.bool
-    """Whether the provider withholds the text on purpose, so that only its state remains."""
+    """Whether the provider withholds the text on purpose, so that only the state remains."""
     def __init__(
         self,
         *,
@@ -411,7 +411,7 @@ Global___Reasoning: _TypeAlias = Reasoning  # noqa: Y015
 
 @_typing.final
 class NativePart(_message.Message):
-    """A provider-specific block that has no unified form, kept so that it can be sent back."""
+    """A provider-specific block without a unified form, kept so that it can be sent back."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -471,7 +471,7 @@ Global___ProviderState: _TypeAlias = ProviderState  # noqa: Y015
 
 @_typing.final
 class Citation(_message.Message):
-    """A source that a provider names for a part of its answer."""
+    """A source that a provider cites for a part of its answer."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -490,20 +490,20 @@ class Citation(_message.Message):
     url: _builtins.str
     """Address of the source. Empty if there is none."""
     cited_text: _builtins.str
-    """Text of the source that is cited. Empty if the provider gives none."""
+    """The cited text of the source. Empty if the provider returns none."""
     source_id: _builtins.str
     """Id or name of the file or document. Empty if there is none."""
     start_index: _builtins.int
     """Start of the cited span in the part's text, in Unicode code points from 0. Converted from the
-    provider's unit (bytes, UTF-16 code units or code points). Unset if the provider gives no
-    span, or one that does not fit the text.
+    provider's unit (bytes, UTF-16 code units or code points). Unset if the provider returns no span,
+    or a span that does not fit the text.
     """
     end_index: _builtins.int
     """End of the cited span in the part's text, exclusive, in Unicode code points. Unset if
     `start_index` is unset.
     """
     raw_json: _builtins.str
-    """The citation as the provider sent it, JSON text. Holds the provider's indices."""
+    """The citation as the provider sent it, JSON text, with the provider's indices."""
     def __init__(
         self,
         *,

@@ -33,17 +33,17 @@ class _LossPolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LossPolicy
     LOSS_POLICY_WARN: _LossPolicy.ValueType  # 1
     """The call is made, and each loss is reported in `Response.warnings`."""
     LOSS_POLICY_REFUSE: _LossPolicy.ValueType  # 2
-    """The call is refused with INVALID_REQUEST before anything is sent to the provider."""
+    """The call is rejected with INVALID_REQUEST before anything is sent to the provider."""
 
 class LossPolicy(_LossPolicy, metaclass=_LossPolicyEnumTypeWrapper):
-    """The policy if the provider cannot honour part of the request. Values may be added."""
+    """What to do if the provider cannot honour part of the request. Values may be added."""
 
 LOSS_POLICY_UNSPECIFIED: LossPolicy.ValueType  # 0
 """Treated as WARN."""
 LOSS_POLICY_WARN: LossPolicy.ValueType  # 1
 """The call is made, and each loss is reported in `Response.warnings`."""
 LOSS_POLICY_REFUSE: LossPolicy.ValueType  # 2
-"""The call is refused with INVALID_REQUEST before anything is sent to the provider."""
+"""The call is rejected with INVALID_REQUEST before anything is sent to the provider."""
 Global___LossPolicy: _TypeAlias = LossPolicy  # noqa: Y015
 
 class _FinalResponse:
@@ -87,14 +87,16 @@ class _StatePolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_StatePoli
     STATE_POLICY_STRIP: _StatePolicy.ValueType  # 1
     """State of other providers is left out, with a warning."""
     STATE_POLICY_TO_TEXT: _StatePolicy.ValueType  # 2
-    """Reasoning of other providers is sent as plain text, their other state is left out, with a warning."""
+    """Reasoning of other providers is sent as plain text, and their other state is left out, with a
+    warning.
+    """
     STATE_POLICY_REJECT: _StatePolicy.ValueType  # 3
-    """The call is refused with INVALID_REQUEST."""
+    """The call is rejected with INVALID_REQUEST."""
 
 class StatePolicy(_StatePolicy, metaclass=_StatePolicyEnumTypeWrapper):
-    """The policy for reasoning, signatures, native parts and other provider state in the history
-    that the provider of this call did not write. Keep one policy for a whole conversation: some
-    signatures are bound to the messages before them. Values may be added.
+    """What to do with reasoning, signatures, native parts and other provider state in the history that
+    another provider wrote. Use one policy for a whole conversation, because some signatures are bound
+    to the messages before them. Values may be added.
     """
 
 STATE_POLICY_UNSPECIFIED: StatePolicy.ValueType  # 0
@@ -102,9 +104,11 @@ STATE_POLICY_UNSPECIFIED: StatePolicy.ValueType  # 0
 STATE_POLICY_STRIP: StatePolicy.ValueType  # 1
 """State of other providers is left out, with a warning."""
 STATE_POLICY_TO_TEXT: StatePolicy.ValueType  # 2
-"""Reasoning of other providers is sent as plain text, their other state is left out, with a warning."""
+"""Reasoning of other providers is sent as plain text, and their other state is left out, with a
+warning.
+"""
 STATE_POLICY_REJECT: StatePolicy.ValueType  # 3
-"""The call is refused with INVALID_REQUEST."""
+"""The call is rejected with INVALID_REQUEST."""
 Global___StatePolicy: _TypeAlias = StatePolicy  # noqa: Y015
 
 @_typing.final
@@ -172,14 +176,15 @@ class Request(_message.Message):
     TIMEOUTS_FIELD_NUMBER: _builtins.int
     FINAL_RESPONSE_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """Name of the model. If `provider` is set, it is that provider's id, sent as it is. Otherwise it
-    may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
-    registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
-    the default provider, sent as it is. Name the provider if the provider's ids have slashes.
-    Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
+    """Name of the model. If `provider` is set, this is that provider's id, which is sent unchanged.
+    Otherwise it can be an alias of the sidecar's configuration, or `provider/model` with the exact
+    name of a registered provider before the first slash (`anthropic/claude-opus-5`). Any other name
+    is an id of the default provider, which is sent unchanged. If a provider's ids contain slashes,
+    set `provider`. Empty means the provider's newest model in the catalog, with the warning
+    `model_chosen`.
     """
     provider: _builtins.str
-    """Name of the registered provider that serves the call. Empty: `model` decides, see there."""
+    """Name of the registered provider that serves the call. If empty, `model` decides."""
     temperature: _builtins.float
     """Sampling temperature, usually [0.0, 2.0]; the accepted range differs between models.
     Unset leaves the provider's default.
@@ -187,27 +192,27 @@ class Request(_message.Message):
     top_p: _builtins.float
     """Nucleus sampling mass in (0.0, 1.0]. Unset leaves the provider's default."""
     max_tokens: _builtins.int
-    """Maximum number of tokens that the model may generate, reasoning included. At least 1.
+    """Maximum number of tokens to generate, including reasoning. At least 1.
     Unset leaves the provider's default; if a provider requires a value, the adapter
     chooses one that fits the model.
     """
     reasoning_effort: _builtins.str
     """How much a reasoning model reasons: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`,
-    `max`, or a value that a provider adds. A level that the model lacks becomes the nearest
+    `max`, or a provider-specific value. A level that the model lacks is replaced by the nearest
     one, with a warning. Empty leaves the provider's default.
     """
     loss_policy: Global___LossPolicy.ValueType
-    """The policy if the provider cannot honour part of the request. Default WARN."""
+    """What to do if the provider cannot honour part of the request. Default WARN."""
     foreign_state: Global___StatePolicy.ValueType
-    """The policy for another provider's or model's reasoning and signatures in the history.
+    """What to do with another provider's or model's reasoning and signatures in the history.
     Default STRIP.
     """
     include_raw: _builtins.bool
-    """Fills `raw_json` fields and sends the provider events that are otherwise left out.
+    """Fills `raw_json` fields, and sends provider events that are otherwise left out.
     Costs time and bytes. Default false.
     """
     final_response: Global___FinalResponse.ValueType
-    """How much of the answer the last event of a stream repeats. Default FULL. Without effect on
+    """How much of the answer the last event of a stream repeats. Default FULL. Has no effect on
     Complete.
     """
     @_builtins.property
@@ -216,7 +221,7 @@ class Request(_message.Message):
 
     @_builtins.property
     def tools(self) -> _containers.RepeatedCompositeFieldContainer[_tool_pb2.Tool]:
-        """Tools that the model may call. Names are unique within a request."""
+        """Tools that the model can call. Names must be unique within a request."""
 
     @_builtins.property
     def tool_choice(self) -> Global___ToolChoice:
@@ -228,8 +233,8 @@ class Request(_message.Message):
 
     @_builtins.property
     def stop_sequences(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Texts at which the model stops. Providers allow a few (0, 4 or 5); more is an error or a
-        warning, never ignored silently.
+        """Texts at which the model stops. Providers allow few (0, 4 or 5). More cause an error or a
+        warning; they are never ignored silently.
         """
 
     @_builtins.property
@@ -238,10 +243,11 @@ class Request(_message.Message):
 
     @_builtins.property
     def provider_options_json(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Settings that the contract does not model: provider name to the text of a JSON object, merged
-        into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
-        removes, everything else replaces; but `tools` and `include` are appended. Other
-        providers' entries are not sent. `model` and `stream` may not be set.
+        """Settings that the contract does not have, by provider name: the text of a JSON object that is
+        merged into the body of the provider's request last. The rules are those of RFC 7396 (objects
+        are merged by key, null removes a member, other values replace it), except that `tools` and
+        `include` are appended. Entries for other providers are not sent. `model` and `stream` must not
+        be set.
         """
 
     @_builtins.property
@@ -292,7 +298,7 @@ Global___Request: _TypeAlias = Request  # noqa: Y015
 @_typing.final
 class Timeouts(_message.Message):
     """Time limits of one provider call. An unset limit is taken from the provider's configuration; zero
-    disables a limit. The caller's deadline bounds them all.
+    disables a limit. The caller's deadline always applies.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -306,13 +312,14 @@ class Timeouts(_message.Message):
 
     @_builtins.property
     def request(self) -> _duration_pb2.Duration:
-        """Maximum duration of the whole exchange, from sending to the last byte. Default 600 s.
+        """Maximum duration of the whole exchange, from sending the request to the last byte of the answer.
+        Default 600 s.
         Exceeding it is an error of kind REQUEST_TIMEOUT.
         """
 
     @_builtins.property
     def between_bytes(self) -> _duration_pb2.Duration:
-        """Maximum idle time between two reads of the answer; pings and keep-alives reset it.
+        """Maximum idle time between two reads of the answer. Pings and keep-alives reset it.
         Default 300 s. Exceeding it is an error of kind REQUEST_TIMEOUT.
         """
 
@@ -355,7 +362,7 @@ class ToolChoice(_message.Message):
         """The model must call the tool that `tool_name` names."""
 
     class Mode(_Mode, metaclass=_ModeEnumTypeWrapper):
-        """Whether the model may or must call tools. Values may be added."""
+        """Whether the model can or must call tools. Values may be added."""
 
     MODE_UNSPECIFIED: ToolChoice.Mode.ValueType  # 0
     """Treated as AUTO."""
@@ -372,11 +379,11 @@ class ToolChoice(_message.Message):
     TOOL_NAME_FIELD_NUMBER: _builtins.int
     PARALLEL_FIELD_NUMBER: _builtins.int
     mode: Global___ToolChoice.Mode.ValueType
-    """Whether the model may or must call tools."""
+    """Whether the model can or must call tools."""
     tool_name: _builtins.str
     """The tool to call. Required with NAMED, empty otherwise."""
     parallel: _builtins.bool
-    """Whether the model may call several tools in one turn. Unset leaves the provider's default."""
+    """Whether the model can call several tools in one turn. Unset leaves the provider's default."""
     def __init__(
         self,
         *,
@@ -436,9 +443,9 @@ class ResponseFormat(_message.Message):
     schema_json: _builtins.str
     """Text of a JSON Schema document, an object. Required with JSON_SCHEMA."""
     name: _builtins.str
-    """Name of the schema, at most 64 of `[a-zA-Z0-9_-]`. Default `response`."""
+    """Name of the schema: at most 64 characters of `[a-zA-Z0-9_-]`. Default `response`."""
     strict: _builtins.bool
-    """Asks the provider to guarantee that the answer matches the schema. Default false: the schema
+    """Asks the provider to guarantee that the answer matches the schema. By default the schema only
     guides the model.
     """
     def __init__(

@@ -40,19 +40,19 @@ class _RunStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RunStatus.V
     RUN_STATUS_IN_PROGRESS: _RunStatus.ValueType  # 2
     """A model call or a tool execution is in progress."""
     RUN_STATUS_REQUIRES_ACTION: _RunStatus.ValueType  # 3
-    """The model called tools that the caller executes or must approve. SubmitToolResults continues the
-    run. Over the HTTP API such a response is `completed`.
+    """The model called tools that the caller must execute or approve. SubmitToolResults continues the
+    run. Over the HTTP API, such a response is `completed`.
     """
     RUN_STATUS_COMPLETED: _RunStatus.ValueType  # 4
     """The model has answered."""
     RUN_STATUS_INCOMPLETE: _RunStatus.ValueType  # 5
     """The answer was cut off, see `incomplete_reason`."""
     RUN_STATUS_FAILED: _RunStatus.ValueType  # 6
-    """The run failed, see `error`. Also if the provider ended the last answer with an error as its
-    finish reason, for instance `MALFORMED_FUNCTION_CALL`: the answer is in the steps.
+    """The run failed, see `error`. This includes a last answer that the provider ended with an error as
+    the finish reason, for instance `MALFORMED_FUNCTION_CALL`; that answer is in the steps.
     """
     RUN_STATUS_CANCELLED: _RunStatus.ValueType  # 7
-    """The caller cancelled the run, or disconnected from one that is not in the background."""
+    """The caller cancelled the run, or disconnected from a foreground run."""
 
 class RunStatus(_RunStatus, metaclass=_RunStatusEnumTypeWrapper):
     """State of a run. Values may be added.
@@ -73,19 +73,19 @@ RUN_STATUS_QUEUED: RunStatus.ValueType  # 1
 RUN_STATUS_IN_PROGRESS: RunStatus.ValueType  # 2
 """A model call or a tool execution is in progress."""
 RUN_STATUS_REQUIRES_ACTION: RunStatus.ValueType  # 3
-"""The model called tools that the caller executes or must approve. SubmitToolResults continues the
-run. Over the HTTP API such a response is `completed`.
+"""The model called tools that the caller must execute or approve. SubmitToolResults continues the
+run. Over the HTTP API, such a response is `completed`.
 """
 RUN_STATUS_COMPLETED: RunStatus.ValueType  # 4
 """The model has answered."""
 RUN_STATUS_INCOMPLETE: RunStatus.ValueType  # 5
 """The answer was cut off, see `incomplete_reason`."""
 RUN_STATUS_FAILED: RunStatus.ValueType  # 6
-"""The run failed, see `error`. Also if the provider ended the last answer with an error as its
-finish reason, for instance `MALFORMED_FUNCTION_CALL`: the answer is in the steps.
+"""The run failed, see `error`. This includes a last answer that the provider ended with an error as
+the finish reason, for instance `MALFORMED_FUNCTION_CALL`; that answer is in the steps.
 """
 RUN_STATUS_CANCELLED: RunStatus.ValueType  # 7
-"""The caller cancelled the run, or disconnected from one that is not in the background."""
+"""The caller cancelled the run, or disconnected from a foreground run."""
 Global___RunStatus: _TypeAlias = RunStatus  # noqa: Y015
 
 class _IncompleteReason:
@@ -150,9 +150,9 @@ Global___ApprovalPolicy: _TypeAlias = ApprovalPolicy  # noqa: Y015
 
 @_typing.final
 class Run(_message.Message):
-    """A generation with a state that is stored: its status, steps and events can be read while it runs
-    and afterwards. It belongs to a thread: it reads the thread's messages and appends to them. Over
-    the HTTP API a run is a response: the run `run_X` is the response `resp_X`.
+    """A generation whose state is stored: its status, steps and events can be read while it runs and
+    afterwards. It belongs to a thread, whose messages it reads and appends to. Over the HTTP API, the
+    run `run_X` is the response `resp_X`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -206,7 +206,7 @@ class Run(_message.Message):
     status: Global___RunStatus.ValueType
     """State of the run."""
     thread_id: _builtins.str
-    """Thread of the run. Over the HTTP API the thread `thread_X` is the conversation `conv_X`."""
+    """Thread of the run. Over the HTTP API, the thread `thread_X` is the conversation `conv_X`."""
     previous_run_id: _builtins.str
     """The run whose conversation this one continues. Empty if there is none."""
     background: _builtins.bool
@@ -218,11 +218,11 @@ class Run(_message.Message):
     provider: _builtins.str
     """Requested provider. Empty if the request named none."""
     stop_reason: _generation_pb2.GenerateResult.StopReason.ValueType
-    """Why the generation ended. Unset until it ends, and if it failed."""
+    """Why the generation ended. Unset if it has not ended or has failed."""
     incomplete_reason: Global___IncompleteReason.ValueType
     """Why the run is incomplete. Set in INCOMPLETE."""
     cancel_requested: _builtins.bool
-    """Whether CancelRun was called. The run may still be IN_PROGRESS for a moment."""
+    """Whether CancelRun was called. The run can still be IN_PROGRESS for a moment."""
     last_sequence: _builtins.int
     """Sequence number of the latest event."""
     @_builtins.property
@@ -231,33 +231,33 @@ class Run(_message.Message):
 
     @_builtins.property
     def started_at(self) -> _timestamp_pb2.Timestamp:
-        """When the run was first IN_PROGRESS. Unset before."""
+        """When the run was first IN_PROGRESS. Unset before that."""
 
     @_builtins.property
     def ended_at(self) -> _timestamp_pb2.Timestamp:
-        """When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
-        run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
-        is in progress.
+        """When the run last reached a terminal status or REQUIRES_ACTION. If another run continues a run
+        that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run is in
+        progress.
         """
 
     @_builtins.property
     def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512."""
+        """The caller's labels: at most 16, with keys of at most 64 characters and values of at most 512."""
 
     @_builtins.property
     def steps(self) -> _containers.RepeatedCompositeFieldContainer[_generation_pb2.StepResult]:
-        """Steps, in order. Only GetRun, CreateRun and SubmitToolResults fill it."""
+        """Steps, in order. Filled only by GetRun, CreateRun and SubmitToolResults."""
 
     @_builtins.property
     def attempts(self) -> _containers.RepeatedCompositeFieldContainer[_attempt_pb2.Attempt]:
-        """All provider calls so far, in order, failed ones included. At most the latest 256. A call that
-        had no answer when its process stopped has an error of the kind ABORT.
+        """All provider calls so far, in order, including failed ones. At most the latest 256. A call that had
+        no answer when its process stopped has an error of kind ABORT.
         """
 
     @_builtins.property
     def usage(self) -> _usage_pb2.Usage:
-        """Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
-        if no provider reported any.
+        """Sum of the usage of all steps so far, even if the run was then cancelled or failed. Unset if no
+        provider reported any.
         """
 
     @_builtins.property
@@ -274,7 +274,7 @@ class Run(_message.Message):
 
     @_builtins.property
     def mcp_tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___McpTool]:
-        """The tools of MCP servers that were offered to the model, with the names that the model saw."""
+        """The tools of MCP servers that were offered to the model, with the names that the model gets."""
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_response_pb2.Warning]:
@@ -320,8 +320,8 @@ Global___Run: _TypeAlias = Run  # noqa: Y015
 
 @_typing.final
 class RunEvent(_message.Message):
-    """A change of a run. The first and the last event of a stream have a `run`: the first one is the
-    run as it was created, the last one has a terminal status or REQUIRES_ACTION.
+    """A change of a run. The first and the last event of a stream have a `run`. The first one is the run
+    as created; the last one has a terminal status or REQUIRES_ACTION.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -338,10 +338,10 @@ class RunEvent(_message.Message):
     sequence: _builtins.int
     """Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults."""
     step: _builtins.int
-    """Number of the step, from 1. 0 outside of a step."""
+    """Number of the step, from 1. 0 outside a step."""
     @_builtins.property
     def run(self) -> Global___Run:
-        """The status changed. Contains the run as it is now, without its steps."""
+        """The status changed. Contains the current run, without its steps."""
 
     @_builtins.property
     def model_event(self) -> _stream_event_pb2.StreamEvent:
@@ -351,8 +351,8 @@ class RunEvent(_message.Message):
 
     @_builtins.property
     def step_finish(self) -> _generation_pb2.StepFinish:
-        """A step is complete. The message of its response has no content, which `model_event` has
-        delivered.
+        """A step is complete. The message of its response has no content, which was already sent in
+        `model_event`.
         """
 
     @_builtins.property
@@ -361,8 +361,8 @@ class RunEvent(_message.Message):
 
     @_builtins.property
     def mcp_tool_start(self) -> Global___McpToolStart:
-        """The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
-        their events are sent as they happen.
+        """The sidecar starts a tool of an MCP server. The tools of a step run concurrently; their events are
+        sent as they happen.
         """
 
     @_builtins.property
@@ -371,9 +371,9 @@ class RunEvent(_message.Message):
 
     @_builtins.property
     def step_restart(self) -> Global___StepRestart:
-        """The process that executed the run stopped in the middle of this step, and another one, or the
-        same one after a restart, continues the run. What earlier events said of this step counts no
-        more, unless `continues_answer` is set: the step begins again. Only in background runs.
+        """The process that executed the run stopped in the middle of this step, and another process, or the
+        same one after a restart, continues the run. The step begins again and replaces its earlier
+        events, unless `continues_answer` is set. Sent only in background runs.
         """
 
     def __init__(
@@ -414,9 +414,9 @@ class StepRestart(_message.Message):
         REASON_UNSPECIFIED: StepRestart._Reason.ValueType  # 0
         """Not set."""
         REASON_DRAINED: StepRestart._Reason.ValueType  # 1
-        """The process was told to end and handed the run over."""
+        """The process was stopped and handed the run over."""
         REASON_LOST: StepRestart._Reason.ValueType  # 2
-        """The process gave no sign of life any more, or it could not write to the store."""
+        """The process stopped sending heartbeats, or could not write to the store."""
 
     class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
         """Why the process stopped. Values may be added."""
@@ -424,9 +424,9 @@ class StepRestart(_message.Message):
     REASON_UNSPECIFIED: StepRestart.Reason.ValueType  # 0
     """Not set."""
     REASON_DRAINED: StepRestart.Reason.ValueType  # 1
-    """The process was told to end and handed the run over."""
+    """The process was stopped and handed the run over."""
     REASON_LOST: StepRestart.Reason.ValueType  # 2
-    """The process gave no sign of life any more, or it could not write to the store."""
+    """The process stopped sending heartbeats, or could not write to the store."""
 
     REASON_FIELD_NUMBER: _builtins.int
     CONTINUES_ANSWER_FIELD_NUMBER: _builtins.int
@@ -435,20 +435,21 @@ class StepRestart(_message.Message):
     reason: Global___StepRestart.Reason.ValueType
     """Why the process stopped."""
     continues_answer: _builtins.bool
-    """Whether the model had answered already: its answer stays, and only the tools of the step are
-    continued. Otherwise the model is called again, at most once per step.
+    """Whether the model had already answered. If so, its answer remains, and only the tools of the step
+    continue. Otherwise the model is called again, at most once per step.
     """
     @_builtins.property
     def abandoned_attempt(self) -> _attempt_pb2.Attempt:
-        """The model call that had no answer when the process stopped. It may be billed by the provider
-        although its usage is unknown; it is in `Run.attempts` as well. Unset if `continues_answer` is
-        set, or if no call was made.
+        """The model call that had no answer when the process stopped. The provider may bill it, but its
+        usage is unknown. It is also in `Run.attempts`. Unset if `continues_answer` is set, or if no call
+        was made.
         """
 
     @_builtins.property
     def interrupted_tool_call_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Ids of the tool calls that may have been executed and are not repeated, since their tools are
-        annotated neither `readOnlyHint` nor `idempotentHint`. The model gets an error result that says so.
+        """Ids of tool calls that may have been executed and are not repeated, because their tools have
+        neither the annotation `readOnlyHint` nor `idempotentHint`. The model gets an error result that
+        says so.
         """
 
     def __init__(
@@ -480,13 +481,13 @@ class McpTool(_message.Message):
     INPUT_SCHEMA_JSON_FIELD_NUMBER: _builtins.int
     ANNOTATIONS_JSON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """Name that the model sees. Unique in the run."""
+    """Name that the model gets. Unique in the run."""
     server_label: _builtins.str
     """Label of the server."""
     tool_name: _builtins.str
     """Name of the tool on its server."""
     description: _builtins.str
-    """Description of the tool, as its server gives it."""
+    """Description of the tool, from its server."""
     input_schema_json: _builtins.str
     """JSON Schema of the arguments, as JSON text."""
     annotations_json: _builtins.str
@@ -545,7 +546,7 @@ Global___McpToolList: _TypeAlias = McpToolList  # noqa: Y015
 
 @_typing.final
 class McpToolStart(_message.Message):
-    """The sidecar begins to execute a tool of an MCP server."""
+    """The sidecar starts a tool of an MCP server."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -613,8 +614,8 @@ Global___McpToolFinish: _TypeAlias = McpToolFinish  # noqa: Y015
 
 @_typing.final
 class McpServer(_message.Message):
-    """An MCP server whose tools the model may call. The sidecar calls it; the configuration says which
-    servers are allowed.
+    """An MCP server whose tools the model can call. The sidecar calls the server; its configuration says
+    which servers are allowed.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -651,20 +652,20 @@ class McpServer(_message.Message):
     server_label: _builtins.str
     """Label of the server: letters, digits, `_` and `-`, at most 64. Required, unique in a request."""
     server_url: _builtins.str
-    """URL of the server. Empty for a server that the configuration names by this label."""
+    """URL of the server. Empty for a server that the configuration lists under this label."""
     server_description: _builtins.str
     """Description of the server for the model."""
     authorization: _builtins.str
     """Access token, sent as `authorization: Bearer`. Never stored, logged or returned."""
     approval: Global___ApprovalPolicy.ValueType
-    """Which calls need the caller's approval. Default ALWAYS."""
+    """The calls that need the caller's approval. Default ALWAYS."""
     @_builtins.property
     def headers(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Headers that are sent to the server. Never stored, logged or returned."""
+        """Headers sent to the server. Never stored, logged or returned."""
 
     @_builtins.property
     def allowed_tools(self) -> Global___McpToolFilter:
-        """Which tools may be called. Unset: all."""
+        """The tools that can be called. Unset means all."""
 
     @_builtins.property
     def always_approve(self) -> Global___McpToolFilter:
@@ -697,17 +698,17 @@ Global___McpServer: _TypeAlias = McpServer  # noqa: Y015
 
 @_typing.final
 class McpToolFilter(_message.Message):
-    """Selects tools of an MCP server. A tool has to fit both fields that are set."""
+    """Selects tools of an MCP server. A tool must match all fields that are set."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TOOL_NAMES_FIELD_NUMBER: _builtins.int
     READ_ONLY_FIELD_NUMBER: _builtins.int
     read_only: _builtins.bool
-    """Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any."""
+    """Value of the tool's annotation `readOnlyHint`. Unset means any."""
     @_builtins.property
     def tool_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Names of the tools. Empty: any."""
+        """Names of the tools. Empty means any."""
 
     def __init__(
         self,

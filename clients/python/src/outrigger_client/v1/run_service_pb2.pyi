@@ -57,31 +57,30 @@ class CreateRunRequest(_message.Message):
     APPROVALS_FIELD_NUMBER: _builtins.int
     INHERIT_TOOLS_FIELD_NUMBER: _builtins.int
     previous_run_id: _builtins.str
-    """The run to continue. If another run already continued it, its thread is forked after it: runs
-    that continue the same run never see each other's messages. It must have ended or require
-    action; `options.request.messages` and `approvals` have the results of its tool calls.
+    """The run to continue. It must have ended or require action; then `options.request.messages` and
+    `approvals` have the results of its tool calls. If another run has already continued it, its thread
+    is forked: runs that continue the same run never see each other's messages.
     """
     thread_id: _builtins.str
     """The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names
-    none. The runs of a thread are executed one at a time. Must not be set together with
-    `previous_run_id`. Empty: a new thread, or that of the previous run.
+    no thread. The runs of a thread are executed one at a time. Must not be set together with
+    `previous_run_id`. Empty means a new thread, or the thread of the previous run.
     """
     background: _builtins.bool
     """Whether the run continues when the caller disconnects. Requires `store`. Default false."""
     store: _builtins.bool
-    """Whether the run is stored. Default true. With false nothing is stored, and a request with
-    `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
+    """Whether the run is stored. Default true. If false, `previous_run_id`, `thread_id` and `background`
+    are an INVALID_REQUEST.
     """
     inherit_tools: _builtins.bool
-    """Whether the tools and MCP servers of the previous run are used if this request has none. Tokens
-    and headers of MCP servers are not inherited.
+    """Uses the tools and MCP servers of the previous run if this request has none. Tokens and headers of
+    MCP servers are not inherited.
     """
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """The request and its settings. The messages are appended to the thread; `system` is not, and is not
-        inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
-        applies to the tools of MCP servers; if unset, only `limits` and the sidecar's limit on
-        steps apply.
+        """The request and its settings. The messages are appended to the thread. `system` is not, and later
+        runs do not inherit it. The caller executes function tools. `max_tool_rounds` applies to the tools
+        of MCP servers; if unset, only `limits` and the sidecar's limit on steps apply.
         """
 
     @_builtins.property
@@ -90,12 +89,12 @@ class CreateRunRequest(_message.Message):
 
     @_builtins.property
     def mcp_servers(self) -> _containers.RepeatedCompositeFieldContainer[_run_pb2.McpServer]:
-        """MCP servers whose tools the model may call, at most 16."""
+        """MCP servers whose tools the model can call, at most 16."""
 
     @_builtins.property
     def approvals(self) -> _containers.RepeatedCompositeFieldContainer[_run_pb2.ToolApproval]:
-        """Decisions on calls that need approval: calls of the previous run, or calls in
-        `options.request.messages` that have no result.
+        """Decisions on calls that need approval: calls of the previous run, or calls without a result in
+        `options.request.messages`.
         """
 
     def __init__(
@@ -154,7 +153,7 @@ class StreamRunRequest(_message.Message):
     run_id: _builtins.str
     """Id of the run. Required."""
     after_sequence: _builtins.int
-    """Sends the events with a higher sequence number. Unset: all."""
+    """Sends only events with a higher sequence number. Unset means all."""
     def __init__(
         self,
         *,
@@ -184,11 +183,11 @@ class SubmitToolResultsRequest(_message.Message):
     """Id of the run. Required."""
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.ToolResult]:
-        """Results of the calls in `Run.required_results`: one for each."""
+        """Results of the calls in `Run.required_results`, one for each."""
 
     @_builtins.property
     def approvals(self) -> _containers.RepeatedCompositeFieldContainer[_run_pb2.ToolApproval]:
-        """Decisions on the calls in `Run.required_approvals`: one for each."""
+        """Decisions on the calls in `Run.required_approvals`, one for each."""
 
     def __init__(
         self,
@@ -240,12 +239,12 @@ class ListRunsRequest(_message.Message):
     page_size: _builtins.int
     """Maximum number of runs, up to 100. Default 20."""
     page_token: _builtins.str
-    """`next_page_token` of the previous page. Empty: the first page."""
+    """`next_page_token` of the previous page. Empty means the first page."""
     thread_id: _builtins.str
-    """Returns only runs of this thread. Empty: all."""
+    """Returns only runs of this thread. Empty means all."""
     @_builtins.property
     def statuses(self) -> _containers.RepeatedScalarFieldContainer[_run_pb2.RunStatus.ValueType]:
-        """Returns only runs with one of these statuses. Empty: all."""
+        """Returns only runs with one of these statuses. Empty means all."""
 
     def __init__(
         self,

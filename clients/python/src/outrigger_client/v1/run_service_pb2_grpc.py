@@ -27,8 +27,8 @@ if _version_not_supported:
 
 
 class RunServiceStub(object):
-    """Stored runs: they can be started in the background, read, streamed from any event on, continued
-    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+    """Manages stored runs. They can be started in the background, read, streamed from any event, continued
+    and cancelled, over this service and over `/v1/responses`, whichever API created them.
 
     A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
     event is sent, everything has been stored: GetRun then returns the same state.
@@ -83,8 +83,8 @@ class RunServiceStub(object):
 
 
 class RunServiceServicer(object):
-    """Stored runs: they can be started in the background, read, streamed from any event on, continued
-    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+    """Manages stored runs. They can be started in the background, read, streamed from any event, continued
+    and cancelled, over this service and over `/v1/responses`, whichever API created them.
 
     A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
     event is sent, everything has been stored: GetRun then returns the same state.
@@ -108,15 +108,15 @@ class RunServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetRun(self, request, context):
-        """Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted.
+        """Returns a run with its steps. NOT_FOUND if it does not exist or was deleted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StreamRun(self, request, context):
-        """Sends the events of a stored run, past ones first, until the run has ended or requires action.
-        May be called at any time and any number of times. Disconnecting does not affect the run.
+        """Sends the events of a stored run, past events first, until the run has ended or requires action.
+        Can be called at any time and any number of times. Disconnecting does not affect the run.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -139,7 +139,7 @@ class RunServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListRuns(self, request, context):
-        """Returns the runs of the caller, newest first, without their steps.
+        """Lists the caller's runs, newest first, without their steps.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -205,8 +205,8 @@ def add_RunServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RunService(object):
-    """Stored runs: they can be started in the background, read, streamed from any event on, continued
-    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+    """Manages stored runs. They can be started in the background, read, streamed from any event, continued
+    and cancelled, over this service and over `/v1/responses`, whichever API created them.
 
     A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
     event is sent, everything has been stored: GetRun then returns the same state.

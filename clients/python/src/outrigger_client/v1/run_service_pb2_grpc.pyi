@@ -28,8 +28,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class RunServiceStub:
-    """Stored runs: they can be started in the background, read, streamed from any event on, continued
-    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+    """Manages stored runs. They can be started in the background, read, streamed from any event, continued
+    and cancelled, over this service and over `/v1/responses`, whichever API created them.
 
     A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
     event is sent, everything has been stored: GetRun then returns the same state.
@@ -49,10 +49,10 @@ class RunServiceStub:
     status of `Run.error`.
     """
     GetRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.GetRunRequest, _run_pb2.Run]
-    """Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted."""
+    """Returns a run with its steps. NOT_FOUND if it does not exist or was deleted."""
     StreamRun: _grpc.UnaryStreamMultiCallable[_run_service_pb2.StreamRunRequest, _run_pb2.RunEvent]
-    """Sends the events of a stored run, past ones first, until the run has ended or requires action.
-    May be called at any time and any number of times. Disconnecting does not affect the run.
+    """Sends the events of a stored run, past events first, until the run has ended or requires action.
+    Can be called at any time and any number of times. Disconnecting does not affect the run.
     """
     SubmitToolResults: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.SubmitToolResultsRequest, _run_pb2.Run]
     """Continues a run that requires action. Returns as CreateRun does: immediately for a background
@@ -62,7 +62,7 @@ class RunServiceStub:
     CancelRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.CancelRunRequest, _run_pb2.Run]
     """Cancels a run. The provider call is aborted. Has no effect on a run that has ended."""
     ListRuns: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.ListRunsRequest, _run_service_pb2.ListRunsResponse]
-    """Returns the runs of the caller, newest first, without their steps."""
+    """Lists the caller's runs, newest first, without their steps."""
     DeleteRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.DeleteRunRequest, _run_service_pb2.DeleteRunResponse]
     """Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
     its thread remain as long as a run that continued it exists.
@@ -70,8 +70,8 @@ class RunServiceStub:
 
 @_typing.type_check_only
 class RunServiceAsyncStub(RunServiceStub):
-    """Stored runs: they can be started in the background, read, streamed from any event on, continued
-    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+    """Manages stored runs. They can be started in the background, read, streamed from any event, continued
+    and cancelled, over this service and over `/v1/responses`, whichever API created them.
 
     A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
     event is sent, everything has been stored: GetRun then returns the same state.
@@ -88,10 +88,10 @@ class RunServiceAsyncStub(RunServiceStub):
     status of `Run.error`.
     """
     GetRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.GetRunRequest, _run_pb2.Run]  # type: ignore[assignment]
-    """Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted."""
+    """Returns a run with its steps. NOT_FOUND if it does not exist or was deleted."""
     StreamRun: _aio.UnaryStreamMultiCallable[_run_service_pb2.StreamRunRequest, _run_pb2.RunEvent]  # type: ignore[assignment]
-    """Sends the events of a stored run, past ones first, until the run has ended or requires action.
-    May be called at any time and any number of times. Disconnecting does not affect the run.
+    """Sends the events of a stored run, past events first, until the run has ended or requires action.
+    Can be called at any time and any number of times. Disconnecting does not affect the run.
     """
     SubmitToolResults: _aio.UnaryUnaryMultiCallable[_run_service_pb2.SubmitToolResultsRequest, _run_pb2.Run]  # type: ignore[assignment]
     """Continues a run that requires action. Returns as CreateRun does: immediately for a background
@@ -101,15 +101,15 @@ class RunServiceAsyncStub(RunServiceStub):
     CancelRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.CancelRunRequest, _run_pb2.Run]  # type: ignore[assignment]
     """Cancels a run. The provider call is aborted. Has no effect on a run that has ended."""
     ListRuns: _aio.UnaryUnaryMultiCallable[_run_service_pb2.ListRunsRequest, _run_service_pb2.ListRunsResponse]  # type: ignore[assignment]
-    """Returns the runs of the caller, newest first, without their steps."""
+    """Lists the caller's runs, newest first, without their steps."""
     DeleteRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.DeleteRunRequest, _run_service_pb2.DeleteRunResponse]  # type: ignore[assignment]
     """Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
     its thread remain as long as a run that continued it exists.
     """
 
 class RunServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Stored runs: they can be started in the background, read, streamed from any event on, continued
-    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+    """Manages stored runs. They can be started in the background, read, streamed from any event, continued
+    and cancelled, over this service and over `/v1/responses`, whichever API created them.
 
     A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
     event is sent, everything has been stored: GetRun then returns the same state.
@@ -142,7 +142,7 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.GetRunRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_pb2.Run, _abc.Awaitable[_run_pb2.Run]]:
-        """Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted."""
+        """Returns a run with its steps. NOT_FOUND if it does not exist or was deleted."""
 
     @_abc_1.abstractmethod
     def StreamRun(
@@ -150,8 +150,8 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.StreamRunRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_run_pb2.RunEvent], _abc.AsyncIterator[_run_pb2.RunEvent]]:
-        """Sends the events of a stored run, past ones first, until the run has ended or requires action.
-        May be called at any time and any number of times. Disconnecting does not affect the run.
+        """Sends the events of a stored run, past events first, until the run has ended or requires action.
+        Can be called at any time and any number of times. Disconnecting does not affect the run.
         """
 
     @_abc_1.abstractmethod
@@ -179,7 +179,7 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.ListRunsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_service_pb2.ListRunsResponse, _abc.Awaitable[_run_service_pb2.ListRunsResponse]]:
-        """Returns the runs of the caller, newest first, without their steps."""
+        """Lists the caller's runs, newest first, without their steps."""
 
     @_abc_1.abstractmethod
     def DeleteRun(

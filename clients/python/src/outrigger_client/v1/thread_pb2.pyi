@@ -22,8 +22,8 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class Thread(_message.Message):
-    """A conversation: messages in order, which runs read and append to. Over the HTTP API the thread
-    `thread_X` is the conversation `conv_X`.
+    """A conversation: an ordered list of messages that runs read and append to. Over the HTTP API, the
+    thread `thread_X` is the conversation `conv_X`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -55,8 +55,8 @@ class Thread(_message.Message):
     id: _builtins.str
     """Id of the thread: `thread_` and 32 hexadecimal digits."""
     conversation: _builtins.bool
-    """Whether the caller created the thread as a conversation. Otherwise a run created it, and
-    continuing an earlier run forks the thread.
+    """Whether the caller created the thread as a conversation. Otherwise a run created it, and continuing
+    an earlier run forks the thread.
     """
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
@@ -64,7 +64,7 @@ class Thread(_message.Message):
 
     @_builtins.property
     def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512."""
+        """The caller's labels: at most 16, with keys of at most 64 characters and values of at most 512."""
 
     def __init__(
         self,
@@ -96,10 +96,10 @@ class ThreadMessage(_message.Message):
     id: _builtins.str
     """Id of the message: `msg_` and 36 hexadecimal digits."""
     run_id: _builtins.str
-    """The run that added it. Empty if no run did."""
+    """The run that added the message. Empty if no run did."""
     output: _builtins.bool
-    """Whether the run produced it: the model's answer, or the result of a tool that the sidecar
-    executed. Otherwise it was part of the input.
+    """Whether the run produced the message: the model's answer, or the result of a tool that the sidecar
+    executed. Otherwise the message was part of the input.
     """
     @_builtins.property
     def message(self) -> _message_pb2.Message:
@@ -107,7 +107,7 @@ class ThreadMessage(_message.Message):
 
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
-        """When it was added."""
+        """When the message was added."""
 
     def __init__(
         self,

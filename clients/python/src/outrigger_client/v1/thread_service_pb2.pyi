@@ -191,8 +191,8 @@ class AppendMessagesRequest(_message.Message):
     """Id of the thread. Required."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.Message]:
-        """The messages, oldest first. From 1 to 100. They are the same as in `Request.messages`; that the
-        results of tool calls name calls of the thread is checked by the run that reads them.
+        """The messages, oldest first, as in `Request.messages`. From 1 to 100. Whether the results of tool
+        calls name calls of the thread is checked by the run that reads them.
         """
 
     def __init__(
@@ -218,7 +218,7 @@ class AppendMessagesResponse(_message.Message):
     MESSAGES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[_thread_pb2.ThreadMessage]:
-        """The messages as they were added, with their ids."""
+        """The added messages, with their ids."""
 
     def __init__(
         self,
@@ -248,9 +248,11 @@ class ListMessagesRequest(_message.Message):
     page_size: _builtins.int
     """Maximum number of messages, up to 100. Default 20."""
     page_token: _builtins.str
-    """`next_page_token` of the previous page, with the other fields unchanged. Empty: the first page."""
+    """`next_page_token` of the previous page, with the other fields unchanged. Empty means the first
+    page.
+    """
     newest_first: _builtins.bool
-    """Whether the newest message comes first. Default false: the oldest."""
+    """Returns the newest message first. Default false: the oldest message first."""
     def __init__(
         self,
         *,

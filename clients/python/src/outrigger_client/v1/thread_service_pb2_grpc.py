@@ -27,8 +27,8 @@ if _version_not_supported:
 
 
 class ThreadServiceStub(object):
-    """Stored conversations. A thread can be created, read and appended to over this service and over
-    `/v1/conversations`, regardless of which API created it, and runs of either API continue it
+    """Manages stored conversations. A thread can be created, read and appended to over this service and
+    over `/v1/conversations`, whichever API created it, and runs of both APIs can continue it
     (`CreateRunRequest.thread_id`). Every run that names no thread creates one.
 
     A thread belongs to the access key that created it. Other callers get NOT_FOUND.
@@ -83,15 +83,15 @@ class ThreadServiceStub(object):
 
 
 class ThreadServiceServicer(object):
-    """Stored conversations. A thread can be created, read and appended to over this service and over
-    `/v1/conversations`, regardless of which API created it, and runs of either API continue it
+    """Manages stored conversations. A thread can be created, read and appended to over this service and
+    over `/v1/conversations`, whichever API created it, and runs of both APIs can continue it
     (`CreateRunRequest.thread_id`). Every run that names no thread creates one.
 
     A thread belongs to the access key that created it. Other callers get NOT_FOUND.
     """
 
     def CreateThread(self, request, context):
-        """Creates a thread, with messages if the conversation has begun elsewhere.
+        """Creates a thread, optionally with the messages of a conversation that began elsewhere.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -112,8 +112,8 @@ class ThreadServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteThread(self, request, context):
-        """Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
-        read, and cannot be continued.
+        """Deletes a thread with its messages, except messages that a fork shares. Its runs can still be read,
+        but not continued.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -128,7 +128,7 @@ class ThreadServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListMessages(self, request, context):
-        """Returns the messages of a thread.
+        """Lists the messages of a thread.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -200,8 +200,8 @@ def add_ThreadServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ThreadService(object):
-    """Stored conversations. A thread can be created, read and appended to over this service and over
-    `/v1/conversations`, regardless of which API created it, and runs of either API continue it
+    """Manages stored conversations. A thread can be created, read and appended to over this service and
+    over `/v1/conversations`, whichever API created it, and runs of both APIs can continue it
     (`CreateRunRequest.thread_id`). Every run that names no thread creates one.
 
     A thread belongs to the access key that created it. Other callers get NOT_FOUND.

@@ -28,8 +28,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class ThreadServiceStub:
-    """Stored conversations. A thread can be created, read and appended to over this service and over
-    `/v1/conversations`, regardless of which API created it, and runs of either API continue it
+    """Manages stored conversations. A thread can be created, read and appended to over this service and
+    over `/v1/conversations`, whichever API created it, and runs of both APIs can continue it
     (`CreateRunRequest.thread_id`). Every run that names no thread creates one.
 
     A thread belongs to the access key that created it. Other callers get NOT_FOUND.
@@ -40,21 +40,21 @@ class ThreadServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ThreadServiceAsyncStub: ...
     CreateThread: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.CreateThreadRequest, _thread_pb2.Thread]
-    """Creates a thread, with messages if the conversation has begun elsewhere."""
+    """Creates a thread, optionally with the messages of a conversation that began elsewhere."""
     GetThread: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.GetThreadRequest, _thread_pb2.Thread]
     """Returns a thread, without its messages."""
     UpdateThread: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.UpdateThreadRequest, _thread_pb2.Thread]
     """Replaces the labels of a thread."""
     DeleteThread: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.DeleteThreadRequest, _thread_service_pb2.DeleteThreadResponse]
-    """Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
-    read, and cannot be continued.
+    """Deletes a thread with its messages, except messages that a fork shares. Its runs can still be read,
+    but not continued.
     """
     AppendMessages: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.AppendMessagesRequest, _thread_service_pb2.AppendMessagesResponse]
     """Appends messages to a thread without calling a model. Waits until no run of the thread is in
     progress.
     """
     ListMessages: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.ListMessagesRequest, _thread_service_pb2.ListMessagesResponse]
-    """Returns the messages of a thread."""
+    """Lists the messages of a thread."""
     GetMessage: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.GetMessageRequest, _thread_pb2.ThreadMessage]
     """Returns a message."""
     DeleteMessage: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.DeleteMessageRequest, _thread_service_pb2.DeleteMessageResponse]
@@ -62,8 +62,8 @@ class ThreadServiceStub:
 
 @_typing.type_check_only
 class ThreadServiceAsyncStub(ThreadServiceStub):
-    """Stored conversations. A thread can be created, read and appended to over this service and over
-    `/v1/conversations`, regardless of which API created it, and runs of either API continue it
+    """Manages stored conversations. A thread can be created, read and appended to over this service and
+    over `/v1/conversations`, whichever API created it, and runs of both APIs can continue it
     (`CreateRunRequest.thread_id`). Every run that names no thread creates one.
 
     A thread belongs to the access key that created it. Other callers get NOT_FOUND.
@@ -71,29 +71,29 @@ class ThreadServiceAsyncStub(ThreadServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateThread: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.CreateThreadRequest, _thread_pb2.Thread]  # type: ignore[assignment]
-    """Creates a thread, with messages if the conversation has begun elsewhere."""
+    """Creates a thread, optionally with the messages of a conversation that began elsewhere."""
     GetThread: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.GetThreadRequest, _thread_pb2.Thread]  # type: ignore[assignment]
     """Returns a thread, without its messages."""
     UpdateThread: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.UpdateThreadRequest, _thread_pb2.Thread]  # type: ignore[assignment]
     """Replaces the labels of a thread."""
     DeleteThread: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.DeleteThreadRequest, _thread_service_pb2.DeleteThreadResponse]  # type: ignore[assignment]
-    """Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
-    read, and cannot be continued.
+    """Deletes a thread with its messages, except messages that a fork shares. Its runs can still be read,
+    but not continued.
     """
     AppendMessages: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.AppendMessagesRequest, _thread_service_pb2.AppendMessagesResponse]  # type: ignore[assignment]
     """Appends messages to a thread without calling a model. Waits until no run of the thread is in
     progress.
     """
     ListMessages: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.ListMessagesRequest, _thread_service_pb2.ListMessagesResponse]  # type: ignore[assignment]
-    """Returns the messages of a thread."""
+    """Lists the messages of a thread."""
     GetMessage: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.GetMessageRequest, _thread_pb2.ThreadMessage]  # type: ignore[assignment]
     """Returns a message."""
     DeleteMessage: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.DeleteMessageRequest, _thread_service_pb2.DeleteMessageResponse]  # type: ignore[assignment]
     """Deletes a message from a thread. Forks of the thread keep it."""
 
 class ThreadServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Stored conversations. A thread can be created, read and appended to over this service and over
-    `/v1/conversations`, regardless of which API created it, and runs of either API continue it
+    """Manages stored conversations. A thread can be created, read and appended to over this service and
+    over `/v1/conversations`, whichever API created it, and runs of both APIs can continue it
     (`CreateRunRequest.thread_id`). Every run that names no thread creates one.
 
     A thread belongs to the access key that created it. Other callers get NOT_FOUND.
@@ -105,7 +105,7 @@ class ThreadServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thread_service_pb2.CreateThreadRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thread_pb2.Thread, _abc.Awaitable[_thread_pb2.Thread]]:
-        """Creates a thread, with messages if the conversation has begun elsewhere."""
+        """Creates a thread, optionally with the messages of a conversation that began elsewhere."""
 
     @_abc_1.abstractmethod
     def GetThread(
@@ -129,8 +129,8 @@ class ThreadServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thread_service_pb2.DeleteThreadRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thread_service_pb2.DeleteThreadResponse, _abc.Awaitable[_thread_service_pb2.DeleteThreadResponse]]:
-        """Deletes a thread with its messages, except the ones that a fork has as well. Its runs can still be
-        read, and cannot be continued.
+        """Deletes a thread with its messages, except messages that a fork shares. Its runs can still be read,
+        but not continued.
         """
 
     @_abc_1.abstractmethod
@@ -149,7 +149,7 @@ class ThreadServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thread_service_pb2.ListMessagesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thread_service_pb2.ListMessagesResponse, _abc.Awaitable[_thread_service_pb2.ListMessagesResponse]]:
-        """Returns the messages of a thread."""
+        """Lists the messages of a thread."""
 
     @_abc_1.abstractmethod
     def GetMessage(

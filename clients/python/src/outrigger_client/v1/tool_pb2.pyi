@@ -19,7 +19,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class Tool(_message.Message):
-    """A tool that the model may call."""
+    """A tool that the model can call."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -66,12 +66,14 @@ class FunctionTool(_message.Message):
     PARAMETERS_JSON_FIELD_NUMBER: _builtins.int
     STRICT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """Name of the tool: at most 128 of `[a-zA-Z0-9_-]`; at most 64 works everywhere. Required."""
+    """Name of the tool: at most 128 characters of `[a-zA-Z0-9_-]`. 64 characters work with every
+    provider. Required.
+    """
     description: _builtins.str
     """A description of the tool, for the model. Optional, but recommended."""
     parameters_json: _builtins.str
-    """Text of a JSON Schema document whose root is an object. Empty means no arguments. The order of
-    keys is kept.
+    """Text of a JSON Schema document whose root is an object. The order of keys is kept. Empty means no
+    arguments.
     """
     strict: _builtins.bool
     """Asks the provider to guarantee that arguments match the schema. Default false."""
@@ -94,8 +96,8 @@ Global___FunctionTool: _TypeAlias = FunctionTool  # noqa: Y015
 @_typing.final
 class CustomTool(_message.Message):
     """A tool that the caller executes and whose input is free text instead of JSON. Providers without
-    custom tools are given a function with one string argument named `input`, with a warning; their
-    calls then carry `arguments_json`.
+    custom tools get a function with one string argument named `input`, with a warning; calls then have
+    `arguments_json`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -179,7 +181,7 @@ Global___Grammar: _TypeAlias = Grammar  # noqa: Y015
 
 @_typing.final
 class HostedTool(_message.Message):
-    """A provider's own tool, for instance its web search."""
+    """A tool that the provider executes itself, for instance its web search."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -20,8 +20,8 @@ DESCRIPTOR: _descriptor.FileDescriptor
 class Usage(_message.Message):
     """Tokens that a call used, counted the same way for every provider: `input_tokens` includes cached
     tokens, `output_tokens` includes `reasoning_tokens`, and `total_tokens` is their sum. The message
-    is unset if the provider reports no usage. An `optional` count that it does not report is
-    unset; 0 means that it reported zero.
+    is unset if the provider reports no usage. An `optional` count is unset if the provider does not
+    report it; 0 means that it reported zero.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -38,7 +38,7 @@ class Usage(_message.Message):
     input_tokens: _builtins.int
     """All tokens of the prompt, including those read from and written to a cache."""
     output_tokens: _builtins.int
-    """All tokens that the model generated, reasoning included."""
+    """All tokens that the model generated, including reasoning."""
     total_tokens: _builtins.int
     """`input_tokens` plus `output_tokens`."""
     reasoning_tokens: _builtins.int
@@ -52,7 +52,9 @@ class Usage(_message.Message):
     raw_json: _builtins.str
     """The provider's usage object, verbatim JSON text. Filled only with `Request.include_raw`."""
     cost_incomplete: _builtins.bool
-    """Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls."""
+    """Whether `cost_nano_usd` leaves out calls whose price is unknown. Set only in sums of several
+    calls.
+    """
     def __init__(
         self,
         *,
