@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What to do if the provider cannot honour part of the request. Values may be added.
+// How to handle a request that the provider cannot honour in full. Values may be added.
 type LossPolicy int32
 
 const (
@@ -130,7 +130,7 @@ func (FinalResponse) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_request_proto_rawDescGZIP(), []int{1}
 }
 
-// What to do with reasoning, signatures, native parts and other provider state in the history that
+// How to handle reasoning, signatures, native parts and other provider state in the history that
 // another provider wrote. Use one policy for a whole conversation, because some signatures are bound
 // to the messages before them. Values may be added.
 type StatePolicy int32
@@ -352,9 +352,9 @@ type Request struct {
 	// `include` are appended. Entries for other providers are not sent. `model` and `stream` must not
 	// be set.
 	ProviderOptionsJson map[string]string `protobuf:"bytes,13,rep,name=provider_options_json,json=providerOptionsJson,proto3" json:"provider_options_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What to do if the provider cannot honour part of the request. Default WARN.
+	// How to handle a request that the provider cannot honour in full. Default WARN.
 	LossPolicy LossPolicy `protobuf:"varint,14,opt,name=loss_policy,json=lossPolicy,proto3,enum=outrigger.v1.LossPolicy" json:"loss_policy,omitempty"`
-	// What to do with another provider's or model's reasoning and signatures in the history.
+	// How to handle reasoning and signatures of another provider or model in the history.
 	// Default STRIP.
 	ForeignState StatePolicy `protobuf:"varint,15,opt,name=foreign_state,json=foreignState,proto3,enum=outrigger.v1.StatePolicy" json:"foreign_state,omitempty"`
 	// Fills `raw_json` fields, and sends provider events that are otherwise left out.

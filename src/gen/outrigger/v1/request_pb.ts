@@ -131,14 +131,14 @@ export type Request = Message<"outrigger.v1.Request"> & {
   providerOptionsJson: { [key: string]: string };
 
   /**
-   * What to do if the provider cannot honour part of the request. Default WARN.
+   * How to handle a request that the provider cannot honour in full. Default WARN.
    *
    * @generated from field: outrigger.v1.LossPolicy loss_policy = 14;
    */
   lossPolicy: LossPolicy;
 
   /**
-   * What to do with another provider's or model's reasoning and signatures in the history.
+   * How to handle reasoning and signatures of another provider or model in the history.
    * Default STRIP.
    *
    * @generated from field: outrigger.v1.StatePolicy foreign_state = 15;
@@ -397,7 +397,7 @@ export const ResponseFormat_TypeSchema: GenEnum<ResponseFormat_Type> = /*@__PURE
   enumDesc(file_outrigger_v1_request, 3, 0);
 
 /**
- * What to do if the provider cannot honour part of the request. Values may be added.
+ * How to handle a request that the provider cannot honour in full. Values may be added.
  *
  * @generated from enum outrigger.v1.LossPolicy
  */
@@ -425,7 +425,7 @@ export const LossPolicy = {
 } as const;
 
 /**
- * What to do if the provider cannot honour part of the request. Values may be added.
+ * How to handle a request that the provider cannot honour in full. Values may be added.
  *
  * @generated from enum outrigger.v1.LossPolicy
  */
@@ -481,7 +481,7 @@ export const FinalResponseSchema: GenEnum<FinalResponse> = /*@__PURE__*/
   enumDesc(file_outrigger_v1_request, 1);
 
 /**
- * What to do with reasoning, signatures, native parts and other provider state in the history that
+ * How to handle reasoning, signatures, native parts and other provider state in the history that
  * another provider wrote. Use one policy for a whole conversation, because some signatures are bound
  * to the messages before them. Values may be added.
  *
@@ -519,7 +519,7 @@ export const StatePolicy = {
 } as const;
 
 /**
- * What to do with reasoning, signatures, native parts and other provider state in the history that
+ * How to handle reasoning, signatures, native parts and other provider state in the history that
  * another provider wrote. Use one policy for a whole conversation, because some signatures are bound
  * to the messages before them. Values may be added.
  *

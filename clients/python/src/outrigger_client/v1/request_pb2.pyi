@@ -36,7 +36,7 @@ class _LossPolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LossPolicy
     """The call is rejected with INVALID_REQUEST before anything is sent to the provider."""
 
 class LossPolicy(_LossPolicy, metaclass=_LossPolicyEnumTypeWrapper):
-    """What to do if the provider cannot honour part of the request. Values may be added."""
+    """How to handle a request that the provider cannot honour in full. Values may be added."""
 
 LOSS_POLICY_UNSPECIFIED: LossPolicy.ValueType  # 0
 """Treated as WARN."""
@@ -94,7 +94,7 @@ class _StatePolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_StatePoli
     """The call is rejected with INVALID_REQUEST."""
 
 class StatePolicy(_StatePolicy, metaclass=_StatePolicyEnumTypeWrapper):
-    """What to do with reasoning, signatures, native parts and other provider state in the history that
+    """How to handle reasoning, signatures, native parts and other provider state in the history that
     another provider wrote. Use one policy for a whole conversation, because some signatures are bound
     to the messages before them. Values may be added.
     """
@@ -202,9 +202,9 @@ class Request(_message.Message):
     one, with a warning. Empty leaves the provider's default.
     """
     loss_policy: Global___LossPolicy.ValueType
-    """What to do if the provider cannot honour part of the request. Default WARN."""
+    """How to handle a request that the provider cannot honour in full. Default WARN."""
     foreign_state: Global___StatePolicy.ValueType
-    """What to do with another provider's or model's reasoning and signatures in the history.
+    """How to handle reasoning and signatures of another provider or model in the history.
     Default STRIP.
     """
     include_raw: _builtins.bool
