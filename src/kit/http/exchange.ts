@@ -89,6 +89,10 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
   #waiter: PromiseWithResolvers<IteratorResult<Uint8Array>> | undefined;
   /** Whether the reader that waits will get the chunks of this read of the socket. */
   #isWaking = false;
+  /** Whether the socket is not read until the reader has caught up. */
+  #isHeld = false;
+  /** Whether the body has been read from. */
+  #hasReader = false;
   /** Thrown after the bytes that have arrived. */
   #error: SDKError | undefined;
   #phase: ExchangePhase = "connecting";
@@ -182,10 +186,17 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     this.#unreadBytes += chunk.byteLength;
     // A reader that waits takes all chunks of this read at once.
     if (this.#waiter !== undefined) this.#wake();
-    else if (this.#unreadBytes > HIGH_WATER_BYTES) {
-      controller.pause();
-      this.#connector?.hold();
-    }
+    else if (this.#unreadBytes > HIGH_WATER_BYTES) this.#hold(controller);
+  }
+
+  /**
+   * Reads no more until the reader has caught up. The rest of the read that began with the head is taken all the same: its
+   * reader is on the way, and a second step for a short answer would cost more than the bytes.
+   */
+  #hold(controller: Dispatcher.DispatchController): void {
+    this.#isHeld = true;
+    this.#connector?.hold();
+    if (this.#hasReader) controller.pause();
   }
 
   onResponseEnd(): void {
@@ -202,6 +213,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
       return Promise.reject(new InternalError("a body was read twice at the same time"));
     const waiter = Promise.withResolvers<IteratorResult<Uint8Array>>();
     this.#waiter = waiter;
+    this.#hasReader = true;
     if (!this.#isWaking) this.#deliver();
     return waiter.promise;
   }
@@ -238,15 +250,16 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     if (first === undefined) return this.#error ? waiter.reject(this.#error) : waiter.resolve(DONE);
     this.#dropUnread();
     waiter.resolve({ done: false, value: chunks.length === 1 ? first : Buffer.concat(chunks) });
-    if (this.#controller?.paused) this.#resume(this.#controller);
+    if (this.#isHeld) this.#resume();
   };
 
   /** The reader has caught up. */
-  #resume(controller: Dispatcher.DispatchController): void {
+  #resume(): void {
+    this.#isHeld = false;
     this.#silenceTimer?.refresh();
-    controller.resume();
-    // Earlier bytes come first and may pause the answer again; otherwise they would all be joined with the new ones.
-    if (!controller.paused) this.#connector?.go();
+    if (this.#controller?.paused) this.#controller.resume();
+    // Earlier bytes come first and may hold the answer again; otherwise they would all be joined with the new ones.
+    if (!this.#isHeld) this.#connector?.go();
   }
 
   #dropUnread(): void {
@@ -267,8 +280,8 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
   readonly #onTimeout = (): void => this.#fail(toRequestTimeout(this.#options));
 
   readonly #onSilence = (): void => {
-    // While the answer is paused, the reader is the slow one; the timer restarts when it resumes.
-    if (!this.#controller?.paused) this.#fail(toSilenceTimeout(this.#options));
+    // While the answer is held, the reader is the slow one; the timer restarts when it resumes.
+    if (!this.#isHeld) this.#fail(toSilenceTimeout(this.#options));
   };
 
   destroy(): void {

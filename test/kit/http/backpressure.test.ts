@@ -140,6 +140,8 @@ describe("Exchange", () => {
   it("pauses the answer above 16 KiB and resumes it when the reader has taken all", async () => {
     const begun = new BegunAnswer();
     const reader = await begun.read();
+    begun.receive(1);
+    await reader.next();
     begun.receive(16 * 1024);
     expect(begun.calls).toEqual([]);
     begun.receive(1);
@@ -151,6 +153,18 @@ describe("Exchange", () => {
     expect((await reader.next()).value?.byteLength).toBe(3);
     expect((await reader.next()).done).toBe(true);
     expect(begun.calls).toEqual(["pause", "resume"]);
+  });
+
+  it("does not pause before the first read, which takes all bytes that arrived with the head", async () => {
+    const begun = new BegunAnswer();
+    const reader = await begun.read();
+    begun.receive(16 * 1024);
+    begun.receive(16 * 1024);
+    expect(begun.calls).toEqual([]);
+    expect((await reader.next()).value?.byteLength).toBe(32 * 1024);
+    begun.receive(16 * 1024 + 1);
+    expect(begun.calls).toEqual(["pause"]);
+    begun.exchange.destroy();
   });
 
   it("does not pause while a reader waits, which takes the chunks of a read together", async () => {
