@@ -20,6 +20,9 @@ const FIRST_NON_ASCII = 0x80;
 const LF = 0x0a;
 const CR = 0x0d;
 
+/** Bytes that are read as text together, since they have few events. */
+const SMALL_BYTES = 1024;
+
 const LARGE_EVENT_CHARS = 1024 * 1024;
 
 /** The cost of a line of an event besides its characters, in characters. */
@@ -73,15 +76,17 @@ export class SseDecoder {
   /** Takes the next bytes. Throws StreamError if an event exceeds the limit, and the errors of `onEvent`. */
   push(chunk: Uint8Array): void {
     if (this.#takeDeltas === undefined) return this.#take(chunk);
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = toBuffer(chunk);
     let pieceBytes = 1;
     for (let at = 0; at < bytes.length; ) {
       const start = this.#isAtEvent ? this.#takeDeltas(bytes, at) : at;
+      if (start === bytes.length) return;
       // Few events come between deltas. If there are more, a piece for each would take more time than their text.
       pieceBytes = start > at ? 1 : 2 * pieceBytes;
-      const end = bytes.indexOf(BLANK_LINE, start + pieceBytes);
+      const isLast = bytes.length - start <= SMALL_BYTES;
+      const end = isLast ? -1 : bytes.indexOf(BLANK_LINE, start + pieceBytes);
       at = end < 0 ? bytes.length : end + BLANK_LINE.length;
-      this.#take(bytes.subarray(start, at));
+      this.#take(start === 0 && at === bytes.length ? bytes : bytes.subarray(start, at));
     }
   }
 
@@ -224,6 +229,10 @@ function toPlainEvent(text: string, start: number, end: number): SseEvent | unde
   const isPlain = text.startsWith(DATA, dataStart) && text.indexOf("\n", dataStart) === end;
   const data = text.slice(dataStart + DATA.length, end);
   return isPlain && data !== "" ? { type, data } : undefined;
+}
+
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 const TYPE = "event: ";
