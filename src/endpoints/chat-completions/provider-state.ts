@@ -17,6 +17,7 @@ import {
 } from "../responses/provider-state.ts";
 import { createPart } from "../responses/read-content.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
+import { createStatedPart } from "../stateless/stated-part.ts";
 
 /** `format` of the details in which the state of every provider travels. */
 const FORMAT = "outrigger-v1";
@@ -136,6 +137,19 @@ function readForeign(fields: Fields, context: ReadingContext): ContentPart[] {
   }
   if (blocks.length > 0) return blocks.map((block) => toThinkingPart(block, context));
   return text === "" ? [] : [createPart({ part: { case: "reasoning", value: { text } } })];
+}
+
+/** Reads reasoning that is a part of the content (Mistral). Its server gets the part back as it was. */
+export function readThinkPart(fields: Fields, context: ReadingContext): ContentPart {
+  const { thinking } = fields.value;
+  const text =
+    asString(thinking) ??
+    objectsIn(thinking)
+      .map((inner) => asString(inner.text) ?? "")
+      .join("");
+  const state =
+    context.served.api === "openai-chat" ? context.createState({ chunk: fields.value }) : undefined;
+  return createStatedPart({ case: "reasoning", value: { text } }, state);
 }
 
 /** Converts a block of Anthropic's API, as LiteLLM passes it on. */

@@ -17,7 +17,7 @@ import { createPart, type ReadPart } from "../responses/read-content.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 import { createStatedPart } from "../stateless/stated-part.ts";
 import { type ReadMessage, toReadMessage } from "../stateless/to-request.ts";
-import { readCallExtras, readReasoning, restoreStates } from "./provider-state.ts";
+import { readCallExtras, readReasoning, readThinkPart, restoreStates } from "./provider-state.ts";
 
 const ROLES = ["developer", "system", "user", "assistant", "tool"] as const;
 
@@ -49,12 +49,16 @@ function readMessage(fields: Fields, context: ReadingContext): ReadMessage {
 }
 
 /** Reads `content`: a text, or a list of parts. */
-function readContent(fields: Fields, context: ReadingContext): readonly ReadPart[] {
+function readContent(
+  fields: Fields,
+  context: ReadingContext,
+  readPart: (element: Element, context: ReadingContext) => ReadPart | undefined = readInputPart,
+): readonly ReadPart[] {
   if (typeof fields.get("content") === "string")
     return [{ part: createTextPart(fields.requireString("content")), path: fields.at("content") }];
   const expected = "a text or a list of parts";
   const elements = fields.list("content", {}, expected) ?? fields.missing("content", expected);
-  return elements.map((element) => readInputPart(element, context));
+  return elements.flatMap((element) => readPart(element, context) ?? []);
 }
 
 function readResult(fields: Fields, toolCallId: string, context: ReadingContext): ReadPart {
@@ -86,11 +90,24 @@ function readAnswer(fields: Fields, context: ReadingContext): readonly ReadPart[
 }
 
 function readAnswerContent(fields: Fields, context: ReadingContext): readonly ReadPart[] {
-  const content = fields.has("content") ? readContent(fields, context) : [];
+  const content = fields.has("content") ? readContent(fields, context, readAnswerPart) : [];
   const written = content.filter(({ part }) => part.part.case !== "text" || part.part.value !== "");
   const refusal = fields.string("refusal") ?? "";
   if (refusal === "") return written;
   return [...written, { part: createRefusal(refusal), path: fields.at("refusal") }];
+}
+
+/** Reads a part of an earlier answer: servers write reasoning and references to sources into the content (Mistral). */
+function readAnswerPart(element: Element, context: ReadingContext): ReadPart | undefined {
+  const fields = Fields.of(element);
+  const { path } = fields;
+  const type = fields.string("type");
+  if (type === "thinking") return { part: readThinkPart(fields, context), path };
+  if (type === undefined || isKnownType(type) || context.served.api === "openai-chat")
+    return readInputPart(element, context);
+  const message = `the model takes no part of the type ${quote(type)}; it was left out`;
+  context.notes.warn(path, "unsupported_content", message);
+  return undefined;
 }
 
 function createRefusal(text: string): ContentPart {

@@ -219,6 +219,7 @@ export class MessageWriter {
   #addThinkPart(part: Untrusted<ThinkPart>): void {
     // Some servers close reasoning with an empty part.
     if (this.#reasoning === undefined && isEmptyThinkPart(part)) return;
+    if (this.#reasoning?.thinkPart.isEndedBy(part) === true) this.#endReasoning();
     const open = this.#reasoningIn(CONTENT_LIST);
     open.block.append(open.thinkPart.add(part));
   }

@@ -18,6 +18,12 @@ export class ThinkPartCollector {
     return inner.map(({ text }) => textIn(text)).join("");
   }
 
+  /** Whether a piece begins another part: the signature of this one has come. */
+  isEndedBy(piece: Untrusted<ThinkPart>): boolean {
+    const signature = textIn(this.#rest.signature);
+    return signature !== "" && signature !== piece.signature && getInner(piece.thinking).length > 0;
+  }
+
   /** The part for the state: without its text, unless it holds more than text. */
   get state(): Untrusted<ThinkPart> {
     return this.#inner.every(isText) ? this.#rest : { ...this.#rest, thinking: this.#inner };

@@ -155,6 +155,25 @@ describe("readRequest", () => {
     expect(readParts("gemini/m").map(({ providerState }) => providerState)).toEqual(Array(3).fill(undefined));
   });
 
+  it("reads reasoning in the content of an answer, and gives it back to its server", () => {
+    const chunk = { type: "thinking", thinking: [{ type: "text", text: "Hm." }], signature: "s" };
+    const reference = { type: "reference", reference_ids: [1] };
+    const content = [chunk, { type: "text", text: "Yes" }, reference];
+    const readParts = (model: string) => {
+      const { request, warnings } = read({ model, messages: [{ role: "assistant", content }] });
+      return { parts: request.messages[0]?.content ?? [], warnings };
+    };
+    const { parts, warnings } = readParts("local/m");
+    expect(parts.map(({ part }) => part.case)).toEqual(["reasoning", "text", "native"]);
+    expect(parts[0]?.part.value).toMatchObject({ text: "Hm." });
+    expect(JSON.parse(parts[0]?.providerState?.dataJson ?? "")).toEqual({ chunk });
+    expect(warnings).toEqual([]);
+    const other = readParts("anthropic/m");
+    expect(other.parts.map(({ part }) => part.case)).toEqual(["reasoning", "text"]);
+    expect(other.parts[0]?.providerState).toBeUndefined();
+    expect(other.warnings).toMatchObject([{ param: "messages[0].content[2]", code: "unsupported_content" }]);
+  });
+
   it.each([
     ["gemini/m", { part: { thoughtSignature: "s" } }],
     ["local/m", { call: { extra_content: { google: { thought_signature: "s" } } } }],

@@ -441,6 +441,24 @@ describe("an assistant message", () => {
       },
     ],
     [
+      "two parts of a content list, each with its signature",
+      {
+        content: [
+          { type: "thinking", thinking: [{ type: "text", text: "hm" }], signature: "s1" },
+          { type: "thinking", thinking: [{ type: "text", text: "yes" }], signature: "s2" },
+          { type: "text", text: "x" },
+        ],
+      },
+      {},
+      {
+        content: [
+          { type: "thinking", thinking: [{ type: "text", text: "hm" }], signature: "s1" },
+          { type: "thinking", thinking: [{ type: "text", text: "yes" }], signature: "s2" },
+          { type: "text", text: "x" },
+        ],
+      },
+    ],
+    [
       "a content list with more than text in its reasoning",
       {
         content: [

@@ -288,6 +288,22 @@ describe("the parts of a stream", () => {
     expect(response.message?.content.map(({ part }) => part.case)).toEqual(["text"]);
   });
 
+  it("begin a part of reasoning after the signature of the one before", async () => {
+    const piece = (text: string, signature?: string) => ({
+      content: [{ type: "thinking", thinking: text === "" ? [] : [{ type: "text", text }], signature }],
+    });
+    const response = await answerTo([piece("a"), piece("b"), piece("", "s1"), piece("c"), piece("", "s2")]);
+    const parts = response.message?.content ?? [];
+    expect(parts.map(({ part }) => part.value)).toMatchObject([{ text: "ab" }, { text: "c" }]);
+    expect(parts.map(({ providerState }) => JSON.parse(providerState?.dataJson ?? ""))).toMatchObject([
+      { chunk: { signature: "s1" } },
+      { chunk: { signature: "s2" } },
+    ]);
+    const repeated = await answerTo([piece("a", "s"), piece("b", "s")]);
+    expect(reasoningOf(repeated)).toBe("ab");
+    expect(repeated.message?.content).toHaveLength(1);
+  });
+
   it("mark reasoning as redacted if there is only its encrypted form", async () => {
     const encrypted = { type: "reasoning.encrypted", data: "sealed", format: "x", index: 0 };
     const response = await answerTo([{ reasoning: null, reasoning_details: [encrypted] }, { content: "hi" }]);
