@@ -4,6 +4,7 @@ import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import {
   type Finish,
   type StreamEvent,
+  type TextEnd,
   type ToolCallStart,
   ToolCallStart_InputKind,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
@@ -13,6 +14,7 @@ import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import { toErrorObject } from "../openai/errors.ts";
 import { encodeOtherParts } from "../responses/provider-state.ts";
 import { createPart } from "../responses/read-content.ts";
+import { countCodePoints } from "../responses/write-annotations.ts";
 import { BatchWriter } from "../stateless/batch-writer.ts";
 import { createStatedPart } from "../stateless/stated-part.ts";
 import { createDetail, encodeReasoningState, writeCallExtras } from "./provider-state.ts";
@@ -37,6 +39,10 @@ export class ChunkWriter extends BatchWriter {
   /** Indices of the parts that are calls of custom tools. */
   readonly #customCalls = new Set<number>();
   readonly #refusals = new Set<number>();
+  /** Code points of the content before each text, by the indices of the parts. */
+  readonly #offsets = new Map<number, number>();
+  /** Code points of the content so far. */
+  #contentPoints = 0;
   #details = 0;
   #hasReasoning = false;
 
@@ -62,6 +68,7 @@ export class ChunkWriter extends BatchWriter {
       }
       case "textStart":
         if (event.value.refusal) this.#refusals.add(event.value.partIndex);
+        else this.#offsets.set(event.value.partIndex, this.#contentPoints);
         return;
       case "textDelta":
         return this.#writeText(event.value.partIndex, event.value.delta);
@@ -100,17 +107,14 @@ export class ChunkWriter extends BatchWriter {
 
   #writeText(partIndex: number, delta: string): void {
     const field = this.#refusals.has(partIndex) ? "refusal" : "content";
+    if (field === "content") this.#contentPoints += countCodePoints(delta);
     this.#writeDelta(`"${field}":${JSON.stringify(delta)}`);
   }
 
-  #endText({
-    text,
-    citations,
-    providerState,
-  }: { text: string } & Pick<ContentPart, "citations" | "providerState">): void {
+  #endText({ partIndex, text, citations, providerState }: TextEnd): void {
     const logprobs = readLogprobs(dataOfState(providerState));
     const part = createPart({ part: { case: "text", value: text }, citations });
-    const annotations = writeTextAnnotations(part);
+    const annotations = writeTextAnnotations(part, this.#offsets.get(partIndex) ?? 0);
     if (logprobs.length > 0) this.#choice({ delta: {}, logprobs: { content: logprobs, refusal: null } });
     if (annotations.length > 0) this.#delta({ annotations });
   }

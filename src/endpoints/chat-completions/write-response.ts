@@ -5,7 +5,7 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, type JsonObject, objectsIn } from "../../kit/json/json.ts";
 import { formatDataUri } from "../../kit/media/media.ts";
-import { toAnnotations } from "../responses/write-annotations.ts";
+import { countCodePoints, toAnnotations } from "../responses/write-annotations.ts";
 import { type AnswerEnd, type FinishWords, getFinishWord } from "../stateless/write-answer.ts";
 import { writeCallExtras, writeReasoning } from "./provider-state.ts";
 
@@ -50,7 +50,7 @@ function writeMessage(content: readonly ContentPart[]): JsonObject {
   const refusals = content.filter(({ part, refusal }) => part.case === "text" && refusal);
   const calls = content.map(writeCall).filter((call) => call !== undefined);
   const images = content.flatMap(({ part }) => (part.case === "image" ? [writeImage(part.value)] : []));
-  const annotations = texts.flatMap(writeTextAnnotations);
+  const annotations = writeAnnotations(texts);
   return {
     role: "assistant",
     content: texts.length === 0 ? null : joinTexts(texts),
@@ -85,13 +85,32 @@ export function writeImage({ mediaType, source }: Image): JsonObject {
   return { type: "image_url", image_url: { url } };
 }
 
-/** Returns the citations of one text, in the nested form of this API. */
-export function writeTextAnnotations(part: ContentPart): readonly JsonObject[] {
+function writeAnnotations(texts: readonly ContentPart[]): readonly JsonObject[] {
+  if (texts.every(({ citations }) => citations.length === 0)) return [];
+  let offset = 0;
+  return texts.flatMap((text) => {
+    const annotations = writeTextAnnotations(text, offset);
+    offset += text.part.case === "text" ? countCodePoints(text.part.value) : 0;
+    return annotations;
+  });
+}
+
+/**
+ * Returns the citations of one text, in the nested form of this API.
+ * @param offset Code points of the content before the text.
+ */
+export function writeTextAnnotations(part: ContentPart, offset: number): readonly JsonObject[] {
   const text = part.part.case === "text" ? part.part.value : "";
   return toAnnotations(part, text).map((annotation) => {
     const { type, ...facts } = asObject(annotation) ?? {};
-    return typeof type === "string" ? { type, [type]: facts } : {};
+    return typeof type === "string" ? { type, [type]: moveSpan(facts, offset) } : {};
   });
+}
+
+function moveSpan(facts: JsonObject, offset: number): JsonObject {
+  const { start_index: start, end_index: end } = facts;
+  if (typeof start !== "number" || typeof end !== "number") return facts;
+  return { ...facts, start_index: start + offset, end_index: end + offset };
 }
 
 /** Returns the log probabilities that a provider of the same API sent; null if there are none. */

@@ -52,8 +52,9 @@ function toAnnotation(citation: Citation, index: number, length: number): object
   return { ...({ type: "url_citation", ...span, title, url } satisfies Annotation), ...quote };
 }
 
-function countCodePoints(text: string): number {
-  let count = 0;
-  for (const _point of text) count += 1;
+/** Returns the number of code points, which indices of annotations count. */
+export function countCodePoints(text: string): number {
+  let count = text.length;
+  for (let at = 0; at < text.length; at += 1) if ((text.codePointAt(at) ?? 0) > 0xffff) count -= 1;
   return count;
 }

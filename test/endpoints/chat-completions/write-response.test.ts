@@ -2,13 +2,21 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ServerError } from "../../../src/core/errors.ts";
+import { ChunkWriter } from "../../../src/endpoints/chat-completions/write-events.ts";
 import { writeCompletion } from "../../../src/endpoints/chat-completions/write-response.ts";
-import { type ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { CitationSchema, ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   FinishReason_Reason as Reason,
   type Response,
   ResponseSchema,
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { eventsIn } from "../support/events-in.ts";
+
+/** A delta with annotations. */
+interface Annotated {
+  readonly annotations?: readonly object[];
+}
 
 type Part = MessageInitShape<typeof ContentPartSchema>;
 
@@ -40,6 +48,45 @@ describe("A chat completion", () => {
     expect(writeMessage([text("No.", true)])).toEqual({ role: "assistant", content: null, refusal: "No." });
     expect(writeMessage([text("")])).toEqual({ role: "assistant", content: "", refusal: null });
     expect(writeMessage([])).toEqual({ role: "assistant", content: null, refusal: null });
+  });
+
+  it("has annotations that count the whole content, also in a stream", () => {
+    const cite = (value: string, citation: MessageInitShape<typeof CitationSchema>) => ({
+      part: { case: "text" as const, value },
+      citations: [create(CitationSchema, citation)],
+    });
+    const file = { type: "container_file_citation", file_id: "f", start_index: 0, end_index: 3 };
+    const parts = [
+      { part: { case: "text" as const, value: "👋🏽 " } },
+      { part: { case: "text" as const, value: "No." }, refusal: true },
+      cite("xyz", { type: "page", url: "https://a", title: "A", startIndex: 1, endIndex: 3 }),
+      cite("abc", { type: file.type, rawJson: JSON.stringify(file) }),
+      cite("!", { type: "page", url: "https://b" }),
+    ].map((part) => create(ContentPartSchema, part));
+    const { type: _, ...facts } = file;
+    const expected = [
+      { type: "url_citation", url_citation: { url: "https://a", title: "A", start_index: 4, end_index: 6 } },
+      { type: file.type, [file.type]: { ...facts, start_index: 6, end_index: 9 } },
+      { type: "url_citation", url_citation: { url: "https://b", title: "", start_index: 9, end_index: 10 } },
+    ];
+    expect(write(parts).choices[0].message.annotations).toEqual(expected);
+    expect(write([text("a")]).choices[0].message).not.toHaveProperty("annotations");
+
+    const events = parts.flatMap(({ part, citations, refusal }, partIndex) => {
+      const value = part.case === "text" ? part.value : "";
+      return [
+        { case: "textStart" as const, value: { partIndex, refusal } },
+        { case: "textDelta" as const, value: { partIndex, delta: value } },
+        { case: "textEnd" as const, value: { partIndex, text: value, citations } },
+      ];
+    });
+    const start = { case: "streamStart" as const, value: {} };
+    const batch = [start, ...events].map((event) => create(StreamEventSchema, { event }));
+    const chunks = eventsIn(new ChunkWriter(false).write(batch));
+    const deltas = chunks.flatMap(({ choices }) =>
+      (choices as { delta: Annotated }[]).map(({ delta }) => delta),
+    );
+    expect(deltas.flatMap(({ annotations = [] }) => annotations)).toEqual(expected);
   });
 
   it("has the log probabilities of all its texts, and null if there are none", () => {
