@@ -82,6 +82,16 @@ interface LatestItem {
 type Event = StreamEvent["event"];
 type StartEvent = Extract<Event, { case: "textStart" | "reasoningStart" | "toolCallStart" }>;
 type PartEvent = Exclude<Event, { case: "streamStart" | "finish" | "error" | "providerEvent" | undefined }>;
+type DeltaEvent = Extract<Event, { case: "textDelta" | "reasoningDelta" | "toolCallDelta" }>;
+
+/** The events of a part that waits for its turn. Its deltas are joined: so many events would take far more memory. */
+interface WaitingPart {
+  readonly first: PartEvent;
+  readonly text: GrowingText;
+  /** The first delta; undefined if there is none. */
+  delta?: DeltaEvent;
+  last?: PartEvent;
+}
 
 /** Writes the items of one model call. */
 export class StepEvents {
@@ -90,8 +100,8 @@ export class StepEvents {
   #parts: OpenPart[] = [];
   /** The finished parts, by their indices: the state of all parts is written after the items. */
   #content: ContentPart[] = [];
-  /** Events of later parts that wait for their turn, by the index of the part. */
-  #waiting = new Map<number, PartEvent[]>();
+  /** Later parts that wait for their turn, by their indices. */
+  #waiting = new Map<number, WaitingPart>();
   /** Index of the first part that has neither an item nor an end. */
   #next = 0;
   /** Status of the items before the latest one. */
@@ -109,7 +119,9 @@ export class StepEvents {
     const copy = new StepEvents(context, this.#messageId);
     copy.#parts = this.#parts.map((part) => ({ ...part, text: new GrowingText(part.text.value) }));
     copy.#content = this.#content.slice();
-    copy.#waiting = new Map([...this.#waiting].map(([index, events]) => [index, [...events]]));
+    copy.#waiting = new Map(
+      [...this.#waiting].map(([index, part]) => [index, { ...part, text: new GrowingText(part.text.value) }]),
+    );
     copy.#next = this.#next;
     copy.#status = this.#status;
     copy.#latest = this.#latest;
@@ -157,9 +169,12 @@ export class StepEvents {
   }
 
   #wait(partIndex: number, event: PartEvent): void {
-    const events = this.#waiting.get(partIndex);
-    if (events === undefined) this.#waiting.set(partIndex, [event]);
-    else events.push(event);
+    const part = this.#waiting.get(partIndex);
+    if (part === undefined) this.#waiting.set(partIndex, { first: event, text: new GrowingText() });
+    else if (isDelta(event)) {
+      part.delta ??= event;
+      part.text.append(event.value.delta);
+    } else part.last = event;
   }
 
   /** Lets the next parts begin. */
@@ -170,10 +185,16 @@ export class StepEvents {
       part = this.#parts[this.#next]
     ) {
       this.#next += 1;
-      const events = this.#waiting.get(this.#next) ?? [];
+      const waiting = this.#waiting.get(this.#next);
       this.#waiting.delete(this.#next);
-      for (const event of events) this.#apply(event);
+      if (waiting !== undefined) this.#applyAll(waiting);
     }
+  }
+
+  #applyAll({ first, delta, text, last }: WaitingPart): void {
+    this.#apply(first);
+    if (delta !== undefined) this.#append(delta.value.partIndex, text.value);
+    if (last !== undefined) this.#apply(last);
   }
 
   #apply(event: PartEvent): void {
@@ -348,8 +369,7 @@ export class StepEvents {
 
   /** Processes parts that waited for a part that never arrived. */
   #applyWaiting(): void {
-    for (const index of [...this.#waiting.keys()].sort((left, right) => left - right))
-      for (const event of this.#waiting.get(index) ?? []) this.#apply(event);
+    for (const [, part] of [...this.#waiting].sort(([left], [right]) => left - right)) this.#applyAll(part);
     this.#waiting.clear();
   }
 }
@@ -358,6 +378,10 @@ export class StepEvents {
 function cutCall({ partIndex, id, name, inputKind }: ToolCallStart, text: string): ToolCallEnd {
   const input = { case: inputKind === InputKind.TEXT ? "text" : "argumentsJson", value: text } as const;
   return create(ToolCallEndSchema, { partIndex, toolCall: { id, name, argumentsInvalid: true, input } });
+}
+
+function isDelta(event: PartEvent): event is DeltaEvent {
+  return event.case === "textDelta" || event.case === "reasoningDelta" || event.case === "toolCallDelta";
 }
 
 /** Creates a part without deltas that is over. */

@@ -103,6 +103,9 @@ const VALUES_OF_STREAM = 4;
 /** Streams up to this size cannot hold many values. Most are smaller, and are not counted. */
 const SMALL_BYTES = 1024 * 1024;
 
+/** A decoder may keep any field of a larger event, such as its id. The fields of smaller ones take little memory. */
+const LARGE_EVENT_CHARS = 16 * 1024;
+
 /** Not a generator, which would take several more turns of the microtask queue for every batch. */
 class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   readonly #body: AsyncIterator<Uint8Array>;
@@ -213,9 +216,12 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     if (this.#writer.ended) return;
     this.#countEvents(1);
     if (this.#bytes >= SMALL_BYTES) this.#countValues(event);
+    const kept = this.#writer.keptChars;
     if (this.#keepsBlank || event.data.trim() !== "") this.#decoder.push(event);
     // Some servers keep a connection busy with events without data.
     else if (event.type === "error") this.#decoder.push(UNEXPLAINED_FAILURE);
+    if (event.data.length > LARGE_EVENT_CHARS)
+      this.#writer.hold(Math.max(0, event.data.length - (this.#writer.keptChars - kept)));
     this.#decodedEvents += 1;
   };
 

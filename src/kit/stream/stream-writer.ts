@@ -65,6 +65,7 @@ export class StreamWriter {
   #model = "";
   #citations = 0;
   #citationChars = 0;
+  #heldBytes = 0;
 
   /** @param now Milliseconds of a monotonic clock, for `elapsed_ms`. */
   constructor(facts: CallFacts, now?: () => number) {
@@ -89,9 +90,17 @@ export class StreamWriter {
     return this.#log.parts.length > 0;
   }
 
-  /** Approximate number of characters of the answer that the writer keeps until its end. */
+  /** Approximate number of characters of the answer that the writer and its decoder keep until its end. */
   get keptChars(): number {
-    return this.#log.keptChars + this.#citationChars;
+    return this.#log.keptChars + this.#citationChars + this.#heldBytes;
+  }
+
+  /**
+   * Counts memory of what the decoder keeps besides the text that it writes: items, citations, fields of later use. A
+   * decoder that did not count it could fill the heap with a few dozen answers.
+   */
+  hold(bytes: number): void {
+    this.#heldBytes += bytes;
   }
 
   /** The usage that the provider has reported so far; part of an error. */
@@ -145,6 +154,7 @@ export class StreamWriter {
   ): ToolCallBlock {
     this.#toolCallIds ??= new ToolCallIdAllocator(this.#facts.inferenceId, this.#facts.request.messages);
     const call = { id: this.#toolCallIds.take(id), name, inputKind };
+    this.#log.keptChars += call.id.length + name.length;
     const value = { partIndex, id: call.id, name, inputKind: INPUT_KINDS[inputKind] };
     this.#log.emit({ case: "toolCallStart", value: create(ToolCallStartSchema, value) });
     return new ToolCallBlock(this.#log, partIndex, call);

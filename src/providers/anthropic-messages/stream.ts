@@ -131,6 +131,7 @@ export class MessagesDecoder implements StreamDecoder {
       throw new StreamError("the provider began another message inside its stream");
     const model = textIn(message.model);
     this.#message = message;
+    this.#writer.hold(data.length);
     this.#states = new StateWriter(this.#facts, model);
     this.#usage = mergeUsage<Usage>(this.#usage, message.usage);
     this.#writer.start(model);
@@ -158,6 +159,7 @@ export class MessagesDecoder implements StreamDecoder {
     const source = toMembers(data).get("content_block") ?? "{}";
     if (block.type === "fallback") this.#changeModel(textIn(objectIn<FallbackModel>(block.to).model));
     this.#endsWithCall = block.type === "tool_use";
+    this.#writer.hold(data.length);
     this.#open.set(index, beginBlock({ block, source }, this.#writer));
   }
 
@@ -177,6 +179,7 @@ export class MessagesDecoder implements StreamDecoder {
     const isLost = handling === "unknown" || (handling === "written" && hasOthers(delta, DELTA_CONTENT));
     if (isLost) this.#passThrough("content_block_delta", source.data);
     else if (open.kind === "text" && handling === "written") this.#learn(event, source);
+    if (handling === "kept") this.#writer.hold(source.data.length);
     if (handling === "kept") this.#passThroughRaw("content_block_delta", source.data);
   }
 
@@ -216,6 +219,7 @@ export class MessagesDecoder implements StreamDecoder {
     const rest = without(event, "type", "delta", "usage");
     const delta = objectIn<MessageDelta>(event.delta);
     // Not a copy, which would be repeated for each of many events with additional fields.
+    this.#writer.hold(data.length);
     Object.assign(this.#message, withoutNulls(rest), withoutNulls(delta));
     this.#usage = mergeUsage<Usage>(this.#usage, event.usage);
     if (hasOthers(delta, DELTA_FIELDS) || hasOthers(rest, [])) this.#passThrough("message_delta", data);

@@ -3,6 +3,7 @@
  * stays open after it: its sources come at the end of the answer.
  */
 
+import { measureMemory } from "../../core/measure-memory.ts";
 import { hasOnly, isEmpty, objectIn, objectsIn, textIn, without } from "../../kit/json/json.ts";
 import type {
   ReasoningBlock,
@@ -99,7 +100,7 @@ export class OpenBlocks {
     const call = objectIn<FunctionCall>(part.functionCall);
     const name = textIn(call.name);
     if (name !== "") this.#startCall(name, part, call);
-    else if (this.#open?.kind === "call") extendRest(this.#open.rest, callRest(part, call));
+    else if (this.#open?.kind === "call") extendRest(this.#open.rest, this.#hold(callRest(part, call)));
     else {
       this.#addNamelessCall(part, call, sources, index);
       return false;
@@ -146,14 +147,20 @@ export class OpenBlocks {
     this.#endLastText();
     const partIndex = this.#parts++;
     if (kind === "reasoning") {
-      this.#open = { kind, rest: without(part, "text"), block: this.#writer.startReasoning() };
+      this.#open = { kind, rest: this.#hold(without(part, "text")), block: this.#writer.startReasoning() };
       return this.#open.block;
     }
-    const rest = without(part, "text", "thought");
+    const rest = this.#hold(without(part, "text", "thought"));
     const isFirst = !this.#hasText;
     this.#hasText = true;
     this.#open = { kind, rest, partIndex, isFirst, cited: [], sources: "", block: this.#writer.startText() };
     return this.#open.block;
+  }
+
+  /** Counts the memory of what is kept of a part. */
+  #hold(rest: Untrusted<Part>): Untrusted<Part> {
+    this.#writer.hold(measureMemory(rest));
+    return rest;
   }
 
   #endLastText(): void {
@@ -169,7 +176,8 @@ export class OpenBlocks {
     this.#close();
     this.#parts += 1;
     const block = this.#writer.startToolCall({ id: textIn(call.id), name });
-    this.#open = { kind: "call", block, args: new PartialArguments(), rest: callRest(part, call) };
+    const rest = this.#hold(callRest(part, call));
+    this.#open = { kind: "call", block, args: new PartialArguments(), rest };
   }
 
   #growCall(

@@ -59,6 +59,7 @@ export class GeminiDecoder implements StreamDecoder {
     this.pushChunk(chunk, json);
     const { includeRaw } = this.#facts.request;
     if (includeRaw) this.#raw.push(json);
+    if (includeRaw) this.#writer.hold(json.length);
     if (includeRaw || hasUnknownFields(chunk)) this.#writer.providerEvent("", json);
   }
 
@@ -66,7 +67,9 @@ export class GeminiDecoder implements StreamDecoder {
   pushChunk(chunk: Untrusted<StreamChunk>, json: string): void {
     if (isFailureReport(chunk)) throw this.#failure(chunk);
     this.#start(chunk);
+    const known = this.#metadata.candidateData.length;
     const share = this.#metadata.read(chunk);
+    if (this.#metadata.candidateData.length > known) this.#writer.hold(json.length);
     if (share !== undefined) this.#addCandidate(share.candidate, new PartSources(share.position, json));
   }
 

@@ -1,3 +1,4 @@
+import { measureMemory } from "../../core/measure-memory.ts";
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { type CallFacts, finishWordIn, isStopped } from "../../kit/call/call-facts.ts";
@@ -54,14 +55,25 @@ export class AnswerFacts {
     return toUsage(this.#counts, this.#facts.request.includeRaw, this.#profile.countsReasoningInTotal);
   }
 
-  /** Reads the fields of a chunk. @param choices Choices of the chunk. */
-  read(chunk: Untrusted<AnyCompletion>, choices: readonly Untrusted<AnyChoice>[]): void {
+  /**
+   * Reads the fields of a chunk.
+   * @param choices Choices of the chunk.
+   * @returns The memory of the counts that no earlier chunk had, in bytes.
+   */
+  read(chunk: Untrusted<AnyCompletion>, choices: readonly Untrusted<AnyChoice>[]): number {
     this.#id ||= textIn(chunk.id);
     this.#model ||= textIn(chunk.model);
     this.#requestId ||=
       textIn(asObject<CompletionExtensions["x_groq"]>(chunk.x_groq)?.id) || textIn(chunk.request_id);
-    this.#counts = mergeCounts(this.#counts, countsIn(chunk, choices));
     this.sources = getSources(chunk) ?? this.sources;
+    const counts = countsIn(chunk, choices);
+    const known = this.#counts ?? {};
+    let bytes = 0;
+    for (const name in counts)
+      if (!Object.hasOwn(known, name))
+        bytes += measureMemory({ [name]: counts[name as keyof typeof counts] });
+    this.#counts = mergeCounts(this.#counts, counts);
+    return bytes;
   }
 
   /**

@@ -3,6 +3,7 @@
  * that it ran (Groq documentation: "Compound", `executed_tools`) or the documents that it found (Azure documentation:
  * "Use your data", `context`).
  */
+import { measureMemory } from "../../core/measure-memory.ts";
 import { isEmpty, isObject, type JsonObject, type JsonValue, objectsIn } from "../../kit/json/json.ts";
 import type { AnyMessage, FoundDocument } from "../../wire/openai-chat/message.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
@@ -32,14 +33,17 @@ export class FurtherFields {
   readonly #objects = new Map<string, MutableObject>();
   readonly #lists = new Map<string, MutableObject[]>();
 
-  /** Adds the fields of a delta, or of a whole message. */
-  add(delta: Untrusted<AnyMessage>): void {
+  /** Adds the fields of a delta, or of a whole message. Returns the memory that they take, in bytes. */
+  add(delta: Untrusted<AnyMessage>): number {
+    let bytes = 0;
     for (const name in delta) {
       const value: unknown = delta[name as keyof typeof delta];
       if (typeof value !== "object" || value === null || READ_ELSEWHERE.has(name)) continue;
+      bytes += measureMemory(value);
       if (isObject(value)) this.#objects.set(name, Object.assign(this.#objects.get(name) ?? {}, value));
       else this.#addEntries(name, objectsIn(value));
     }
+    return bytes;
   }
 
   /** The fields with content, each as an object with its name as the key. */

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { measureMemory } from "../../core/measure-memory.ts";
 import { type Citation, type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { asObject, isEmpty, objectIn, objectsIn, textIn, without } from "../../kit/json/json.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";
@@ -124,12 +125,13 @@ export class MessageWriter {
     )
       this.#keepSignatures(delta);
     if (delta.reasoning_items !== undefined)
-      for (const item of objectsIn(delta.reasoning_items)) this.#reasoningItems.push(item);
-    this.#further.add(delta);
+      for (const item of objectsIn(delta.reasoning_items)) this.#keepReasoningItem(item);
+    this.#writer.hold(this.#further.add(delta));
   }
 
   /** Adds the log probabilities of the tokens in the last delta. */
   pushLogprobs({ content, refusal }: Untrusted<Logprobs>): void {
+    this.#hold(content, refusal);
     this.#getLast("content")?.logprobs.push(...objectsIn<TokenLogprob>(content));
     this.#getLast("refusal")?.logprobs.push(...objectsIn<TokenLogprob>(refusal));
   }
@@ -183,6 +185,7 @@ export class MessageWriter {
     const text =
       field === undefined ? getDetailsText(details) || getThinkingText(blocks) : textIn(delta[field]);
     open.block.append(text);
+    if (details.length + blocks.length > 0) this.#hold(details, blocks);
     addDetails(open.details, details);
     addThinkingBlocks(open.thinkingBlocks, blocks);
   }
@@ -220,6 +223,7 @@ export class MessageWriter {
     // Some servers close reasoning with an empty part.
     if (this.#reasoning === undefined && isEmptyThinkPart(part)) return;
     if (this.#reasoning?.thinkPart.isEndedBy(part) === true) this.#endReasoning();
+    this.#hold(part);
     const open = this.#reasoningIn(CONTENT_LIST);
     open.block.append(open.thinkPart.add(part));
   }
@@ -227,7 +231,11 @@ export class MessageWriter {
   /** Adds text of the content, which may begin with tagged reasoning. */
   #addAnswerText(piece: string): void {
     if (this.#splitter === undefined) this.#addText("content", piece);
-    else this.#splitter.push(piece);
+    else {
+      // White space next to a tag is kept with it.
+      if (piece.trim() === "") this.#writer.hold(piece.length);
+      this.#splitter.push(piece);
+    }
   }
 
   #addText(field: TextField, piece: string): void {
@@ -276,6 +284,7 @@ export class MessageWriter {
 
   #addAnnotations(annotations: unknown): void {
     if (Array.isArray(annotations)) this.#writer.countCitations(annotations.length);
+    this.#hold(annotations);
     const citations = toCitations(annotations);
     if (citations.length > 0) this.#lastContent().citations.push(...citations);
   }
@@ -289,6 +298,7 @@ export class MessageWriter {
       ...(textIn(signature) === "" ? {} : { thought_signature: signature }),
       ...(textIn(opaque) === "" ? {} : { reasoning_opaque: opaque }),
     };
+    this.#hold(kept);
     this.#signatures = { ...this.#signatures, ...kept };
   }
 
@@ -306,12 +316,23 @@ export class MessageWriter {
 
   #addAudio(audio: Untrusted<AudioDelta> | undefined): void {
     if (audio === undefined) return;
+    this.#hold(audio);
     this.#audio.add(audio);
     // Some servers send the field with empty values in every message.
     if (this.#audio.isEmpty) return;
     this.#endReasoning();
     this.#audioIndex ??= this.#writer.reserve();
     this.#addText("transcript", textIn(audio.transcript));
+  }
+
+  #keepReasoningItem(item: object): void {
+    this.#hold(item);
+    this.#reasoningItems.push(item);
+  }
+
+  /** Counts the memory of values that are kept until the end. */
+  #hold(...values: readonly unknown[]): void {
+    for (const value of values) this.#writer.hold(measureMemory(value));
   }
 
   #addImage(entry: Untrusted<GeneratedImage>): void {

@@ -5,6 +5,7 @@
  */
 
 import { GrowingText } from "../../core/growing-text.ts";
+import { measureMemory } from "../../core/measure-memory.ts";
 import {
   asInt32,
   asObject,
@@ -97,10 +98,12 @@ export class ToolCallReader {
     if (known === undefined && isBlank(piece)) return;
     const call = known ?? this.#open(piece);
     // Not a copy, which would be repeated for each of many pieces.
+    if (piece.rest !== undefined) this.#writer.hold(measureMemory(piece.rest));
     Object.assign(call.rest, piece.rest);
     if (call.block !== undefined) return call.block.append(piece.input);
     if (!hasContent(call)) call.inputKind = piece.inputKind;
     if (call.id === "" && piece.id !== "") this.#identify(call, piece.id);
+    this.#writer.hold(piece.name.length + piece.input.length);
     call.name = joinedName(call.name, piece.name);
     call.held.append(piece.input);
     // The name may go on in the next piece, but the server has begun to answer.

@@ -122,7 +122,7 @@ export class ChatDecoder implements StreamDecoder {
   #readChunk(chunk: Untrusted<AnyCompletion>, messageIn: MessageReader): void {
     if (reportsFailure(chunk)) throw reportedError(chunk, this.#facts);
     const choices = objectsIn<AnyChoice>(chunk.choices);
-    this.#answer.read(chunk, choices);
+    this.#writer.hold(this.#answer.read(chunk, choices));
     this.#states.model = this.#answer.model;
     // A first chunk about the prompt alone does not name the model yet (Azure).
     if (this.#answer.model !== "" || choices.length > 0) this.#start();
@@ -169,6 +169,7 @@ export class ChatDecoder implements StreamDecoder {
   #passOn(chunk: Untrusted<AnyCompletion>, data: string): void {
     if (this.#writer.started) this.#writer.providerEvent(textIn(chunk.object), data);
     else {
+      this.#writer.hold(data.length);
       this.#early.push({ chunk, data });
       // No chunk named the model in time: the stream starts with the requested one.
       if (this.#early.length > MAX_EARLY) this.#start();

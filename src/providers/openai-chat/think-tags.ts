@@ -1,3 +1,4 @@
+import { GrowingText } from "../../core/growing-text.ts";
 import type { ThinkTags } from "./state.ts";
 
 /** The name of a tag around reasoning: that of most models, or Gemini's ("OpenAI compatibility"). */
@@ -19,10 +20,12 @@ export class ThinkTagSplitter {
   readonly #openTag: string;
   readonly #closeTag: string;
   #phase: "start" | "reasoning" | "text" = "start";
+  /** White space at the beginning of the answer. */
+  readonly #lead = new GrowingText();
   /** Text that may still become (part of) a tag. */
   #held = "";
-  #open = "";
-  #close = "";
+  readonly #open = new GrowingText();
+  readonly #close = new GrowingText();
   #isAfterTag = false;
 
   constructor(sink: ThinkTagSink, name: ThinkTagName = "think") {
@@ -33,14 +36,14 @@ export class ThinkTagSplitter {
 
   /** The tags around the reasoning so far. */
   get tags(): ThinkTags {
-    return { open: this.#open, close: this.#close };
+    return { open: this.#open.value, close: this.#close.value };
   }
 
   /** Adds the next piece of the answer. */
   push(piece: string): void {
     switch (this.#phase) {
       case "start":
-        return this.#pushStart(this.#held + piece);
+        return this.#pushStart(piece);
       case "reasoning":
         return this.#pushReasoning(this.#held + piece);
       default:
@@ -50,23 +53,25 @@ export class ThinkTagSplitter {
 
   /** Ends the answer: text that was held back was not a tag. */
   end(): void {
-    if (this.#held !== "") this.#emit(this.#phase === "reasoning" ? "reasoning" : "text", this.#held);
+    const held = this.#phase === "start" ? this.#lead.value + this.#held : this.#held;
+    if (held !== "") this.#emit(this.#phase === "reasoning" ? "reasoning" : "text", held);
     this.#held = "";
   }
 
-  #pushStart(whole: string): void {
-    const text = whole.trimStart();
+  #pushStart(piece: string): void {
+    const rest = this.#held === "" ? piece.trimStart() : piece;
+    if (rest.length < piece.length) this.#lead.append(piece.slice(0, piece.length - rest.length));
+    const text = this.#held + rest;
     if (text.startsWith(this.#openTag)) {
-      const end = whole.length - text.length + this.#openTag.length;
-      this.#open = whole.slice(0, end);
+      this.#open.append(this.#lead.value + this.#openTag);
       this.#enter("reasoning");
-      this.#pushReasoning(whole.slice(end));
+      this.#pushReasoning(text.slice(this.#openTag.length));
     } else if (this.#openTag.startsWith(text)) {
-      this.#held = whole;
+      this.#held = text;
     } else {
       this.#phase = "text";
       this.#held = "";
-      this.#emit("text", whole);
+      this.#emit("text", this.#lead.value + text);
     }
   }
 
@@ -74,7 +79,7 @@ export class ThinkTagSplitter {
     const at = whole.indexOf(this.#closeTag);
     if (at >= 0) {
       this.#emit("reasoning", whole.slice(0, at));
-      this.#close = this.#closeTag;
+      this.#close.append(this.#closeTag);
       this.#enter("text");
       this.#emit("text", whole.slice(at + this.#closeTag.length));
       return;
@@ -99,8 +104,8 @@ export class ThinkTagSplitter {
   }
 
   #keepSpace(phase: "reasoning" | "text", space: string): void {
-    if (phase === "reasoning") this.#open += space;
-    else this.#close += space;
+    if (phase === "reasoning") this.#open.append(space);
+    else this.#close.append(space);
   }
 }
 

@@ -16,8 +16,7 @@ export function addThinkingBlocks(
 ): void {
   for (const block of added) {
     const last = known.at(-1);
-    if (last !== undefined && isUnfinished(last) && block.type === last.type)
-      known[known.length - 1] = joined(last, block);
+    if (last !== undefined && isUnfinished(last) && block.type === last.type) extend(last, block);
     else known.push(block);
   }
 }
@@ -26,9 +25,11 @@ function isUnfinished({ type, signature }: Untrusted<ThinkingBlock>): boolean {
   return type === "thinking" && textIn(signature) === "";
 }
 
-function joined(last: Untrusted<ThinkingBlock>, piece: Untrusted<ThinkingBlock>): Untrusted<ThinkingBlock> {
+/** Adds a piece. Not a copy, which would be repeated for each of many pieces with additional fields. */
+function extend(last: Untrusted<ThinkingBlock>, piece: Untrusted<ThinkingBlock>): void {
   const signature = textIn(piece.signature) === "" ? last.signature : piece.signature;
-  return { ...last, ...piece, thinking: textIn(last.thinking) + textIn(piece.thinking), signature };
+  const thinking = textIn(last.thinking) + textIn(piece.thinking);
+  Object.assign(last, piece, { thinking, signature });
 }
 
 /** Returns the readable text of blocks, for servers that send no other. */

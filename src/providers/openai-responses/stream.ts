@@ -6,6 +6,7 @@
 
 import { StreamError } from "../../core/errors.ts";
 import { GrowingText } from "../../core/growing-text.ts";
+import { measureMemory } from "../../core/measure-memory.ts";
 import { isFailureReport, isUnnamedFailure, unreadableEvent } from "../../kit/adapter/failure-body.ts";
 import { negativeCountsIn } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
@@ -189,6 +190,7 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   #openItem(index: number, item: Untrusted<OutputItem>): OpenItem {
+    this.#writer.hold(measureMemory(item));
     const open = openItem(item, this.#writer);
     this.#items.begin(index, open);
     return open;
@@ -220,12 +222,15 @@ export class ResponsesDecoder implements StreamDecoder {
     const annotation = asObject<Annotation>(event.annotation);
     if (annotation === undefined || this.#openAt(event, "message") === undefined) return;
     this.#writer.countCitations(1);
+    this.#writer.hold(measureMemory(annotation));
     this.#textAt(type, event).annotations.push(annotation);
   }
 
   #appendReasoning(type: string, event: Untrusted<StreamEvent>): void {
     const open = this.#openAt(event, "reasoning") ?? this.#begin(event, "reasoning");
-    appendReasoning(open, reasoningPart(type, event), textIn(event.delta));
+    const delta = textIn(event.delta);
+    this.#writer.hold(delta.length);
+    appendReasoning(open, reasoningPart(type, event), delta);
   }
 
   #completeReasoning(type: string, event: Untrusted<StreamEvent>): void {
@@ -241,7 +246,9 @@ export class ResponsesDecoder implements StreamDecoder {
       this.#items.open.get(index) ??
       (this.#items.isDone(index) ? undefined : this.#openItem(index, { type }));
     if (open?.kind === "call") open.block.append(textIn(event.delta));
-    if (open?.kind === "nameless call") open.input.append(textIn(event.delta));
+    if (open?.kind !== "nameless call") return;
+    this.#writer.hold(textIn(event.delta).length);
+    open.input.append(textIn(event.delta));
   }
 
   #completeCall(event: Untrusted<StreamEvent>, type: string, input: string): void {
@@ -273,6 +280,7 @@ export class ResponsesDecoder implements StreamDecoder {
   #endItem(index: number, item: Untrusted<OutputItem>): void {
     if (this.#items.isDone(index)) return;
     this.#start({});
+    this.#writer.hold(measureMemory(item));
     const open = this.#items.open.get(index) ?? this.#openItem(index, item);
     this.#items.end(index, this.#endOpen(open, item));
   }

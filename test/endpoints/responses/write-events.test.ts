@@ -79,6 +79,16 @@ describe("The events of a response", () => {
     ]);
   });
 
+  it("join the deltas of a part that waits for an earlier one", () => {
+    const [start, ...later] = textEvents(1, "La", "te", "r");
+    const events = getEvents([
+      callEvents([start, ...later, ...textEvents(0, "Earlier")].flatMap((event) => event ?? [])),
+    ]);
+    expectWholeStream(events);
+    const deltas = events.flatMap((event) => ("delta" in event ? [event.delta] : []));
+    expect(deltas).toEqual(["Earlier", "Later"]);
+  });
+
   it("leave out a text without characters", () => {
     expect(getTypes(getEvents([callEvents(textEvents(0))]))).toEqual([]);
   });
