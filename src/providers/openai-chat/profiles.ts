@@ -204,7 +204,9 @@ const PROFILES = {
     documentInput: "none",
     catalog: "gemini",
   },
-  vllm: LOCAL,
+  // Reads the earlier reasoning from this field only, for models that think between their calls (vLLM documentation:
+  // "Interleaved Thinking"); the templates of other models leave it out.
+  vllm: { ...LOCAL, reasoningField: "reasoning", replayReasoning: true },
   sglang: LOCAL,
   // Takes `tool_choice` as a string only, and treats the object that names a tool as `auto` without saying so:
   // https://github.com/ggml-org/llama.cpp/issues/26535

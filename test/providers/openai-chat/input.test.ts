@@ -498,6 +498,14 @@ describe("an assistant message", () => {
     expect(warnings).toEqual([]);
   });
 
+  it("is sent back with its reasoning to vLLM, in the one field that it reads", async () => {
+    const message = { reasoning: "hm", reasoning_content: "hm", content: "x" };
+    const response = respond({ model: "model-1", choices: [{ message }] }, "vllm");
+    const { messages, warnings } = await converted([response.message ?? {}], "vllm");
+    expect(messages).toEqual([{ role: "assistant", content: "x", reasoning: "hm" }]);
+    expect(warnings).toEqual([]);
+  });
+
   describe("with thinking blocks", () => {
     const blocks = [
       { type: "thinking", thinking: "hm, yes", signature: "s1" },
