@@ -56,6 +56,14 @@ export async function toAssistantContent(
   return writer;
 }
 
+/**
+ * Whether the model signs its thinking, as all of Anthropic's do. Other models with this API do not, and some servers
+ * refuse a call of theirs without the thinking before it (Kimi).
+ */
+function isSigned({ traits }: RequestContext): boolean {
+  return traits.reasoningControl !== "unknown";
+}
+
 /** Collects the blocks of one assistant message. */
 class AssistantWriter implements AssistantContent {
   readonly content: RequestBlock[] = [];
@@ -114,7 +122,7 @@ class AssistantWriter implements AssistantContent {
       if (replacement?.part.case === "text") this.content.push(...textBlocks(replacement.part.value));
     } else if (block.type === "redacted_thinking") {
       this.content.push(asJson(block));
-    } else if (textIn(block.signature) === "") {
+    } else if (textIn(block.signature) === "" && isSigned(this.#context)) {
       const message = "thinking without its signature cannot be sent back; it was left out";
       loss.note(field, "foreign_state_stripped", message);
     } else {

@@ -405,6 +405,17 @@ describe("an assistant message", () => {
     expect(warnings).toEqual(["foreign_state_stripped messages[1].content[0]"]);
   });
 
+  it("is sent with thinking that has no signature to a model that is not Anthropic's", async () => {
+    const unsigned = thinking("Hm.", { type: "thinking", signature: "" }, "kimi-k3");
+    const messages = [userMessage("go"), assistantMessage([unsigned, textPart("So.")]), userMessage("ok")];
+    const sent = await converse(messages, { model: "kimi-k3" });
+    expect((sent.messages as { content: unknown }[])[1]?.content).toEqual([
+      { type: "thinking", thinking: "Hm.", signature: "" },
+      textBlock("So."),
+    ]);
+    expect(sent.warnings).toEqual([]);
+  });
+
   it("keeps the thinking of an alias or a snapshot of the same model", async () => {
     const dated = thinking("Hm.", SIGNED, "claude-sonnet-4-5-20250929");
     expect(
