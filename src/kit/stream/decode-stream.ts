@@ -24,11 +24,12 @@ export interface StreamDecoder {
   push(event: SseEvent): void;
 
   /**
-   * Takes consecutive deltas of a relayed stream directly from its bytes, since parsing them costs more than all other
-   * work. Undefined if the event at `start` is not a delta or must be parsed. If absent, all events are parsed.
+   * Takes consecutive deltas directly from the bytes, since parsing them costs more than all other work. Undefined if the
+   * event at `start` is not a delta or must be parsed. If absent, all events are parsed.
    * @param maxEventBytes Larger events must be parsed.
+   * @param joins Whether they become one event, for a caller who gets the provider's.
    */
-  pushDeltas?(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined;
+  pushDeltas?(bytes: Buffer, start: number, maxEventBytes: number, joins: boolean): DeltaRun | undefined;
 
   /**
    * Called once after the last byte, unless the stream has finished. If the decoder does not finish the stream here,
@@ -152,8 +153,9 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     this.#memory = memory;
     this.#relay = relay;
     this.#keepsBlank = createParser !== undefined;
-    const takeDeltas = relay && ((bytes: Buffer, start: number) => this.#takeDeltas(bytes, start));
     const { maxEventChars } = limits;
+    const takeDeltas =
+      decoder.pushDeltas && ((bytes: Buffer, start: number) => this.#takeDeltas(bytes, start));
     this.#parser =
       createParser?.(this.#take, maxEventChars) ?? new SseDecoder(this.#take, maxEventChars, takeDeltas);
   }
@@ -229,7 +231,8 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   #takeDeltas(bytes: Buffer, start: number): number {
     // The values of a large stream are counted.
     if (this.#writer.ended || this.#bytes >= SMALL_BYTES) return start;
-    const run = this.#decoder.pushDeltas?.(bytes, start, this.#limits.maxEventChars);
+    const joins = this.#relay !== undefined;
+    const run = this.#decoder.pushDeltas?.(bytes, start, this.#limits.maxEventChars, joins);
     if (run === undefined) return start;
     this.#countEvents(run.events);
     this.#decodedEvents += run.events;

@@ -72,8 +72,6 @@ export class MessagesDecoder implements StreamDecoder {
   }
 
   push(source: SseEvent): void {
-    const text = this.#template.read(source);
-    if (text !== undefined) return this.#addText(text);
     const { data, type } = source;
     // Proxies add the end marker of Chat Completions. It ends nothing here.
     if (data.trim() === END_OF_STREAM) return;
@@ -86,9 +84,9 @@ export class MessagesDecoder implements StreamDecoder {
     this.#dispatch(kind, event, source);
   }
 
-  pushDeltas(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {
-    const run = this.#template.readRun(bytes, start, maxEventBytes);
-    if (run !== undefined) this.#addText(run.text);
+  pushDeltas(bytes: Buffer, start: number, maxEventBytes: number, joins: boolean): DeltaRun | undefined {
+    const run = this.#template.readRun(bytes, start, maxEventBytes, joins);
+    for (const text of run?.texts ?? []) this.#addText(text);
     return run;
   }
 

@@ -74,8 +74,6 @@ export class ChatDecoder implements StreamDecoder {
   }
 
   push(event: SseEvent): void {
-    const content = this.#template.read(event);
-    if (content !== undefined) return this.#message.push({ content });
     const { data, type } = event;
     const text = data.trim();
     if (text === END_OF_STREAM) return this.#endOfStream();
@@ -97,9 +95,9 @@ export class ChatDecoder implements StreamDecoder {
     if (content) this.#template.learn(event, "content", content);
   }
 
-  pushDeltas(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {
-    const run = this.#template.readRun(bytes, start, maxEventBytes);
-    if (run !== undefined) this.#message.push({ content: run.text });
+  pushDeltas(bytes: Buffer, start: number, maxEventBytes: number, joins: boolean): DeltaRun | undefined {
+    const run = this.#template.readRun(bytes, start, maxEventBytes, joins);
+    for (const content of run?.texts ?? []) this.#message.push({ content });
     return run;
   }
 

@@ -86,9 +86,6 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   push({ data, type }: SseEvent): void {
-    const latest = this.#latest;
-    const delta = latest && this.#template.read({ data, type });
-    if (delta !== undefined) return latest?.append(delta);
     if (data === END_OF_STREAM) return;
     const event = asObject<StreamEvent>(TEXT_DELTAS.has(type) ? tryReadJson(data) : tryParseJson(data));
     if (event === undefined && type === "error") throw reportedError({ detail: data }, this.#facts);
@@ -104,10 +101,11 @@ export class ResponsesDecoder implements StreamDecoder {
       this.#latest = this.#textAt(kind, event).block;
   }
 
-  pushDeltas(bytes: Buffer, start: number, maxEventBytes: number): DeltaRun | undefined {
+  pushDeltas(bytes: Buffer, start: number, maxEventBytes: number, joins: boolean): DeltaRun | undefined {
     const latest = this.#latest;
-    const run = latest && this.#template.readRun(bytes, start, maxEventBytes);
-    if (run !== undefined) latest?.append(run.text);
+    if (latest === undefined) return undefined;
+    const run = this.#template.readRun(bytes, start, maxEventBytes, joins);
+    for (const text of run?.texts ?? []) latest.append(text);
     return run;
   }
 

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { DeltaTemplate } from "../../../src/kit/stream/delta-template.ts";
+import type { SseEvent } from "../../../src/kit/stream/sse.ts";
 import { readers } from "../../providers/support/recorded-answers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";
@@ -16,12 +17,46 @@ function withoutSpaces(found: StreamEvent): StreamEvent {
   return found;
 }
 
+const toLines = ({ type, data }: SseEvent) => `${type === "" ? "" : `event: ${type}\n`}data: ${data}\n\n`;
+
+/** Reads one event. Returns its text; undefined if it has to be parsed. */
+function readOne(template: DeltaTemplate, event: SseEvent): string | undefined {
+  return template.readRun(Buffer.from(toLines(event)), 0, 1000, false)?.texts[0];
+}
+
 describe("DeltaTemplate", () => {
-  it("reads the text of events that are alike", () => {
+  function learnt(): DeltaTemplate {
     const template = new DeltaTemplate();
-    expect(template.read(toEvent(event("a")))).toBeUndefined();
+    for (const text of ["a", "b"]) expect(template.learn(toEvent(event(text)), "text", text)).toBe(true);
+    return template;
+  }
+
+  it("reads the text of events that are like two that were parsed", () => {
+    const template = new DeltaTemplate();
+    expect(readOne(template, toEvent(event("a")))).toBeUndefined();
     expect(template.learn(toEvent(event("Grüße")), "text", "Grüße")).toBe(true);
-    for (const text of ["a", " 👋", "}", "text"]) expect(template.read(toEvent(event(text)))).toBe(text);
+    expect(readOne(template, toEvent(event("a")))).toBeUndefined();
+    expect(template.learn(toEvent(event("a")), "text", "a")).toBe(true);
+    for (const text of ["a", " 👋", "}", "text"]) expect(readOne(template, toEvent(event(text)))).toBe(text);
+  });
+
+  it("reads the event after one that had to be parsed for its text", () => {
+    const template = learnt();
+    expect(template.learn(toEvent(event('"')), "text", '"')).toBe(false);
+    expect(readOne(template, toEvent(event("c")))).toBeUndefined();
+    expect(template.learn(toEvent(event("c")), "text", "c")).toBe(true);
+    expect(readOne(template, toEvent(event("d")))).toBe("d");
+  });
+
+  it("reads no event if each is unlike the one before", () => {
+    const template = learnt();
+    for (const index of [1, 2, 3]) {
+      const data = event("a").replace("0", String(index));
+      expect(template.learn(toEvent(data), "text", "a")).toBe(true);
+      expect(readOne(template, toEvent(data))).toBeUndefined();
+    }
+    expect(template.learn({ type: "other", data: event("a").replace("0", "3") }, "text", "a")).toBe(true);
+    expect(readOne(template, { type: "other", data: event("a").replace("0", "3") })).toBeUndefined();
   });
 
   it.each([
@@ -35,9 +70,7 @@ describe("DeltaTemplate", () => {
     '{"index":0,"delta":{"text":"a\n"},"end":null}',
     '{"index":0,"delta":{"text":"},"end":null}',
   ])("leaves %s to a parser", (data) => {
-    const template = new DeltaTemplate();
-    template.learn(toEvent(event("a")), "text", "a");
-    expect(template.read(toEvent(data))).toBeUndefined();
+    expect(readOne(learnt(), toEvent(data))).toBeUndefined();
   });
 
   it.each([
@@ -51,8 +84,9 @@ describe("DeltaTemplate", () => {
 
   it("learns from servers that write spaces", () => {
     const template = new DeltaTemplate();
-    expect(template.learn(toEvent('{"text": "a"}'), "text", "a")).toBe(true);
-    expect(template.read(toEvent('{"text": "b"}'))).toBe("b");
+    for (const text of ["a", "b"])
+      expect(template.learn(toEvent(`{"text": "${text}"}`), "text", text)).toBe(true);
+    expect(readOne(template, toEvent('{"text": "c"}'))).toBe("c");
   });
 });
 
@@ -62,16 +96,26 @@ describe("DeltaTemplate of events with members that nobody reads", () => {
 
   function learnt(): DeltaTemplate {
     const template = new DeltaTemplate();
-    expect(template.learn(toEvent(delta("a", 1)), "delta", "a", ["number", "padding", "absent"])).toBe(true);
+    for (const number of [1, 2])
+      expect(template.learn(toEvent(delta("a", number)), "delta", "a", ["number", "padding", "absent"])).toBe(
+        true,
+      );
     return template;
   }
 
   it("reads the text whatever these members are", () => {
     const template = learnt();
-    expect(template.read(toEvent(delta("b", 20, "yz")))).toBe("b");
-    expect(template.read(toEvent(delta("c", 3, "")))).toBe("c");
+    expect(readOne(template, toEvent(delta("b", 20, "yz")))).toBe("b");
+    expect(readOne(template, toEvent(delta("c", 3, "")))).toBe("c");
     expect(template.learn(toEvent(delta('"', 4)), "delta", '"')).toBe(false);
-    expect(template.read(toEvent(delta("d", 4)))).toBeUndefined();
+    expect(readOne(template, toEvent(delta("d", 4)))).toBeUndefined();
+  });
+
+  it("tells the text from another member of its form", () => {
+    const template = learnt();
+    const swapped = delta("b", 3).replace("delta", "padding").replace("padding", "delta");
+    expect(template.learn(toEvent(swapped), "padding", "x", ["number", "delta"])).toBe(true);
+    expect(readOne(template, toEvent(delta("b", 3)))).toBeUndefined();
   });
 
   it.each([
@@ -83,73 +127,90 @@ describe("DeltaTemplate of events with members that nobody reads", () => {
     delta("b", 2).replace('"a"', '"other"'),
     delta("", 2),
   ])("leaves %s to a parser", (data) => {
-    expect(learnt().read(toEvent(data))).toBeUndefined();
+    expect(readOne(learnt(), toEvent(data))).toBeUndefined();
   });
 });
 
-describe("DeltaTemplate of bytes", () => {
-  const delta = (text: string, number: unknown = 1) => `{"delta":${JSON.stringify(text)},"number":${number}}`;
-  const toLines = (data: string) => `event: delta\ndata: ${data}\n\n`;
-  const run = toLines(delta("a")) + toLines(delta("Grüße 👋", 22));
+describe("DeltaTemplate of events in a row", () => {
+  const delta = (text: string, number: unknown = 1) =>
+    toLines({ type: "delta", data: `{"delta":${JSON.stringify(text)},"number":${number}}` });
+  const run = delta("a") + delta("Grüße 👋", 22) + delta("b");
 
   function learnt(): DeltaTemplate {
     const template = new DeltaTemplate();
-    template.learn({ type: "delta", data: delta("x") }, "delta", "x", ["number"]);
+    for (const number of [1, 2])
+      template.learn({ type: "delta", data: `{"delta":"x","number":${number}}` }, "delta", "x", ["number"]);
     return template;
   }
 
-  it("reads the texts of events in a row", () => {
+  it("reads their texts", () => {
     const bytes = Buffer.from(`: comment\n\n${run}data: {}\n\n${run}`);
     const end = 11 + Buffer.byteLength(run);
-    expect(learnt().readRun(bytes, 11, 100)).toEqual({ text: "aGrüße 👋", events: 2, end });
-    expect(learnt().readRun(bytes, 0, 100)).toBeUndefined();
-    expect(learnt().readRun(bytes, bytes.length, 100)).toBeUndefined();
-    expect(new DeltaTemplate().readRun(bytes, 11, 100)).toBeUndefined();
+    expect(learnt().readRun(bytes, 11, 100, false)).toEqual({
+      texts: ["a", "Grüße 👋", "b"],
+      events: 3,
+      end,
+    });
+    expect(learnt().readRun(bytes, 0, 100, false)).toBeUndefined();
+    expect(learnt().readRun(bytes, bytes.length, 100, false)).toBeUndefined();
+    expect(new DeltaTemplate().readRun(bytes, 11, 100, false)).toBeUndefined();
   });
 
-  it("reads more texts than fit at once in several runs", () => {
-    const bytes = Buffer.from(toLines(delta("x".repeat(1000))).repeat(100));
-    let [events, at] = [0, 0];
+  it("reads their texts as one", () => {
+    const bytes = Buffer.from(run);
+    const found = { texts: ["aGrüße 👋b"], events: 3, end: bytes.length };
+    expect(learnt().readRun(bytes, 0, 100, true)).toEqual(found);
+  });
+
+  it("reads texts of ASCII, each by itself", () => {
+    const bytes = Buffer.from(delta("a") + delta(" longer text") + delta("b"));
+    expect(learnt().readRun(bytes, 0, 100, false)?.texts).toEqual(["a", " longer text", "b"]);
+  });
+
+  it.each([true, false])("reads more texts than fit at once in several runs, joined: %s", (joins) => {
+    const bytes = Buffer.from(delta("x".repeat(1000)).repeat(100));
+    let [events, at, chars] = [0, 0, 0];
     while (at < bytes.length) {
-      const { end, ...found } = learnt().readRun(bytes, at, 2000) ?? { end: bytes.length, events: 0 };
-      events += found.events;
-      at = end;
+      const found = learnt().readRun(bytes, at, 2000, joins);
+      events += found?.events ?? 0;
+      chars += found?.texts.join("").length ?? 0;
+      at = found?.end ?? bytes.length;
     }
-    expect(events).toBe(100);
+    expect([events, chars]).toEqual([100, 100_000]);
   });
 
   it.each([
-    toLines(delta("")),
-    toLines(delta('a "quoted" word')),
-    toLines(delta("a\n")),
-    toLines(delta("b", -1)),
-    toLines(delta("b", '"2"')),
-    toLines(delta("b", "")),
-    toLines(delta("b", "2.5")),
-    toLines(delta("b", '2,"more":1')),
-    toLines(delta("b".repeat(100))),
-    toLines(delta("b")).replaceAll("\n", "\r\n"),
-    toLines(delta("b")).replace("event: delta", "event: error"),
-    toLines(delta("b")).replace("event: delta\n", ""),
-    toLines(delta("b")).replace("data: ", "data:"),
-    toLines(delta("b")).replace("\n\n", "\ndata: 1\n\n"),
-    toLines(delta("b")).slice(0, -1),
-    toLines(delta("b")).slice(0, -8),
+    delta(""),
+    delta('a "quoted" word'),
+    delta("a\n"),
+    delta("b", -1),
+    delta("b", '"2"'),
+    delta("b", ""),
+    delta("b", "2.5"),
+    delta("b", '2,"more":1'),
+    delta("b".repeat(100)),
+    delta("b").replaceAll("\n", "\r\n"),
+    delta("b").replace("event: delta", "event: error"),
+    delta("b").replace("event: delta\n", ""),
+    delta("b").replace("data: ", "data:"),
+    delta("b").replace("\n\n", "\ndata: 1\n\n"),
+    delta("b").slice(0, -1),
+    delta("b").slice(0, -8),
     'event: delta\ndata: {"delta":"b',
   ])("leaves %j to a parser", (event) => {
     const end = Buffer.byteLength(run);
-    expect(learnt().readRun(Buffer.from(event), 0, 100)).toBeUndefined();
-    expect(learnt().readRun(Buffer.from(run + event), 0, 100)).toMatchObject({ events: 2, end });
+    expect(learnt().readRun(Buffer.from(event), 0, 100, false)).toBeUndefined();
+    expect(learnt().readRun(Buffer.from(run + event), 0, 100, false)).toMatchObject({ events: 3, end });
   });
 
   it("leaves texts that are not UTF-8 to a parser, even if two of them are together", () => {
     const [first, second] = [...Buffer.from("é")].map((byte) => {
-      const event = Buffer.from(toLines(delta("x")));
+      const event = Buffer.from(delta("x"));
       event[event.indexOf("x")] = byte;
       return event;
     });
     const bytes = Buffer.concat([first, second].map((each) => each ?? Buffer.of()));
-    expect(learnt().readRun(bytes, 0, 100)).toBeUndefined();
+    expect(learnt().readRun(bytes, 0, 100, false)).toBeUndefined();
   });
 });
 
