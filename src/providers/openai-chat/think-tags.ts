@@ -1,7 +1,7 @@
 import { GrowingText } from "../../core/growing-text.ts";
 import type { ThinkTags } from "./state.ts";
 
-/** The name of a tag around reasoning: that of most models, or Gemini's ("OpenAI compatibility"). */
+/** The name of a tag around reasoning: the one most models use, or Gemini's ("OpenAI compatibility"). */
 export type ThinkTagName = "think" | "thought";
 
 /** Receives the pieces of a text that is being split. */

@@ -78,7 +78,7 @@ describe("TurnReader", () => {
     costlyMeanwhile = 0;
     cheap.far.write("x");
     await expect.poll(() => isServed, { interval: 1 }).toBe(true);
-    // It needs a few turns to be sent and read; each of them has two pieces at most.
+    // It needs a few turns to be sent and read; each has two pieces at most.
     expect(costlyMeanwhile).toBeLessThan(30);
   });
 
