@@ -9,6 +9,7 @@ import type { EndpointResponse, EndpointRoute } from "../../http/endpoint.ts";
 import { type HttpRequest, type HttpResponse, takesTrailers } from "../base/http-types.ts";
 import { type CallsInProgress, type CallWork, createDisconnect } from "../calls/call-context.ts";
 import { InferenceRecord } from "../calls/inference-record.ts";
+import { cutResponse } from "../http/cut-response.ts";
 import {
   FlushedResponse,
   PeerClosedError,
@@ -79,7 +80,7 @@ export class ApiExchange {
       if (share === undefined) await this.#refuse(toRefusalError(thrown));
       else if (!this.#isPeerGone(thrown)) {
         // A truncated body must not look complete.
-        response.destroy();
+        cutResponse(response);
         this.#outcome = { code: Code.Internal, disconnected: false, fault: thrown };
       }
     }
@@ -179,7 +180,7 @@ class BodyResponse extends FlushedResponse {
   /** Closes the stream, or the connection of HTTP/1.1, because a truncated response must not look complete. */
   cutOff(): void {
     this.disconnected = true;
-    this.#response.destroy();
+    cutResponse(this.#response);
   }
 
   #writeAllButLast(bytes: Uint8Array): Promise<Uint8Array> {

@@ -1,5 +1,5 @@
 import { request as http1, type IncomingMessage } from "node:http";
-import { connect } from "node:http2";
+import { connect, constants } from "node:http2";
 import { connect as connectTcp } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
@@ -298,5 +298,23 @@ describe("an HTTP API on the data listener", () => {
     const failed = await post(server, "/v1/fails", "{}");
     expect(await failed.json()).toEqual({ kind: ErrorKind.INTERNAL, message: "internal error" });
     expect((await post(server, "/v1/other", "{}")).status).toBe(404);
+  });
+
+  it("resets a stream of HTTP/2 with an error if its body fails, so that it does not look complete", async () => {
+    const breaks = async () => ({
+      status: 200,
+      headers: {},
+      body: (async function* () {
+        yield Buffer.from("x");
+        throw new Error("a bug");
+      })(),
+    });
+    const server = await servers.start({}, { apis: [createHttpApi({ "/v1/breaks": breaks })] });
+    const session = connect(server.url);
+    servers.onEnd(() => session.close());
+    const stream = session.request({ ":method": "POST", ":path": "/v1/breaks" }).on("error", () => {});
+    stream.resume().end("{}");
+    await new Promise((resolve) => stream.once("close", resolve));
+    expect(stream.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
   });
 });

@@ -6,6 +6,7 @@ import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { withImports } from "../../../core/descriptor-files.ts";
 import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
 import type { Service } from "../../calls/service.ts";
+import { cutResponse } from "../../http/cut-response.ts";
 import { PeerClosedError, type UnsentResponses } from "../../http/flushed-response.ts";
 import { takesTextResponse } from "../../http/grpc-web-text.ts";
 import { type Rejection, sendRejection, toRejection } from "../../http/rejection.ts";
@@ -183,7 +184,7 @@ function getBreakOutcome(
   response: HttpResponse,
 ): TransportOutcome {
   if (exchange.disconnected || error instanceof PeerClosedError) return disconnectedOutcome();
-  response.destroy();
+  cutResponse(response);
   return { code: Code.Internal, disconnected: false, fault: error };
 }
 

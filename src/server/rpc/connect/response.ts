@@ -1,5 +1,6 @@
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import type { HttpResponse } from "../../base/http-types.ts";
+import { cutResponse } from "../../http/cut-response.ts";
 import {
   PeerClosedError,
   SLICE_BYTES,
@@ -34,7 +35,7 @@ export async function sendResponse(
 ): Promise<void> {
   const headers = Object.fromEntries(header ?? []);
   const begin = () => response.writeHead(status, headers);
-  const waiting = { cutOff: () => response.destroy() };
+  const waiting = { cutOff: () => cutResponse(response) };
   const sent = body === undefined ? NOTHING : await sendBody(body, response, { ...flow, waiting }, begin);
   if (flow.isDisconnected()) throw new PeerClosedError();
   const trailers = trailer === undefined ? {} : readableTrailers(trailer);

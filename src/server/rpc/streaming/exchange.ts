@@ -7,6 +7,7 @@ import { toBatches } from "../../../core/batches.ts";
 import { runInTurn } from "../../../core/loop-turns.ts";
 import { type HttpRequest, type HttpResponse, takesTrailers } from "../../base/http-types.ts";
 import { CallContext, createDisconnect } from "../../calls/call-context.ts";
+import { cutResponse } from "../../http/cut-response.ts";
 import {
   FlushedResponse,
   PeerClosedError,
@@ -109,7 +110,7 @@ async function sendFailure(
     await writer.end(status);
   } catch (headerFault) {
     // The service has set headers that HTTP does not allow.
-    response.destroy();
+    cutResponse(response);
     return { code: Code.Internal, disconnected: false, fault: headerFault };
   }
   return failedOutcome(status, fault);
@@ -177,7 +178,7 @@ class StreamResponse extends FlushedResponse {
   /** Closes the stream, or the connection of HTTP/1.1. */
   cutOff(): void {
     this.disconnected = true;
-    this.#response.destroy();
+    cutResponse(this.#response);
   }
 
   async #writeLarge(chunk: Uint8Array): Promise<void> {
