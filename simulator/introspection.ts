@@ -10,7 +10,7 @@ const root = "/simulator";
 /** Headers that carry a key; their values are masked. */
 const secretHeaders = new Set(["authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"]);
 
-/** Whether a path belongs to the simulator and not to a provider. */
+/** Reports whether a path belongs to the simulator and not to a provider. */
 export function isIntrospection(path: string): boolean {
   return path === root || path.startsWith(`${root}/`);
 }

@@ -23,8 +23,8 @@ export interface ModelNaming {
 }
 
 /**
- * Reads a model string: `sim-<script>`, optionally followed by a colon and comma-separated `key=value` options. An alias
- * is replaced first.
+ * Reads a model string: `sim-<script>`, optionally followed by a colon and comma-separated `key=value` options. An
+ * alias is replaced first.
  */
 export function chooseModel(model: string, naming: ModelNaming): ModelChoice | ModelMistake {
   const meaning = Object.hasOwn(naming.aliases, model) ? (naming.aliases[model] ?? model) : model;
@@ -41,7 +41,7 @@ export function modelNames({ aliases }: Pick<ModelNaming, "aliases">): string[] 
   return [...Object.keys(scripts).map((script) => `sim-${script}`), ...Object.keys(aliases)];
 }
 
-/** Whether the result of reading a model string is an error. */
+/** Reports whether the result of reading a model string is an error. */
 export function isModelMistake(choice: ModelChoice | ModelOptions | ModelMistake): choice is ModelMistake {
   return "kind" in choice;
 }

@@ -59,7 +59,7 @@ export interface Simulator {
   waitForRequest(options?: WaitOptions): Promise<SimulatedRequest>;
   /** Resolves with the first matching request, once its response has ended or its socket has closed. */
   waitForClose(options?: WaitOptions): Promise<SimulatedRequest>;
-  /** Closes the listener and every connection. Resolves when no part of the simulator is running any more. */
+  /** Closes the listener and every connection. Resolves when no part of the simulator is running. */
   close(): Promise<void>;
 }
 

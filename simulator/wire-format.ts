@@ -14,7 +14,7 @@ export interface WireFormat {
   readonly name: string;
   /** The endpoints that it serves, as `METHOD /path`. */
   readonly endpoints: readonly string[];
-  /** Whether a request is for this format, by its method, path and headers. */
+  /** Reports whether a request is for this format, by its method, path and headers. */
   matches(request: ReceivedRequest): boolean;
   /** Returns the model string that a request names, for the log; empty if it names none. */
   getModel(request: ReceivedRequest): string;
@@ -86,7 +86,9 @@ export interface StreamedAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** Iterates over the events, each rendered when it is requested. The event that completes the answer is marked. */
   events(): Iterator<WireEvent, undefined>;
-  /** Renders the events with which the provider reports a failure at this position; without a code, an internal error. */
+  /**
+   * Renders the events with which the provider reports a failure at this position; without a code, an internal error.
+   */
   failure(style: FailureStyle, code: string | undefined): readonly WireEvent[];
   /** Renders a keep-alive event; undefined if the provider has none. */
   keepAlive(): WireEvent | undefined;

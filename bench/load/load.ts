@@ -164,7 +164,7 @@ export interface ReadReport {
   readonly mostEvents: number;
 }
 
-/** Streams of stored responses that are being read. */
+/** Streams of stored reads. */
 export interface Reading {
   /** Waits until all streams have ended. */
   end(): Promise<ReadReport>;

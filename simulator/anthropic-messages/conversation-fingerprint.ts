@@ -10,7 +10,7 @@ import { getBlocks } from "./turns.ts";
  */
 export interface ConversationFingerprint {
   readonly value: string;
-  /** The fingerprint with one more block. */
+  /** Returns the fingerprint with one more block. */
   with(role: MessageRole, block: ContentBlockParam | SentBlock): ConversationFingerprint;
 }
 

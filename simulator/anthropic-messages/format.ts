@@ -101,7 +101,7 @@ interface Call {
   readonly thinking: CheckedThinking;
 }
 
-/** What the API tells of the blocks that it dropped. Requests that cannot ask for that are told nothing. */
+/** Reports the blocks that the API dropped, if the request can ask for that. */
 function reportDropped({ thinking }: CreateRequest, { dropped }: CheckedThinking): TransformedInput {
   if (thinking == null || !("block_binding" in thinking)) return {};
   const input_transformations = dropped.map((path) => ({

@@ -34,7 +34,7 @@ export function readPrompt(request: CreateRequest, turns: readonly ConversationT
   };
 }
 
-/** Whether a turn is the user's and has more than tool results. */
+/** Reports whether a turn is the user's and has more than tool results. */
 function isQuestion({ role, blocks }: ConversationTurn): boolean {
   return role === "user" && blocks.some(({ block }) => block.type !== "tool_result");
 }

@@ -52,7 +52,7 @@ export function encryptSource(requestNumber: number, label: string): string {
   return sealText(sourceHeader, `${requestNumber} ${label}`, { requestNumber, label });
 }
 
-/** Whether {@link encryptSource} created an encrypted source. */
+/** Reports whether {@link encryptSource} created an encrypted source. */
 export function isEncryptedSource(content: unknown): boolean {
   return typeof content === "string" && unsealText(sourceHeader, content) !== undefined;
 }

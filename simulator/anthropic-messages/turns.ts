@@ -40,7 +40,7 @@ export function getBlocks(content: unknown): readonly ContentBlockParam[] {
   return Array.isArray(content) ? content.filter((block) => typeof block === "object" && block !== null) : [];
 }
 
-/** Whether a turn has tool results. */
+/** Reports whether a turn has tool results. */
 export function hasResults({ blocks }: ConversationTurn): boolean {
   return blocks.some(({ block }) => block.type === "tool_result");
 }

@@ -54,7 +54,7 @@ export function closingPart(turn: Turn, settings: PartSettings): Part {
   return signedTextIndex(parts, settings) === undefined ? empty : sign(empty, settings);
 }
 
-/** Whether a part is a function call. */
+/** Reports whether a part is a function call. */
 export function isCall(part: Part): boolean {
   return part.functionCall !== undefined;
 }

@@ -36,7 +36,7 @@ function callsIn(content: Content | undefined): readonly FunctionCall[] {
   return (content?.parts ?? []).flatMap(({ functionCall }) => functionCall ?? []);
 }
 
-/** Whether a content has function responses. */
+/** Reports whether a content has function responses. */
 export function hasResponses({ parts = [] }: Content): boolean {
   return parts.some(({ functionResponse }) => functionResponse !== undefined);
 }

@@ -67,7 +67,7 @@ function read(parts: readonly Part[]): ReadContent {
   return joinContents(parts.map(readPart));
 }
 
-/** Whether a content is the user's and has more than function responses. */
+/** Reports whether a content is the user's and has more than function responses. */
 function isQuestion({ role, parts = [] }: Content): boolean {
   return role !== "model" && parts.some(isNoResponse);
 }

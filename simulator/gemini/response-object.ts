@@ -56,7 +56,7 @@ export function blockedObject(origin: ResponseOrigin): GenerateContentResponse {
   };
 }
 
-/** Whether the prompt is blocked: the turn is a refusal. */
+/** Reports whether the prompt is blocked: the turn is a refusal. */
 export function isBlocked({ parts }: Turn): boolean {
   return parts.some((part) => part.kind === "refusal");
 }

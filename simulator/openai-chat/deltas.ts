@@ -66,8 +66,8 @@ function* plainDeltas(stream: ChoiceStream): Generator<ChoiceDelta> {
 }
 
 /**
- * Whether the answer shows a part: it does not show the work of hosted tools, and shows reasoning only in a dialect
- * with reasoning.
+ * Reports whether the answer shows a part: it does not show the work of hosted tools, and shows reasoning only in a
+ * dialect with reasoning.
  */
 function isShown(part: Part, dialect: ReasoningDialect | undefined): boolean {
   if (part.kind === "reasoning") return dialect !== undefined && part.paragraphs.length > 0;

@@ -153,7 +153,7 @@ function assistantMessage(options: ModelOptions): Check {
   };
 }
 
-/** Whether an assistant message has no content at all. */
+/** Reports whether an assistant message has no content at all. */
 function isEmpty(message: unknown): boolean {
   const { content, tool_calls, refusal, function_call, audio } = message as Untrusted<AssistantMessageParam>;
   return [content, tool_calls, refusal, function_call, audio].every((value) => (value ?? null) === null);

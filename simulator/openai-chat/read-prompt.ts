@@ -55,7 +55,10 @@ export function readPrompt(request: ChatRequest, options: ModelOptions): Prompt 
   };
 }
 
-/** Whether a message comes from the user. A message after tool results that has more than text holds their images. */
+/**
+ * Reports whether a message comes from the user. A message after tool results that has more than text holds their
+ * images.
+ */
 function isQuestion({ role, content }: MessageParam, before: MessageParam | undefined): boolean {
   const hasMedia = typeof content !== "string" && content?.some(({ type }) => type !== "text") === true;
   return role === "user" && !(hasMedia && before?.role === "tool");

@@ -126,7 +126,7 @@ function isOffered(wanted: Pick<NamedToolChoice, "type" | "name">, request: Chec
   return (request.tools ?? []).some((tool) => isChosen(tool, wanted));
 }
 
-/** Whether a tool choice names a tool: by its type, and by its name if the choice has one. */
+/** Reports whether a tool choice names a tool: by its type, and by its name if the choice has one. */
 export function isChosen(
   { type, name }: AnyOf<Tool>,
   choice: Pick<NamedToolChoice, "type" | "name">,

@@ -71,7 +71,7 @@ export function getDefaults(name: ScriptName): ModelOptions {
   return script.defaults ?? {};
 }
 
-/** Whether there is a script with that name. */
+/** Reports whether there is a script with that name. */
 export function isScriptName(name: string): name is ScriptName {
   return Object.hasOwn(scripts, name);
 }

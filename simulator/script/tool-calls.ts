@@ -4,14 +4,16 @@ import { createInstance } from "./schema-instance.ts";
 import { getInstanceSource, type ScriptInput } from "./script-input.ts";
 import type { ToolCallPart } from "./turn.ts";
 
-/** Whether the model must call one of the caller's tools. */
+/** Reports whether the model must call one of the caller's tools. */
 export function mustCallTool(input: ScriptInput): boolean {
   const { toolChoice, tools, toolResults } = input.prompt;
   if (tools.length === 0 || toolResults.length > 0) return false;
   return toolChoice.mode === "required" || toolChoice.mode === "named";
 }
 
-/** Whether a script that calls tools calls them now, or answers because it must not or already has the results. */
+/**
+ * Reports whether a script that calls tools calls them now, or answers because it must not or already has the results.
+ */
 export function shouldCallTool(input: ScriptInput): boolean {
   const { toolChoice, tools, toolRounds } = input.prompt;
   if (tools.length === 0 || toolChoice.mode === "none") return false;
@@ -38,8 +40,8 @@ export function callTools(input: ScriptInput): ToolCallPart[] {
 
 /**
  * Returns the calls that the last user message writes out, one a line: the name of a tool, a space, and its input. A
- * tool in a namespace is named `namespace.tool`. The input of a function is a JSON object. If parallel calls are not allowed, each round makes the call of the
- * next line.
+ * tool in a namespace is named `namespace.tool`. The input of a function is a JSON object. If parallel calls are not
+ * allowed, each round makes the call of the next line.
  */
 export function writtenCalls({ prompt }: ScriptInput): ToolCallPart[] {
   const { question, tools, toolChoice, toolRounds, parallelToolCalls } = prompt;

@@ -38,7 +38,7 @@ export class Catalog {
     return entry && toInfo(entry, this.traitsOf(entry.provider, entry.id), toDay(at));
   }
 
-  /** Whether `getModelInfo` would find the model for this provider, without building its description. */
+  /** Reports whether `getModelInfo` would find the model for this provider, without building its description. */
   hasModel(model: string, provider: string): boolean {
     return this.#find(model, provider).entry !== undefined;
   }
@@ -88,8 +88,8 @@ export class Catalog {
   }
 
   /**
-   * Whether two ids name one model: the same id, an alias, or an id and one of its snapshots. Two snapshots of one
-   * model are two models.
+   * Reports whether two ids name one model: the same id, an alias, or an id and one of its snapshots. Two snapshots of
+   * one model are two models.
    */
   sameModel(left: string, right: string, provider: string): boolean {
     if (left === right) return true;

@@ -31,7 +31,7 @@ export function toInfo(entry: CatalogEntry, traits: ModelTraits, day: string): M
   });
 }
 
-/** Whether a model embeds texts, and answers nothing. */
+/** Reports whether a model embeds texts, and answers nothing. */
 export function embeds({ capabilities = [] }: CatalogEntry): boolean {
   return capabilities.includes("embeddings");
 }

@@ -52,7 +52,7 @@ export class ModelNames {
     return { id: entry?.id ?? short, snapshot: bare.slice(short.length) };
   }
 
-  /** The first family that matches an id. */
+  /** Returns the first family that matches an id. */
   findFamily(model: string, provider: string): ModelFamily | undefined {
     if (model.length > maxIdLength) return undefined;
     const bare = this.#bare(model, provider);
@@ -98,8 +98,8 @@ function layOver(entries: readonly CatalogEntry[], added: readonly CatalogEntry[
 }
 
 /**
- * Whether a text matches a pattern as a whole: `*` is any text, `#` is one digit, anything else is literal. Not a regular
- * expression: one that is used once costs more to compile than to match.
+ * Reports whether a text matches a pattern as a whole: `*` is any text, `#` is one digit, anything else is literal. Not
+ * a regular expression: one that is used once costs more to compile than to match.
  */
 export function fitsPattern(pattern: string, text: string): boolean {
   return fitsFrom(pattern, 0, text, 0);

@@ -78,7 +78,9 @@ export interface ModelTraits {
   readonly toolResultMedia: boolean;
   /** generateContent: whether hosted tools and function tools can be combined. Default true. */
   readonly hostedToolsWithFunctions: boolean;
-  /** generateContent: whether a tool call of the current turn is refused without its thought signature. Default false. */
+  /**
+   * generateContent: whether a tool call of the current turn is refused without its thought signature. Default false.
+   */
   readonly thoughtSignatures: boolean;
   /** Fewest tokens of a prompt prefix that the provider caches. Undefined if unknown. */
   readonly cacheMinimumTokens: number | undefined;
@@ -134,7 +136,7 @@ export function withTraits(base: ModelTraits, ...entries: readonly (TraitsEntry 
 }
 
 /**
- * Whether a request may carry `temperature` and `top_p`.
+ * Reports whether a request may carry `temperature` and `top_p`.
  * @param effort The effort that the request asks for; empty if it names none.
  */
 export function takesSampling(traits: ModelTraits, effort: string): boolean {
@@ -143,7 +145,7 @@ export function takesSampling(traits: ModelTraits, effort: string): boolean {
   return asked === "none" && traits.reasoningOff === "disabled";
 }
 
-/** Whether the model reasons, by itself or when asked. False also if that is unknown. */
+/** Reports whether the model reasons, always or on request. False if unknown. */
 export function reasons(traits: ModelTraits): boolean {
   return traits.reasoningControl !== "none" && traits.reasoningControl !== "unknown";
 }

@@ -19,7 +19,7 @@ function checkNetwork({ access, listeners }: Config): void {
   const open = listeners.data.addresses.filter((address) => !isLocalSetting(address));
   if (open.length === 0) return;
   const risk =
-    "any client that reaches it could use the providers' keys, since there are neither access keys nor tokens";
+    "any client that reaches it could use the providers' keys, because no access keys or tokens are configured";
   throw new ConfigurationError(`listen: ${open.join(", ")} is open to the network: ${risk}.\n${ADVICE}`);
 }
 

@@ -16,14 +16,14 @@ export interface ConfigReloadOptions {
   readonly metrics: Pick<Metrics, "configReloaded">;
 }
 
-const NEEDS_RESTART = "a change needs a restart; nothing of the changed file is used until then";
+const NEEDS_RESTART = "a change needs a restart; the changed file is not used before that";
 
 /** Interval of the looks at the file, in milliseconds: one call of stat. */
 const POLL_MS = 1000;
 
 /**
- * Reads the configuration file again when it was replaced, and on request. A file is used as a whole or not at all: with
- * a mistake in it, or a change of a field that needs a restart, the configuration before stays in use.
+ * Reads the configuration file again when it was replaced, and on request. A file is used as a whole or not at all:
+ * with a mistake in it, or a change of a field that needs a restart, the configuration before stays in use.
  */
 export class ConfigReload {
   readonly #options: ConfigReloadOptions;
@@ -74,12 +74,12 @@ export class ConfigReload {
       this.#config = config;
       metrics.configReloaded(true);
       for (const notice of config.notices) logger.warn(notice);
-      logger.info({ path, changed: live }, "using the configuration that was read again");
+      logger.info({ path, changed: live }, "using the reloaded configuration");
     } catch (error) {
       metrics.configReloaded(false);
       const isMistake = error instanceof ConfigurationError;
       const reason = isMistake ? { problem: error.message } : { fault: describeFault(error) };
-      logger.error({ path, ...reason }, "cannot use the configuration, keeping the last one");
+      logger.error({ path, ...reason }, "cannot use the changed configuration, keeping the previous one");
     }
   }
 

@@ -99,7 +99,7 @@ function objectText(model: string): string {
   });
 }
 
-/** Replaces an address on all interfaces by loopback, where clients reach it. */
+/** Replaces an address on all interfaces by loopback, which clients can reach. */
 function reachable(address: string): string {
   return address.replace(/^(0\.0\.0\.0|\[::\]|):/, "127.0.0.1:");
 }

@@ -52,7 +52,10 @@ const EMBEDDING_MODELS: readonly string[] = [
   "gemini-embedding-001",
 ];
 
-/** The models of the catalog as models of the simulator, so that requests without a model or with a real one work. */
+/**
+ * Returns the models of the catalog as models of the simulator, so that requests without a model or with a real one
+ * work.
+ */
 function createAliases(): Readonly<Record<string, string>> {
   const models = wireDefinitions.flatMap(({ catalogProvider }) =>
     catalogProvider === undefined ? [] : defaultCatalog.listModels(catalogProvider),

@@ -21,7 +21,7 @@ export function describeFailure(error: unknown, env: Terminal["env"]): { message
   return { message: `unexpected failure: ${getStack(error, env)}`, code: exitCodes.failure };
 }
 
-/** Whether a system error says that an address cannot be listened on. */
+/** Reports whether a system error says that an address cannot be listened on. */
 export function isAddressFailure(error: unknown): boolean {
   return error instanceof Error && "code" in error && ADDRESS_CODES.has(String(error.code));
 }
@@ -43,6 +43,6 @@ function adviceFor({ violations }: ConfigurationError): string {
 function getStack(error: unknown, env: Terminal["env"]): string {
   if (!(error instanceof Error)) return String(error);
   const detailed = /^(debug|trace)$/.test(env.OUTRIGGER_LOG_LEVEL ?? "");
-  const hint = "\nSet OUTRIGGER_LOG_LEVEL=debug to see where.";
+  const hint = "\nSet OUTRIGGER_LOG_LEVEL=debug to see the stack trace.";
   return detailed ? (error.stack ?? error.message) : `${error.name}: ${error.message}${hint}`;
 }

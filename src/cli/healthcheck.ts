@@ -21,7 +21,7 @@ export async function healthcheck(
   const timeoutMs = parseDuration(flags.timeout);
   if (!timeoutMs)
     throw new UsageError(`--timeout: expected a duration such as "2s", found "${flags.timeout}"`);
-  if (address === "off") throw new UsageError("the admin listener is off, so there is nothing to ask");
+  if (address === "off") throw new UsageError("the admin listener is off, so its health cannot be checked");
   const outcome = await ask(address, flags.tls ? (await import("node:https")).get : get, timeoutMs);
   if (outcome === "ready") {
     stdout.write("ready\n");
@@ -52,7 +52,7 @@ function ask(address: string, request: typeof get, timeoutMs: number): Promise<s
   });
 }
 
-/** Replaces an address on all interfaces by loopback, where clients reach it. */
+/** Replaces an address on all interfaces by loopback, which clients can reach. */
 function toTarget(text: string): { socketPath: string } | { host: string; port: number } {
   const address = parseAddress(text, "--admin-listen");
   if (address.kind === "unix") return { socketPath: address.path };

@@ -72,7 +72,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   const sidecar = await startSidecar({ config, client, getMcp, logger, metrics, ...optional });
   const stopped = stopSignal();
   process.on("SIGHUP", () => {
-    logger.info({ signal: "SIGHUP", providers: client.reloadKeys() }, "read the key files again");
+    logger.info({ signal: "SIGHUP", providers: client.reloadKeys() }, "reloaded the key files");
     accessKeys?.reload();
     tokens?.reload();
     if (config.path !== undefined) void reload.reload();
@@ -149,5 +149,8 @@ function warnAboutNetwork(addresses: readonly string[], logger: Logger): void {
   if (open.length === 0) return;
   const risk =
     "calls are not authenticated: any client that reaches these addresses can use the providers' keys";
-  logger.warn({ addresses: open }, `${risk}; listen on loopback or a Unix socket, or limit who reaches them`);
+  logger.warn(
+    { addresses: open },
+    `${risk}; listen on loopback or a Unix socket, or restrict who can reach them`,
+  );
 }

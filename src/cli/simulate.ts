@@ -54,9 +54,9 @@ async function start(options: SimulatorOptions): Promise<Simulator> {
     if (error instanceof RangeError) throw new UsageError(`--defaults: ${error.message}`);
     if (!isAddressFailure(error)) throw error;
     const { code = "" } = error as NodeJS.ErrnoException;
-    const advice = code === "EADDRINUSE" ? "another process listens there; " : "";
+    const advice = code === "EADDRINUSE" ? "another process is listening there; " : "";
     throw new ConfigurationError(
-      `cannot listen on ${options.host}:${options.port} (${code}): ${advice}choose another --port, 0 takes a free one`,
+      `cannot listen on ${options.host}:${options.port} (${code}): ${advice}choose another --port, or 0 for a free port`,
       { cause: error },
     );
   }

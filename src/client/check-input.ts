@@ -130,7 +130,7 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
   );
 }
 
-/** Names of the fields of a message, as TypeScript has them. */
+/** Returns the names of the fields of a message, as TypeScript has them. */
 export function listNames(desc: DescMessage): string[] {
   return desc.members.map(({ localName }) => localName);
 }

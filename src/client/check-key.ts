@@ -6,8 +6,7 @@
 export function describeKeyMistake(key: string): string | undefined {
   if (/^(["'`]).*\1$/s.test(key)) return "expected a key, found one in quotes; write it without them";
   if (/^bearer\s/i.test(key)) return 'expected a key, found "Bearer" in front of it; write the key alone';
-  if (/^\$\{?\w+\}?$/.test(key))
-    return "expected a key, found the name of a variable, which nothing replaced";
+  if (/^\$\{?\w+\}?$/.test(key)) return "expected a key, found the name of a variable that was not replaced";
   if (/^[A-Z][A-Z0-9_]*_KEY=/.test(key))
     return "expected a key, found the name of a variable in front of it; write the key alone";
   if (/\s/.test(key)) return "expected one key, found spaces or line breaks in it";

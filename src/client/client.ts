@@ -98,7 +98,7 @@ export class Client {
   readonly #stream: (request: Request, options: CallOptions) => EventStream;
   readonly #hasMiddleware: boolean;
   readonly #fieldPaths: FieldPaths;
-  /** What adapters get in addition to the options of a call. */
+  /** Context of a call that adapters get in addition to its options. */
   readonly #additions: AdapterCallOptions;
   readonly #aliases: Readonly<Record<string, ModelAlias>>;
   /** Undefined if a provider was registered since it was last needed. */
@@ -207,8 +207,8 @@ export class Client {
   }
 
   /**
-   * Returns the events while the model generates. Returns at once: the request is sent when the first event is read, and
-   * all errors are thrown by the iteration. Leaving the loop closes the connection to the provider.
+   * Returns the events while the model generates. Returns at once: the request is sent when the first event is read,
+   * and all errors are thrown by the iteration. Leaving the loop closes the connection to the provider.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
     return streamCall((signal) => this.#openStream(request, { ...options, signal }), {
@@ -254,15 +254,15 @@ export class Client {
         return embedded;
       });
       if (embedded !== undefined) return embedded;
-      throw new ConfigurationError("a middleware answered a call for embeddings without passing it on");
+      throw new ConfigurationError("a middleware answered a call for embeddings instead of passing it on");
     } catch (thrown) {
       throw thrown instanceof SDKError ? this.#toFailure(thrown) : thrown;
     }
   }
 
   /**
-   * Whether a mode of tool choice works with a model, by the names that a request would have; with an alias, whether it
-   * works with all of its targets.
+   * Reports whether a mode of tool choice works with a model, by the names that a request would have; with an alias,
+   * whether it works with all of its targets.
    */
   supportsToolChoice(mode: ToolChoice_Mode, model: string, provider = ""): boolean {
     return this.#listTargets({ provider, model }).every((target) => {
@@ -272,8 +272,8 @@ export class Client {
   }
 
   /**
-   * Whether the provider enforces the JSON schema of a response format, by the names that a request would have; with an
-   * alias, whether the providers of all its targets do. If not, the schema is asked for in an instruction.
+   * Reports whether the provider enforces the JSON schema of a response format, by the names that a request would have;
+   * with an alias, whether the providers of all its targets do. If not, the schema is asked for in an instruction.
    */
   supportsJsonSchema(model: string, provider = ""): boolean {
     return this.#listTargets({ provider, model }).every((target) => {
@@ -292,7 +292,9 @@ export class Client {
     return this.close();
   }
 
-  /** The request as middleware sees it: complete, validated, and naming its provider and that provider's model. */
+  /**
+   * Returns the request as middleware sees it: complete, validated, and naming its provider and that provider's model.
+   */
   #prepare(input: RequestInput, callerOptions: CallOptions): PreparedCall {
     const given = toRequest(input);
     const { provider, model, alias, targets, isChosen } = this.resolveModel(given);
@@ -319,7 +321,9 @@ export class Client {
   readonly #resolveName = (name: CallTarget, defaultProvider: string): CallTarget =>
     resolveModel(name, { ...this.routing, defaultProvider });
 
-  /** Returns the options of one attempt: with the source form only if the adapter takes it and middleware kept to it. */
+  /**
+   * Returns the options of one attempt: with the source form only if the adapter takes it and middleware kept to it.
+   */
   #toAdapterOptions(adapter: ProviderAdapter, request: Request, options: CallOptions): AdapterCallOptions {
     const { source } = options;
     const changed = { ...options, ...this.#additions };
@@ -401,7 +405,7 @@ export class Client {
   }
 }
 
-/** What middleware learns of a call that asked for no answer. */
+/** The view that middleware has of a call that requests no answer. */
 type OperationFacts = Pick<Response, "provider" | "model"> & Partial<Pick<Response, "usage" | "warnings">>;
 
 /** A call as middleware gets it. */
@@ -421,5 +425,5 @@ function chosenModel(provider: string, model: string): Warning {
 function checkOptionNames(what: string, options: object, names: readonly string[]): void {
   for (const name of Object.keys(options))
     if (!names.includes(name))
-      throw new ConfigurationError(`${name} is no option of ${what}; ${expectedNames(name, names)}`);
+      throw new ConfigurationError(`${name} is not an option of ${what}; ${expectedNames(name, names)}`);
 }

@@ -19,7 +19,7 @@ export function validateEmbedRequest(request: EmbedRequest): void {
   if (texts.length === 0 && tokenSequences.length === 0)
     violations.add("texts", "is empty, expected at least one text");
   if (texts.length > 0 && tokenSequences.length > 0)
-    violations.add("token_sequences", "is set beside texts, expected one of them");
+    violations.add("token_sequences", "is set together with texts, expected one of them");
   for (const [index, text] of texts.entries())
     if (text === "") violations.add(`texts[${index}]`, "is empty, expected a text");
   for (const [index, { ids }] of tokenSequences.entries())
@@ -37,7 +37,7 @@ function checkOptions({ providerOptionsJson }: EmbedRequest, violations: Violati
     // Limits and access keys go by the model of the request.
     const model = Object.keys(options).find((name) => name.toLowerCase() === "model");
     if (model !== undefined)
-      violations.add(`${field}.${model}`, "expected no model here: `model` of the request names it");
+      violations.add(`${field}.${model}`, "expected no model here: it is set by `model` of the request");
   }
 }
 

@@ -1,6 +1,9 @@
 import { ProviderError, type SDKError, withViolations } from "../core/errors.ts";
 
-/** How errors name the fields of a request: as TypeScript does (`toolChoice.mode`) or as the contract does (`tool_choice.mode`). */
+/**
+ * How errors name the fields of a request: as TypeScript does (`toolChoice.mode`) or as the contract does
+ * (`tool_choice.mode`).
+ */
 export type FieldPaths = "typescript" | "contract";
 
 /** Returns the error with the fields of a request named as in TypeScript. The same error if it names none. */
@@ -15,7 +18,7 @@ export function withFieldPaths(error: SDKError, toPath: (field: string) => strin
     field: toPath(field),
     description,
   }));
-  // What a provider wrote is repeated as it is.
+  // Text that a provider wrote is repeated unchanged.
   const isReported = error instanceof ProviderError && error.provider !== "";
   const message = error.violations.reduce(
     (text, { field }) => (isReported ? text : text.replaceAll(`${field}: `, `${toPath(field)}: `)),

@@ -116,7 +116,7 @@ class Variables {
     return value === undefined ? {} : ({ [key]: value } as { [K in Key]: string });
   }
 
-  /** The key in a variable; undefined if it is not set. */
+  /** Returns the key in a variable; undefined if it is not set. */
   key(variable: string): string | undefined {
     const value = this.get(variable);
     const problem = value === undefined ? undefined : describeKeyMistake(value);
@@ -124,7 +124,7 @@ class Variables {
     return value;
   }
 
-  /** The base URL in the first of several variables that is set. */
+  /** Returns the base URL in the first of several variables that is set. */
   url(api: WireApi, ...names: readonly string[]): { baseUrl?: string } {
     for (const variable of names) {
       const baseUrl = this.get(variable);

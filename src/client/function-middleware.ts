@@ -129,7 +129,7 @@ class RunningMiddleware {
     finish: Finish,
   ): Promise<{ events: Batch; error?: { readonly thrown: unknown } }> {
     const { response } = finish;
-    if (response === undefined) throw new StreamError("the finish event holds no response");
+    if (response === undefined) throw new StreamError("the finish event has no response");
     answer.resolve(response);
     try {
       const returned = await this.result;

@@ -10,8 +10,8 @@ export interface NamedModel {
 }
 
 /**
- * Several models with one alias. `createAliasRouting` chooses among them for each call; without it, the first one serves
- * all calls.
+ * Several models with one alias. `createAliasRouting` chooses among them for each call; without it, the first one
+ * serves all calls.
  */
 export interface ModelTargets {
   /** At least one. */
@@ -107,7 +107,7 @@ function resolveAliasModel({ provider, model }: NamedModel, routing: ModelRoutin
   return splitName(model, routing) ?? { provider: routing.defaultProvider ?? "", model };
 }
 
-/** The parts of `provider/model`. Undefined if the name is not of this form. */
+/** Returns the parts of `provider/model`. Undefined if the name is not of this form. */
 function splitName(name: string, { providers }: ModelRouting): CallTarget | undefined {
   const slash = name.indexOf("/");
   if (slash <= 0 || slash === name.length - 1) return undefined;

@@ -22,7 +22,7 @@ type Definition = (typeof DEFINITIONS)[number];
 /** Options of the adapter of each API. */
 type AdapterOptions = { [Each in Definition as Each["api"]]: Parameters<Each["createAdapter"]>[0] };
 
-/** What an adapter speaks: a wire API, or the output of a local program. */
+/** The protocol of an adapter: a wire API, or the output of a local program. */
 export type ProviderApi = Definition["api"];
 
 /** Name of a wire API with an adapter. */
@@ -55,7 +55,7 @@ export function getRequiredFields(api: ProviderApi): Readonly<Record<string, str
   return findDefinition(api)?.requiredFields ?? {};
 }
 
-/** Whether an entry of an API needs no key: the user's servers and programs. */
+/** Reports whether an entry of an API needs no key: the user's servers and programs. */
 export function needsNoKey(api: unknown): boolean {
   return findDefinition(api)?.needsNoKey ?? false;
 }
@@ -78,7 +78,7 @@ export type ProviderSettings = {
 /** An entry of a wire API, whose adapter takes a key. */
 export type WireSettings = Extract<ProviderSettings, { readonly api: WireApi }>;
 
-/** The address of a provider with a wire API: the base URL of its entry, or the provider's address. */
+/** Returns the address of a provider with a wire API: the base URL of its entry, or the provider's address. */
 export function getBaseUrl({ api, baseUrl }: WireSettings): string {
   return baseUrl ?? wireDefinitions.find((each) => each.api === api)?.baseUrl.default ?? "";
 }

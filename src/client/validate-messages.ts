@@ -81,7 +81,7 @@ function checkEnvelope({ role, content, toolCallId }: Message, field: string, vi
 }
 
 /**
- * Checks a tool result by itself.
+ * Checks a tool result alone.
  * @param outerId Id of the call in the message that holds the result; empty if it has none.
  */
 export function checkToolResult(
@@ -106,8 +106,8 @@ function createLimits(role: Role, ...kinds: PartKind[]): PartLimits {
 }
 
 /**
- * The tool calls of a conversation. Checks that each has exactly one result after it. Providers disagree on how to handle
- * others: some refuse the request, some ignore a result, and some answer as if the tool had returned nothing.
+ * The tool calls of a conversation. Checks that each has exactly one result after it. Providers disagree on how to
+ * handle others: some refuse the request, some ignore a result, and some answer as if the tool had returned nothing.
  */
 class ToolCalls {
   readonly #open: boolean;
@@ -136,7 +136,7 @@ class ToolCalls {
   /** Records a call, and checks it. @param field Its path. */
   add(call: ToolCall, field: string): void {
     const { id, name, input } = call;
-    if (id === "") this.#violations.add(`${field}.id`, "is empty, expected the id that the result names");
+    if (id === "") this.#violations.add(`${field}.id`, "is empty, expected the id for the result");
     else if (this.#turn.has(id)) {
       this.#violations.add(`${field}.id`, `${quote(id)} is the id of an earlier call of the same turn`);
     }
@@ -164,14 +164,14 @@ class ToolCalls {
       if (part.case === "text")
         this.#violations.add(
           `${field}.content[${index}].text`,
-          "stands beside tool results, expected it in the content of one of them",
+          "is next to tool results, expected it in the content of one of them",
         );
   }
 
   /** Records a result, which belongs to the latest call with its id that waits for one. @param field Path of the id. */
   addResult(id: string, field: string): void {
     if (id === "") {
-      this.#violations.add(field, "is empty, expected the id of the tool call that is answered");
+      this.#violations.add(field, "is empty, expected the id of the answered tool call");
     } else if (this.#waiting.get(id)?.pop() === undefined) {
       this.#checkUnexpected(id, field);
     }
@@ -186,7 +186,7 @@ class ToolCalls {
 
   #checkUnexpected(id: string, field: string): void {
     if (this.#known.has(id)) {
-      this.#violations.add(field, `${quote(id)} has a result already, expected one for each tool call`);
+      this.#violations.add(field, `${quote(id)} already has a result, expected one for each tool call`);
     } else if (!this.#open) {
       this.#violations.add(field, `${quote(id)} is not the id of an earlier tool call`);
     }
@@ -249,6 +249,6 @@ function checkMedia(media: Image | Audio | Document, field: string, violations: 
   } else if (source.value.length === 0) {
     violations.add(`${field}.${source.case === "fileId" ? "file_id" : source.case}`, "is empty");
   } else if (source.case === "data" && media.$typeName === "outrigger.v1.Audio" && media.mediaType === "") {
-    violations.add(`${field}.media_type`, "is empty, expected a media type such as audio/wav beside data");
+    violations.add(`${field}.media_type`, "is empty, expected a media type such as audio/wav with data");
   }
 }

@@ -50,8 +50,8 @@ export function validateRequest(request: Request, { mayNameNoModel = false } = {
 const validated = new WeakSet<Request>();
 
 /**
- * Validates a request whose model is chosen later, and which is given to a client as it is: the client does not validate
- * it once more.
+ * Validates a request whose model is chosen later, and which is given to a client as it is: the client does not
+ * validate it once more.
  * @throws InvalidRequestError as `validateRequest`.
  */
 export function validateAhead(request: Request): void {
@@ -59,7 +59,7 @@ export function validateAhead(request: Request): void {
   validated.add(request);
 }
 
-/** Whether a request was validated ahead. True once: it may be changed before it is sent again. */
+/** Reports whether a request was validated ahead. True once: it may be changed before it is sent again. */
 export function wasValidatedAhead(request: Request): boolean {
   return validated.delete(request);
 }
@@ -88,7 +88,7 @@ function checkProviderOptions(
     if (model !== undefined)
       violations.add(
         `provider_options_json[${quote(provider)}].${model}`,
-        "expected no model here: `model` of the request names it",
+        "expected no model here: it is set by `model` of the request",
       );
     bringConversation ||= "previous_response_id" in body || "conversation" in body;
     bringTools ||= "tools" in body;

@@ -36,7 +36,7 @@ export class Violations {
   }
 }
 
-/** A value for an error message: quoted, on one line, bounded. Not for prompts, answers or keys. */
+/** Returns a value for an error message: quoted, on one line, bounded. Not for prompts, answers or keys. */
 export function quote(value: string): string {
   return JSON.stringify(value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value);
 }

@@ -88,7 +88,7 @@ export class AccessKeysFile {
       onChange: ({ keys: changed }) =>
         log.info({ path, names: changed.map(({ name }) => name) }, "using the changed access keys"),
       onProblem: (problem) =>
-        log.warn({ path, problem }, "cannot use the access keys, keeping the last ones"),
+        log.warn({ path, problem }, "cannot use the changed access keys, keeping the previous ones"),
     });
   }
 

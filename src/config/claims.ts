@@ -16,7 +16,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@|+=~-]{0,255}$/;
 /** Characters of the fixed texts of a pattern. */
 const TEXT = /^[A-Za-z0-9._:/@|+=~-]*$/;
 
-/** Whether a text is the path of a claim: names with dots between them. */
+/** Reports whether a text is the path of a claim: names with dots between them. */
 export function isClaimPath(path: string): boolean {
   return /^[^\s{}]{1,256}$/.test(path) && path.split(".").length <= MAX_NAMES;
 }
@@ -36,7 +36,10 @@ export function readClaim(claims: unknown, path: string): unknown {
   return undefined;
 }
 
-/** Whether a claim, or an element of a list, fits one of several patterns, each with at most one `*` for any text. */
+/**
+ * Reports whether a claim, or an element of a list, fits one of several patterns, each with at most one `*` for any
+ * text.
+ */
 export function matchesClaim(value: unknown, patterns: readonly string[]): boolean {
   const values: unknown[] = Array.isArray(value) ? value : [value];
   return values.some((each) => {
@@ -57,8 +60,8 @@ export interface CallerPattern {
 }
 
 /**
- * Parses a pattern such as `{sub}` or `ci/{repository}`. Returns undefined if it has no claim, two claims without a text
- * between them, or characters that names do not have.
+ * Parses a pattern such as `{sub}` or `ci/{repository}`. Returns undefined if it has no claim, two claims without a
+ * text between them, or characters that names do not have.
  */
 export function parseCallerPattern(pattern: string): CallerPattern | undefined {
   const pieces = pattern.split(/\{([^{}]*)\}/);

@@ -83,7 +83,7 @@ export interface ClientConfig {
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Absolute paths of the providers' key files, by provider. */
   readonly keyFiles: ReadonlyMap<string, string>;
-  /** Paths of the files of TLS towards providers, by provider. The settings follow these files by themselves. */
+  /** Paths of the files of TLS towards providers, by provider. The settings follow these files automatically. */
   readonly tlsPaths?: ReadonlyMap<string, ClientTlsPaths> | undefined;
   /** The source of each provider's key, for the error that the provider refused the key. */
   readonly keyOrigins?: ReadonlyMap<string, string> | undefined;

@@ -1,10 +1,10 @@
 import type { ProviderAdapter } from "../core/adapter.ts";
 
-/** Adapters that get no new calls. Their idle connections close by themselves, and calls in progress keep them. */
+/** Adapters that get no new calls. Their idle connections close automatically, and calls in progress keep them. */
 export class FormerAdapters {
   #adapters: WeakRef<ProviderAdapter>[] = [];
 
-  /** Adds adapters, and forgets those that are not in use any more. */
+  /** Adds adapters, and forgets those that are no longer in use. */
   add(...adapters: readonly ProviderAdapter[]): void {
     const alive = this.#adapters.filter((adapter) => adapter.deref() !== undefined);
     this.#adapters = [...alive, ...adapters.map((adapter) => new WeakRef(adapter))];

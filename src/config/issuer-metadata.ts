@@ -28,7 +28,7 @@ export function toMetadataUrl(issuer: string): URL | undefined {
 export function parseMetadata(text: string, issuer: string): Parsed<URL> {
   const found = tryReadJson(text);
   if (!isObject(found))
-    return { problem: "expected the issuer's metadata, a JSON object, found something else" };
+    return { problem: "expected the issuer's metadata as a JSON object, found something else" };
   if (found.issuer !== issuer)
     return {
       problem: `issuer: expected ${show(issuer)}, as in the configuration, found ${show(found.issuer)}`,
@@ -41,6 +41,6 @@ export function parseMetadata(text: string, issuer: string): Parsed<URL> {
 }
 
 function show(value: unknown): string {
-  if (typeof value !== "string") return value === undefined ? "nothing" : "something that is no text";
+  if (typeof value !== "string") return value === undefined ? "nothing" : "a value that is not a string";
   return JSON.stringify(value.slice(0, MAX_SHOWN_CHARS));
 }

@@ -147,7 +147,7 @@ function confusableIn(section: Section, { locate }: JwtContext): string[] {
     const beginnings = before.map(({ caller: { texts } = DEFAULT_CALLER }) => texts[0] ?? "");
     const at = beginnings.findIndex((other) => other.startsWith(beginning) || beginning.startsWith(other));
     if (at < 0) return [];
-    const expected = 'expected callers that begin with a text of their issuer alone, such as "ci/{sub}"';
+    const expected = 'expected callers that begin with a text unique to their issuer, such as "ci/{sub}"';
     const found = `${quoteText(beginning)} here and ${quoteText(beginnings[at] ?? "")} in jwt[${at}]`;
     return [`${locate(["jwt", index, "caller"])}: ${expected}; found ${found}`];
   });

@@ -10,7 +10,7 @@ interface Kept<Part> {
 }
 
 /**
- * Parts that stay in use when other settings of a configuration change: connections stay open, and limits go on
+ * Parts that stay in use when other settings of a configuration change: connections stay open, and limits continue
  * counting.
  */
 export class KeptParts<Part> {
@@ -34,7 +34,7 @@ export class KeptParts<Part> {
     return part;
   }
 
-  /** Forgets the earlier parts that are not in use any more. */
+  /** Forgets the earlier parts that are no longer in use. */
   forgetEarlier(): void {
     this.#earlier = new Map();
   }
@@ -60,7 +60,7 @@ export class KeptClientParts {
     this.sums = new KeptParts(earlier?.sums);
   }
 
-  /** Forgets the earlier parts that are not in use any more. */
+  /** Forgets the earlier parts that are no longer in use. */
   forgetEarlier(): void {
     for (const parts of [this.adapters, this.keyFiles, this.middleware, this.sums]) parts.forgetEarlier();
   }

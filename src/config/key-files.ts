@@ -24,7 +24,7 @@ export class KeyFile extends WatchedFile<string> {
       isSame: (before, now) => before === now,
       onChange: () => log.info({ provider, path }, "using the new key of the key file"),
       onProblem: (problem) =>
-        log.warn({ provider, problem }, "cannot use the key file, keeping the last key"),
+        log.warn({ provider, problem }, "cannot use the changed key file, keeping the previous key"),
     });
     this.provider = provider;
   }

@@ -1,4 +1,6 @@
-/** JWK Sets (RFC 7517): the public keys with which an issuer's tokens are verified. Loaded only if tokens are accepted. */
+/**
+ * JWK Sets (RFC 7517): the public keys with which an issuer's tokens are verified. Loaded only if tokens are accepted.
+ */
 import { createPublicKey, hash } from "node:crypto";
 import { isObject } from "../kit/json/json.ts";
 import type { Parsed } from "./watched-file.ts";
@@ -59,7 +61,7 @@ function tryParse(text: string): unknown {
 }
 
 function describe(value: unknown): string {
-  if (value === undefined) return "a text that is no JSON";
+  if (value === undefined) return "text that is not JSON";
   return isObject(value) ? "an object without it" : "other JSON";
 }
 

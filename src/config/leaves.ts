@@ -191,7 +191,7 @@ function readText(value: unknown): string | undefined {
   return /[\u0000-\u001f\u007f]/.test(value) ? undefined : value;
 }
 
-/** Whether the server's parser accepts an address; checked here so that all mistakes are reported together. */
+/** Reports whether the server's parser accepts an address; checked here so that all mistakes are reported together. */
 function isAddress(value: string): boolean {
   if (value.startsWith("unix:")) return /^unix:(\/\/)?\//.test(value);
   const [, port] = /^(?:\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)?:(\d{1,5})$/.exec(value) ?? [];

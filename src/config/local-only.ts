@@ -61,13 +61,15 @@ async function resolveByName(hostname: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** Whether the host of a URL is an address or a name of this machine or a private network, as far as it shows. */
+/**
+ * Reports whether the host of a URL is an address or a name of this machine or a private network, as far as it shows.
+ */
 export function isPrivateHost(hostname: string): boolean {
   const address = addressInHost(hostname);
   return address === undefined ? isPrivateName(hostname) : isPrivateAddress(address);
 }
 
-/** Whether a name has no dot, belongs to a Kubernetes service, or is reserved (RFC 6761, RFC 6762, ICANN). */
+/** Reports whether a name has no dot, belongs to a Kubernetes service, or is reserved (RFC 6761, RFC 6762, ICANN). */
 function isPrivateName(hostname: string): boolean {
   return !hostname.includes(".") || /\.(?:svc|cluster\.local|local|localhost|internal)$/.test(hostname);
 }

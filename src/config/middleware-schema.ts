@@ -138,14 +138,14 @@ function findAliasMistake({
   ...found
 }: AliasFields): AliasMistake | undefined {
   if (targets === undefined) {
-    if (model === undefined) return { path: ["model"], message: "expected a text, or targets in its place" };
+    if (model === undefined) return { path: ["model"], message: "expected a text, or targets instead" };
     const lone = ["choose", "sticky_by", "outlier_ejection"].find(
       (name) => ({ choose, ...found })[name as "choose"] !== undefined,
     );
-    return lone === undefined ? undefined : { path: [lone], message: "expected targets beside it" };
+    return lone === undefined ? undefined : { path: [lone], message: "expected it together with targets" };
   }
   for (const [name, value] of Object.entries({ provider, model }))
-    if (value !== undefined) return { path: [name], message: `expected no ${name} beside targets` };
+    if (value !== undefined) return { path: [name], message: `expected no ${name} together with targets` };
   return findTargetMistake(targets, choose) ?? findStickyMistake(choose, found.sticky_by);
 }
 
@@ -160,7 +160,7 @@ function findTargetMistake(
 ): AliasMistake | undefined {
   const duplicate = findDuplicateTarget(targets);
   if (duplicate !== undefined)
-    return { path: ["targets", duplicate], message: "expected a target that is not listed before" };
+    return { path: ["targets", duplicate], message: "expected a target that is not listed twice" };
   if (targets.every(({ weight }) => weight === 0))
     return { path: ["targets"], message: "expected a target with a weight above 0" };
   const index = choose === "weight" ? -1 : targets.findIndex(({ weight = 0 }) => weight > 0);
@@ -347,7 +347,7 @@ export const middleware = z.pipe(
       ...ruleFields,
       model_aliases: z.optional(
         z.record(z.string().check(z.minLength(1)), modelAlias, {
-          error: "expected a mapping of model names to the models that they stand for",
+          error: "expected a mapping of aliases to models",
         }),
       ),
       fallbacks: z.optional(list(fallback, "a list of fallbacks")),

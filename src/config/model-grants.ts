@@ -59,7 +59,7 @@ function resolveAliasGrants(
   ]);
 }
 
-/** Whether a name fits a pattern, in which one `*` stands for any text. */
+/** Reports whether a name fits a pattern, in which one `*` stands for any text. */
 export function fits(pattern: string, name: string): boolean {
   const star = pattern.indexOf("*");
   if (star < 0) return pattern === name;

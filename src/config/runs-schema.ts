@@ -24,7 +24,7 @@ export function parseStorePlace(value: unknown): StorePlace | undefined {
 }
 
 /** A retention time, as milliseconds. Longer than other durations, so days are allowed. */
-const age = leaf('an age such as "30d" or "12h", or 0 for ever', (value) => {
+const age = leaf('an age such as "30d" or "12h", or 0 for no limit', (value) => {
   const [, days] = (typeof value === "string" && /^(\d{1,6})d$/.exec(value)) || [];
   return days === undefined ? parseDuration(value) : Number(days) * 24 * 3_600_000;
 });

@@ -25,8 +25,8 @@ interface Version {
 }
 
 /**
- * Calls the models as the Client of the current configuration does. A call that has begun keeps the Client that it began
- * with. Adapters and limits whose settings stay the same stay in use.
+ * Calls the models as the Client of the current configuration does. A call that has begun keeps the Client that it
+ * began with. Adapters and limits whose settings stay the same stay in use.
  */
 export class ServedClient implements ModelClient {
   readonly #parts: ServedClientParts;
@@ -81,7 +81,7 @@ export class ServedClient implements ModelClient {
     return this.#current.providers;
   }
 
-  /** Whether the configuration or the catalog has a model. */
+  /** Reports whether the configuration or the catalog has a model. */
   hasModel(model: string): boolean {
     return this.#current.namedModels.has(model) || this.catalog.getModelInfo(model)?.id === model;
   }

@@ -64,7 +64,7 @@ const valkey = fields({
   }),
 );
 
-/** Whether a text is the URL of a PostgreSQL database. */
+/** Reports whether a text is the URL of a PostgreSQL database. */
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(?:ql)?:\/\/./.test(text);
 }
@@ -73,7 +73,7 @@ const postgres = fields({
   url: z.optional(textThat('a URL that begins with "postgres://"', isPostgresUrl)),
   url_file: z.optional(text),
   schema: z.optional(
-    textThat("up to 40 lower-case letters, digits and underscores, a digit not first", (value) =>
+    textThat("up to 40 lower-case letters, digits and underscores, not beginning with a digit", (value) =>
       /^[a-z_][a-z0-9_]{0,39}$/.test(value),
     ),
   ),

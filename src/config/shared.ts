@@ -71,8 +71,8 @@ function describeMissing(
   }
   if (valkey !== undefined || (isBudget && postgres !== undefined)) return undefined;
   return isBudget
-    ? "expected shared.valkey or shared.postgres, which say where the counts are, found neither"
-    : "expected shared.valkey, which says where the counts are, found nothing";
+    ? "expected shared.valkey or shared.postgres to store the counts, found neither"
+    : "expected shared.valkey to store the counts, found nothing";
 }
 
 function listRules({ middleware, providers = {}, models = [], jwt = [] }: Settings): PlacedRule[] {

@@ -127,7 +127,7 @@ export class ClientTlsFiles {
       onChange: () => this.#log?.info({ field }, "using the changed TLS files"),
       onProblem: (problem, isNew) =>
         isNew &&
-        this.#log?.warn({ field, problem }, "cannot use the changed TLS files, keeping the last ones"),
+        this.#log?.warn({ field, problem }, "cannot use the changed TLS files, keeping the previous ones"),
     });
   }
 
@@ -174,7 +174,7 @@ function parseCertificate(pem: string, path: string, field: string): X509Certifi
   try {
     certificate = new X509Certificate(pem);
   } catch {
-    throw new TlsMistake(`${field}: expected a certificate in PEM, found none that can be read (${path})`);
+    throw new TlsMistake(`${field}: expected a certificate in PEM, found none that is readable (${path})`);
   }
   const expected = `${field}: expected a certificate that is valid now, found one that`;
   const { validFromDate: from, validToDate: to } = certificate;
@@ -229,8 +229,8 @@ function checkUse(material: TlsMaterial, field: string): void {
 
 /**
  * Follows the files. If new ones cannot be used, the last ones stay in use. Looks once a second whether they were
- * replaced, and tells about a mistake when it is still there at the next look: a certificate and its key may be replaced
- * one after the other.
+ * replaced, and tells about a mistake when it is still there at the next look: a certificate and its key may be
+ * replaced one after the other.
  */
 export class TlsFiles implements TlsOptions {
   readonly clientCertificates: TlsOptions["clientCertificates"];
@@ -289,7 +289,7 @@ export class TlsFiles implements TlsOptions {
     this.#hasTold = !isNew;
     if (!isTold) return;
     const fields = { ...this.#describe(), problem };
-    this.#log.warn(fields, "cannot use the changed certificate, keeping the last one");
+    this.#log.warn(fields, "cannot use the changed certificate, keeping the previous one");
   }
 
   #checkExpiry(): void {

@@ -15,7 +15,7 @@ export const listenerTls = z.pipe(
   }).check(
     z.superRefine((tls, context) => {
       if (tls.client_certificates === undefined || tls.client_ca_file !== undefined) return;
-      const message = "expected a file with the certificates that sign those of callers";
+      const message = "expected a file with the certificate authorities of callers";
       context.addIssue({ code: "custom", path: ["client_ca_file"], message });
     }),
   ),

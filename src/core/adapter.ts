@@ -36,7 +36,9 @@ export interface CallOptions {
   readonly step?: number | undefined;
   /** The alias by which the request named its model. Set by a Client, for middleware. */
   readonly modelAlias?: string | undefined;
-  /** The targets of that alias, if it has several. The request goes to the first one, unless middleware changes that. */
+  /**
+   * The targets of that alias, if it has several. The request goes to the first one, unless middleware changes that.
+   */
   readonly aliasTargets?: readonly CallTarget[] | undefined;
   /**
    * Resolves the name of a model by the rule of the Client (docs/models.md), for middleware that sends a call to
@@ -46,7 +48,7 @@ export interface CallOptions {
   readonly resolveModel?: ((name: CallTarget, defaultProvider: string) => CallTarget) | undefined;
   /** The form in which the caller wrote the request, for a provider that speaks the caller's API. */
   readonly source?: SourceForm | undefined;
-  /** What the call is for, if it is not for an answer of the model. Set by a Client, for middleware. */
+  /** The purpose of the call, if it is not an answer of the model. Set by a Client, for middleware. */
   readonly operation?: CallOperation | undefined;
   /** Whether the request is one of several for one answer, so that no middleware sends others alongside it. */
   readonly isHedged?: boolean | undefined;
@@ -63,7 +65,9 @@ export interface CallOptions {
 export interface ParallelCall {
   /** Replace the options of the other call. */
   readonly options: Pick<CallOptions, "onTarget" | "getSentTrace">;
-  /** The first call, alongside which this one was made, has failed, while others go on. May be called several times. */
+  /**
+   * The first call, alongside which this one was made, has failed, while others continue. May be called several times.
+   */
   endFirst(): void;
   /** The answer is the one of this call; or its failure, which is the last one. Called once, unless `lose` is. */
   win(): void;
@@ -101,7 +105,9 @@ export interface ProviderAdapter {
    */
   readonly catalogProvider?: string | undefined;
 
-  /** Name of the wire API whose requests the adapter takes in their source form. Absent: it translates every request. */
+  /**
+   * Name of the wire API whose requests the adapter takes in their source form. Absent: it translates every request.
+   */
   readonly sourceApi?: string | undefined;
 
   /**
@@ -136,12 +142,12 @@ export interface ProviderAdapter {
   /** Closes the connections. Called by `Client.close()`. */
   close?(): Promise<void>;
 
-  /** Whether a mode of tool choice works with a model. Absent means that every mode does. */
+  /** Reports whether a mode of tool choice works with a model. Absent means that every mode does. */
   supportsToolChoice?(mode: ToolChoice_Mode, model: string, options?: CallOptions): boolean;
 
   /**
-   * Whether the provider enforces the JSON schema of a response format. Absent means that it does. If it does not, the
-   * adapter asks for the schema in an instruction.
+   * Reports whether the provider enforces the JSON schema of a response format. Absent means that it does. If it does
+   * not, the adapter asks for the schema in an instruction.
    */
   supportsJsonSchema?(model: string, options?: CallOptions): boolean;
 }

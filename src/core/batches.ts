@@ -9,7 +9,7 @@ export type Batches<T> = AsyncIterable<readonly T[]>;
 
 /** A stream that can be read either item by item or by its batches, once. */
 export interface Batched<T> extends AsyncIterable<T> {
-  /** The items in the batches in which they became ready. */
+  /** Returns the items in the batches in which they became ready. */
   batches(): Batches<T>;
 }
 
@@ -63,7 +63,8 @@ export class BatchStream<T> implements Batched<T> {
     const drain = this.#drain?.takeOver();
     this.#drain = undefined;
     if (drain !== undefined) return { [Symbol.asyncIterator]: () => drain };
-    if (this.#isClaimed) throw new TypeError("this stream has been read already; a stream can be read once");
+    if (this.#isClaimed)
+      throw new TypeError("this stream has already been read; a stream can be read only once");
     this.#isClaimed = true;
     return this.#source;
   }
@@ -221,7 +222,7 @@ class Drain<T> implements AsyncIterator<readonly T[]> {
   takeOver(): this {
     if (this.#kept === undefined)
       throw new TypeError(
-        "this stream has been read already, for its result; begin the loop before more than " +
+        "this stream has already been read for its result; begin the loop before more than " +
           `${MAX_KEPT} events have arrived`,
       );
     this.#isTaken = true;

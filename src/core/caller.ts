@@ -15,7 +15,7 @@ export interface CallerBudget {
   readonly whenAway?: "local" | "refuse" | "allow" | undefined;
   /** The models whose calls count, as configured. Undefined: all. */
   readonly models?: readonly string[] | undefined;
-  /** Whether calls of a model count. */
+  /** Reports whether calls of a model count. */
   countsModel(provider: string, model: string): boolean;
 }
 
@@ -23,7 +23,7 @@ export interface CallerBudget {
 export interface Caller {
   /** Owns everything that the call stores: the name of its access key, for instance. Empty if callers have no names. */
   readonly name: string;
-  /** Whether the caller may use a model of a provider. The names are those after aliases were resolved. */
+  /** Reports whether the caller may use a model of a provider. The names are those after aliases were resolved. */
   allowsModel(provider: string, model: string): boolean;
   /** Whether any model is forbidden to the caller. */
   readonly isRestricted: boolean;

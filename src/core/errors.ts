@@ -1,4 +1,6 @@
-/** The errors of Outrigger: one class for each `ErrorKind` of the contract, and their conversion from and to the wire. */
+/**
+ * The errors of Outrigger: one class for each `ErrorKind` of the contract, and their conversion from and to the wire.
+ */
 import { create, type JsonObject, type JsonValue, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
 import {
@@ -32,7 +34,7 @@ export interface CompletedStep {
   readonly response: Response;
   /** The messages that the step adds to the conversation: the model's answer and the results of its tools. */
   readonly messages: readonly Message[];
-  /** The step as a message of the contract. */
+  /** Returns the step as a message of the contract. */
   toProto(): StepResult;
 }
 
@@ -288,7 +290,7 @@ export class RequestTimeoutError extends SDKError {
   }
 }
 
-/** Whether an error means that a provider gave up on a call, as opposed to a time limit of the call. */
+/** Reports whether an error means that a provider gave up on a call, as opposed to a time limit of the call. */
 export function isProviderTimeout(error: unknown): boolean {
   return error instanceof RequestTimeoutError && error.provider !== "";
 }
@@ -461,7 +463,7 @@ export function withMessage(error: SDKError, message: string): SDKError {
  */
 export function withKeyOrigin(error: SDKError, origin: string | undefined): SDKError {
   if (origin === undefined || !(error instanceof AuthenticationError) || error.isAccessKey) return error;
-  const message = `the provider ${error.provider} refused the key that Outrigger has for it (${origin}): ${error.message}`;
+  const message = `the provider ${error.provider} refused the key that Outrigger has (${origin}): ${error.message}`;
   return createError(error.kind, message, getErrorOptions(error));
 }
 

@@ -35,9 +35,9 @@ const registry = createRegistry(
 );
 
 /**
- * A Response, Message, Usage, event or any other message of the contract as plain JSON, in the form of the sidecar's
- * JSON: enums by name, 64-bit numbers as strings, bytes in base64, defaults left out. `JSON.stringify` of the message
- * itself throws, since prices and times hold bigints.
+ * Converts a Response, Message, Usage, event or any other message of the contract to plain JSON, in the form of the
+ * sidecar's JSON: enums by name, 64-bit numbers as strings, bytes in base64, defaults left out. `JSON.stringify` of the
+ * message itself throws, since prices and times are bigints.
  *
  * ```ts
  * await writeFile("chat.json", JSON.stringify(messages.map(toJson)));

@@ -22,17 +22,17 @@ const ESCAPED_NAME = /[{,]\s*"[^"\\]*\\/;
 /** Begins the names that stand for others while V8 reads a text. Nobody else knows it. */
 const PREFIX = randomUUID();
 
-/** Whether JSON.parse may read a name in the text wrongly; see `parseJsonText`. */
+/** Reports whether JSON.parse may read a name in the text wrongly; see `parseJsonText`. */
 export function hasEscapedNames(text: string): boolean {
   // Most texts have no escape at all, which takes a twentieth of the time.
   return text.includes("\\") && ESCAPED_NAME.test(text);
 }
 
 /**
- * Parses JSON text as JSON.parse does, without a defect of V8 (https://github.com/nodejs/node/issues/63785): V8 predicts
- * the names of an object's members from objects that it read before, and confuses the beginning of an escape with a
- * backslash. After `{"a\\": 1}` it reads `{"a\u00e9": 1}` as `{"a\\": 1}` in the whole process, for every caller. Texts
- * with escapes in names are therefore parsed with other names in their place.
+ * Parses JSON text as JSON.parse does, without a defect of V8 (https://github.com/nodejs/node/issues/63785): V8
+ * predicts the names of an object's members from objects that it read before, and confuses the beginning of an escape
+ * with a backslash. After `{"a\\": 1}` it reads `{"a\u00e9": 1}` as `{"a\\": 1}` in the whole process, for every
+ * caller. Texts with escapes in names are therefore parsed with other names in their place.
  * @throws SyntaxError if the text is not JSON, with the position in the text.
  */
 export function parseJsonText(text: string, revive?: Reviver): unknown {
@@ -51,7 +51,10 @@ export function parseJsonText(text: string, revive?: Reviver): unknown {
   }
 }
 
-/** Says where text stops being JSON: "line 1, column 15". @param error The SyntaxError of the parser, which quotes the text. */
+/**
+ * Returns the place at which text stops being JSON: "line 1, column 15".
+ * @param error The SyntaxError of the parser, which quotes the text.
+ */
 export function describeJsonPlace(error: unknown): string {
   const [, line, column] = (error instanceof SyntaxError && PLACE.exec(error.message)) || [];
   return line === undefined ? "its end" : `line ${line}, column ${column}`;
@@ -102,7 +105,7 @@ function findEnd(text: string, start: number): number {
   return -1;
 }
 
-/** Whether the string that ends here is the name of a member. */
+/** Reports whether the string that ends here is the name of a member. */
 function isName(text: string, end: number): boolean {
   let next = end + 1;
   while (SPACES.has(text.charCodeAt(next))) next += 1;
@@ -144,7 +147,7 @@ export function countJsonValues(text: string, max: number): number {
   return count;
 }
 
-/** Whether a JSON text nests more levels than these. Text that is not JSON gives an arbitrary answer. */
+/** Reports whether a JSON text nests more levels than these. Text that is not JSON gives an arbitrary answer. */
 export function nestsDeeper(text: string, maxLevels: number): boolean {
   // Each level takes two characters.
   if (text.length <= 2 * maxLevels) return false;

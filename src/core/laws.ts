@@ -114,7 +114,7 @@ export class LawChecker {
 
   #end(index: number, kind: BlockKind, text: string): Block {
     const block = this.#openBlock(index, kind);
-    if (block.text.value !== text) broken(4, `part ${index} ends with another text than its deltas`);
+    if (block.text.value !== text) broken(4, `part ${index} ends with a text that differs from its deltas`);
     block.open = false;
     return block;
   }
@@ -122,7 +122,7 @@ export class LawChecker {
   #endText(index: number, kind: "text" | "reasoning", text: string): void {
     if (!this.#isContentSentOnce) this.#end(index, kind, text);
     else if (text === "") this.#openBlock(index, kind).open = false;
-    else broken(4, `part ${index} ends with text, which the caller asked to be sent once`);
+    else broken(4, `part ${index} ends with text, which the caller requested only once`);
   }
 
   #endToolCall({ partIndex, toolCall }: ToolCallEnd): void {
@@ -147,13 +147,13 @@ export class LawChecker {
   }
 
   #finish({ response }: Finish): void {
-    if (response === undefined) broken(4, "finish holds no response");
+    if (response === undefined) broken(4, "finish has no response");
     const content = response.message?.content ?? [];
     for (const [index, block] of this.#blocks) {
       if (block.open) broken(3, `part ${index} is open at finish`);
     }
     if (this.#isContentSentOnce) {
-      if (content.length > 0) broken(4, "the response has content, which the caller asked to be sent once");
+      if (content.length > 0) broken(4, "the response has content, which the caller requested only once");
       return;
     }
     if (content.length !== this.#blocks.size) {
@@ -183,7 +183,7 @@ function isSame(added: ContentPart, final: ContentPart): boolean {
   return added === final || equals(ContentPartSchema, added, final);
 }
 
-/** Whether arguments that should be JSON cannot be parsed. The input of a custom tool is free text. */
+/** Reports whether arguments that should be JSON cannot be parsed. The input of a custom tool is free text. */
 function hasInvalidArguments({ input }: ToolCall): boolean {
   if (input.case !== "argumentsJson") return false;
   try {

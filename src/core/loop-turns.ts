@@ -59,7 +59,7 @@ export function runAfterOthers(work: () => void): void {
   postponed.push(work);
 }
 
-/** Whether work can begin in this turn. If not, give it to `runInTurn`. */
+/** Reports whether work can begin in this turn. If not, give it to `runInTurn`. */
 export function hasShare(): boolean {
   if (startedAt === undefined) {
     startedAt = performance.now();

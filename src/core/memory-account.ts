@@ -3,11 +3,13 @@ import { MemoryPool, type PoolAccount } from "./memory-pool.ts";
 
 /** The limits of each use of memory, in bytes. */
 export interface MemoryLimits {
-  /** Requests under way, buffered and decoded. Default: an eighth of the heap. */
+  /** Requests in progress, buffered and decoded. Default: an eighth of the heap. */
   readonly maxRequestMemoryBytes: number;
-  /** Answers of providers, from their first bytes until they are sent, in all of their forms. Default: half of the heap. */
+  /**
+   * Answers of providers, from their first bytes until they are sent, in all of their forms. Default: half of the heap.
+   */
   readonly maxAnswerMemoryBytes: number;
-  /** Stored conversations that runs under way send to their models. Default: an eighth of the heap. */
+  /** Stored conversations that runs in progress send to their models. Default: an eighth of the heap. */
   readonly maxHistoryMemoryBytes: number;
   /** Stored responses and messages that are being read, in all of their forms. Default: a quarter of the heap. */
   readonly maxReadMemoryBytes: number;
@@ -40,7 +42,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
  */
 const HEAP_SHARE = 3 / 4;
 
-/** The part of a use's limit that other uses leave free, so that a call under way can finish. */
+/** The part of a use's limit that other uses leave free, so that a call in progress can finish. */
 const GUARANTEED_SHARE = 1 / 2;
 
 /** The most of a limit that one owner may take if there are several. */
@@ -107,10 +109,10 @@ export class MemoryAccount implements PoolAccount {
       });
     this.requests = open("maxRequestMemoryBytes", "max_request_memory", "requests under way");
     this.answers = open("maxAnswerMemoryBytes", "max_answer_memory", "answers under way");
-    this.histories = open("maxHistoryMemoryBytes", "max_history_memory", "conversations of runs under way");
-    this.reads = open("maxReadMemoryBytes", "max_read_memory", "stored responses that are being read");
-    this.unsent = open("maxUnsentBytes", "max_unsent_bytes", "responses that wait for their readers");
-    this.kept = open("maxKeptMemoryBytes", "max_kept_memory", "responses that WebSockets keep", 0);
+    this.histories = open("maxHistoryMemoryBytes", "max_history_memory", "conversations of runs in progress");
+    this.reads = open("maxReadMemoryBytes", "max_read_memory", "stored reads");
+    this.unsent = open("maxUnsentBytes", "max_unsent_bytes", "unsent responses");
+    this.kept = open("maxKeptMemoryBytes", "max_kept_memory", "responses kept for WebSockets", 0);
     this.#pools = [this.requests, this.answers, this.histories, this.reads, this.unsent, this.kept];
     // An operator who raises a limit provides the memory.
     const guaranteedBytes = this.#pools.reduce((sum, pool) => sum + pool.guaranteedBytes, 0);
@@ -122,7 +124,7 @@ export class MemoryAccount implements PoolAccount {
     return this.#pools.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
   }
 
-  /** Whether a use may take that many more bytes without touching the guarantees of others. */
+  /** Reports whether a use can take that many more bytes without touching the guarantees of others. */
   fits(taker: MemoryPool, bytes: number): boolean {
     let claimed = bytes;
     for (const pool of this.#pools) claimed += pool.getClaimedBytes(pool === taker ? bytes : 0);

@@ -5,7 +5,7 @@ import { measureMemory } from "./measure-memory.ts";
 
 /** The account that a pool belongs to, as the pool needs it. */
 export interface PoolAccount {
-  /** Whether a pool may take that many more bytes without touching the guarantees of others. */
+  /** Reports whether a pool can take that many more bytes without touching the guarantees of others. */
   fits(taker: MemoryPool, bytes: number): boolean;
   /** Returns the maximum that one owner may take of a limit. */
   getOwnerLimit(max: number, owner: string): number;
@@ -17,7 +17,7 @@ export interface PoolAccount {
 export interface MemoryPoolOptions {
   /** Name of the limit in the configuration: `max_answer_memory`. */
   readonly limit: string;
-  /** Content of the pool, for errors: `answers under way`. */
+  /** Content of the pool, for errors: `answers in progress`. */
   readonly content: string;
   readonly maxBytes: number;
   /** The part of the limit that other pools leave free. */
@@ -108,18 +108,18 @@ export class MemoryPool {
     this.#reclaims.push(reclaim);
   }
 
-  /** The bytes that the other pools must leave to this one, less the bytes that the taker itself requests. */
+  /** Returns the bytes that the other pools must leave to this one, less the bytes that the taker itself requests. */
   getClaimedBytes(takenBytes: number): number {
     return Math.max(this.#usedBytes, this.guaranteedBytes - takenBytes);
   }
 
-  /** Whether an owner may take that many more bytes. */
+  /** Reports whether an owner can take that many more bytes. */
   fits(bytes: number, owner: string): boolean {
     const isFull = this.#usedBytes + bytes > this.maxBytes || !this.#account.fits(this, bytes);
     return !isFull && !this.isOwnerFull(bytes, owner);
   }
 
-  /** Whether that many more bytes exceed an owner's share. */
+  /** Reports whether that many more bytes exceed an owner's share. */
   isOwnerFull(bytes: number, owner: string): boolean {
     const limit = this.#account.getOwnerLimit(this.maxBytes, owner);
     return limit < this.maxBytes && (this.#bytesByOwner.get(owner) ?? 0) + bytes > limit;
@@ -140,21 +140,21 @@ export class MemoryPool {
   }
 
   /**
-   * Whether a share may take that many more bytes. The share that has held memory longest may take all that the rest of
-   * the account leaves: one call must be able to finish, or all would wait for each other.
+   * Reports whether a share can take that many more bytes. The share that has held memory longest may take all that the
+   * rest of the account leaves: one call must be able to finish, or all would wait for each other.
    */
   admits(share: MemoryShare, bytes: number): boolean {
     if (this.isOldest(share)) return this.#usedBytes + bytes <= this.maxBytes;
     return this.#usedBytes + bytes <= this.maxBytes / 2 && this.fits(bytes, share.owner);
   }
 
-  /** Whether no other share has held memory for longer. */
+  /** Reports whether no other share has held memory for longer. */
   isOldest(share: MemoryShare): boolean {
     const oldest = this.#oldestHolder;
     return oldest === undefined || oldest === share;
   }
 
-  /** Waits until a share may take that many more bytes, and takes them. */
+  /** Waits until a share can take that many more bytes, and takes them. */
   wait(share: MemoryShare, bytes: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
@@ -385,7 +385,7 @@ export class MemoryShare {
   }
 }
 
-/** The bytes of a share that count against the limit. */
+/** Returns the bytes of a share that count against the limit. */
 export function getCountedBytes(bytes: number): number {
   return Math.max(0, bytes - FREE_BYTES);
 }

@@ -60,7 +60,7 @@ export function textPart(text: string): ContentPart {
 }
 
 /**
- * An image part.
+ * Returns an image part.
  *
  * ```ts
  * imagePart("https://example.com/chart.png", { detail: "low" });
@@ -104,7 +104,7 @@ export function reasoningPart(input: ReasoningInput | SignedReasoningInput): Con
 
 const CASES: ReadonlySet<unknown> = new Set(ContentPartSchema.fields.map(({ localName }) => localName));
 
-/** Whether a value is a part or a plain object for one, as opposed to any other value. */
+/** Reports whether a value is a part or a plain object for one, as opposed to any other value. */
 export function isPart(value: unknown): value is PartInput {
   if (isMessage(value)) return isMessage(value, ContentPartSchema);
   const part = isRecord(value) ? value.part : undefined;

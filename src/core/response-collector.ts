@@ -23,7 +23,7 @@ export class ResponseCollector {
 
   #createResponse(response: Response | undefined): CompleteResponse {
     const whole = this.#accumulator?.response() ?? response;
-    if (whole === undefined) throw new StreamError("the finish event holds no response");
+    if (whole === undefined) throw new StreamError("the finish event has no response");
     return completeResponse(whole);
   }
 }

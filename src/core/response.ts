@@ -36,7 +36,7 @@ export function completeResponse(response: Response): CompleteResponse {
   throw new ConfigurationError(`expected a response with a message and a finishReason, found no ${missing}`);
 }
 
-/** Whether a response came from a cache, so that nothing was used for it. */
+/** Reports whether a response came from a cache, so that nothing was used for it. */
 export function isCacheHit({ warnings }: Response): boolean {
   return warnings.length > 0 && warnings.some(({ code }) => code === "cache_hit");
 }

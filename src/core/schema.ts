@@ -5,8 +5,8 @@ import { toJsonText } from "./json-text.ts";
 
 /**
  * A schema of a library that implements Standard Schema (https://standardschema.dev): Zod, Valibot, ArkType and others.
- * It checks values; one that implements Standard JSON Schema too (Zod from 4.2) can be given wherever this library takes
- * a JSON Schema.
+ * It checks values; one that implements Standard JSON Schema too (Zod from 4.2) can be given wherever this library
+ * takes a JSON Schema.
  */
 export interface StandardSchema<Output = unknown> {
   readonly "~standard": {
@@ -30,7 +30,7 @@ export interface StandardIssue {
 /** A JSON Schema as a plain object, or a Standard Schema whose library can convert it. */
 export type JsonSchema = object;
 
-/** Whether a schema comes from a library with Standard Schema. */
+/** Reports whether a schema comes from a library with Standard Schema. */
 export function isStandardSchema<Output>(
   schema: JsonSchema | StandardSchema<Output>,
 ): schema is StandardSchema<Output> {

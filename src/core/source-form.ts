@@ -52,7 +52,7 @@ const DESTINATION: readonly string[] = ["provider", "model"] satisfies (keyof Re
  */
 const LEVELS = 4;
 
-/** Whether a request says the same as the request of the source form, apart from its destination. */
+/** Reports whether a request says the same as the request of the source form, apart from its destination. */
 export function isUnchanged(request: Request, { request: original }: SourceForm): boolean {
   return isSame(request, original, LEVELS, DESTINATION);
 }

@@ -42,7 +42,7 @@ export interface StreamedCallOptions {
   readonly throwsOriginals?: boolean | undefined;
 }
 
-/** Whether an event is the last one of its stream. */
+/** Reports whether an event is the last one of its stream. */
 export function isTerminal({ event }: StreamEvent): boolean {
   return event.case === "finish" || event.case === "error";
 }

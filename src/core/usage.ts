@@ -21,7 +21,7 @@ export function addUsage(left: Usage, right: Usage): Usage {
   return sum;
 }
 
-/** Whether the cost of a usage lacks some calls. */
+/** Reports whether the cost of a usage lacks some calls. */
 export function hasUnknownCost({ costNanoUsd, costIncomplete, totalTokens }: Usage): boolean {
   return costIncomplete || (costNanoUsd === undefined && totalTokens > 0);
 }

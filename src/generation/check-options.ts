@@ -64,7 +64,7 @@ const RETRY_NAMES = [...Object.keys(DEFAULT_RETRY_POLICY), "onRetry"];
 function checkNames(field: string, value: object, names: readonly string[], violations: Violations): void {
   for (const name of Object.keys(value))
     if (!names.includes(name))
-      violations.add(`${field}.${name}`, `is no option; ${expectedNames(name, names)}`);
+      violations.add(`${field}.${name}`, `is not an option; ${expectedNames(name, names)}`);
 }
 
 function checkList(field: string, value: unknown, violations: Violations): void {

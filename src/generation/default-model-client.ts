@@ -14,6 +14,6 @@ export function setModelClientSource(next: () => ModelClient): void {
 /** Returns the client for generations that are not given one. @throws ConfigurationError if there is none. */
 export function defaultModelClient(): ModelClient {
   if (source === undefined)
-    throw new ConfigurationError("expected the option client: there is no default client");
+    throw new ConfigurationError("expected the option client, because there is no default client");
   return source();
 }

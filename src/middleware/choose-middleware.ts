@@ -21,7 +21,7 @@ export function onlyFor(scope: CallScope, middleware: MiddlewareMethods): Requir
   return chooseMiddleware((request, options) => (isWithin(request, scope, options) ? middleware : undefined));
 }
 
-/** Whether a request goes to a provider and a model. */
+/** Reports whether a request goes to a provider and a model. */
 export function isWithin(request: Request, scope: CallScope, { resolveModel }: CallOptions): boolean {
   const { provider, model } = resolveTarget(scope, request, resolveModel);
   return provider === request.provider && model === request.model;

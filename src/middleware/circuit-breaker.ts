@@ -102,7 +102,7 @@ export function toCallResult(error: SDKError, request: Request, { signal }: Call
   return error instanceof ProviderError && error.provider !== "" ? "success" : "unknown";
 }
 
-/** Whether a time limit of the caller may have run out, or the answer exceeded a limit of this process. */
+/** Reports whether a time limit of the caller may have run out, or the answer exceeded a limit of this process. */
 function isLocalLimit({ kind, retryable }: SDKError, { timeouts }: Request): boolean {
   if (kind === ErrorKind.STREAM) return !retryable;
   if (kind === ErrorKind.NETWORK) return timeouts?.connect !== undefined;

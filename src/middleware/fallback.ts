@@ -58,10 +58,12 @@ export const DEFAULT_FALLBACK_KINDS: readonly FallbackKind[] = [
 /** Maximum number of targets in a chain: a caller waits for all, one after the other. */
 export const MAX_FALLBACK_TARGETS = 8;
 
-/** The targets that the chain of a call has left, by the options of its calls. Nested chains would multiply the calls. */
+/**
+ * The targets that the chain of a call has left, by the options of its calls. Nested chains would multiply the calls.
+ */
 const chained = new WeakMap<CallOptions, Request[]>();
 
-/** Whether a chain makes the call with these options. */
+/** Reports whether a chain makes the call with these options. */
 export function isChained(options: CallOptions): boolean {
   return chained.has(options);
 }
@@ -72,7 +74,7 @@ export function inheritChain(from: CallOptions, to: CallOptions): void {
   if (waiting !== undefined) chained.set(to, waiting);
 }
 
-/** Takes the next target of the chain that makes the call with these options: the chain does not try it any more. */
+/** Takes the next target of the chain that makes the call with these options: the chain no longer tries it. */
 export function takeNextTarget(
   options: CallOptions,
   isAllowed: (target: CallTarget) => boolean,

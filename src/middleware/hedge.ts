@@ -50,10 +50,10 @@ const MIN_MEASURED = 20;
 const MAX_WINDOWS = 1000;
 
 /**
- * Sends a call again if it has no output after a time: to the next target of its chain of fallbacks, or else to the same
- * one. The first request that produces output answers the call; the others are cancelled at once, and are listed in
- * `Response.attempts`. The first events of a stream are held back until output begins, for at most five seconds after
- * the last request.
+ * Sends a call again if it has no output after a time: to the next target of its chain of fallbacks, or else to the
+ * same one. The first request that produces output answers the call; the others are cancelled at once, and are listed
+ * in `Response.attempts`. The first events of a stream are held back until output begins, for at most five seconds
+ * after the last request.
  *
  * Not sent again: calls whose provider may do more than answer, that is with hosted tools, MCP servers of the provider,
  * or an answer that the provider keeps; embeddings and counts of tokens.
@@ -144,7 +144,7 @@ const SWITCHES = ["store", "background"];
 /** Settings for providers by which a provider acts, or continues a conversation that it keeps. */
 const ACTIONS = ["tools", "mcp_servers", "container", "conversation", "web_search_options"];
 
-/** Whether the provider may do more than answer: then a second request would do it twice. */
+/** Reports whether the provider may do more than answer: then a second request would do it twice. */
 function hasSideEffects({ tools, providerOptionsJson }: Request, { source }: CallOptions): boolean {
   if (tools.some(({ tool }) => tool.case === "hosted")) return true;
   const settings = Object.values(providerOptionsJson).map((text) => asObject(tryReadJson(text)) ?? {});

@@ -33,7 +33,7 @@ type Send<Result> = (request: Request, options: CallOptions) => Promise<Result>;
 /** Why a request is cancelled: another one has answered. */
 class LostError extends AbortError {}
 
-/** Whether a request was cancelled because another one of the same call has answered. */
+/** Reports whether a request was cancelled because another one of the same call has answered. */
 export function isLost({ signal }: CallOptions): boolean {
   return signal?.reason instanceof LostError;
 }
@@ -46,7 +46,7 @@ interface Contender {
   readonly parallel: ParallelCall | undefined;
   readonly isFirst: boolean;
   readonly start: AttemptStart;
-  /** Undefined while it is under way. */
+  /** Undefined while it is in progress. */
   error: SDKError | undefined;
 }
 

@@ -49,7 +49,7 @@ function toSpent({ response, error, events = Infinity }: CallEnd, { estimate }: 
   return { wasSent: true, usage: toUsage(estimate, estimate.inputTokens, outputTokens) };
 }
 
-/** Whether the model may have been working when a call failed. */
+/** Reports whether the model may have been working when a call failed. */
 function mayHaveRun({ outputStarted, kind }: SDKError): boolean {
   return outputStarted || kind === ErrorKind.ABORT || kind === ErrorKind.REQUEST_TIMEOUT;
 }

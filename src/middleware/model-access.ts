@@ -21,7 +21,7 @@ export function createModelAccess(): Required<MiddlewareMethods> {
   });
 }
 
-/** Whether an error is a refusal by this middleware, as opposed to a provider's. */
+/** Reports whether an error is a refusal by this middleware, as opposed to a provider's. */
 export function isDenial(error: SDKError): boolean {
   return error instanceof AccessDeniedError && error.provider === "";
 }

@@ -103,7 +103,7 @@ class OpenedStream implements ForwardingStream<StreamEvent> {
   }
 }
 
-/** Whether an event belongs to the model's output, or ends the stream. */
+/** Reports whether an event belongs to the model's output, or ends the stream. */
 export function isOutput({ event }: StreamEvent): boolean {
   switch (event.case) {
     case "streamStart":

@@ -10,19 +10,19 @@ export function refusal<Refused extends SDKError>(error: Refused): Refused {
 }
 
 /**
- * Whether a limit or a circuit breaker of this process refused a call. A retry would be refused as well; another
- * provider may answer.
+ * Reports whether a limit or a circuit breaker of this process refused a call. A retry would be refused as well;
+ * another provider may answer.
  */
 export function isRefusal(error: SDKError): boolean {
   return refusals.has(error);
 }
 
 /**
- * The refusal of a call that cannot be counted, because the server where sidecars share their counts is away.
+ * Returns the refusal of a call that cannot be counted, because the server where sidecars share their counts is away.
  * @param what The rule that refuses.
  * @param problem The server and its problem.
  */
 export function refuseUncounted(what: string, problem: string): SDKError {
-  const message = `the ${what} cannot be checked, since its counts are shared and cannot be reached (${problem})`;
+  const message = `the ${what} cannot be checked, because the server of its shared counts cannot be reached (${problem})`;
   return refusal(new ServerError(message, { retryAfter: 1 }));
 }

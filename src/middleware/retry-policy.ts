@@ -118,7 +118,7 @@ export function checkPolicy(policy: RetryPolicy): RetryPolicy {
   return policy;
 }
 
-/** Whether a number may be `maxRetries`. */
+/** Reports whether a number may be `maxRetries`. */
 export function isRetryCount(value: unknown): boolean {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_RETRIES;
 }

@@ -155,7 +155,7 @@ export class TargetChoice {
     };
   }
 
-  /** @param target Undefined: the generation may go on at any target. */
+  /** @param target Undefined: the generation can continue at any target. */
   #keepInGeneration(target: Target | undefined, { repeats }: CallOptions): void {
     if (repeats !== undefined && this.#generations.has(repeats)) this.#generations.set(repeats, target);
   }
@@ -284,14 +284,14 @@ export interface TargetCall {
   leave(): void;
 }
 
-/** Whether other targets are faster for as long as calls fail with this error. */
+/** Reports whether other targets are faster for as long as calls fail with this error. */
 function isAvoidable(error: SDKError, result: CallResult): boolean {
   return (
     result === "failure" || error.kind === ErrorKind.RATE_LIMIT || error.kind === ErrorKind.QUOTA_EXCEEDED
   );
 }
 
-/** Whether a circuit breaker has refused a call. Limits refuse calls with other kinds of errors. */
+/** Reports whether a circuit breaker has refused a call. Limits refuse calls with other kinds of errors. */
 function isOpenBreaker(error: SDKError): boolean {
   return isRefusal(error) && error.kind === ErrorKind.SERVER;
 }
@@ -371,7 +371,8 @@ function findProblem(targets: readonly AliasTarget[]): string | undefined {
   if (wrong >= 0)
     return `targets[${wrong}].weight is ${targets[wrong]?.weight}, expected a whole number from 0 to ${MAX_WEIGHT}`;
   const duplicate = findDuplicateTarget(targets);
-  if (duplicate !== undefined) return `targets[${duplicate}] repeats an earlier one, expected another model`;
+  if (duplicate !== undefined)
+    return `targets[${duplicate}] repeats an earlier target, expected a different model`;
   return targets.every(({ weight }) => weight === 0) ? "all weights are 0, expected one above 0" : undefined;
 }
 

@@ -41,12 +41,12 @@ export class TargetState {
     this.#addToAverage(kind, Math.max(milliseconds, FAILURE_MS), now);
   }
 
-  /** Whether new calls may go to the target. */
+  /** Reports whether new calls may go to the target. */
   isAvailable(now: number): boolean {
     return now >= this.#blockedUntil && !this.isEjected(now);
   }
 
-  /** Whether the target is left out as an outlier. */
+  /** Reports whether the target is left out as an outlier. */
   isEjected(now: number): boolean {
     return now < this.#ejectedUntil;
   }
@@ -79,7 +79,7 @@ export class TargetState {
     return time;
   }
 
-  /** The median time of the interval; undefined if too few calls were measured. */
+  /** Returns the median time of the interval; undefined if too few calls were measured. */
   getMedian(kind: MeasuredKind, { minCalls }: EjectionRule): number | undefined {
     const times = this.#interval.times[kind];
     return times.length < minCalls ? undefined : median(times);

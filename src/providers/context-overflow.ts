@@ -11,8 +11,8 @@ export interface OverflowReport {
 }
 
 /**
- * Whether a failure means that the conversation is too long: by a specific code, else by the message, unless a code
- * names another problem.
+ * Reports whether a failure means that the conversation is too long: by a specific code, else by the message, unless a
+ * code names another problem.
  */
 export function isContextOverflow({ codes, message, status }: OverflowReport): boolean {
   if (codes.some((code) => OVERFLOW_CODES.has(code.toLowerCase()))) return true;

@@ -46,8 +46,8 @@ export interface CheckedConversation {
 }
 
 /**
- * The request for the model, with the system message if there is a text for it. The whole answer is needed; the events
- * leave out what the deltas already contain.
+ * Returns the request for the model, with the system message if there is a text for it. The whole answer is needed; the
+ * events leave out what the deltas already contain.
  */
 export function createModelRequest(request: Request, system: string, { messages }: Conversation): Request {
   const before = system === "" ? [] : [systemMessage(system)];
@@ -56,7 +56,7 @@ export function createModelRequest(request: Request, system: string, { messages 
 }
 
 /** Error result for a call that the conversation continued without. */
-const UNANSWERED = "the conversation went on before this call was executed";
+const UNANSWERED = "the conversation continued before this call was executed";
 
 /** Error result for a call that was refused without a reason. */
 const REFUSED = "the user refused this call";
@@ -131,11 +131,11 @@ export function composeConversation(
 }
 
 function createUnansweredWarning({ id }: ToolCall): Warning {
-  const message = `the tool call ${JSON.stringify(id)} had no result; the model is told that it was not executed`;
+  const message = `the tool call ${JSON.stringify(id)} had no result; the model gets an error result`;
   return create(WarningSchema, { code: "unanswered_tool_call", field: "options.request.messages", message });
 }
 
-/** The error result for a call that was refused. */
+/** Returns the error result for a call that was refused. */
 export function refusedResult({ toolCallId, reason }: ToolApproval): ToolResult {
   return failedResult({ id: toolCallId }, reason || REFUSED);
 }

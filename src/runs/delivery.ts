@@ -43,7 +43,8 @@ export class Delivery {
 
   /**
    * Begins at once.
-   * @param execute Executes a queued run that this process has taken, with memory for its conversation. Resolves when this
+   * @param execute Executes a queued run that this process has taken, with memory for its conversation. Resolves when
+   * this
    *   process is done with it.
    */
   constructor(parts: EngineParts, execute: (held: HeldRun, share: HistoryShare) => Promise<void>) {
@@ -52,7 +53,7 @@ export class Delivery {
     const { store, limits, holder } = parts;
     this.#signMs = holder.timeoutMs / SIGNS_PER_TIMEOUT;
     this.#unsubscribe = store.subscribeToQueue(() => this.wake());
-    const beat = () => this.#report("tell the store that this process is alive", () => this.#beat());
+    const beat = () => this.#report("send a heartbeat to the store", () => this.#beat());
     this.#beatTimer = setInterval(beat, this.#signMs).unref();
     if (limits.retentionMs > 0) this.#removeLater(REMOVAL_MS.first);
     this.#loop = this.#run();

@@ -1,4 +1,4 @@
-/** What RunService and the HTTP APIs give to the engine, and get from it. */
+/** The interface between the run engine and its callers, RunService and the HTTP APIs. */
 import type { Batches } from "../core/batches.ts";
 import type { TraceContext } from "../core/trace-context.ts";
 import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
@@ -9,7 +9,10 @@ import type { ModelClient } from "../generation/loop/model-calls.ts";
 import type { HistoryShare } from "./limits.ts";
 import type { StoredMessage, StoredRun } from "./store.ts";
 
-/** A run, and how it was created if an HTTP API created it: no part of the contract, so callers of RunService never get it. */
+/**
+ * A run, and how it was created if an HTTP API created it: no part of the contract, so callers of RunService never get
+ * it.
+ */
 export interface RunWithOrigin extends Run {
   readonly origin?: RunOrigin | undefined;
 }
@@ -26,11 +29,14 @@ export interface ThreadInput {
   readonly messages: readonly NewMessage[];
 }
 
-/** What to run. */
+/** The generation to run. */
 export interface RunInput {
   /** The request as RunService receives it. */
   readonly request: CreateRunRequest;
-  /** The messages of the request with the forms in which an HTTP API received them; the lists in the request are then empty. */
+  /**
+   * The messages of the request with the forms in which an HTTP API received them; the lists in the request are then
+   * empty.
+   */
   readonly input?: readonly NewMessage[] | undefined;
   /** Set by an HTTP API that creates the run. */
   readonly origin?: RunOrigin | undefined;
@@ -55,7 +61,10 @@ export interface RunOptions {
   readonly deadline?: number | undefined;
   /** The trace of the call that creates the run. Kept with the run, for the calls that it makes without its caller. */
   readonly trace?: TraceContext | undefined;
-  /** Calls the models for this run in place of the engine's client, for instance to report to a log. Not used in the background. */
+  /**
+   * Calls the models for this run in place of the engine's client, for instance to report to a log. Not used in the
+   * background.
+   */
   readonly client?: ModelClient | undefined;
   /** Gets the answers of a run that is not stored, as the messages that a stored run would add to its thread. */
   readonly onMessages?: ((messages: readonly ThreadMessage[]) => void) | undefined;
@@ -73,9 +82,9 @@ export interface StartedRun {
   /**
    * Its events from the first one that this call added, until it is over or requires action. A foreground run proceeds
    * only while they are read, so that a slow reader slows down the provider's stream; ending the iteration early
-   * cancels it. If they are not read for `stallTimeoutMs`, they end with an error, and the run goes on if it is stored.
-   * They need not be read for a run in the background, or if `result` is called first. A run that is neither stored nor
-   * streamed has events of its answers only if it has MCP servers.
+   * cancels it. If they are not read for `stallTimeoutMs`, they end with an error, and the run continues if it is
+   * stored. They need not be read for a run in the background, or if `result` is called first. A run that is neither
+   * stored nor streamed has events of its answers only if it has MCP servers.
    */
   readonly events: Batches<RunEvent>;
   /** Waits for the end. Returns the run with its steps as it is then. */

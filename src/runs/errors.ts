@@ -51,17 +51,17 @@ export class RunLimitError extends RateLimitError {
 }
 
 /**
- * What does not exist, or belongs to another owner.
+ * Returns the error for something that does not exist, or belongs to another owner.
  * @param field The field of the request that names it. Empty if the request is about it alone.
  */
 export function missing(what: "run" | "thread" | "message", id: string, field = ""): NotFoundError {
-  const description = `there is no ${what} ${quote(id)}`;
+  const description = `the ${what} ${quote(id)} does not exist`;
   return field === ""
     ? new NotFoundError(description)
     : new NotFoundError(`${field}: ${description}`, { violations: [{ field, description }] });
 }
 
-/** What a store has. @throws NotFoundError as `missing` */
+/** Returns a value that a store has. @throws NotFoundError as `missing` */
 export function found<Value>(value: Value | undefined, ...what: Parameters<typeof missing>): Value {
   if (value === undefined) throw missing(...what);
   return value;
@@ -80,7 +80,7 @@ export class StoreFullError extends RateLimitError {
 /** The connection to the database was lost. It is unknown whether the last statements were executed. */
 export class StoreUnreachableError extends ServerError {}
 
-/** Whether a failure of a store passes by itself. */
+/** Reports whether a failure of a store is temporary. */
 export function isOutage(thrown: unknown): boolean {
   const { kind, retryable } = toSdkError(thrown);
   return retryable && kind === ErrorKind.SERVER;

@@ -16,13 +16,15 @@ export interface HubReader {
   giveUp(error: Error): void;
 }
 
-/** Why the events of a hub end: the run has ended, it goes on elsewhere, or its events could not be written or read. */
+/**
+ * Why the events of a hub end: the run has ended, it continues elsewhere, or its events could not be written or read.
+ */
 export type HubEnd =
   | { readonly case: "over" }
   | { readonly case: "elsewhere" }
   | { readonly case: "failed"; readonly error: Error };
 
-/** Delivers the events of a run under way to its readers in this process, the latest ones from memory. */
+/** Delivers the events of a run in progress to its readers in this process, the latest ones from memory. */
 export class EventHub {
   #events: RunEvent[] = [];
   /** Sequence number of the first event that is kept. */
@@ -62,7 +64,7 @@ export class EventHub {
     return this.#demand === undefined ? 0 : performance.now() - this.#demandedAt;
   }
 
-  /** Ends the reading of the caller with an error. The run does not wait for it any more. */
+  /** Ends the reading of the caller with an error. The run no longer waits for it. */
   giveUpCaller(error: Error): void {
     this.#caller?.giveUp(error);
     this.setCaller(undefined);
@@ -92,7 +94,7 @@ export class EventHub {
     this.#wakeAll();
   }
 
-  /** The events after a sequence number. Undefined if some are not kept any more. */
+  /** Returns the events after a sequence number. Undefined if some are no longer kept. */
   eventsAfter(sequence: number): readonly RunEvent[] | undefined {
     if (sequence + 1 < this.#first) return undefined;
     return this.#events.slice(sequence + 1 - this.#first);
@@ -162,7 +164,7 @@ export class RunFeeds {
     return feed;
   }
 
-  /** Ends all feeds with an error: their readers can go on elsewhere. */
+  /** Ends all feeds with an error: their readers can continue elsewhere. */
   close(error: Error): void {
     this.#closed = error;
     for (const { hub } of this.#feeds.values()) hub.close({ case: "failed", error });

@@ -15,7 +15,7 @@ import type { ServerTools } from "./server-tools.ts";
 import { isUnderWay } from "./status.ts";
 import type { Holder, RunStore } from "./store.ts";
 
-/** What all runs of an engine share. */
+/** State that all runs of an engine share. */
 export interface EngineParts {
   readonly client: ModelClient;
   readonly callerNamed: (owner: string) => Caller;
@@ -116,17 +116,17 @@ export class Executions {
   }
 
   /**
-   * Hands over the runs that can go on in other processes, and ends the streams of those that are executed there.
+   * Hands over the runs that can continue in other processes, and ends the streams of those that are executed there.
    * Resolves when all runs have ended here.
    */
   async drain(): Promise<void> {
     const { live, feeds } = this.#parts;
-    feeds.close(new ServerError("the sidecar is shutting down; resume the stream at another one"));
+    feeds.close(new ServerError("the sidecar is shutting down; resume the stream on another sidecar"));
     for (const run of live.values()) run.handOver();
     while (live.size > 0) await Promise.all([...live.values()].map(({ ended }) => ended));
   }
 
-  /** Ends all runs, those that can go on elsewhere included only if they are not handed over. */
+  /** Ends all runs, those that can continue elsewhere included only if they are not handed over. */
   close(): void {
     this.#isClosing = true;
     clearInterval(this.#stallTimer);
@@ -136,7 +136,7 @@ export class Executions {
     }
   }
 
-  /** The servers of a run with their credentials, if this process has them. */
+  /** Returns the servers of a run with their credentials, if this process has them. */
   serversWithSecrets(runId: string): readonly McpServer[] | undefined {
     return this.#servers.get(runId);
   }
@@ -254,5 +254,5 @@ export class Executions {
 }
 
 function closingError(): ServerError {
-  return new ServerError("the sidecar stopped before the run was over");
+  return new ServerError("the sidecar stopped before the run ended");
 }

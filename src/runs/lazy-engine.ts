@@ -106,7 +106,7 @@ class Opener<Opened> {
 
   open(): Promise<Opened> {
     this.#opening ??= this.#hasEnded
-      ? Promise.reject(new ServerError("the sidecar is shutting down and starts no more runs"))
+      ? Promise.reject(new ServerError("the sidecar is shutting down and does not start more runs"))
       : this.#tryToOpen();
     return this.#opening;
   }

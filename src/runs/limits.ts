@@ -22,16 +22,18 @@ export const DEFAULT_RUN_LIMITS = {
   maxStreamReaders: 1000,
   /** Calls of the model in one run. */
   maxSteps: 64,
-  /** Milliseconds that a run waits for another one of its thread: longer than most answers, shorter than callers wait. */
+  /**
+   * Milliseconds that a run waits for another one of its thread: longer than most answers, shorter than callers wait.
+   */
   threadWaitMs: 30_000,
   /**
    * After how many milliseconds without a sign of life a process loses its runs: up to three signs may be lost, and the
-   * runs of a crashed process go on within half a minute.
+   * runs of a crashed process continue within half a minute.
    */
   leaseMs: 30_000,
   /**
-   * Milliseconds that a foreground run waits for a caller that does not read; then it goes on without that caller. As for
-   * requests whose bytes do not come.
+   * Milliseconds that a foreground run waits for a caller that does not read; then it continues without that caller. As
+   * for requests whose bytes do not come.
    */
   stallTimeoutMs: 30_000,
   /** How long runs are kept after their end, in milliseconds. 0: forever. 30 days, as OpenAI keeps responses. */
@@ -137,8 +139,8 @@ export class Gate {
 const BUSY_SHARE = 1 / 2;
 
 /**
- * The memory of the stored conversations that runs under way send to their models. A small request can continue a large
- * conversation, so that the limit on the memory of requests does not help.
+ * The memory of the stored conversations that runs in progress send to their models. A small request can continue a
+ * large conversation, so that the limit on the memory of requests does not help.
  */
 export class HistoryMemory {
   readonly account: MemoryAccount;
@@ -157,8 +159,8 @@ export class HistoryMemory {
   }
 
   /**
-   * Begins a run in the background: waits until no other one reads its conversation, and there is memory. Foreground runs
-   * are refused nothing for its sake.
+   * Begins a run in the background: waits until no other one reads its conversation, and there is memory. Foreground
+   * runs are refused nothing for its sake.
    * @throws SDKError of the signal's reason if it is aborted first.
    */
   async wait(signal: AbortSignal): Promise<HistoryShare> {
@@ -180,7 +182,7 @@ export class HistoryMemory {
   }
 }
 
-/** What the conversation of one run uses, until `release`. */
+/** The memory that the conversation of one run uses until `release`. */
 export class HistoryShare {
   readonly #memory: HistoryMemory;
   #owner: string;

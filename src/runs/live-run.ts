@@ -43,7 +43,7 @@ import {
 import { runAfter, runAfterFailure, sumUsage } from "./status.ts";
 import type { Hold, StoredRun } from "./store.ts";
 
-/** What a run executes. */
+/** The work of a run. */
 export interface RunPlan extends Pick<RunDraft, "generation" | "servers" | "knownTools" | "inputPath"> {
   /** The run as it is in the store: IN_PROGRESS. */
   readonly run: Run;
@@ -53,7 +53,7 @@ export interface RunPlan extends Pick<RunDraft, "generation" | "servers" | "know
   readonly conversation: ConversationParts;
   /** The conversation as it was checked, with its request, if nothing is added to them before the model is called. */
   readonly checked?: CheckedConversation | undefined;
-  /** What the run has done already. Undefined if it begins. */
+  /** The progress that the run has already made. Undefined if it is new. */
   readonly earlier?: EarlierWork | undefined;
   /** The trace of the call that created the run. */
   readonly trace: TraceContext | undefined;
@@ -75,7 +75,7 @@ interface LiveParts extends RecoveryParts {
 export interface LiveRunOptions extends Partial<Pick<RunOptions, "signal" | "onMessages">> {
   /** The run in the store, and the right to change it. Undefined: it is not stored. */
   readonly stored?: (Pick<StoredRun, "owner" | "request"> & { readonly hold: Hold }) | undefined;
-  /** Called once when the run is over, requires action, or goes on elsewhere. */
+  /** Called once when the run is over, requires action, or continues elsewhere. */
   readonly onEnd: (run: Run) => void;
 }
 
@@ -89,7 +89,7 @@ export class LiveRun {
   readonly ended: Promise<void>;
   /** Its owner. Undefined if the run is not stored. */
   readonly owner: string | undefined;
-  /** Whether its end is being written: nothing changes it any more. */
+  /** Whether its end is being written: nothing can change it. */
   isEnding = false;
   readonly #parts: LiveParts;
   readonly #plan: RunPlan;
@@ -102,7 +102,7 @@ export class LiveRun {
   /** Set when this process is done with the run. */
   #endedRun: Run | undefined;
   #isCancelRequested = false;
-  /** Whether the run is to go on elsewhere as soon as possible. */
+  /** Whether the run has to continue elsewhere as soon as possible. */
   #isLeaving = false;
   #interruption: Reason | undefined;
 
@@ -162,14 +162,14 @@ export class LiveRun {
     if (!this.#plan.isResumable) return;
     // A model is called for a step at most twice: if this is the second call, it may end here.
     if (isRepeated(this.#attempts.attempts, this.steps.length + 1)) return;
-    this.#interrupt(Reason.DRAINED, "the sidecar stopped; another one continues the run");
+    this.#interrupt(Reason.DRAINED, "the sidecar stopped; another sidecar continues the run");
   }
 
   /** Goes on without a caller that has not read for some time. A run that is not stored ends. */
   giveUpStalledCaller(timeoutMs: number): void {
     if (this.hub.stalledMs < timeoutMs) return;
     const isStored = this.#options.stored !== undefined;
-    const rest = isStored ? "the run goes on without this reader" : "the run was cancelled";
+    const rest = isStored ? "the run continues without this reader" : "the run was cancelled";
     const problem = `the events of the run were not read for ${timeoutMs} ms; ${rest}`;
     this.hub.giveUpCaller(new RequestTimeoutError(problem));
     if (!isStored) this.abort(new AbortError(problem));
@@ -211,7 +211,9 @@ export class LiveRun {
     }
   }
 
-  /** Executes the generation. Returns the resulting run, which has not been published yet; undefined if it goes on. */
+  /**
+   * Executes the generation. Returns the resulting run, which has not been published yet; undefined if it continues.
+   */
   async #generate(): Promise<Run | undefined> {
     try {
       const result = await this.#execute(this.#scope.signal);
@@ -284,7 +286,7 @@ export class LiveRun {
     });
   }
 
-  /** The request to the model, after the calls of the previous run that were approved. */
+  /** Returns the request to the model, after the calls of the previous run that were approved. */
   async #prepareRequest(
     executor: ServerToolExecutor | undefined,
     signal: AbortSignal,
@@ -306,7 +308,7 @@ export class LiveRun {
 
   async #runLoop(request: Request, executor: ToolExecutor, signal: AbortSignal): Promise<GenerateResult> {
     const { generation, client, deadline, isStreamed, earlier } = this.#plan;
-    // After an interruption the loop decides once more how the latest step goes on.
+    // After an interruption the loop decides once more how the latest step continues.
     const answeredStep = earlier?.isSubmitted ? undefined : this.steps.at(-1);
     const previousSteps = answeredStep === undefined ? [...this.steps] : this.steps.slice(0, -1);
     const options = { request, client, executor, isStreamed, signal, deadline, previousSteps, answeredStep };
@@ -339,15 +341,17 @@ export class LiveRun {
   }
 
   /**
-   * Whether the model is called next in a run that another process may continue. Until the end of the step is stored,
-   * that process would take the step to be under way, and not know of the call.
+   * Reports whether the model is called next in a run that another process may continue. Until the end of the step is
+   * stored, that process would take the step to be in progress, and not know of the call.
    */
   #mayGoOn(item: LoopItem): boolean {
     if (!this.#plan.isResumable || item.case !== "stepFinish") return false;
     return item.result.toolResults.length > 0 || isPaused(item.result.response);
   }
 
-  /** Whether anybody can read the events of the steps. The tools of MCP servers are part of a response in their order. */
+  /**
+   * Whether anybody can read the events of the steps. The tools of MCP servers are part of a response in their order.
+   */
   get #isRead(): boolean {
     const { run, isStreamed, servers } = this.#plan;
     return run.stored || isStreamed || servers.length > 0;

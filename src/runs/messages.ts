@@ -18,13 +18,13 @@ const ID_BYTES = { run: 16, thread: 16, msg: 18 };
 /** Maximum number of steps: a message id has room for this many, next to the id of its run. */
 const MAX_STEPS = 0x8000;
 
-/** A new id of a run, of a thread, or of a message that is not the answer of a model. */
+/** Returns a new id of a run, of a thread, or of a message that is not the answer of a model. */
 export function createId(prefix: keyof typeof ID_BYTES): string {
   return `${prefix}_${randomHex(ID_BYTES[prefix])}`;
 }
 
 /**
- * The id of the answer of a step, which is known before the answer is.
+ * Returns the id of the answer of a step, which is known before the answer is.
  * @param step From 1.
  * @param isRepeated Whether the model was called again after a call without an answer, parts of which were published.
  */
@@ -33,17 +33,17 @@ export function answerMessageId(runId: string, step: number, isRepeated: boolean
   return `msg_${runId.slice("run_".length)}${number.toString(16).padStart(4, "0")}`;
 }
 
-/** Whether a step has a model call that had no answer when its process stopped. */
+/** Reports whether a step has a model call that had no answer when its process stopped. */
 export function isRepeated(attempts: readonly Attempt[], step: number): boolean {
   return attempts.some((attempt) => isAbandoned(attempt, step));
 }
 
-/** Whether an attempt is of a model call of a step that had no answer when its process stopped. */
+/** Reports whether an attempt is of a model call of a step that had no answer when its process stopped. */
 export function isAbandoned({ step, error }: Attempt, ofStep: number): boolean {
   return step === ofStep && error?.kind === ErrorKind.ABORT;
 }
 
-/** A message for a thread. */
+/** Returns a message for a thread. */
 export function newThreadMessage(
   { message, originJson }: NewMessage,
   { runId = "", output = false }: { readonly runId?: string; readonly output?: boolean } = {},
@@ -53,7 +53,7 @@ export function newThreadMessage(
   return { ...create(ThreadMessageSchema, fields), originJson };
 }
 
-/** The answer of a step and the results of its tools. @param step From 1. */
+/** Returns the answer of a step and the results of its tools. @param step From 1. */
 export function createStepOutputs(
   { id, attempts }: Run,
   step: number,
@@ -66,7 +66,7 @@ export function createStepOutputs(
   return [...answers, ...createResultOutputs(id, toolResults)];
 }
 
-/** The results of tools that a run has executed. */
+/** Returns the results of tools that a run has executed. */
 export function createResultOutputs(runId: string, results: readonly ToolResult[]): ThreadMessage[] {
   return results.map((result) =>
     newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId, output: true }),

@@ -96,17 +96,17 @@ function chooseTools(request: CreateRunRequest, previous: StoredRun | undefined)
   };
 }
 
-/** Whether a server needs credentials. They are not stored, but that there are some is. */
+/** Reports whether a server needs credentials. They are not stored, but that there are some is. */
 export function hasSecrets({ authorization, headers }: McpServer): boolean {
   return authorization !== "" || Object.keys(headers).length > 0;
 }
 
-/** Whether a run can go on in another process. */
+/** Reports whether a run can continue in another process. */
 export function isResumable({ run, request }: Pick<StoredRun, "run" | "request">): boolean {
   return run.background && run.stored && !request.mcpServers.some(hasSecrets);
 }
 
-/** A server without its credentials: only the names of its headers are left. */
+/** Returns a server without its credentials: only the names of its headers are left. */
 function redacted(server: McpServer): McpServer {
   const names = [...Object.keys(server.headers), ...(server.authorization === "" ? [] : ["authorization"])];
   const headers = Object.fromEntries(names.map((name) => [name, ""]));

@@ -38,7 +38,7 @@ const MAX_LOSSES = 3;
 
 /** Error result for a call of a tool that is not repeated. */
 const INTERRUPTED =
-  "the sidecar stopped while this call was executed: it may have had its effect, and it was not repeated";
+  "the sidecar stopped during this call: the call may have taken effect, and was not repeated";
 
 /** The store of runs, and who is notified of their ends. */
 export interface RecoveryParts {
@@ -46,12 +46,12 @@ export interface RecoveryParts {
   readonly observer: RunObserver;
 }
 
-/** Why a run is not executed any more. */
+/** Why a run is no longer executed. */
 export interface Interruption {
   readonly reason: Reason;
   /**
-   * The model call that was under way, which the run has among its attempts. Undefined: the store shows whether a call was
-   * under way.
+   * The model call that was in progress, which the run has among its attempts. Undefined: the store shows whether a
+   * call was in progress.
    */
   readonly abandoned?: { readonly attempt: Attempt | undefined } | undefined;
 }
@@ -64,7 +64,7 @@ export async function recoverRun(parts: RecoveryParts, held: HeldRun): Promise<v
   // Only its process could have continued it.
   if (!isResumable(held)) {
     const credentials = "the credentials of the run's MCP servers, which are not stored";
-    const problem = `the sidecar that executed the run stopped, and no other one has ${credentials}`;
+    const problem = `the sidecar that executed the run stopped, and no other sidecar has ${credentials}`;
     return failHeldRun(parts, held, new ServerError(problem, { retryable: true }));
   }
   try {
@@ -107,7 +107,7 @@ async function endHeldRun(
 }
 
 function stopped(what: string): ServerError {
-  return new ServerError(`${what} before the run was over`, { retryable: true });
+  return new ServerError(`${what} before the run ended`, { retryable: true });
 }
 
 /**
@@ -166,7 +166,7 @@ export async function requeueRun(
   });
 }
 
-/** The result of a call that was begun, and its event. Undefined if the call may be repeated. */
+/** Returns the result of a call that was begun, and its event. Undefined if the call may be repeated. */
 function toInterruption(run: Run, call: BegunCall) {
   const { serverLabel, toolName, call: toolCall } = call.start;
   const tool = run.mcpTools.find((each) => each.serverLabel === serverLabel && each.toolName === toolName);
@@ -189,7 +189,7 @@ function toAbandonedAttempt(run: Run, step: number, { openCall }: RunProgress): 
   });
 }
 
-/** A run that goes on after its caller has acted. */
+/** A run that continues after its caller has acted. */
 export interface Submission {
   /** In IN_PROGRESS, held by this process; or QUEUED. */
   readonly held: HeldRun;
@@ -248,7 +248,7 @@ async function takenByAnother(store: RunStore, { owner, run }: StoredRun): Promi
   return new RunStateError("run_id", run.id, now.run.status, expected);
 }
 
-/** What a run did before it required action, or before its process stopped. */
+/** The progress of a run before it required action, or before its process stopped. */
 export interface EarlierWork {
   readonly steps: readonly StepResult[];
   /** Whether the caller has answered the calls of the latest step: those without a result are approved. */

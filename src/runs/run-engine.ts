@@ -98,8 +98,8 @@ export class RunEngine {
       known: new KnownRuns(),
       account,
       gates: {
-        foreground: new Gate("max_foreground_runs", maxForegroundRuns, "runs in the foreground", account),
-        background: new Gate("max_background_runs", maxBackgroundRuns, "runs in the background", account),
+        foreground: new Gate("max_foreground_runs", maxForegroundRuns, "foreground runs", account),
+        background: new Gate("max_background_runs", maxBackgroundRuns, "background runs", account),
         tools: new Gate("max_tool_executions", maxToolExecutions, "tool executions", account),
         readers: new Gate("max_stream_readers", maxStreamReaders, "readers of events", account),
       },
@@ -153,7 +153,7 @@ export class RunEngine {
   }
 
   /**
-   * Takes memory for a conversation alongside those of the runs under way, before it is read, since many small
+   * Takes memory for a conversation alongside those of the runs in progress, before it is read, since many small
    * requests may continue a large one at once; then reads the previous run. A RunInput hands both to `createRun`.
    * @throws RateLimitError; NotFoundError for the field `previous_run_id`.
    */
@@ -204,14 +204,14 @@ export class RunEngine {
     });
   }
 
-  /** A stored run. @param withSteps Whether its steps are read. */
+  /** Returns a stored run. @param withSteps Whether its steps are read. */
   getRun(owner: string, runId: string, withSteps = true): Promise<RunWithOrigin> {
     return this.#executions.getRun(owner, runId, withSteps);
   }
 
   /**
-   * The events of a stored run after a sequence number (-1: all), past ones first, until it is over or requires action.
-   * Ends when the signal is aborted.
+   * Returns the events of a stored run after a sequence number (-1: all), past ones first, until it is over or requires
+   * action. Ends when the signal is aborted.
    */
   streamRun(owner: string, runId: string, after: number, signal: AbortSignal): Batches<RunEvent> {
     return this.#executions.read({ owner, runId, after }, signal, true);
@@ -284,7 +284,7 @@ export class RunEngine {
   }
 
   #refuseWhileDraining(): void {
-    if (this.#isDraining) throw new ServerError("the sidecar is shutting down and starts no more runs");
+    if (this.#isDraining) throw new ServerError("the sidecar is shutting down and does not start more runs");
   }
 
   /** Takes memory for a conversation. Returns the run that it continues, if the new run needs to know it. */
@@ -323,7 +323,7 @@ export class RunEngine {
     return created;
   }
 
-  /** Executes a queued run that this process holds, if it goes on here. */
+  /** Executes a queued run that this process holds, if it continues here. */
   async #executeTaken(held: HeldRun, share: HistoryShare): Promise<void> {
     const { store } = this.#parts;
     const { run: queued, hold, owner } = held;

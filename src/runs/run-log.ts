@@ -12,12 +12,12 @@ import type { Hold, RunStore } from "./store.ts";
 /** The content of an event. */
 export type RunEventValue = RunEvent["event"];
 
-/** An event. Written out: it is made for each event of a model. */
+/** Returns an event. Written out: it is made for each event of a model. */
 export function createRunEvent(sequence: number, step: number, event: RunEventValue): RunEvent {
   return { $typeName: "outrigger.v1.RunEvent", sequence, step, event };
 }
 
-/** The event that says how a run is now. */
+/** Returns the event that says how a run is now. */
 export function createStatusEvent(sequence: number, run: Run): RunEvent {
   return createRunEvent(sequence, 0, { case: "run", value: run });
 }
@@ -28,10 +28,10 @@ const MAX_PENDING = 256;
 /** How often the end of a run is written again if the store fails, and after how long, in milliseconds. */
 const END_RETRIES_MS: readonly number[] = [50, 250, 1_000];
 
-/** Another process holds the run, so this process cannot write to it any more. */
+/** Another process holds the run, so this process can no longer write to it. */
 export class HoldLostError extends Error {
   constructor(runId: string) {
-    super(`this process does not hold the run ${runId} any more`);
+    super(`this process no longer holds the run ${runId}`);
   }
 }
 
@@ -62,7 +62,7 @@ interface Pending {
 }
 
 /**
- * The log of a run under way: numbers the events, writes them to the store with the steps and their messages, and
+ * The log of a run in progress: numbers the events, writes them to the store with the steps and their messages, and
  * publishes them when they are written. One write at a time: what comes meanwhile goes with the next one.
  */
 export class Journal {
@@ -174,7 +174,8 @@ export class Journal {
   }
 
   /**
-   * Writes what is pending of a run that goes on elsewhere, and nothing after that. Returns the number of the last event.
+   * Writes what is pending of a run that continues elsewhere, and nothing after that. Returns the number of the last
+   * event.
    * @throws as `end`; StoreFullError.
    */
   async finish(run: Run): Promise<number> {
@@ -191,7 +192,7 @@ export class Journal {
     return events.length > 0 || steps.length > 0 || latestStep !== undefined;
   }
 
-  /** After this nothing is written by itself. Resolves when the current write has ended. */
+  /** After this nothing is written automatically. Resolves when the current write has ended. */
   async #stop(): Promise<void> {
     this.#isStopped = true;
     await this.#writing;
@@ -252,7 +253,7 @@ function nothing(): Pending {
   return { events: [], steps: [], messages: [] };
 }
 
-/** What a failed write had, before what came meanwhile. */
+/** Returns the content of a failed write, followed by the content that was added since. */
 function joined(failed: Pending, later: Pending): Pending {
   const steps = [...failed.steps];
   // A later version of the latest step may be one of a step that was not written.

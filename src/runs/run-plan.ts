@@ -57,7 +57,7 @@ export interface CreatedRun extends CheckedInput {
 }
 
 /**
- * Creates a run, in the store if it is to be stored. Waits for its turn if another run of the thread is under way.
+ * Creates a run, in the store if it is to be stored. Waits for its turn if another run of the thread is in progress.
  * @throws InvalidRequestError, NotFoundError; ThreadBusyError, RunStateError.
  */
 export async function createRun(parts: EngineParts, newRun: NewRun): Promise<CreatedRun> {
@@ -97,7 +97,7 @@ export async function createRun(parts: EngineParts, newRun: NewRun): Promise<Cre
 }
 
 /**
- * Takes memory for a conversation and checks it, as far as it is known before approved calls are executed.
+ * Takes memory for a conversation and checks it, if it is known before approved calls are executed.
  * @throws InvalidRequestError, RateLimitError
  */
 function checkInput({ draft, share, begins }: NewRun, history: readonly Message[]): CheckedInput {
@@ -122,7 +122,7 @@ function checkInput({ draft, share, begins }: NewRun, history: readonly Message[
   return { conversation: parts, checked: { conversation: found, request: modelRequest } };
 }
 
-/** The messages that a new run adds to its thread, each result behind its call. */
+/** Returns the messages that a new run adds to its thread, each result behind its call. */
 function toInputMessages(
   draft: RunDraft,
   runId: string,
@@ -156,7 +156,7 @@ function toRun({ request, isStored }: RunDraft, begins: boolean): Run {
   });
 }
 
-/** The plan of a run that was created. A run in the background calls the models without its caller. */
+/** Returns the plan of a run that was created. A run in the background calls the models without its caller. */
 export function planCreated(
   parts: EngineParts,
   { draft, options, share }: NewRun,
@@ -183,7 +183,7 @@ export function planCreated(
   };
 }
 
-/** The plan of a stored run, after what it has done already. */
+/** Returns the plan of a stored run, after what it has done already. */
 export async function planStored(
   parts: EngineParts,
   stored: StoredRun,
@@ -219,7 +219,7 @@ export async function planStored(
   };
 }
 
-/** The input of a run, with the results that were submitted to it. */
+/** Returns the input of a run, with the results that were submitted to it. */
 async function readInput(store: RunStore, owner: string, runId: string): Promise<Message[]> {
   const messages: Message[] = [];
   for (let after = "", hasMore = true; hasMore; ) {
@@ -233,8 +233,8 @@ async function readInput(store: RunStore, owner: string, runId: string): Promise
 }
 
 /**
- * The client for a run that is not executed for a waiting caller: its calls are made on behalf of the owner. The caller is
- * looked up for each call, so that changes to the access keys take effect.
+ * Returns the client for a run that is not executed for a waiting caller: its calls are made on behalf of the owner.
+ * The caller is looked up for each call, so that changes to the access keys take effect.
  */
 function createOwnerClient(
   { client, callerNamed }: EngineParts,

@@ -13,7 +13,7 @@ const POLL_MS = { first: 10, last: 500 };
 
 const NEVER = new AbortController().signal;
 
-/** What readers of runs need. */
+/** Dependencies of readers of runs. */
 export interface ReadParts {
   readonly store: RunStore;
   readonly feeds: RunFeeds;
@@ -28,7 +28,7 @@ export interface ReadableRun {
   readonly ended: Promise<void>;
 }
 
-/** A run, and where its reading begins: after an event. -1: at the first one. */
+/** A run, and the event after which reading begins. -1 means the first one. */
 export interface ReadPlace {
   readonly owner: string;
   readonly runId: string;
@@ -161,7 +161,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     return end.case === "failed" ? Promise.reject(end.error) : Promise.resolve(DONE);
   }
 
-  /** The hub of the run while this process executes it for its owner. */
+  /** Returns the hub of the run while this process executes it for its owner. */
   #findHub(): EventHub | undefined {
     const { owner, runId } = this.#place;
     const { run } = this.#options;
@@ -192,7 +192,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
         this.#isFound = true;
         const status = last.event.case === "run" ? last.event.value.status : RunStatus.IN_PROGRESS;
         this.#isAtEnd = isTerminal(status);
-        // A reader that went on by itself until a page is empty might never come to one.
+        // A reader that continued by itself until a page is empty might never come to one.
         if (events.length < PAGE_EVENTS && isUnderWay(status)) this.#follow();
         return result;
       }
@@ -215,7 +215,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   /** Waits for the next events at the hub of the run, or joins its other readers. */
   #follow(): void {
     const { store, feeds } = this.#parts;
-    // What the hub of this process has no more is in the store, and nothing is missing in between.
+    // Events that the hub of this process no longer has are in the store, and nothing is missing in between.
     this.#leaveHub();
     const hub = this.#findHub();
     this.#hub = hub?.end?.case === "elsewhere" ? undefined : hub;
@@ -232,7 +232,8 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
 }
 
 /**
- * Waits for a run that is in the way of something: a little longer each time, since the store may name it again at once.
+ * Waits for a run that is in the way of something: a little longer each time, since the store may name it again at
+ * once.
  * @param end In milliseconds of `performance.now()`.
  * @param waits How often that was waited for already.
  * @throws ThreadBusyError when the time is over; SDKError of the signal's reason.

@@ -35,8 +35,8 @@ export interface OpenServerToolsOptions {
 }
 
 /**
- * Whether a call of a tool may be repeated if it is not known whether it was executed: the tool only reads, or a second
- * execution has no further effect, as its server says.
+ * Reports whether a call of a tool may be repeated if it is not known whether it was executed: the tool only reads, or
+ * a second execution has no further effect, as its server says.
  */
 export function mayRepeat({ annotationsJson }: McpTool): boolean {
   const { readOnlyHint, idempotentHint } = asObject(tryParseJson(annotationsJson)) ?? {};
@@ -65,19 +65,20 @@ export interface OpenedServerTools {
   readonly lists: readonly McpToolList[];
   /** The tools as the model gets them: functions under names that are unique and have at most 64 characters. */
   readonly tools: readonly Tool[];
-  /** The tool that a call is for, by the name that the model calls. Undefined: none of these servers has it. */
+  /** Returns the tool that a call is for, by the name that the model calls. Undefined: none of these servers has it. */
   find(name: string): McpTool | undefined;
-  /** Whether a call under this name waits for the caller's approval. False if `find` does not know it. */
+  /** Reports whether a call under this name waits for the caller's approval. False if `find` does not know it. */
   needsApproval(name: string): boolean;
   /**
    * Calls a tool. Never repeats a call. A tool that reports a failure has a failed result.
    * @param signal Cancels the call: its connection closes at once.
    * @param timeoutMs Time limit in milliseconds. Default that of the configuration.
-   * @throws SDKError if the call has no result: AbortError if the signal is aborted; InvalidToolCallError if `find` does
+   * @throws SDKError if the call has no result: AbortError if the signal is aborted; InvalidToolCallError if `find`
+   * does
    *   not know the tool.
    */
   execute(call: ToolCall, signal: AbortSignal, timeoutMs?: number): Promise<ToolResult>;
-  /** Ends the calls under way and the sessions, and closes the connections. Never throws. */
+  /** Ends the calls in progress and the sessions, and closes the connections. Never throws. */
   close(): Promise<void>;
 }
 
@@ -135,7 +136,7 @@ export class ServerToolExecutor implements ToolExecutor {
     }
   }
 
-  /** The result of a call. Whatever goes wrong becomes an error result. */
+  /** Returns the result of a call. Whatever goes wrong becomes an error result. */
   async #call(call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
     const { tools, timeoutMs } = this.#options;
     if (signal.aborted) throw toAbortError(signal);
@@ -150,7 +151,7 @@ export class ServerToolExecutor implements ToolExecutor {
   }
 }
 
-/** The event of a result. */
+/** Returns the event of a result. */
 export function toolFinishEvent(result: ToolResult, tool: McpTool | undefined): RunEventValue {
   const { serverLabel = "", toolName = "" } = tool ?? {};
   const value = create(McpToolFinishSchema, { result, serverLabel, toolName });
@@ -174,5 +175,5 @@ export const NO_SERVER_TOOLS: ServerTools = {
 };
 
 function createRefusal(): Error {
-  return invalidField("mcp_servers", "this sidecar allows no MCP servers");
+  return invalidField("mcp_servers", "this sidecar does not allow MCP servers");
 }

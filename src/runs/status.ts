@@ -23,41 +23,41 @@ const TRANSITIONS: ReadonlyMap<RunStatus, readonly RunStatus[]> = new Map([
   [REQUIRES_ACTION, [IN_PROGRESS, QUEUED, COMPLETED, CANCELLED]],
 ]);
 
-/** Whether a run with this status never changes again. */
+/** Reports whether a run with this status never changes again. */
 export function isTerminal(status: RunStatus): boolean {
   return !TRANSITIONS.has(status);
 }
 
 /**
- * Whether a request to cancel counts for a run with this status. Not for one that ended otherwise while the request came:
- * it is as its last event says.
+ * Reports whether a request to cancel counts for a run with this status. Not for one that ended otherwise while the
+ * request came: it is as its last event says.
  */
 export function heedsCancel(status: RunStatus): boolean {
   return !isTerminal(status) || status === CANCELLED;
 }
 
-/** Whether a run with this status is queued or in progress. */
+/** Reports whether a run with this status is queued or in progress. */
 export function isUnderWay(status: RunStatus): boolean {
   return status === QUEUED || status === IN_PROGRESS;
 }
 
-/** What a change of status sets besides. */
+/** Further fields that a change of status sets. */
 export type StatusChange = Partial<Omit<Run, "$typeName" | "$unknown" | "id" | "status">>;
 
-/** The run with its next status. @throws InternalError if that status may not follow. */
+/** Returns the run with its next status. @throws InternalError if that status may not follow. */
 export function withStatus(run: Run, status: RunStatus, change: StatusChange = {}): Run {
   if (TRANSITIONS.get(run.status)?.includes(status) !== true)
     throw new InternalError(`a run that is ${statusName(run.status)} cannot become ${statusName(status)}`);
   return { ...run, ...change, status };
 }
 
-/** The name of a status for a text: `IN_PROGRESS`. */
+/** Returns the name of a status for a text: `IN_PROGRESS`. */
 export function statusName(status: RunStatus): string {
   return RunStatusSchema.value[status]?.localName ?? String(status);
 }
 
 /**
- * The run after a generation that did not fail.
+ * Returns the run after a generation that did not fail.
  * @param needsApproval Whether a call of the tool with this name waits for the caller's approval.
  */
 export function runAfter(run: Run, result: GenerateResult, needsApproval: (name: string) => boolean): Run {
@@ -78,7 +78,7 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: (name:
   return withStatus(run, status, { ...change, incompleteReason });
 }
 
-/** The run after a failure. One that was cancelled is not a failure. What its complete steps cost stays. */
+/** Returns the run after a failure. One that was cancelled is not a failure. What its complete steps cost stays. */
 export function runAfterFailure(run: Run, thrown: unknown): Run {
   const error = toSdkError(thrown);
   const { usage } = error;
@@ -88,19 +88,19 @@ export function runAfterFailure(run: Run, thrown: unknown): Run {
     : withStatus(run, FAILED, { ...change, error: error.toProto() });
 }
 
-/** The usage of all steps. Undefined if no provider reported any. */
+/** Returns the usage of all steps. Undefined if no provider reported any. */
 export function sumUsage(steps: readonly StepResult[]): Usage | undefined {
   const usages = steps.flatMap(({ response }) => response?.usage ?? []);
   return usages.length === 0 ? undefined : usages.reduce(addUsage);
 }
 
-/** The state of a run that required action after another run has continued its thread. */
+/** Returns the state of a run that required action after another run has continued its thread. */
 export function runAfterContinuation(run: Run): Run {
   const endedAt = run.endedAt ?? timestampNow();
   return withStatus(run, COMPLETED, { requiredResults: [], requiredApprovals: [], endedAt });
 }
 
-/** The failure of an answer that the provider ended with an error as the reason. */
+/** Returns the failure of an answer that the provider ended with an error as the reason. */
 function failureIn(step: StepResult | undefined): SDKError | undefined {
   const { provider = "", finishReason, usage } = step?.response ?? {};
   if (finishReason?.reason !== FinishReason_Reason.ERROR) return undefined;
@@ -137,8 +137,8 @@ function whyIncomplete(stopReason: StopReason, last: StepResult | undefined): In
 
 /**
  * Finish reasons without a unified form that mean an unfinished answer: of Gemini ("FinishReason"), of Anthropic ("Stop
- * reasons"), and of OpenAI's Responses ("The response object", `status`, `incomplete_details`). Other servers have words
- * of their own for answers that are whole.
+ * reasons"), and of OpenAI's Responses ("The response object", `status`, `incomplete_details`). Other servers have
+ * words of their own for answers that are whole.
  */
 const UNFINISHED: ReadonlySet<string> = new Set([
   "OTHER",
@@ -154,7 +154,7 @@ const UNFINISHED: ReadonlySet<string> = new Set([
   "steered",
 ]);
 
-/** Whether a provider says in a word of its own that it stopped before the answer was finished. */
+/** Reports whether a provider says in its own word that it stopped before the answer was finished. */
 export function isUnfinished({ reason, raw }: FinishReason): boolean {
   return reason === FinishReason_Reason.OTHER && UNFINISHED.has(raw);
 }

@@ -28,9 +28,9 @@ export interface ConversationSize {
  *
  * `owner` is the name of the access key that created something; what another owner created is not found.
  *
- * A run is under way while it is QUEUED or IN_PROGRESS, and while a process holds it. Only the latest run of a thread
- * can be under way or REQUIRES_ACTION. Runs have an order, the sequence of their creation in the store; no rule depends
- * on a clock except retention and the liveness of processes.
+ * A run is in progress while it is QUEUED or IN_PROGRESS, and while a process holds it. Only the latest run of a thread
+ * can be in progress or REQUIRES_ACTION. Runs have an order, the sequence of their creation in the store; no rule
+ * depends on a clock except retention and the liveness of processes.
  *
  * @throws ServerError if the store cannot be reached; StoreFullError if it has no space; InvalidRequestError if a body
  *   is too large.
@@ -41,18 +41,18 @@ export interface RunStore {
 
   /**
    * Creates a run with its input messages, and with a new thread if it needs one. If it continues a run that is
-   * REQUIRES_ACTION, by `previous_run_id` or as the latest of its thread, that run is concluded in the same transaction.
-   * The run, and the `run` of its first events, are stored with the thread that it got.
-   * @throws StoreFullError while the space for new runs is used up: what is under way may use the rest.
+   * REQUIRES_ACTION, by `previous_run_id` or as the latest of its thread, that run is concluded in the same
+   * transaction. The run, and the `run` of its first events, are stored with the thread that it got.
+   * @throws StoreFullError while the space for new runs is used up: what is in progress may use the rest.
    */
   createRun(creation: RunCreation): Promise<RunCreationResult>;
-  /** A run without its steps. */
+  /** Returns a run without its steps. */
   getRun(owner: string, runId: string): Promise<StoredRun | undefined>;
-  /** The latest run of a thread, by the order of creation. */
+  /** Returns the latest run of a thread, by the order of creation. */
   findLatestRun(owner: string, threadId: string): Promise<StoredRun | undefined>;
-  /** The steps of a run, in order. */
+  /** Returns the steps of a run, in order. */
   readSteps(runId: string): Promise<readonly StepResult[]>;
-  /** The runs of an owner, the latest created first. */
+  /** Returns the runs of an owner, the latest created first. */
   listRuns(owner: string, query: RunQuery): Promise<Page<Run>>;
   /**
    * Deletes a run with its steps and events, and its messages unless later runs of its threads read them; otherwise
@@ -63,13 +63,14 @@ export interface RunStore {
 
   /**
    * Changes a run that this process holds. Returns false and writes nothing if the hold is not the run's latest one any
-   * more, or the run was deleted. `cancel_requested` is never reset. Messages for a thread that was deleted are dropped.
+   * more, or the run was deleted. `cancel_requested` is never reset. Messages for a thread that was deleted are
+   * dropped.
    * @throws StoreFullError. A write whose run gets a terminal status may use space that other writes may not, so that
    *   every run can end; it should then have few events.
    */
   write(write: RunWrite): Promise<boolean>;
   /**
-   * The events after a sequence number, in order: at most `maxEvents` of them, fewer if they are large.
+   * Returns the events after a sequence number, in order: at most `maxEvents` of them, fewer if they are large.
    * @param owner If given, only the runs of this owner have events.
    */
   readEvents(
@@ -107,10 +108,10 @@ export interface RunStore {
   /** Takes a run that is QUEUED or REQUIRES_ACTION and that no live process holds. Undefined if that fails. */
   take(runId: string, holder: Holder): Promise<HeldRun | undefined>;
   /**
-   * Takes runs that are IN_PROGRESS and whose holder is not alive any more, or that this process holds although they are
+   * Takes runs that are IN_PROGRESS and whose holder is no longer alive, or that this process holds although they are
    * not in `known`: their end could not be written, or an answer of the store was lost. Such runs that are QUEUED or
-   * REQUIRES_ACTION are freed instead: they are delivered again, or can be continued. A run that cannot be read is set to
-   * FAILED by the store.
+   * REQUIRES_ACTION are freed instead: they are delivered again, or can be continued. A run that cannot be read is set
+   * to FAILED by the store.
    * @param known Ids of the runs that this process executes, creates or recovers. It takes no run meanwhile.
    */
   takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]>;
@@ -123,19 +124,19 @@ export interface RunStore {
   updateThread(owner: string, thread: Thread): Promise<boolean>;
   /** Removes a thread and its messages, except from its forks. Its runs stay, and cannot be continued. */
   deleteThread(owner: string, threadId: string): Promise<boolean>;
-  /** Appends to a thread. `busy` while a run of the thread is under way; one that is REQUIRES_ACTION is not. */
+  /** Appends to a thread. `busy` while a run of the thread is in progress; one that is REQUIRES_ACTION is not. */
   appendMessages(owner: string, threadId: string, messages: readonly StoredMessage[]): Promise<AppendResult>;
   /** Messages in pages. A page with large messages may end before its limit, with `hasMore`. */
   listMessages(owner: string, query: MessageQuery): Promise<Page<StoredMessage>>;
   /** @param threadId If there is one, only a message of this thread. */
   getMessage(owner: string, messageId: string, threadId?: string): Promise<StoredMessage | undefined>;
-  /** The latest message of an owner whose first tool call has this id. */
+  /** Returns the latest message of an owner whose first tool call has this id. */
   findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined>;
   /** Removes a message from a thread. Its forks keep it. */
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean>;
   /** All messages that a run reads: those of its thread before its input, in order. */
   readHistory(runId: string): Promise<readonly Message[]>;
-  /** The stored sizes of a conversation, without reading it. 0 if it does not exist. */
+  /** Returns the stored sizes of a conversation, without reading it. 0 if it does not exist. */
   measureConversation(owner: string, continued: ContinuedConversation): Promise<ConversationSize>;
 
   /**
@@ -199,8 +200,8 @@ export interface RunCreation extends StoredRun {
   readonly events: readonly RunEvent[];
   /**
    * The messages that the run adds to its thread at its creation, in order. Called once, in the transaction, with the
-   * messages that the run reads before them; again only if the transaction is repeated. If it throws, nothing is written
-   * and its error is thrown.
+   * messages that the run reads before them; again only if the transaction is repeated. If it throws, nothing is
+   * written and its error is thrown.
    */
   readonly input: (history: readonly Message[]) => readonly StoredMessage[];
   /** Set if the run begins immediately in this process. Otherwise it is delivered as a queued run. */
@@ -219,17 +220,17 @@ export type RunCreationResult =
       readonly forked: boolean;
       readonly hold?: Hold | undefined;
     }
-  /** Another run of the thread is under way. */
+  /** Another run of the thread is in progress. */
   | { readonly case: "busy"; readonly activeRunId: string }
   | { readonly case: "missing"; readonly field: "previous_run_id" | "thread_id" }
-  /** The previous run is under way. */
+  /** The previous run is in progress. */
   | { readonly case: "unfinished"; readonly status: RunStatus };
 
 /** The result of appending to a thread. */
 export type AppendResult =
   | { readonly case: "appended" }
   | { readonly case: "missing" }
-  /** A run of the thread is under way. */
+  /** A run of the thread is in progress. */
   | { readonly case: "busy"; readonly activeRunId: string };
 
 /** A change of a run that a process holds. Terminal statuses, REQUIRES_ACTION and QUEUED end the hold. */
@@ -270,8 +271,8 @@ export interface MessageQuery extends PageQuery {
 /** Selects a page of a list. */
 export interface PageQuery {
   /**
-   * Id of the last element of the previous page. Empty: the first page. If the list has no such element, the method throws
-   * an InvalidRequestError with a violation of the field `after`.
+   * Id of the last element of the previous page. Empty: the first page. If the list has no such element, the method
+   * throws an InvalidRequestError with a violation of the field `after`.
    */
   readonly after: string;
   readonly limit: number;

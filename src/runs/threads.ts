@@ -76,7 +76,7 @@ export class Threads {
     return found(await this.#parts.store.getMessage(owner, messageId, threadId), "message", messageId);
   }
 
-  /** The latest message whose first tool call has this id. Undefined if no message of the owner has. */
+  /** Returns the latest message whose first tool call has this id. Undefined if no message of the owner has. */
   findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined> {
     return this.#parts.store.findCall(owner, toolCallId);
   }

@@ -67,7 +67,10 @@ export class Shutdown {
     });
     const drained = this.#attempt(part, "drain", () => part.drain?.(deadline));
     if ((await Promise.race([drained, late])) !== "late") return;
-    logger.warn({ part: part.name, timeout_ms: timeoutMs }, "drain timed out, closing the part");
+    logger.warn(
+      { part: part.name, timeout_ms: timeoutMs },
+      "drain timed out, closing a part that did not finish",
+    );
     await this.#closePart(part);
   }
 

@@ -76,7 +76,7 @@ describe("judge", () => {
   it("lets a background run fail that was cut twice in one step", () => {
     const run = createFailed(true).run;
     const message =
-      "the model was called twice for step 1, and both times the sidecar stopped before the run was over";
+      "the model was called twice for step 1, and both times the sidecar stopped before the run ended";
     const cut = createEvidence({ ...createFailed(true), run: run && { ...run, error: { message } } });
     expect(judge([cut], STRICT)).toMatchObject({ notContinued: 0, failed: 1 });
   });

@@ -60,7 +60,7 @@ describe("outrigger healthcheck", () => {
     const { code, stderr } = await runHere(["healthcheck"], { OUTRIGGER_ADMIN_LISTEN: "off" });
     expect([code, stderr.split("\n")[0]]).toEqual([
       2,
-      "outrigger: the admin listener is off, so there is nothing to ask",
+      "outrigger: the admin listener is off, so its health cannot be checked",
     ]);
   });
 });

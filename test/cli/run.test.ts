@@ -104,7 +104,7 @@ describe("describeFailure()", () => {
     const { message, code } = describeFailure(new TypeError("x is undefined"), {});
     expect(code).toBe(1);
     expect(message).toBe(
-      "unexpected failure: TypeError: x is undefined\nSet OUTRIGGER_LOG_LEVEL=debug to see where.",
+      "unexpected failure: TypeError: x is undefined\nSet OUTRIGGER_LOG_LEVEL=debug to see the stack trace.",
     );
     const detailed = describeFailure(new TypeError("x is undefined"), { OUTRIGGER_LOG_LEVEL: "debug" });
     expect(detailed.message).toContain("run.test.ts");

@@ -142,7 +142,7 @@ describe("outrigger serve", () => {
         const { code, stderr } = await runHere(["serve", ...anyPort, flag, `127.0.0.1:${port}`], provider());
         expect(code).toBe(4);
         expect(stderr).toContain(
-          `127.0.0.1:${port} cannot be bound (EADDRINUSE): another process listens there`,
+          `127.0.0.1:${port} cannot be bound (EADDRINUSE): another process is listening there`,
         );
         expect(stderr).toMatch(new RegExp(`\\nChoose one with ${flag} ADDRESS\\.\\n$`));
       });
@@ -218,7 +218,7 @@ describe("outrigger serve", () => {
     await writeFile(join(folder, "rotated"), "sk-two");
     outrigger.child.kill("SIGHUP");
     await outrigger.printed(/"provider":"main"[^\n]*"msg":"using the new key of the key file"/);
-    await outrigger.printed(/"signal":"SIGHUP","providers":\["main"\],"msg":"read the key files again"/);
+    await outrigger.printed(/"signal":"SIGHUP","providers":\["main"\],"msg":"reloaded the key files"/);
     const response = await clientFor(data).complete({ model: "sim-text", messages: [userMessage("hi")] });
     expect(response.provider).toBe("main");
     expect(outrigger.stdout()).not.toContain("sk-");
@@ -254,7 +254,7 @@ describe("outrigger serve", () => {
       for (; !isOver; calls += 1) await call("sim-text");
     })();
     await replaceFile("new: { model: sim-reasoning }");
-    const [line] = await outrigger.printed(/\{[^\n]*using the configuration that was read again[^\n]*/);
+    const [line] = await outrigger.printed(/\{[^\n]*using the reloaded configuration[^\n]*/);
     expect(JSON.parse(line)).toMatchObject({
       level: 30,
       path: config,
@@ -265,7 +265,7 @@ describe("outrigger serve", () => {
     expect(await readPage("metrics")).toContain("outrigger_config_last_reload_successful 1");
     await replaceFile("broken: {}", "log_levl: info");
     await outrigger.printed(
-      /"level":50[^\n]*changing.yaml:3:1 log_levl: unknown field[^\n]*keeping the last one/,
+      /"level":50[^\n]*changing.yaml:3:1 log_levl: unknown field[^\n]*keeping the previous one/,
     );
     expect((await call("new")).model).toBe("sim-reasoning");
     expect(await readPage("metrics")).toContain("outrigger_config_last_reload_successful 0");
@@ -276,7 +276,7 @@ describe("outrigger serve", () => {
     await outrigger.printed(/cannot read the configuration file [^\n]*\(ENOENT\)/);
     await replaceFile("new: { model: sim-reasoning }");
     outrigger.child.kill("SIGHUP");
-    await outrigger.printed(/"changed":\[\],"msg":"using the configuration/);
+    await outrigger.printed(/"changed":\[\],"msg":"using the reloaded configuration/);
     expect(await readPage("readyz?verbose")).not.toContain("configuration:");
     isOver = true;
     await load;
@@ -343,7 +343,7 @@ describe("outrigger serve", () => {
     await listAddresses(outrigger);
     outrigger.child.kill("SIGUSR1");
     outrigger.child.kill("SIGHUP");
-    await outrigger.printed(/read the key files again/);
+    await outrigger.printed(/reloaded the key files/);
     outrigger.child.kill("SIGTERM");
     expect(await outrigger.ended).toBe(0);
     expect(outrigger.stderr()).toBe("");
@@ -357,7 +357,7 @@ describe("outrigger serve", () => {
       expect(code).toBe(3);
       expect(stderr).toContain(
         `outrigger: listen: ${address} is open to the network: any client that reaches it could use the providers' ` +
-          "keys, since there are neither access keys nor tokens.\nName a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE)",
+          "keys, because no access keys or tokens are configured.\nName a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE)",
       );
       expect(stderr).toContain("OUTRIGGER_ALLOW_UNAUTHENTICATED=true");
     },

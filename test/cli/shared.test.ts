@@ -72,7 +72,9 @@ middleware:
     expect(await one.get("/readyz?verbose")).not.toContain("shared counts");
     expect(await one.get("/metrics")).toContain('outrigger_shared_server_reachable{server="valkey"} 1');
     await valkey.kill();
-    await one.outrigger.printed(/"msg":"cannot use the server of shared counts: each sidecar counts alone"/);
+    await one.outrigger.printed(
+      /"msg":"cannot use the server of shared counts: each sidecar counts separately"/,
+    );
     expect(await one.get("/readyz?verbose")).toContain(`shared counts: Valkey at 127.0.0.1:${valkey.port}: `);
     expect(await one.get("/metrics")).toContain('outrigger_shared_server_reachable{server="valkey"} 0');
     // Alone, it begins with the sums that it knows.

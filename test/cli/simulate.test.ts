@@ -71,7 +71,7 @@ describe("outrigger simulate", () => {
       expect(await runHere(["simulate", "--port", String(port)])).toEqual({
         code: 4,
         stdout: "",
-        stderr: `outrigger: cannot listen on 127.0.0.1:${port} (EADDRINUSE): another process listens there; choose another --port, 0 takes a free one\n`,
+        stderr: `outrigger: cannot listen on 127.0.0.1:${port} (EADDRINUSE): another process is listening there; choose another --port, or 0 for a free port\n`,
       });
     });
   });

@@ -1,4 +1,7 @@
-/** Callers with tokens of Kubernetes' form: the keys come from a server with TLS, for a token, as the API server gives them. */
+/**
+ * Callers with tokens of Kubernetes' form: the keys come from a server with TLS, for a token, as the API server gives
+ * them.
+ */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:https";
@@ -134,7 +137,7 @@ jwt:
     const { id: runId } = await start("sim-text:delay_ms=3000");
     // Another service account has no such run, and another token of the same one has it.
     const other = createClient(RunService, toTransport(first.url, await sign("shop", "other")));
-    await expect(other.getRun({ runId })).rejects.toThrow("there is no run");
+    await expect(other.getRun({ runId })).rejects.toThrow("does not exist");
     const same = createClient(
       RunService,
       toTransport(first.url, await sign("shop", "checkout", nowSeconds() + 60)),
@@ -164,7 +167,7 @@ jwt:
     second.child.kill("SIGHUP");
     await second.printed(/"key_ids":\["next"\],"msg":"using new keys of the issuer"/);
     expect(await call(second.url, shop)).toMatch(
-      /^Unauthenticated: the token is signed with a key that its issuer's keys/,
+      /^Unauthenticated: the token is signed with a key that is not among its issuer's keys/,
     );
     second.child.kill("SIGTERM");
     expect(await second.ended).toBe(0);

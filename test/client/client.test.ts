@@ -301,8 +301,8 @@ describe("Client", () => {
       const { client, adapters } = getClient("one");
       const stream = client.stream(request);
       expect((await getEvents(stream)).length).toBeGreaterThan(3);
-      await expect(getEvents(stream)).rejects.toThrow("a stream can be read once");
-      expect(() => stream.batches()).toThrow("a stream can be read once");
+      await expect(getEvents(stream)).rejects.toThrow("a stream can be read only once");
+      expect(() => stream.batches()).toThrow("a stream can be read only once");
       expect(adapters[0]?.requests).toHaveLength(1);
     });
 

@@ -31,7 +31,7 @@ describe("A request for embeddings", () => {
     [{ texts: ["a", ""] }, "texts[1]: is empty, expected a text"],
     [
       { texts: ["a"], tokenSequences: [{ ids: [1] }] },
-      "tokenSequences: is set beside texts, expected one of them",
+      "tokenSequences: is set together with texts, expected one of them",
     ],
     [
       { tokenSequences: [{ ids: [1] }, { ids: [] }] },
@@ -40,7 +40,7 @@ describe("A request for embeddings", () => {
     [{ texts: ["a"], dimensions: 0 }, "dimensions: expected at least 1, found 0"],
     [
       { texts: ["a"], providerOptionsJson: { one: '{"Model":"other"}' } },
-      'providerOptionsJson["one"].Model: expected no model here: `model` of the request names it',
+      'providerOptionsJson["one"].Model: expected no model here: it is set by `model` of the request',
     ],
     [
       { texts: ["a"], providerOptionsJson: { one: "[]" } },

@@ -43,10 +43,10 @@ describe("Client.fromEnv()", () => {
   it("refuses an option that does not exist, as the constructor does", () => {
     const options = { allowFileUnder: ["/data"] } as object;
     expect(() => Client.fromEnv({}, options)).toThrow(
-      "allowFileUnder is no option of Client.fromEnv; expected one of defaultProvider, ",
+      "allowFileUnder is not an option of Client.fromEnv; expected one of defaultProvider, ",
     );
     expect(() => new Client({ provider: {} } as object)).toThrow(
-      "provider is no option of Client; expected one of providers, defaultProvider, modelAliases, middleware, catalog, fieldPaths, hideToolErrors; did you mean providers?",
+      "provider is not an option of Client; expected one of providers, defaultProvider, modelAliases, middleware, catalog, fieldPaths, hideToolErrors; did you mean providers?",
     );
   });
 

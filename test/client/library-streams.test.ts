@@ -94,7 +94,7 @@ describe("EventStream.final()", () => {
   it("throws if the stream is read by its batches", async () => {
     const { stream } = open();
     stream.batches();
-    await expect(stream.final()).rejects.toThrow("can be read once");
+    await expect(stream.final()).rejects.toThrow("can be read only once");
   });
 });
 

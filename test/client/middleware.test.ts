@@ -390,7 +390,7 @@ describe("middleware as a function", () => {
       },
     };
     const { error } = await read(clientWith([(passed, next) => next(passed), empty]).client.stream(request));
-    expect(error).toEqual(new StreamError("the finish event holds no response"));
+    expect(error).toEqual(new StreamError("the finish event has no response"));
   });
 
   it("need not wait for an answer that fails", async () => {

@@ -200,7 +200,7 @@ describe("validateRequest()", () => {
           { part: { case: "audio", value: { source: { case: "data", value: new Uint8Array([1]) } } } },
         ],
       },
-      "messages[0].content[0].audio.media_type: is empty, expected a media type such as audio/wav beside data",
+      "messages[0].content[0].audio.media_type: is empty, expected a media type such as audio/wav with data",
     ],
     [
       "an unpaired surrogate",
@@ -215,7 +215,7 @@ describe("validateRequest()", () => {
     [
       "a tool message that answers nothing",
       { role: Role.TOOL, content: [textPart("42")] },
-      "messages[0].tool_call_id: is empty, expected the id of the tool call that is answered",
+      "messages[0].tool_call_id: is empty, expected the id of the answered tool call",
     ],
     [
       "provider state that is not JSON",
@@ -228,7 +228,7 @@ describe("validateRequest()", () => {
     [
       "a call without id and name",
       { role: Role.ASSISTANT, content: [{ part: { case: "toolCall", value: { name: "f" } } }] },
-      "messages[0].content[0].tool_call.id: is empty, expected the id that the result names",
+      "messages[0].content[0].tool_call.id: is empty, expected the id for the result",
     ],
   ])("refuses %s", (_case, message, violation) => {
     expect(wrongIn({ messages: [message] })).toEqual([violation]);
@@ -272,15 +272,15 @@ describe("validateRequest()", () => {
     it("refuses a second result for a call, in another message or in the same one", () => {
       const second = toolResult("call_1", "snow");
       expect(wrongIn({ messages: [...answered, second] })).toEqual([
-        'messages[4].content[0].tool_result.tool_call_id: "call_1" has a result already, expected one for each tool call',
+        'messages[4].content[0].tool_result.tool_call_id: "call_1" already has a result, expected one for each tool call',
       ]);
       const both = create(MessageSchema, { ...second, content: [...second.content, ...second.content] });
       expect(wrongIn({ messages: [...asked, toolResult("call_2", "x"), both] })).toEqual([
-        'messages[3].content[1].tool_result.tool_call_id: "call_1" has a result already, expected one for each tool call',
+        'messages[3].content[1].tool_result.tool_call_id: "call_1" already has a result, expected one for each tool call',
       ]);
       const whole = { role: Role.TOOL, toolCallId: "call_1", content: [textPart("snow")] };
       expect(wrongIn({ messages: [...answered, whole] })).toEqual([
-        'messages[4].tool_call_id: "call_1" has a result already, expected one for each tool call',
+        'messages[4].tool_call_id: "call_1" already has a result, expected one for each tool call',
       ]);
     });
 
@@ -300,7 +300,7 @@ describe("validateRequest()", () => {
       const result = toolResult("call_1", "rain");
       const mixed = create(MessageSchema, { ...result, content: [...result.content, textPart("and wind")] });
       expect(wrongIn({ messages: [...asked, mixed, toolResult("call_2", "x")] })).toEqual([
-        "messages[2].content[1].text: stands beside tool results, expected it in the content of one of them",
+        "messages[2].content[1].text: is next to tool results, expected it in the content of one of them",
       ]);
     });
 
@@ -321,7 +321,7 @@ describe("validateRequest()", () => {
       const several = { ...providerOptionsJson, other: "{}" };
       expect(wrongIn({ messages: [result], providerOptionsJson: several })).toEqual([]);
       expect(wrongIn({ messages: [result, result], providerOptionsJson })).toEqual([
-        'messages[1].content[0].tool_result.tool_call_id: "call_9" has a result already, expected one for each tool call',
+        'messages[1].content[0].tool_result.tool_call_id: "call_9" already has a result, expected one for each tool call',
       ]);
     });
 
@@ -522,12 +522,12 @@ describe("validateRequest()", () => {
     [
       "a model among provider options",
       { providerOptionsJson: { openai: '{"model":"gpt-5.2-pro"}' } },
-      'provider_options_json["openai"].model: expected no model here: `model` of the request names it',
+      'provider_options_json["openai"].model: expected no model here: it is set by `model` of the request',
     ],
     [
       "a model in another case among provider options",
       { providerOptionsJson: { ollama: '{"Model":null}' } },
-      'provider_options_json["ollama"].Model: expected no model here: `model` of the request names it',
+      'provider_options_json["ollama"].Model: expected no model here: it is set by `model` of the request',
     ],
     [
       "an unknown loss policy",

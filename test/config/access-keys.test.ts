@@ -316,7 +316,7 @@ describe("AccessKeysFile", () => {
         expect(file.current()).toBe(keys);
       }
     }
-    const message = "cannot use the access keys, keeping the last ones";
+    const message = "cannot use the changed access keys, keeping the previous ones";
     expect(lines).toEqual([
       [
         "warn",

@@ -69,11 +69,11 @@ providers:
     );
     expect(await problem("command: [/bin/cat], format: xml")).toContain("expected text, json-lines, codex");
     const named = "command: [/bin/cat, '{images}'], format: text";
-    expect(await problem(named)).toContain("the command needs {images} if there are images arguments");
+    expect(await problem(named)).toContain("the command needs {images} if images arguments are configured");
     expect(await problem(`${named}, images: [--image]`)).toContain("the images arguments need {file}");
     expect(await problem(`${named}, images: [--image, '{file}']`)).toBe("");
     expect(await problem("command: [/bin/cat], format: text, schema: ['{file}']")).toContain(
-      "the command needs {schema} if there are schema arguments",
+      "the command needs {schema} if schema arguments are configured",
     );
     expect(await problem("command: [/bin/cat], format: text, api_key: k")).toContain(
       "expected no api_key with api command",

@@ -143,13 +143,13 @@ jwt:
       "no keys",
       "issuer: i, audience: a",
       [
-        /jwt.jwks_file: expected a file with the issuer's keys, their address in jwks_url, or an issuer with an https: URL, whose metadata name it, found nothing$/,
+        /jwt.jwks_file: expected jwks_file, jwks_url, or an issuer with an https: URL, whose metadata have the address of the keys, found nothing$/,
       ],
     ],
     [
       "no keys and an issuer without TLS",
       "issuer: http://login.example.com, audience: a",
-      [/jwt.jwks_file: expected a file .* an issuer with an https: URL/],
+      [/jwt.jwks_file: expected jwks_file, .* an issuer with an https: URL/],
     ],
     [
       "two sources of keys",
@@ -160,8 +160,8 @@ jwt:
       "files for an address beside a file",
       "issuer: i, audience: a, jwks_file: jwks.json, jwks_token_file: t, tls: { ca_file: c }",
       [
-        /jwt.jwks_token_file: expected it without a jwks_file, found "t"$/,
-        /jwt.tls: expected it without a jwks_file, found a mapping$/,
+        /jwt.jwks_token_file: expected it only without a jwks_file, found "t"$/,
+        /jwt.tls: expected it only without a jwks_file, found a mapping$/,
       ],
     ],
     [
@@ -227,7 +227,7 @@ jwt:
       "a file that is no JWK Set",
       "issuer: i, audience: a, jwks_file: outrigger.yaml",
       [
-        /jwt.jwks_file: expected a JWK Set, an object with a list "keys", found a text that is no JSON \(outrigger.yaml\)$/,
+        /jwt.jwks_file: expected a JWK Set, an object with a list "keys", found text that is not JSON \(outrigger.yaml\)$/,
       ],
     ],
     [
@@ -248,7 +248,7 @@ jwt:
     const issuer = (name: string, caller: string) =>
       `  - { issuer: ${name}, audience: a, jwks_file: jwks.json, caller: "${caller}" }`;
     const text = ["jwt:", issuer("one", "{sub}"), issuer("two", "k8s/{sub}"), issuer("one", "ci/{sub}")];
-    const expected = 'expected callers that begin with a text of their issuer alone, such as "ci/{sub}"';
+    const expected = 'expected callers that begin with a text unique to their issuer, such as "ci/{sub}"';
     expect(await mistakesIn(text.join("\n"))).toEqual([
       `outrigger.yaml:3:55 jwt[1].caller: ${expected}; found "k8s/" here and none in jwt[0]`,
       "outrigger.yaml:4:7 jwt[2].issuer: another entry has the same issuer",

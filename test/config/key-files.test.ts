@@ -70,7 +70,7 @@ describe("KeyFile", () => {
         expect(file.current()).toBe("sk-one");
       }
     }
-    const message = "cannot use the key file, keeping the last key";
+    const message = "cannot use the changed key file, keeping the previous key";
     expect(lines).toEqual([
       ["warn", { provider: "main", problem: `expected one key in ${path}, found nothing` }, message],
       ["warn", { provider: "main", problem: `cannot read ${path} (ENOENT)` }, message],

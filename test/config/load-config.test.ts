@@ -327,7 +327,7 @@ providers:
       "outrigger.yaml:11:3 providers.main: expected api_key or api_key_file, found neither",
       'OUTRIGGER_LISTEN: expected an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock", found "6190"',
       '--log-level: expected trace, debug, info, warn, error, fatal, silent, found "inf"; did you mean "info"?',
-      "OPENAI_BASE_URL: the base URL is a text of 1 characters that is no URL; expected an http: or https: URL, for instance https://api.example.com/v1",
+      "OPENAI_BASE_URL: the base URL is a text of 1 characters that is not a URL; expected an http: or https: URL, for instance https://api.example.com/v1",
     ]);
   });
 
@@ -413,7 +413,7 @@ providers: { main: { api: openai-responses, api_key: k } }
       'outrigger.yaml:4:13 middleware.model_aliases.fast.provider: expected main, found "other"',
     ]);
     expect(await mistakesIn(text)).toEqual([
-      "outrigger.yaml:5:5 middleware.model_aliases.empty.model: expected a text, or targets in its place, found nothing",
+      "outrigger.yaml:5:5 middleware.model_aliases.empty.model: expected a text, or targets instead, found nothing",
     ]);
   });
 

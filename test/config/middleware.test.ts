@@ -142,7 +142,7 @@ middleware:
     ],
     [
       "targets: [{ model: main/m }, { provider: main, model: m }]",
-      "targets[1]: expected a target that is not listed before",
+      "targets[1]: expected a target that is not listed twice",
     ],
     [
       "targets: [{ model: m, weight: -1 }]",
@@ -151,8 +151,8 @@ middleware:
     ["targets: [{ model: m, weight: 1001 }]", "targets[0].weight: expected a whole number from 0 to 1000"],
     ["targets: [{ model: m, weight: 0 }]", "targets: expected a target with a weight above 0"],
     ["targets: [{ provider: none, model: m }]", 'targets[0].provider: expected main, found "none"'],
-    ["model: m, targets: [{ model: n }]", 'model: expected no model beside targets, found "m"'],
-    ["model: m, choose: cost", 'choose: expected targets beside it, found "cost"'],
+    ["model: m, targets: [{ model: n }]", 'model: expected no model together with targets, found "m"'],
+    ["model: m, choose: cost", 'choose: expected it together with targets, found "cost"'],
     ["targets: [{ model: m }], choose: random", 'choose: expected weight, latency, cost, found "random"'],
     [
       "targets: [{ model: m, weight: 2 }], choose: cost",

@@ -40,7 +40,7 @@ describe("a key that cannot be one", () => {
 
   it.each(["$MY_KEY", `\${MY_KEY}`])("is refused in a variable that names another one, %s", async (key) => {
     await expect(loadConfig({ environment: { ANTHROPIC_API_KEY: key } })).rejects.toThrow(
-      "ANTHROPIC_API_KEY: expected a key, found the name of a variable, which nothing replaced",
+      "ANTHROPIC_API_KEY: expected a key, found the name of a variable that was not replaced",
     );
   });
 

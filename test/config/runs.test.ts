@@ -80,7 +80,7 @@ runs:
     expect(await loadRetention("12h")).toBe(12 * 3_600_000);
     expect(await loadRetention("0")).toBe(0);
     expect(await problem("runs: { retention: 30 }")).toContain(
-      'expected an age such as "30d" or "12h", or 0 for ever',
+      'expected an age such as "30d" or "12h", or 0 for no limit',
     );
   });
 

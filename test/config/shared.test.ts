@@ -95,7 +95,7 @@ shared:
         outrigger.yaml:3:84 shared.valkey.prefix: expected up to 100 letters, digits, dots, colons, underscores and hyphens, found "a b"
         outrigger.yaml:3:99 shared.valkey.timeout: expected a duration above 0 such as "500ms" or "10s", found "0s"
         outrigger.yaml:4:15 shared.postgres.url: expected a URL that begins with "postgres://", found "mysql://…@db"
-        outrigger.yaml:4:44 shared.postgres.schema: expected up to 40 lower-case letters, digits and underscores, a digit not first, found "Mine"
+        outrigger.yaml:4:44 shared.postgres.schema: expected up to 40 lower-case letters, digits and underscores, not beginning with a digit, found "Mine"
         outrigger.yaml:5:3 shared.when_away: expected local, refuse, allow, found "wait""
     `);
     const url = `shared: { valkey: { url: "redis:user:hush@valkey" } }`;
@@ -133,8 +133,8 @@ middleware:
     const valid = text.replace(/ {2}c.*\n/g, "");
     expect(await loadMistakes(valid)).toMatchInlineSnapshot(`
       "the configuration has 2 mistakes:
-        outrigger.yaml:3:3 middleware.budget: expected shared.valkey or shared.postgres, which say where the counts are, found neither
-        outrigger.yaml:4:3 middleware.rate_limit: expected shared.valkey, which says where the counts are, found nothing"
+        outrigger.yaml:3:3 middleware.budget: expected shared.valkey or shared.postgres to store the counts, found neither
+        outrigger.yaml:4:3 middleware.rate_limit: expected shared.valkey to store the counts, found nothing"
     `);
     const database = `shared: { postgres: { url: "postgres://db" } }`;
     expect(await loadMistakes(`${valid}${database}`)).toContain(
@@ -155,7 +155,7 @@ middleware:
       `keys: [{ name: shop, key: "${"k".repeat(20)}", rate_limit: { requests_per_minute: 9, shared: true } }]`,
     );
     expect(await loadMistakes("access_keys_file: keys.yaml")).toContain(
-      "access_keys_file: the rate limit of shop: expected shared.valkey, which says where the counts are",
+      "access_keys_file: the rate limit of shop: expected shared.valkey to store the counts",
     );
     const jwt = `jwt: { issuer: "https://i", audience: a, jwks_url: "https://i/keys", rules: [{ budget: { window: day, usd: 1, shared: true } }] }`;
     expect(await loadMistakes(jwt)).toContain("jwt.budget: expected shared.valkey or shared.postgres");

@@ -99,7 +99,7 @@ mcp: { servers: { docs: { url: "https://localhost:1/mcp", tls: { ca_file: ca.crt
       ],
       [
         `certificate_file: ${cert}, key_file: ${key}, client_certificates: optional`,
-        "tls.client_ca_file: expected a file with the certificates that sign those of callers",
+        "tls.client_ca_file: expected a file with the certificate authorities of callers",
       ],
     ];
     for (const [fields, problem] of mistakes)

@@ -287,7 +287,7 @@ describe("A result that is asked for before the loop begins", () => {
       for await (const piece of result.textStream) text += piece;
       expect(text).toBe(textOf(await response));
       expect(text).not.toBe("");
-      await expect(readAll(result)).rejects.toThrow("can be read once");
+      await expect(readAll(result)).rejects.toThrow("can be read only once");
     }
   });
 

@@ -8,7 +8,7 @@ import type { ModelClient } from "../../src/generation/loop/model-calls.ts";
 it("A generation without a client asks the source of the package, and fails if there is none", async () => {
   const options = { model: "m", prompt: "hi" };
   await expect(generate(options)).rejects.toThrow(
-    new ConfigurationError("expected the option client: there is no default client"),
+    new ConfigurationError("expected the option client, because there is no default client"),
   );
   const client: ModelClient = {
     complete: () => Promise.reject(new ConfigurationError("was asked")),

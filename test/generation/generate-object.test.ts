@@ -228,6 +228,6 @@ describe("streamObject()", () => {
     await using fixture = await createFixture();
     const result = streamObject(optionsIn(column, fixture));
     await all(result);
-    await expect(all(result)).rejects.toThrow("has been read already");
+    await expect(all(result)).rejects.toThrow("has already been read");
   });
 });

@@ -105,7 +105,7 @@ describe("The options of generate()", () => {
       "onStepFinish: expected a function, found an object",
       "maxRetries: expected a whole number from 0 to 10, found 1.5",
       "retry.maxRetries: expected a whole number from 0 to 10, found -1",
-      "timeout.total: is no option; expected one of totalMs, perStepMs, perToolMs",
+      "timeout.total: is not an option; expected one of totalMs, perStepMs, perToolMs",
       "timeout.totalMs: expected a number from 0, found NaN",
       "request: has 1 more invalid fields that are not listed",
     ]);
@@ -126,9 +126,9 @@ describe("The options of generate()", () => {
     const call = generate({ model: "m", client, prompt: "hi", limits, retry } as object as GenerateOptions);
     const names = "maxSteps, maxTotalTokens, maxCostNanoUsd, maxToolCalls, allowUnknownPrices";
     expect(await listViolations(call)).toEqual([
-      `limits.maxCost: is no option; expected one of ${names}`,
-      `limits.max_steps: is no option; expected one of ${names}; did you mean maxSteps?`,
-      "retry.onretry: is no option; expected one of maxRetries, baseDelay, maxDelay, backoffMultiplier, jitter, retryTimeouts, onRetry; did you mean onRetry?",
+      `limits.maxCost: is not an option; expected one of ${names}`,
+      `limits.max_steps: is not an option; expected one of ${names}; did you mean maxSteps?`,
+      "retry.onretry: is not an option; expected one of maxRetries, baseDelay, maxDelay, backoffMultiplier, jitter, retryTimeouts, onRetry; did you mean onRetry?",
       "limits.maxSteps: expected a number from 0, found -1",
       'limits.maxTotalTokens: expected a number from 0, found "many"',
       "limits.maxCostNanoUsd: expected a number from 0, found -1",
@@ -277,13 +277,13 @@ describe("A misspelt option", () => {
     [{ provideroptions: {} }, /^provideroptions: .*; did you mean providerOptions\?$/],
     [
       { limits: { maxStep: 2 } },
-      /^limits\.maxStep: is no option; expected one of maxSteps, .*mean maxSteps\?$/,
+      /^limits\.maxStep: is not an option; expected one of maxSteps, .*mean maxSteps\?$/,
     ],
     [
       { timeout: { total: 2 } },
-      /^timeout\.total: is no option; expected one of totalMs, perStepMs, perToolMs$/,
+      /^timeout\.total: is not an option; expected one of totalMs, perStepMs, perToolMs$/,
     ],
-    [{ retry: { retries: 2 } }, /^retry\.retries: is no option; expected one of maxRetries, /],
+    [{ retry: { retries: 2 } }, /^retry\.retries: is not an option; expected one of maxRetries, /],
   ])("is named with the options that exist: %o", async (options, message) => {
     await expect(generate({ model: "m", prompt: "hi", ...(options as object) })).rejects.toThrow(message);
   });

@@ -60,10 +60,10 @@ describe("StreamResult", () => {
     expect(batches.flat()).toHaveLength(12);
   });
 
-  it("can be read once", async () => {
+  it("can be read only once", async () => {
     const { result } = open();
     await readAll(result.textStream);
-    await expect(readAll(result)).rejects.toThrow("can be read once");
+    await expect(readAll(result)).rejects.toThrow("can be read only once");
   });
 
   it("is read to its end if only the result or the response is asked for", async () => {

@@ -410,7 +410,7 @@ describe("createAliasRouting()", () => {
       { targets: Array.from({ length: 9 }, (_, index) => ({ model: `m${index}` })) },
       /found 9 targets/,
     ],
-    ["a target twice", { targets: [target, { model: "one/m" }] }, /targets\[1\] repeats an earlier one/],
+    ["a target twice", { targets: [target, { model: "one/m" }] }, /targets\[1\] repeats an earlier target/],
     ["a negative weight", { targets: [target, { model: "n", weight: -1 }] }, /targets\[1\]\.weight is -1/],
     ["too large a weight", { targets: [{ ...target, weight: 1001 }] }, /from 0 to 1000/],
     ["weights that are all 0", { targets: [{ ...target, weight: 0 }] }, /all weights are 0/],

@@ -99,6 +99,6 @@ describe("Client.embed and Client.countTokens", () => {
     const silent: Middleware = async (request, next) => next({ ...request, ...counted });
     const kept: Middleware = { complete: async () => use([silent], (client) => client.complete(counted)) };
     const failure = await toFailure(use([kept], (client) => client.embed(embedding)));
-    expect(failure.message).toContain("without passing it on");
+    expect(failure.message).toContain("instead of passing it on");
   });
 });

@@ -194,7 +194,7 @@ describe.each(wireFormats)("a server of $name that nests JSON in a call", (forma
 
   it("is not asked again if an answer or event has more than 1,000 levels", async () => {
     const tooDeep = {
-      message: "the provider's answer nests JSON in more than 1000 levels",
+      message: "the provider's answer has more than 1000 levels of JSON",
       retryable: false,
     };
     const whole = nested({ ...format.whole(said), extra: "DEEP" }, 5000);

@@ -209,7 +209,7 @@ describe("a sidecar that ends", () => {
     await engine.close();
     expect(await result).toMatchObject({
       status: RunStatus.FAILED,
-      error: { message: "the sidecar stopped before the run was over" },
+      error: { message: "the sidecar stopped before the run ended" },
     });
     expect((await store.getRun("", started.run.id))?.run.status).toBe(RunStatus.FAILED);
     await store.close();

@@ -58,7 +58,7 @@ describe("a run of another owner", () => {
     const { run: created, result } = await start(engine, runRequest("hi"), "a");
     await result();
     expect(await replay(engine, created.id, -1, "a")).not.toEqual([]);
-    const missing = { kindName: "NOT_FOUND", message: `there is no run "${created.id}"` };
+    const missing = { kindName: "NOT_FOUND", message: `the run "${created.id}" does not exist` };
     for (const owner of ["b", ""]) {
       await expect(replay(engine, created.id, -1, owner)).rejects.toMatchObject(missing);
       await expect(engine.getRun(owner, created.id)).rejects.toMatchObject(missing);

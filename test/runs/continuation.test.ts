@@ -112,7 +112,7 @@ describe("a background run whose process is drained", () => {
       for await (const batch of started.events) read.push(...batch);
     })();
     await waitUntil(() => first.model.requests.length === 2);
-    const cut = expect(reading).rejects.toThrow("resume the stream at another one");
+    const cut = expect(reading).rejects.toThrow("resume the stream on another sidecar");
     await first.engine.drain();
     await cut;
     expect((await store.getRun("", started.run.id))?.run.status).toBe(RunStatus.QUEUED);
@@ -207,7 +207,7 @@ describe("a background run whose process is drained", () => {
     dying.die();
     const other = await processOn(store, ["never"], { serverTools: tools.serverTools });
     const failed = await waitForStatus(other, begun.id, RunStatus.FAILED);
-    expect(failed.error?.message).toContain("no other one has the credentials of the run's MCP servers");
+    expect(failed.error?.message).toContain("no other sidecar has the credentials of the run's MCP servers");
     expect(other.model.requests).toEqual([]);
   });
 });
@@ -342,7 +342,7 @@ describe("a background run whose process dies", () => {
     expect(tools.executed).toEqual(["quick", "slow"]);
     expect(over.steps[0]?.toolResults).toMatchObject([
       { failed: false },
-      { failed: true, content: [{ part: { value: expect.stringContaining("it was not repeated") } }] },
+      { failed: true, content: [{ part: { value: expect.stringContaining("and was not repeated") } }] },
     ]);
     const [, slow] = survivor.model.requests[0]?.messages.slice(-2) ?? [];
     expect(slow?.content[0]?.part.value).toMatchObject({ failed: true });

@@ -194,7 +194,7 @@ describe("a caller that stops reading", () => {
     expect(await engine.getRun("", id)).toMatchObject({ status: RunStatus.COMPLETED });
     await expect(rest()).rejects.toMatchObject({
       kindName: "REQUEST_TIMEOUT",
-      message: expect.stringContaining("the run goes on without this reader"),
+      message: expect.stringContaining("the run continues without this reader"),
     });
     expect(await replay(engine, id, first.at(-1)?.sequence)).toEqual(others.slice(first.length));
     expect((await started.result()).status).toBe(RunStatus.COMPLETED);

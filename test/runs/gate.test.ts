@@ -8,7 +8,7 @@ const never = new AbortController().signal;
 
 function openGate(max: number, isShared: boolean): Gate {
   const account = new MemoryAccount({ isShared: () => isShared });
-  return new Gate("max_foreground_runs", max, "runs in the foreground", account);
+  return new Gate("max_foreground_runs", max, "foreground runs", account);
 }
 
 describe("the limit on one kind of work", () => {
@@ -60,9 +60,7 @@ describe("the limit on one kind of work", () => {
     gate.leave("");
     await first;
     expect([entered, gate.free]).toEqual([["first"], 0]);
-    expect(() => gate.enter("")).toThrow(
-      "the limit runs.limits.max_foreground_runs of 1 runs in the foreground",
-    );
+    expect(() => gate.enter("")).toThrow("the limit runs.limits.max_foreground_runs of 1 foreground runs");
     gate.leave("");
     await second;
     gate.leave("");
@@ -103,9 +101,7 @@ describe("the limit on one kind of work", () => {
     gate.leave("b");
     expect(gate.free).toBe(4);
     for (let count = 0; count < 3; count += 1) gate.enter("a");
-    expect(() => gate.enter("a")).toThrow(
-      "max_foreground_runs of 3 runs in the foreground of one access key",
-    );
+    expect(() => gate.enter("a")).toThrow("max_foreground_runs of 3 foreground runs of one access key");
     gate.enter("b");
     gate.leave("");
     expect(gate.free).toBe(1);

@@ -221,7 +221,7 @@ describe("the log of a run whose store fails", () => {
     const { journal, writes, failures } = open([false]);
     journal.add(1, nothing);
     await expect(journal.settle()).rejects.toBeInstanceOf(HoldLostError);
-    await expect(journal.end(over, () => expect.fail())).rejects.toThrow("run_1 any more");
+    await expect(journal.end(over, () => expect.fail())).rejects.toThrow("no longer holds the run run_1");
     await expect(journal.finish(running)).rejects.toBeInstanceOf(HoldLostError);
     expect(writes).toHaveLength(1);
     expect(failures).toHaveLength(1);

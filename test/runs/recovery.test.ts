@@ -181,7 +181,7 @@ describe("an abandoned run", () => {
       error: {
         kind: ErrorKind.SERVER,
         retryable: true,
-        message: "the sidecar that executed the run stopped before the run was over",
+        message: "the sidecar that executed the run stopped before the run ended",
       },
     });
   });
@@ -310,7 +310,7 @@ describe("a run that is put back into the queue", () => {
     const lost = await requeue({ events, server });
     expect(lost.write.run).toMatchObject({
       status: RunStatus.FAILED,
-      error: { message: "the sidecars that executed step 1 stopped 4 times before the run was over" },
+      error: { message: "the sidecars that executed step 1 stopped 4 times before the run ended" },
     });
     const abandoned = { attempt: undefined };
     const drained = await requeue({ events, server }, { reason: Reason.DRAINED, abandoned });
@@ -362,7 +362,7 @@ describe("a run that is put back into the queue", () => {
       interrupted.map((id) => [true, id]),
     );
     expect(JSON.stringify(write.messages?.[0]?.message?.content.map(({ part }) => part.value))).toContain(
-      "it was not repeated",
+      "and was not repeated",
     );
   });
 

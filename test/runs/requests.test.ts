@@ -124,22 +124,22 @@ describe("a request to create a run", () => {
     const name = field === "threadId" ? "thread_id" : "previous_run_id";
     const id = `${what}_x`;
     const request = runRequest("hi", { [field]: id });
-    expect(await violations(start(engine, request))).toEqual([`${name}: there is no ${what} "${id}"`]);
+    expect(await violations(start(engine, request))).toEqual([`${name}: the ${what} "${id}" does not exist`]);
     const inherits = runRequest("hi", { [field]: id, inheritTools: true });
-    expect(await violations(start(engine, inherits))).toEqual([`${name}: there is no ${what} "${id}"`]);
+    expect(await violations(start(engine, inherits))).toEqual([`${name}: the ${what} "${id}" does not exist`]);
   });
 });
 
 describe("a request for a run that does not exist", () => {
   it("is refused by every method", async () => {
-    const missing = { kindName: "NOT_FOUND", message: 'there is no run "run_x"', violations: [] };
+    const missing = { kindName: "NOT_FOUND", message: 'the run "run_x" does not exist', violations: [] };
     await expect(engine.getRun("", "run_x")).rejects.toMatchObject(missing);
     await expect(engine.cancelRun("", "run_x")).rejects.toMatchObject(missing);
     await expect(engine.deleteRun("", "run_x")).rejects.toMatchObject(missing);
     await expect(getEvents(engine.streamRun("", "run_x", -1, NEVER))).rejects.toMatchObject(missing);
     const submission = create(SubmitToolResultsRequestSchema, { runId: "run_x" });
     expect(await violations(engine.submitToolResults(submission, { owner: "", signal: NEVER }))).toEqual([
-      'run_id: there is no run "run_x"',
+      'run_id: the run "run_x" does not exist',
     ]);
     const input = { inputRunId: "run_x", order: "oldest first", after: "", limit: 1 } as const;
     await expect(engine.threads.listMessages("", input)).rejects.toMatchObject(missing);
@@ -157,7 +157,7 @@ describe("a request for a run that does not exist", () => {
 describe("a request for a thread or a message that does not exist", () => {
   it("is refused by every method", async () => {
     const { threads } = engine;
-    const thread = { kindName: "NOT_FOUND", message: 'there is no thread "thread_x"' };
+    const thread = { kindName: "NOT_FOUND", message: 'the thread "thread_x" does not exist' };
     const query = { threadId: "thread_x", order: "oldest first", after: "", limit: 1 } as const;
     await expect(threads.getThread("", "thread_x")).rejects.toMatchObject(thread);
     await expect(threads.updateThread("", "thread_x", {})).rejects.toMatchObject(thread);
@@ -165,7 +165,7 @@ describe("a request for a thread or a message that does not exist", () => {
     await expect(threads.appendMessages("", "thread_x", [])).rejects.toMatchObject(thread);
     await expect(threads.listMessages("", query)).rejects.toMatchObject(thread);
     await expect(threads.deleteMessage("", "thread_x", "msg_x")).rejects.toMatchObject(thread);
-    const message = { kindName: "NOT_FOUND", message: 'there is no message "msg_x"' };
+    const message = { kindName: "NOT_FOUND", message: 'the message "msg_x" does not exist' };
     await expect(threads.getMessage("", "msg_x")).rejects.toMatchObject(message);
     const { id } = await threads.createThread("", { metadata: {}, messages: [] });
     await expect(threads.deleteMessage("", id, "msg_x")).rejects.toMatchObject(message);

@@ -134,7 +134,7 @@ describe("the executor of server tools", () => {
 
 describe("a sidecar without MCP servers", () => {
   it("accepts no server, and opens none", async () => {
-    const refused = "mcp_servers: this sidecar allows no MCP servers";
+    const refused = "mcp_servers: this sidecar does not allow MCP servers";
     expect(() => NO_SERVER_TOOLS.check([])).not.toThrow();
     expect(() => NO_SERVER_TOOLS.check([create(McpServerSchema)])).toThrow(refused);
     await expect(NO_SERVER_TOOLS.open([], { signal: never })).rejects.toThrow(refused);

@@ -81,7 +81,7 @@ describe("a run that is not stored", () => {
     await engine.close();
     expect(await result()).toMatchObject({
       status: RunStatus.FAILED,
-      error: { message: "the sidecar stopped before the run was over" },
+      error: { message: "the sidecar stopped before the run ended" },
     });
     expect((await getEvents(events)).at(-1)?.event.value).toMatchObject({ status: RunStatus.FAILED });
   });

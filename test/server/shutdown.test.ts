@@ -49,7 +49,7 @@ describe("Shutdown", () => {
     expect(steps).toEqual(["close slow"]);
     expect(lines).toMatchObject([
       { msg: "draining", timeout_ms: 20 },
-      { level: 40, msg: "drain timed out, closing the part", part: "slow", timeout_ms: 20 },
+      { level: 40, msg: "drain timed out, closing a part that did not finish", part: "slow", timeout_ms: 20 },
       { msg: "drained" },
     ]);
     await shutdown.close();

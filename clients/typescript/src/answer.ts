@@ -4,7 +4,7 @@ import { toFailure } from "./failure.ts";
 
 /** Options of a call about runs, threads or the catalog. */
 export interface RunCallOptions {
-  /** Cancels the call. A run in the background goes on. */
+  /** Cancels the call. A run in the background continues. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -84,7 +84,7 @@ export class Client {
   readonly transport: Transport;
   /** Whether models learn nothing of errors that tools throw, unless a tool says otherwise. */
   readonly hideToolErrors: boolean;
-  /** The run engine: generations that are stored, and that may go on in the background. */
+  /** The run engine: generations that are stored, and that can continue in the background. */
   readonly runs: Runs;
   /** The stored conversations, which runs read and append to. */
   readonly threads: Threads;
@@ -127,7 +127,7 @@ export class Client {
     this.#embeddings = createClient(EmbeddingService, this.transport);
   }
 
-  /** The Client of the address in `OUTRIGGER_ADDRESS`, with the key in `OUTRIGGER_ACCESS_KEY`. */
+  /** Returns the Client of the address in `OUTRIGGER_ADDRESS`, with the key in `OUTRIGGER_ACCESS_KEY`. */
   static fromEnv(): Client {
     return new Client();
   }
@@ -163,8 +163,8 @@ export class Client {
   }
 
   /**
-   * Returns the events while the model generates. Returns at once: the request is sent when the first event is read, and
-   * all errors are thrown by the iteration. Leaving the loop cancels the call.
+   * Returns the events while the model generates. Returns at once: the request is sent when the first event is read,
+   * and all errors are thrown by the iteration. Leaving the loop cancels the call.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
     return streamCall((signal) => this.#openStream(toRequest(request), { ...options, signal }), {
@@ -216,7 +216,7 @@ export class Client {
     return findAnswer(call, (connect) => this.#catalog.getModel({ model, provider }, connect));
   }
 
-  /** The known models that have all `capabilities`, newest first within a provider. Fetches page after page. */
+  /** Returns the known models that have all `capabilities`, newest first within a provider. Fetches page after page. */
   async *listModels(
     provider = "",
     capabilities: readonly Capability[] = [],
@@ -231,7 +231,7 @@ export class Client {
     } while (pageToken !== "");
   }
 
-  /** A provider's newest model that has all `capabilities`; undefined if none has. */
+  /** Returns a provider's newest model that has all `capabilities`; undefined if none has. */
   async getLatestModel(
     provider: string,
     capabilities: readonly Capability[] = [],
@@ -241,7 +241,7 @@ export class Client {
     return findAnswer(call, (connect) => this.#catalog.getLatestModel(request, connect));
   }
 
-  /** Closes the connection. Calls under way fail, and later ones with a ConfigurationError. */
+  /** Closes the connection. Calls in progress fail, and later ones with a ConfigurationError. */
   async close(): Promise<void> {
     this.#sessions.close();
   }

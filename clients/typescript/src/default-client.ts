@@ -2,7 +2,10 @@ import { Client } from "./client.ts";
 
 let client: Client | undefined;
 
-/** The client of functions that are not given one. Created at the first call, with the address in `OUTRIGGER_ADDRESS`. */
+/**
+ * Returns the client of functions that are not given one. Created at the first call, with the address in
+ * `OUTRIGGER_ADDRESS`.
+ */
 export function getDefaultClient(): Client {
   client ??= new Client();
   return client;

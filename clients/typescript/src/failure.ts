@@ -44,7 +44,7 @@ function toAbortError(reason: unknown): SDKError {
   return new AbortError("the call was aborted", { cause: reason });
 }
 
-/** A failure without details of the sidecar: it was not reached, or the server is not a sidecar. */
+/** Returns a failure without details of the sidecar: it was not reached, or the server is not a sidecar. */
 function errorOfCode(thrown: ConnectError): SDKError {
   const { code, rawMessage } = thrown;
   if (code === Code.Unimplemented)
@@ -54,8 +54,9 @@ function errorOfCode(thrown: ConnectError): SDKError {
 }
 
 /**
- * Whether the connection was lost. Node resets the streams of a lost connection with CANCEL, which is neither the
- * caller, whose signal would be aborted, nor the sidecar, whose CANCELLED has details. Or the cause is an error of Node.
+ * Reports whether the connection was lost. Node resets the streams of a lost connection with CANCEL, which is neither
+ * the caller, whose signal would be aborted, nor the sidecar, whose CANCELLED has details. Or the cause is an error of
+ * Node.
  */
 function isLost({ code, cause }: ConnectError): boolean {
   return code === Code.Canceled || (cause instanceof Error && "code" in cause);

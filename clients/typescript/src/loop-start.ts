@@ -12,7 +12,7 @@ import {
 import type { GenerationLimits } from "../../../src/generation/loop/loop-limits.ts";
 import type { LoopOptions } from "../../../src/generation/loop/tool-loop.ts";
 
-/** The message that opens a tool loop on a sidecar. Tools and their time limits are this program's. */
+/** Returns the message that opens a tool loop on a sidecar. Tools and their time limits are this program's. */
 export function loopStart(options: LoopOptions): RunToolsRequest {
   const { request, maxToolRounds, isStreamed } = options;
   const value = {
@@ -30,7 +30,7 @@ export function loopStart(options: LoopOptions): RunToolsRequest {
   return create(RunToolsRequestSchema, { message: { case: "start", value } });
 }
 
-/** Names of the tools that a program may execute. */
+/** Returns the names of the tools that a program may execute. */
 export function executableNames({ request }: LoopOptions): string[] {
   return request.tools.flatMap(({ tool }) =>
     tool.case === "function" || tool.case === "custom" ? [tool.value.name] : [],

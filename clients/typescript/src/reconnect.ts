@@ -9,7 +9,7 @@ const CONNECTING: ReadonlySet<unknown> = new Set(["connect", "getaddrinfo"]);
 
 /**
  * Makes a call once more if there was no sidecar to send it to. A second failure asks for the sidecar by its address.
- * Each call connects by itself while there is no connection, so no backoff has to end first.
+ * Each call connects itself while there is no connection, so no backoff has to end first.
  */
 export function retryUnsent(address: string): Interceptor {
   return (next) => async (request) => {
@@ -27,7 +27,7 @@ export function retryUnsent(address: string): Interceptor {
   };
 }
 
-/** Whether a call failed because there was no sidecar to send it to. */
+/** Reports whether a call failed because there was no sidecar to send it to. */
 export function isUnsent(thrown: unknown): thrown is ConnectError {
   if (!(thrown instanceof ConnectError)) return false;
   // Node tries all addresses of a name.

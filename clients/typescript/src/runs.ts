@@ -51,7 +51,7 @@ export interface RunOptions extends Omit<RequestInput, "messages" | "tools"> {
   readonly previousRunId?: string | undefined;
   /** The thread to continue. Default: a new one, or the thread of the previous run. */
   readonly threadId?: string | undefined;
-  /** Whether the run goes on when the caller is gone. `create` then returns at once. Default false. */
+  /** Whether the run continues when the caller is gone. `create` then returns at once. Default false. */
   readonly background?: boolean | undefined;
   /** Whether the run is stored. Default true. */
   readonly store?: boolean | undefined;
@@ -78,7 +78,7 @@ type Service = ServiceClient<typeof RunService>;
 /** Pause between two attempts to resume, in milliseconds, unless the sidecar names a longer one. */
 const RESUME_DELAY_MS = 250;
 
-/** The run engine: generations that are stored, and that may go on in the background. */
+/** The run engine: generations that are stored, and that can continue in the background. */
 export class Runs {
   readonly #service: Service;
 
@@ -96,7 +96,7 @@ export class Runs {
 
   /**
    * Creates a run and returns its events. Leaving the loop cancels the run, unless it is in the background; the events
-   * of one in the background resume by themselves when the connection is lost. A run that failed ends with its `run`
+   * of one in the background resume automatically when the connection is lost. A run that failed ends with its `run`
    * event, and then throws.
    */
   createStream(options: RunOptions, call: RunCallOptions = {}): AsyncGenerator<RunEvent> {
@@ -105,10 +105,10 @@ export class Runs {
   }
 
   /**
-   * The events of a run, past ones first, until it has ended or requires action. They resume by themselves when the
-   * connection is lost, after an outage of any length: `signal` or `return()` ends them. They throw at once if there is
-   * no sidecar at the beginning. Leaving the loop does not affect the run. A run that failed ends with its `run` event,
-   * and then throws.
+   * Returns the events of a run, past ones first, until it has ended or requires action. They resume automatically when
+   * the connection is lost, after an outage of any length: `signal` or `return()` ends them. They throw at once if
+   * there is no sidecar at the beginning. Leaving the loop does not affect the run. A run that failed ends with its
+   * `run` event, and then throws.
    * @param after Only the events after this number.
    */
   events(
@@ -119,7 +119,7 @@ export class Runs {
     return this.#follow((connect) => this.#resume(position, connect), position, call);
   }
 
-  /** A run with its steps; undefined if there is none. */
+  /** Returns a run with its steps; undefined if there is none. */
   get(runId: string, call: RunCallOptions = {}): Promise<Run | undefined> {
     return findAnswer(call, (connect) => this.#service.getRun({ runId }, connect));
   }
@@ -159,7 +159,7 @@ export class Runs {
     await getAnswer(call, (connect) => this.#service.deleteRun({ runId }, connect));
   }
 
-  /** The caller's runs, newest first, without their steps. Fetches page after page. */
+  /** Returns the caller's runs, newest first, without their steps. Fetches page after page. */
   async *list(
     { threadId = "", statuses = [], pageSize = 0 }: RunFilter = {},
     call: RunCallOptions = {},
@@ -246,8 +246,8 @@ class Position {
   }
 
   /**
-   * Whether there may be further events after a stream ended like this. Throws if it failed for good, or if the run
-   * failed: only the stream that created it says so itself. A sidecar that drains, or whose store is away, fails a
+   * Reports whether there may be further events after a stream ended like this. Throws if it failed for good, or if the
+   * run failed: only the stream that created it says so itself. A sidecar that drains, or whose store is away, fails a
    * stream with an error that may be retried.
    * @param lost Undefined for an end without the run's last event.
    */

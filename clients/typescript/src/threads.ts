@@ -47,7 +47,7 @@ export class Threads {
     });
   }
 
-  /** A thread without its messages; undefined if there is none. */
+  /** Returns a thread without its messages; undefined if there is none. */
   get(threadId: string, call: RunCallOptions = {}): Promise<Thread | undefined> {
     return findAnswer(call, (connect) => this.#service.getThread({ threadId }, connect));
   }
@@ -85,7 +85,7 @@ export class Threads {
     return answer.messages;
   }
 
-  /** The messages of a thread, oldest first by default. Fetches page after page. */
+  /** Returns the messages of a thread, oldest first by default. Fetches page after page. */
   async *listMessages(
     threadId: string,
     { newestFirst = false, pageSize = 0 }: MessageListOptions = {},
@@ -100,7 +100,7 @@ export class Threads {
     } while (pageToken !== "");
   }
 
-  /** A message; undefined if there is none. */
+  /** Returns a message; undefined if there is none. */
   getMessage(messageId: string, call: RunCallOptions = {}): Promise<ThreadMessage | undefined> {
     return findAnswer(call, (connect) => this.#service.getMessage({ messageId }, connect));
   }
@@ -111,7 +111,7 @@ export class Threads {
   }
 }
 
-/** The message for a plain object. @throws InvalidRequestError with every field of a wrong name or type. */
+/** Returns the message for a plain object. @throws InvalidRequestError with every field of a wrong name or type. */
 function toChecked<Desc extends DescMessage>(
   schema: Desc,
   fields: MessageInitShape<Desc>,

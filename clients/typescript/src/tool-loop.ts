@@ -39,8 +39,8 @@ type Output = NonNullable<
 >;
 
 /**
- * Whether a sidecar can run a loop. Functions of this program that decide about steps and retries cannot be called from
- * there, and without tools there is no loop.
+ * Reports whether a sidecar can run a loop. Functions of this program that decide about steps and retries cannot be
+ * called from there, and without tools there is no loop.
  */
 export function isRemoteLoop(options: LoopOptions): boolean {
   const { stopWhen, retry, previousSteps = [], executor } = options;
@@ -54,7 +54,9 @@ export function runRemoteLoop(
   options: LoopOptions,
 ): AsyncGenerator<LoopItem, GenerateResult> {
   const loop = new RemoteLoop(service, options);
-  return closeAtOnce(loop.run(), () => loop.cancel(new AbortError("the generation was left before its end")));
+  return closeAtOnce(loop.run(), () =>
+    loop.cancel(new AbortError("the generation was abandoned before its end")),
+  );
 }
 
 class RemoteLoop {
@@ -101,7 +103,7 @@ class RemoteLoop {
     return result;
   }
 
-  /** The failure with all steps that arrived: the status has room for some of them only. */
+  /** Returns the failure with all steps that arrived: the status has room for some of them only. */
   #withSteps(failure: SDKError): SDKError {
     const named = withOptionFields(failure);
     if (this.#steps.length === 0) return named;
@@ -138,7 +140,7 @@ class RemoteLoop {
   }
 
   #execute({ toolCall, problem }: ExecuteTool, step: number): void {
-    if (toolCall === undefined) throw new StreamError("a call that is to be executed is missing");
+    if (toolCall === undefined) throw new StreamError("a call to execute is missing");
     this.#conversation.takeCall(toolCall);
     const repaired = this.#repaired.get(toolCall.id);
     if (repaired !== undefined) return this.#answer(toolCall, { case: "result", value: repaired });
@@ -163,7 +165,7 @@ class RemoteLoop {
   }
 }
 
-/** The error with the fields of the loop's request named as this program has them. */
+/** Returns the error with the fields of the loop's request named as this program has them. */
 function withOptionFields(error: SDKError): SDKError {
   return withFieldPaths(error, (field) => field.replace(/^start\.options\.(?:request\.)?/, ""));
 }
@@ -171,7 +173,7 @@ function withOptionFields(error: SDKError): SDKError {
 /** The conversation that tools are shown. */
 class Conversation {
   readonly messages: Message[];
-  /** The answer whose calls are being executed, as far as it is known. */
+  /** The answer whose calls are being executed, if it is known. */
   #answer: Message | undefined;
 
   constructor(messages: readonly Message[]) {

@@ -34,13 +34,18 @@ export interface ReadRequest {
   readonly form?: CallerForm | undefined;
   /** Parts of earlier answers that were restored already. Absent: they are looked for. */
   readonly restored?: RestoredState | undefined;
-  /** Returns the path in the body of a field of the contract. @param field For instance `messages[2].content[0].image`. */
+  /**
+   * Returns the path in the body of a field of the contract.
+   * @param field For instance `messages[2].content[0].image`.
+   */
   toBodyPath(field: string): string;
 }
 
 /** The form in which an API answers. */
 export interface AnswerFormat {
-  /** Whether answers have their warnings themselves. Default: a header has them. Relayed answers always have the header. */
+  /**
+   * Whether answers have their warnings themselves. Default: a header has them. Relayed answers always have the header.
+   */
   readonly hasWarnings?: boolean;
   /** Returns the id by which the caller may refer to the answer. Default: there is none. */
   getAnswerId?(): string;
@@ -103,7 +108,7 @@ async function callModel(
   return { ...answer, headers: { ...answer.headers, ...getHeaders(response.warnings) } };
 }
 
-/** Whether a warning is true of an answer that goes to the caller as it is: it has all candidates. */
+/** Reports whether a warning is true of an answer that goes to the caller as it is: it has all candidates. */
 function isRelayed({ code }: Warning): boolean {
   return code !== ("further_candidates" satisfies WarningCode);
 }

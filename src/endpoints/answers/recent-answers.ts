@@ -85,7 +85,7 @@ export class RecentAnswers {
     return {
       getMessage: async (id) => {
         const answer = this.#use(this.#byId.get(createKey(owner, id)));
-        if (answer === undefined) throw new NotFoundError(`there is no recent answer ${id}`);
+        if (answer === undefined) throw new NotFoundError(`the recent answer ${id} does not exist`);
         return answer;
       },
       findCall: async (toolCallId) => this.#use(this.#byCall.get(createKey(owner, toolCallId))),

@@ -75,7 +75,7 @@ function isEmpty(value: unknown): boolean {
 function refuseAudio(fields: Fields): void {
   const index = fields.strings("modalities", { max: 8 })?.indexOf("audio") ?? -1;
   if (index < 0) return;
-  const found = `expected "text", found "audio"; the provider of the model does not speak in this API`;
+  const found = `expected "text", found "audio"; the model's provider returns no audio in this API`;
   throw mistake(`modalities[${index}]`, "unsupported_value", found);
 }
 

@@ -115,7 +115,11 @@ function createRefusal(text: string): ContentPart {
 }
 
 function noteAudio(fields: Fields, { notes }: ReadingContext): void {
-  notes.warn(fields.at("audio"), "unsupported_content", "audio cannot be sent back; it was left out");
+  notes.warn(
+    fields.at("audio"),
+    "unsupported_content",
+    "the model's audio cannot be sent back; it was left out",
+  );
 }
 
 const CALL_TYPES = ["function", "custom"] as const;
@@ -158,7 +162,7 @@ function isKnownType(type: unknown): boolean {
   return type === "refusal" || PART_TYPES.some((known) => known === type);
 }
 
-/** A part in the form of the served provider, which speaks the same API. */
+/** Returns a part in the form of the served provider, which speaks the same API. */
 function createNative(fields: Fields, { served }: ReadingContext): ContentPart {
   const value = { provider: served.provider, kind: textIn(fields.get("type")), dataJson: fields.text() };
   return createPart({ part: { case: "native", value } });
@@ -185,7 +189,7 @@ function toPart(fields: Fields, context: ReadingContext): ContentPart {
   }
 }
 
-/** An image: an object with a URL, or, as some clients send it, the URL alone. */
+/** Returns an image: an object with a URL, or, as some clients send it, the URL alone. */
 function toImage(fields: Fields): ContentPart {
   const isText = typeof fields.get("image_url") === "string";
   const image = isText ? undefined : fields.object("image_url");

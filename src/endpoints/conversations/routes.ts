@@ -205,7 +205,7 @@ function toPlace(itemId: string): ItemPlace {
 }
 
 function missingItem(itemId: string): never {
-  throw new NotFoundError(`there is no item ${quote(itemId)} in the conversation`);
+  throw new NotFoundError(`the item ${quote(itemId)} is not in the conversation`);
 }
 
 /**

@@ -84,7 +84,7 @@ function readOptions(
     return { [provider]: JSON.stringify(options) };
   }
   for (const name of others)
-    notes.warn(name, "unsupported_setting", "the provider of the model has no such setting; it was left out");
+    notes.warn(name, "unsupported_setting", "the model's provider has no such setting; it was left out");
   return {};
 }
 

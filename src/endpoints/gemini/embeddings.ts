@@ -89,7 +89,7 @@ function toEmbedRequest(
     throw mistake(
       elements[other]?.path ?? "",
       "unsupported_value",
-      "has other settings than the first request; send it in a separate batch",
+      "has different settings from the first request; send it in a separate batch",
     );
   const { taskType = "", dimensions, options = "{}" } = first ?? {};
   const isGemini = served.api === "gemini";

@@ -34,7 +34,7 @@ export function toErrorBody(error: SDKError, code = failedResponse(error).status
   return { error: { code, message: error.message, status, details: toDetails(error) } };
 }
 
-/** The details by which Google's clients decide: the cause, the invalid fields, and when to retry. */
+/** Returns the details by which Google's clients decide: the cause, the invalid fields, and when to retry. */
 function toDetails(error: SDKError): readonly ErrorDetail[] {
   const fieldViolations = error.violations.map(({ field, description }) => ({ field, description }));
   const { retryAfter = -1 } = error;

@@ -75,15 +75,14 @@ function checkModalities(config: ProtoFields): void {
     .strings("responseModalities")
     ?.find((each) => !TEXT_MODALITIES.includes(each.toUpperCase()));
   if (other === undefined) return;
-  const found = `expected "TEXT", found ${quote(other)}; the provider of the model writes text in this API`;
+  const found = `expected "TEXT", found ${quote(other)}; the model's provider returns only text in this API`;
   throw mistake(config.at("responseModalities"), "unsupported_value", found);
 }
 
 /** The beginning of the prompt is in it. */
 function checkCache(body: ProtoFields): void {
   if (!body.has("cachedContent")) return;
-  const problem =
-    "the provider of the model cannot read it, and it is a part of the prompt; send that in contents";
+  const problem = "the model's provider cannot read it; send this part of the prompt in contents";
   throw mistake(body.at("cachedContent"), "unsupported_value", problem);
 }
 

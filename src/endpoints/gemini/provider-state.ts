@@ -10,7 +10,7 @@ import { type CarriedState, encodeOtherParts, encodeReasoning } from "../respons
 import type { ReadingContext } from "../stateless/reading-context.ts";
 import type { ProtoFields } from "./fields.ts";
 
-/** Whether the provider of the model speaks the Gemini API itself. */
+/** Reports whether the provider of the model speaks the Gemini API itself. */
 export function isGemini({ served }: ReadingContext): boolean {
   return served.api === "gemini";
 }

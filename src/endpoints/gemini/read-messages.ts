@@ -116,7 +116,7 @@ class ConversationReader {
     const name = result.requireString("name", { min: 1 });
     const id = result.string("id") ?? "";
     if (this.#calls.isRepeated(id, result.text()))
-      return this.#context.notes.warn(path, "converted_content", "it is left out, since it came twice");
+      return this.#context.notes.warn(path, "converted_content", "is repeated; the copy was left out");
     const toolCallId = this.#calls.take(id, name);
     const value = { toolCallId, ...readResult(result, this.#context) };
     const read = { part: createPart({ part: { case: "toolResult", value } }), path };
@@ -131,7 +131,7 @@ class OpenCalls {
   readonly #byName = new Map<string, { readonly ids: string[]; seen: number }>();
   readonly #results = new Map<string, string>();
 
-  /** Whether a result repeats the one before of the same id, as Gemini CLI does when it resumes a session. */
+  /** Reports whether a result repeats the one before of the same id, as Gemini CLI does when it resumes a session. */
   isRepeated(id: string, text: string): boolean {
     if (id === "") return false;
     if (this.#results.get(id) === text) return true;
@@ -190,7 +190,7 @@ function unknownData(part: ProtoFields): Error {
   return mistake(part.at(found), "invalid_value", `${expected} for this model, found ${quote(found)}`);
 }
 
-/** A part of a kind, or with settings, that only Gemini knows; undefined for others. */
+/** Returns a part of a kind, or with settings, that only Gemini knows; undefined for others. */
 function readNative(part: ProtoFields, { served }: ReadingContext): ContentPart | undefined {
   const [other] = part.getOthers(READ_FIELDS);
   if (other === undefined) return undefined;
@@ -313,7 +313,7 @@ class AnswerReader {
       if (signature !== undefined && read.part.case === "image") attach(read, signature);
       return read;
     }
-    const message = `a part of the kind ${quote(kind)} has no form for this model; it was left out`;
+    const message = `a part of the kind ${quote(kind)} is not supported by this model; it was left out`;
     this.#context.notes.warn(part.path, "unsupported_content", message);
     return undefined;
   }

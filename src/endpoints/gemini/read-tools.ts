@@ -44,7 +44,7 @@ function readTool(tool: ProtoFields, strict: boolean, context: ReadingContext): 
   return [...functions, ...hosted];
 }
 
-/** A tool of Gemini. The adapter of another provider leaves it out with a warning. */
+/** Returns a tool of Gemini. The adapter of another provider leaves it out with a warning. */
 function toHosted(tool: ProtoFields, name: string, context: ReadingContext): Tool {
   const provider = isGemini(context) ? context.served.provider : "gemini";
   const configJson = `{${JSON.stringify(toJsonName(name))}:${tool.spelled(name)}}`;

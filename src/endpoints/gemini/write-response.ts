@@ -73,7 +73,7 @@ function writeMedia(
   return { ...rest, inlineData: { ...objectIn(rest.inlineData), mimeType: mediaType || "image/png", data } };
 }
 
-/** Whether a part has data of Gemini about the answer as a whole, for instance its grounding. */
+/** Reports whether a part has data of Gemini about the answer as a whole, for instance its grounding. */
 function isAnswerData({ providerState }: ContentPart): boolean {
   return dataOfState(providerState).of_answer === true;
 }

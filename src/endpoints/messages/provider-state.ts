@@ -1,7 +1,7 @@
 /**
- * Reasoning with its signature, and the state of other parts, in blocks of the Messages API. Clients return `thinking` and
- * `redacted_thinking` blocks unchanged, whatever is in their `signature` and `data`: for models of other providers that is
- * the state of their answers.
+ * Reasoning with its signature, and the state of other parts, in blocks of the Messages API. Clients return `thinking`
+ * and `redacted_thinking` blocks unchanged, whatever is in their `signature` and `data`: for models of other providers
+ * that is the state of their answers.
  */
 import { parseJsonText } from "../../core/json-text.ts";
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
@@ -13,7 +13,7 @@ import { createPart } from "../responses/read-content.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 import { createStatedPart } from "../stateless/stated-part.ts";
 
-/** Whether the provider of the model speaks the Messages API itself. */
+/** Reports whether the provider of the model speaks the Messages API itself. */
 export function isAnthropic({ served }: ReadingContext): boolean {
   return served.api === "anthropic-messages";
 }
@@ -23,7 +23,10 @@ export function createBlockState(block: JsonObject, context: ReadingContext): Pr
   return context.createState({ block }, isAnthropic(context) ? context.served.provider : "anthropic");
 }
 
-/** Returns the block of a part that a model of Anthropic wrote, as far as the part does not hold it; undefined for others. */
+/**
+ * Returns the block of a part that a model of Anthropic wrote, as far as the part does not hold it; undefined for
+ * others.
+ */
 function getAnthropicBlock({ providerState }: Pick<ContentPart, "providerState">): JsonObject | undefined {
   return asObject(dataOfState(providerState).block);
 }

@@ -1,4 +1,6 @@
-/** `system` and `messages` of the Messages API -> messages of the contract. Results of tools become separate messages. */
+/**
+ * `system` and `messages` of the Messages API -> messages of the contract. Results of tools become separate messages.
+ */
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { textIn } from "../../kit/json/json.ts";
@@ -16,7 +18,9 @@ import { isToolChange } from "./read-tools.ts";
 /** Fields of blocks that have an effect with Anthropic only, and need no warning elsewhere. */
 const HINTS: readonly string[] = ["cache_control"];
 
-/** Claude Code begins its instructions with a line that differs in each run, so that no prompt cache would find them. */
+/**
+ * Claude Code begins its instructions with a line that differs in each run, so that no prompt cache would find them.
+ */
 const BILLING_HEADER = "x-anthropic-billing-header:";
 
 /** Reads `system` and `messages`. */
@@ -61,7 +65,9 @@ function readTexts(fields: Fields, name: string, context: ReadingContext): ReadP
   );
 }
 
-/** Reads a text, which stands for one text block, or a list of blocks. `readBlock` returns undefined for other things. */
+/**
+ * Reads a text, which stands for one text block, or a list of blocks. `readBlock` returns undefined for other things.
+ */
 function readBlocks(
   fields: Fields,
   name: string,
@@ -128,7 +134,7 @@ function toText(
   type: "search_result" | "tool_reference",
   context: ReadingContext,
 ): ContentPart {
-  const message = `the model takes no block of the type ${quote(type)}; it was sent as text`;
+  const message = `the model does not accept blocks of the type ${quote(type)}; it was sent as text`;
   context.notes.warn(block.path, "converted_content", message);
   if (type === "tool_reference")
     return createTextPart(`The tool ${block.requireString("tool_name")} is available.`);
@@ -260,7 +266,7 @@ function readOutput(block: Fields, carried: CarriedState[], context: ReadingCont
 /** Blocks of Anthropic's hosted tools are left out for other models, which did not make them. */
 function readForeignOutput(block: Fields, type: string, context: ReadingContext): ReadPart | undefined {
   if (isAnthropic(context)) return { part: createNativePart(block, type, context), path: block.path };
-  const message = `a block of the type ${quote(type)} has no form for this model; it was left out`;
+  const message = `a block of the type ${quote(type)} is not supported by this model; it was left out`;
   context.notes.warn(block.path, "unsupported_content", message);
   return undefined;
 }

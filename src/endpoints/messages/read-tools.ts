@@ -28,7 +28,7 @@ const TOOL_CHANGES: ReadonlySet<unknown> = new Set<ContentBlockParam["type"]>([
   "tool_removal",
 ]);
 
-/** Whether a block of a system message changes the tools. */
+/** Reports whether a block of a system message changes the tools. */
 export function isToolChange(block: Fields): boolean {
   return TOOL_CHANGES.has(block.get("type"));
 }
@@ -78,7 +78,7 @@ function readTool(tool: Fields, context: ReadingContext): Tool {
   return create(ToolSchema, { tool: { case: "function", value } });
 }
 
-/** A tool of Anthropic. The adapter of another provider leaves it out with a warning. */
+/** Returns a tool of Anthropic. The adapter of another provider leaves it out with a warning. */
 function readHosted(tool: Fields, context: ReadingContext): Tool {
   const provider = isAnthropic(context) ? context.served.provider : "anthropic";
   return create(ToolSchema, { tool: { case: "hosted", value: { provider, configJson: tool.text() } } });

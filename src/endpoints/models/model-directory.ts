@@ -12,7 +12,7 @@ export interface ModelTarget {
   readonly provider: string;
   /** Name of the model in the request. */
   readonly model: string;
-  /** The provider's model that serves the request, as far as it is known before the call. */
+  /** The provider's model that serves the request, if it is known before the call. */
   readonly served: ServedModel;
 }
 

@@ -160,7 +160,7 @@ function geminiModel({ id, info }: ListedModel): object {
   };
 }
 
-/** Whether a model embeds texts, and answers nothing. */
+/** Reports whether a model embeds texts, and answers nothing. */
 function embeds(info: ListedModel["info"]): boolean {
   return info?.capabilities.includes(Capability.EMBEDDINGS) ?? false;
 }

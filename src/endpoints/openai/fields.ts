@@ -113,7 +113,7 @@ export class Fields {
     return this.path === "" ? name : `${this.path}.${name}`;
   }
 
-  /** Whether a field is set. */
+  /** Reports whether a field is set. */
   has(name: string): boolean {
     return this.get(name) !== undefined;
   }
@@ -269,7 +269,7 @@ export function joinWords(words: readonly string[]): string {
 const MAX_QUOTED = 64;
 const MAX_INT32 = 2 ** 31 - 1;
 
-/** The bounds that a value is out of, without one that it would not come near. */
+/** Returns the bounds that a value is out of, without one that it would not come near. */
 function toRange(value: number, min: number, max: number): string {
   if (max === Infinity || (max === MAX_INT32 && value < min)) return `from ${min}`;
   return `from ${min} to ${max}`;

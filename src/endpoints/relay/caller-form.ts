@@ -32,7 +32,8 @@ export function createForm(
   const { getMembers } = fields;
   // Servers that are written in Go read any case.
   const model = Object.keys(fields.value).find(isOtherModel);
-  if (model !== undefined) throw mistake(model, "unsupported_parameter", "expected no model besides `model`");
+  if (model !== undefined)
+    throw mistake(model, "unsupported_parameter", "expected no model other than `model`");
   return { api, headers, getMembers, untranslatable };
 }
 

@@ -100,7 +100,7 @@ async function streamAnswer(
 async function responseFromEvents({ read, started }: RequestedRun): Promise<EndpointResponse> {
   const { failure, last } = await readToEnd(started.run, started.events, read.settings);
   if (failure !== undefined) throw toRequestFailure(failure, read);
-  if (last === undefined) throw new InternalError("a run that is over has no response");
+  if (last === undefined) throw new InternalError("a finished run has no response");
   return await jsonTextResponse(last);
 }
 

@@ -140,7 +140,7 @@ export class SseSink implements EventSink {
   }
 }
 
-/** Collects events as messages, each by itself. */
+/** Collects events as separate messages. */
 export class MessageSink implements EventSink {
   #messages: string[] = [];
 

@@ -98,7 +98,7 @@ class ItemReader {
     let last = "";
     if (after !== "") {
       const place = parseItemId(after);
-      if (place === undefined) throw invalidField("after", `there is no item ${quote(after)}`);
+      if (place === undefined) throw invalidField("after", `the item ${quote(after)} does not exist`);
       last = place.messageId;
       const items = this.#writeItems(await this.#engine.getMessage(owner, last));
       yield items.slice(items.findIndex(({ id }) => id === after) + 1);

@@ -30,8 +30,8 @@ const TYPES: ReadonlySet<string> = new Set<OutputItem["type"]>([
 ]);
 
 /**
- * Whether a native part is an item of OpenAI's API. The blocks of other providers have other names, except Anthropic's
- * compaction, which is a block without an id.
+ * Reports whether a native part is an item of OpenAI's API. The blocks of other providers have other names, except
+ * Anthropic's compaction, which is a block without an id.
  */
 export function isOpenAiItem({ kind, dataJson }: NativePart): boolean {
   if (kind !== "compaction") return TYPES.has(kind);

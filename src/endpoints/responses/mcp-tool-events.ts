@@ -65,7 +65,7 @@ export class McpToolEvents {
     return copy;
   }
 
-  /** Whether the sidecar executes the tool of that name. */
+  /** Reports whether the sidecar executes the tool of that name. */
   has(name: string): boolean {
     return this.#tools.has(name);
   }

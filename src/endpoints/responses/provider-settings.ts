@@ -248,7 +248,7 @@ function tellLost(fields: Fields, read: readonly string[], notes: RequestNotes):
   for (const [name, value] of Object.entries(all)) {
     if (value === null || value === undefined || READ_ELSEWHERE.has(name) || read.includes(name)) continue;
     if (WITHOUT_EFFECT.get(name)?.includes(value) === true) continue;
-    notes.warn(name, "unsupported_setting", "the provider of the model has no such setting; it was left out");
+    notes.warn(name, "unsupported_setting", "the model's provider has no such setting; it was left out");
   }
 }
 
@@ -256,8 +256,8 @@ function tellLostIncludes(includes: readonly string[], notes: RequestNotes): voi
   for (const [index, value] of includes.entries()) {
     if (SIDECAR_INCLUDES.includes(value)) continue;
     const problem = PROVIDER_INCLUDES.includes(value)
-      ? "the provider of the model does not return this"
-      : "is not a value that this API knows";
+      ? "the model's provider does not return this"
+      : "is not a value of this API";
     notes.warn(`include[${index}]`, "unsupported_setting", problem);
   }
 }

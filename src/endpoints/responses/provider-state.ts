@@ -105,7 +105,7 @@ export function valuesIn({ state }: CarriedState, max: number): number {
 /** A list with its elements. */
 const VALUES_OF_ROW = 8;
 
-/** Whether this API wrote it. */
+/** Reports whether this API wrote it. */
 export function isCarried(encrypted: string): boolean {
   return encrypted.startsWith(MARK);
 }
@@ -162,7 +162,7 @@ export class StateAttacher {
   }
 }
 
-/** The part of a carried state whose item clients do not get or return: a text without characters. */
+/** Returns the part of a carried state whose item clients do not get or return: a text without characters. */
 export function createEmptyPart({ part, state }: CarriedState): ContentPart | undefined {
   if (part?.kind !== "text" || part.key !== "") return undefined;
   return create(ContentPartSchema, { part: { case: "text", value: "" }, providerState: state });
@@ -218,24 +218,28 @@ function hashText(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex").slice(0, DIGEST_CHARS);
 }
 
-/** The keys by which a part is found, the safer one first. */
+/** Returns the keys by which a part is found, the safer one first. */
 function getKeys({ kind, key, alias }: PartReference): string[] {
   return alias === "" ? [`${kind} ${key}`] : [`${kind} ${key}`, `alias ${alias}`];
 }
 
-/** The item of a state that OpenAI's own adapter wrote: what the items of this API show themselves. */
+/** Returns the item of a state that OpenAI's own adapter wrote: what the items of this API show themselves. */
 function itemIn({ dataJson }: ProviderState): JsonObject | undefined {
   return asObject(asObject(tryParseJson(dataJson))?.item);
 }
 
-/** Whether a reasoning part has no content that could be sent back, so that the provider finds it by ids alone. */
+/**
+ * Reports whether a reasoning part has no content that could be sent back, so that the provider finds it by ids alone.
+ */
 function isReasoningById({ part, providerState }: ContentPart): boolean {
   if (part.case !== "reasoning" || providerState === undefined) return false;
   const item = itemIn(providerState);
   return item !== undefined && typeof item.encrypted_content !== "string";
 }
 
-/** Whether the state of a part that is not reasoning says more than the part itself, and than an API assumes. */
+/**
+ * Reports whether the state of a part that is not reasoning says more than the part itself, and than an API assumes.
+ */
 function isWorthCarrying({ part, providerState }: ContentPart): boolean {
   if (part.case === "reasoning" || providerState === undefined) return false;
   const { block, part: wirePart, ...rest } = without(dataOfState(providerState), "model");

@@ -27,7 +27,7 @@ export interface ReadPart {
 /** Types of the parts that a user, a system, a developer or a tool writes. */
 const INPUT_TYPES = ["input_text", "input_image", "input_file", "input_audio"];
 
-/** Whether an element of `input` is a part of a message instead of an item. */
+/** Reports whether an element of `input` is a part of a message instead of an item. */
 export function isInputPart(type: unknown): boolean {
   return typeof type === "string" && INPUT_TYPES.includes(type);
 }
@@ -59,7 +59,7 @@ export function readInputPart(element: Element, context: ReadingContext): ReadPa
     context.notes.warn(
       fields.at("prompt_cache_breakpoint"),
       "unsupported_setting",
-      "the provider of the model does not support cache breakpoints; it was left out",
+      "the model's provider does not support cache breakpoints; it was left out",
     );
   return { part, path };
 }
@@ -98,7 +98,7 @@ export function createNativePart(fields: Fields): ContentPart {
 
 const MESSAGE = { type: "message", role: "assistant", status: "completed" };
 
-/** Whether there are fields that OpenAI's API has and the contract does not. */
+/** Reports whether there are fields that OpenAI's API has and the contract does not. */
 function hasOpenAiFields(fields: Fields): boolean {
   return (
     fields.has("prompt_cache_breakpoint") || (fields.get("type") === "input_file" && fields.has("detail"))
@@ -171,7 +171,7 @@ function getOnlyField(fields: Fields, names: readonly string[]): string {
   throw mistake(
     fields.at(second),
     "invalid_value",
-    `is set beside ${name}, expected one of ${names.join(", ")}`,
+    `is set together with ${name}, expected one of ${names.join(", ")}`,
   );
 }
 

@@ -257,8 +257,7 @@ class InputReader {
   #addLeft(state: CarriedState, item: Fields): void {
     const part = createEmptyPart(state);
     if (part !== undefined) return this.#drafts.addToTurn(part, item);
-    const message =
-      "the item that this state belongs to does not precede it or was changed; the state was left out";
+    const message = "the item that this state belongs to is missing or was changed; the state was left out";
     this.#context.notes.warn(item.path, "foreign_state_stripped", message);
   }
 
@@ -314,7 +313,7 @@ class InputReader {
 
   #checkRepetition(target: string, id: string, item: Fields): void {
     if (this.#references.has(target))
-      throw mistake(item.at("id"), "invalid_value", `${quote(id)} is referred to twice, expected once`);
+      throw mistake(item.at("id"), "invalid_value", `${quote(id)} is referenced twice, expected once`);
     this.#references.add(target);
   }
 
@@ -349,7 +348,7 @@ class InputReader {
         item.text(),
       );
     if (this.#context.isOpenAi) return this.#addNative(item);
-    const problem = `cannot be read by the provider of the model; without it the conversation would be a different one`;
+    const problem = `cannot be read by the model's provider, and the conversation would be incomplete without it`;
     throw mistake(item.path, "unsupported_value", `an item of type ${quote(type)} ${problem}`);
   }
 

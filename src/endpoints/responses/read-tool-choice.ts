@@ -76,7 +76,7 @@ function serverChoice(choice: Fields, tools: ReadTools, names: ToolNames): Chose
   const others = tools.tools.length + tools.servers.filter(({ serverLabel }) => serverLabel !== label).length;
   if (others === 0) return { mode: Mode.REQUIRED };
   const message =
-    "asks for any tool of the server; expected the name of one, since there are other tools too";
+    "allows any tool of the server; expected the name of one tool, since there are other tools too";
   throw mistake(choice.at("name"), "missing_required_parameter", message);
 }
 

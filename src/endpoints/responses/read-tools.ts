@@ -150,7 +150,7 @@ class ToolReader implements ReadTools {
   }
 
   #noteLoading(tool: Fields): void {
-    const message = "the provider of the model has no search of tools; the tool is loaded at once";
+    const message = "the model's provider has no tool search; the tool is loaded at once";
     this.#reading.notes.warn(tool.at("defer_loading"), "unsupported_setting", message);
   }
 

@@ -98,7 +98,7 @@ function findRepeated(
       return places.has(message) && message.content.length === 0;
     }),
   );
-  // What comes before a repeated message is repeated as well as long as it is the same.
+  // Messages before a repeated message are repeated too, as far as they are the same.
   const others = drafts.filter(({ message }) => !isResult(message));
   let end = -1;
   for (const draft of others.toReversed()) {

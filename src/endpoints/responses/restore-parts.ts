@@ -174,7 +174,7 @@ export class PartRestorer {
   }
 }
 
-/** The keys by which a part is recognized. A returned part is looked up by its first key. */
+/** Returns the keys by which a part is recognized. A returned part is looked up by its first key. */
 function createKeys({ part }: ContentPart): readonly string[] {
   switch (part.case) {
     case "text":
@@ -207,12 +207,12 @@ function isLeftOut({ part, providerState }: ContentPart): boolean {
   return part.case === "reasoning" || (part.case === "text" && part.value === "");
 }
 
-/** Whether a part is of an item that only carries the state of others. The stored parts have that state. */
+/** Reports whether a part is of an item that only carries the state of others. The stored parts have that state. */
 function isCarrier({ part }: ContentPart): boolean {
   return part.case === "reasoning" && part.value.text === "";
 }
 
-/** Whether the client returned the content unchanged. */
+/** Reports whether the client returned the content unchanged. */
 function isSame({ part: returned }: ContentPart, { part: kept }: ContentPart): boolean {
   switch (kept.case) {
     case "reasoning":

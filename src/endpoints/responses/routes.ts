@@ -50,7 +50,7 @@ interface InputRouteParts {
   readonly engine: Pick<RunEngine, "openConversation" | "threads">;
 }
 
-/** The routes that process the input of a response without creating one: counting tokens and compaction. */
+/** Returns the routes that process the input of a response without creating one: counting tokens and compaction. */
 export function inputRoutes(parts: InputRouteParts): RouteDefinition[] {
   return [
     {

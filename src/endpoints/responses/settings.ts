@@ -93,7 +93,10 @@ export const defaultSettings: ResponseSettings = {
   approved: {},
 };
 
-/** Whether reasoning items contain the provider's state, which a caller that keeps the conversation has to return. */
+/**
+ * Reports whether reasoning items contain the provider's state, which a caller that keeps the conversation has to
+ * return.
+ */
 export function carriesState({ echoed, include }: ResponseSettings): boolean {
   return !echoed.store || include.includes("reasoning.encrypted_content");
 }

@@ -1,6 +1,6 @@
 /**
- * Responses for which one call of the model is enough: nothing is stored, and nothing is executed here. They need no run,
- * and are answered as the APIs that store nothing answer.
+ * Responses for which one call of the model is enough: nothing is stored, and nothing is executed here. They need no
+ * run, and are answered as the APIs that store nothing answer.
  */
 import { create } from "@bufbuild/protobuf";
 import { InvalidRequestError } from "../../core/errors.ts";
@@ -53,8 +53,8 @@ function isCallerTool({ tool }: Tool): boolean {
 }
 
 /**
- * Whether a body may be relayed. Not if its provider has another API, or if the sidecar has a part in the answer: it
- * stores the response, executes tools, or knows items that the provider does not.
+ * Reports whether a body may be relayed. Not if its provider has another API, or if the sidecar has a part in the
+ * answer: it stores the response, executes tools, or knows items that the provider does not.
  */
 export function isRelayable(fields: Fields, { served }: ModelTarget): boolean {
   return (
@@ -78,7 +78,10 @@ function hasOurItems(fields: Fields): boolean {
   return objectsIn(fields.get("input")).some(isOurItem);
 }
 
-/** Whether only the sidecar understands an item, or might complete it: without its content, reasoning cannot be found. */
+/**
+ * Reports whether only the sidecar understands an item, or might complete it: without its content, reasoning cannot be
+ * found.
+ */
 function isOurItem({ type, id, encrypted_content: encrypted, content }: JsonObject): boolean {
   if (typeof id === "string" && parseItemId(id) !== undefined) return true;
   if (typeof encrypted === "string") return isCarried(encrypted) || isCompaction(encrypted);
@@ -86,8 +89,8 @@ function isOurItem({ type, id, encrypted_content: encrypted, content }: JsonObje
 }
 
 /**
- * Returns the call of a body that may be relayed. The provider decides what it accepts: a request that cannot be read is
- * only relayed.
+ * Returns the call of a body that may be relayed. The provider decides what it accepts: a request that cannot be read
+ * is only relayed.
  * @param read Reads the request.
  */
 export async function readRelayable(
@@ -120,7 +123,7 @@ export async function readRelayable(
 }
 
 function noApprovals(): InvalidRequestError {
-  return mistake("input", "unsupported_value", "answers a tool call that waits for approval elsewhere");
+  return mistake("input", "unsupported_value", "answers a tool call that is waiting for approval");
 }
 
 function toSingleCall(read: ReadRequest): SingleCall {

@@ -54,7 +54,7 @@ export class SocketLanes {
     return this.#find(body.previous_response_id)?.expand(body, reserve) ?? body;
   }
 
-  /** Whether a lane keeps a response. */
+  /** Reports whether a lane keeps a response. */
   has(responseId: unknown): boolean {
     return this.#find(responseId) !== undefined;
   }

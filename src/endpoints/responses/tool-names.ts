@@ -22,8 +22,8 @@ export interface CallerTool {
 }
 
 /**
- * Whether a request lets the model search its tools, which only OpenAI's API supports: groups and tools that are loaded
- * later are sent to OpenAI unchanged.
+ * Reports whether a request lets the model search its tools, which only OpenAI's API supports: groups and tools that
+ * are loaded later are sent to OpenAI unchanged.
  */
 export function searchesTools(tools: readonly JsonObject[]): boolean {
   const all = tools.flatMap((tool) => [tool, ...objectsIn<JsonObject>(tool.tools)]);

@@ -240,7 +240,7 @@ export interface WrittenContent {
   readonly phase?: string | undefined;
 }
 
-/** Whether a call belongs to a custom tool, even if the provider treats it as a function call. */
+/** Reports whether a call belongs to a custom tool, even if the provider treats it as a function call. */
 export function isCustom({ input }: ToolCall, tool: CallerTool | undefined): boolean {
   return input.case === "text" || tool?.type === "custom";
 }

@@ -145,7 +145,7 @@ function needsNoApproval(): boolean {
   return false;
 }
 
-/** The result of a generation with one step. */
+/** Returns the result of a generation with one step. */
 function toResult(response: Response): GenerateResult {
   const { finishReason, usage } = response;
   const isCalling =

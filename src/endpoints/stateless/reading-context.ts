@@ -26,13 +26,13 @@ export class ReadingContext {
 
   /** Warns of a setting that is left out. */
   warnAboutSetting(path: string): void {
-    const message = "the provider of the model has no such setting; it was left out";
+    const message = "the model's provider has no such setting; it was left out";
     this.notes.warn(path, "unsupported_setting", message);
   }
 
   /** Warns of a field of a part that is left out. */
   warnAboutField(path: string): void {
-    this.notes.warn(path, "unsupported_setting", "the provider of the model has no such field");
+    this.notes.warn(path, "unsupported_setting", "the model's provider has no such field");
   }
 
   /** Creates state of a part as if the served model had written it. */

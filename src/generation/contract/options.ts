@@ -49,7 +49,7 @@ export async function readOptions(
 ): Promise<Generation> {
   if (options?.request === undefined) {
     const field = options === undefined ? path : `${path}.request`;
-    throw invalidField(field, "is missing, expected what to generate");
+    throw invalidField(field, "is missing, expected the object to generate");
   }
   const { request, maxToolRounds, stopWhen, retry, timeouts, limits } = options;
   checkOptions(options, request, path, mayHaveNoMessages);

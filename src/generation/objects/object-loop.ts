@@ -75,7 +75,7 @@ async function* tryFormats(
       failed.splice(0, failed.length, ...attemptsOf(thrown));
     }
   }
-  throw new InternalError("there is no way to ask for the object");
+  throw new InternalError("the object cannot be requested in any way");
 }
 
 /** Words by which servers name the feature that they refuse, in their API's field names. */

@@ -84,7 +84,7 @@ export function readMessage(message: string, request: Request): ProviderMessage 
   return { classifiable: bounded, repeatable: bounded.replace(KEY_LIKE, "(key)") };
 }
 
-const ECHO = "(the provider's message repeats the prompt and is left out)";
+const ECHO = "(the provider's message repeats the prompt and was left out)";
 
 function onOneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();

@@ -18,7 +18,7 @@ export function requireCredential(provider: string, value: unknown, what: string
  */
 export function checkOptionalKey(provider: string, options: { readonly apiKey?: unknown }): void {
   if (!("apiKey" in options)) return;
-  requireCredential(provider, options.apiKey, "an API key", "leave the option out where none is needed");
+  requireCredential(provider, options.apiKey, "an API key", "leave the option out if none is needed");
 }
 
 function describe(value: unknown): string {

@@ -26,12 +26,12 @@ export function unreadableAnswer(body: string, facts: CallFacts): SDKError {
 export function unreadableEvent(data: string): StreamError {
   return isTooDeep(data)
     ? answerTooDeep()
-    : new StreamError("an event of the provider's stream is no JSON object");
+    : new StreamError("an event of the provider's stream is not a JSON object");
 }
 
 /** A retry would fail in the same way. */
 function answerTooDeep(): StreamError {
-  return new StreamError(`the provider's answer nests JSON in more than ${MAX_READ_LEVELS} levels`, {
+  return new StreamError(`the provider's answer has more than ${MAX_READ_LEVELS} levels of JSON`, {
     retryable: false,
   });
 }
@@ -41,20 +41,20 @@ export function describeBody(body: string): string {
   const text = body.trim();
   if (text === "") return "an empty body";
   if (isHtml(text)) return toPlainText(text);
-  return isJson(text) ? "JSON that is no answer" : "a body that is not JSON";
+  return isJson(text) ? "JSON that is not an answer" : "a body that is not JSON";
 }
 
 /**
- * Whether an object that is neither an answer nor an event of the API reports a failure. Proxies and compatible servers
- * write it in the forms of other APIs: `{error: {…}}`, `{error: "text"}`, `{detail}` (FastAPI), `{object: "error",
- * message}`.
+ * Reports whether an object that is neither an answer nor an event of the API reports a failure. Proxies and compatible
+ * servers write it in the forms of other APIs: `{error: {…}}`, `{error: "text"}`, `{detail}` (FastAPI), `{object:
+ * "error", message}`.
  */
 export function isFailureReport({ error, detail, object }: FailureFields): boolean {
   return isGiven(error) || isGiven(detail) || object === "error";
 }
 
 /**
- * Whether an event reports a failure in the form of another API.
+ * Reports whether an event reports a failure in the form of another API.
  * @param type The type by which the API names its events; empty if the event has none.
  */
 export function isUnnamedFailure(type: string, event: FailureFields): boolean {

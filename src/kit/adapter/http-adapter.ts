@@ -84,8 +84,8 @@ export interface SourceProtocol {
   /** Name of the API, as in its definition. */
   readonly api: string;
   /**
-   * Returns the request in its source form, with the model of the request and `relay`. Undefined if the provider is known
-   * to refuse that form: the request is translated then.
+   * Returns the request in its source form, with the model of the request and `relay`. Undefined if the provider is
+   * known to refuse that form: the request is translated then.
    * @param models The catalog as seen by the provider.
    */
   toWire(
@@ -536,7 +536,7 @@ async function* toChunks(body: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(body);
 }
 
-/** The error for a provider without embeddings. */
+/** Returns the error for a provider without embeddings. */
 export function noEmbeddings(provider: string): SDKError {
   return invalidField("model", `provider ${JSON.stringify(provider)} has no embeddings`);
 }

@@ -55,7 +55,7 @@ export class KeyMask {
 const ESCAPED_ASCII = Buffer.from("\\u00");
 const ESCAPED_SLASH = Buffer.from("\\/");
 
-/** Whether JSON has characters of keys in other forms than themselves. */
+/** Reports whether JSON has characters of keys in other forms than themselves. */
 function hasEscapedAscii(json: Buffer): boolean {
   return json.includes(ESCAPED_ASCII) || json.includes(ESCAPED_SLASH);
 }

@@ -19,7 +19,7 @@ export abstract class PartStateWriter {
     this.#reported = model;
   }
 
-  /** The model as the provider reports it; the requested one until then. */
+  /** The model as the provider reports it; the requested one before that. */
   get model(): string {
     return this.#reported || this.#requested;
   }

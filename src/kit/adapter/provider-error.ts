@@ -74,7 +74,7 @@ function violationsIn(
   { provider, request, elementFields }: FailureSource,
 ): readonly FieldViolation[] {
   const path = toContractField(field, fieldNames, { kind, options: provider, request, elementFields });
-  return path === undefined ? [] : [{ field: path, description: message || "the provider refused it" }];
+  return path === undefined ? [] : [{ field: path, description: message || "the provider rejected it" }];
 }
 
 const MAX_CODE_CHARS = 128;

@@ -15,7 +15,7 @@ export function redirectError(
   if (status < 300 || status >= 400) return undefined;
   const target = toTarget(headers.get("location") ?? "");
   const found = target === undefined ? "a redirect that names no target" : `a redirect to ${target}`;
-  const advice = "redirects are not followed, so the provider's base URL has to be the address that answers";
+  const advice = "redirects are not followed, so set the provider's base URL to the final address";
   return new ProviderError(`${provider} answered ${status}, ${found}; ${advice}`, {
     provider,
     httpStatusCode: status,

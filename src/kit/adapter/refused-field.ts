@@ -3,8 +3,8 @@ import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 
 /**
- * Fields of a wire API's request, by the beginning of their paths, with the fields of the contract that they are written
- * from. The first entry that fits is taken.
+ * Fields of a wire API's request, by the beginning of their paths, with the fields of the contract that they are
+ * written from. The first entry that fits is taken.
  */
 export type FieldNames = readonly (readonly [wire: string, contract: string])[];
 
@@ -21,8 +21,9 @@ const MAX_PATH_CHARS = 128;
 const PATH = /^[A-Za-z_]\w*(?:\.\w+|\[\d+\])*$/;
 
 /**
- * The path in the contract. Undefined if the provider names no field, or the failure is not about the request. Of
- * messages only the list is named unless it is known what its elements were written from: adapters join and split them.
+ * Returns the path in the contract. Undefined if the provider names no field, or the failure is not about the request.
+ * Of messages only the list is named unless it is known what its elements were written from: adapters join and split
+ * them.
  * @param path As the provider wrote it: `messages.1.content`, `tools[0].parameters`, `generationConfig.topP`.
  * @param options Name under which options of the provider are in the request.
  */
@@ -56,7 +57,10 @@ function beginsWith(path: string, name: string): boolean {
   return path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`);
 }
 
-/** Whether tools up to this index keep their order. The caller's tools do; a hosted tool may be dropped or split. */
+/**
+ * Reports whether tools up to this index keep their order. The caller's tools do; a hosted tool may be dropped or
+ * split.
+ */
 function sendsToolsInOrder({ tools }: Request, index: number): boolean {
   const before = tools.slice(0, index + 1);
   return (

@@ -22,7 +22,7 @@ export function writeMembers(members: Iterable<readonly [name: string, value: st
   return text === "" ? "{}" : `${text}}`;
 }
 
-/** Whether the source form asks for a stream. A call that differs from it has to be translated. */
+/** Reports whether the source form asks for a stream. A call that differs from it has to be translated. */
 export function asksForStream(members: ReadonlyMap<string, string>): boolean {
   return members.get("stream") === "true";
 }

@@ -67,7 +67,7 @@ export class ToolCallIdMapper {
     if (this.#isReported) return;
     this.#isReported = true;
     const message =
-      "the provider does not accept this tool-call id; such ids are replaced in calls and results, the same in every turn";
+      "the provider does not accept this tool-call id; such ids are replaced in calls and results, in the same way in every turn";
     this.#loss.note(field, "converted_content", message);
   }
 }

@@ -62,7 +62,7 @@ export interface Answer {
 
 /**
  * Returns the provider's word for why an answer ended; empty if there is none. Some servers send the number of an enum
- * value, of which zero means that the answer goes on, or null as a text.
+ * value, of which zero means that the answer continues, or null as a text.
  */
 export function finishWordIn(value: unknown): string {
   if (typeof value === "string") return value === "null" ? "" : value;
@@ -78,7 +78,7 @@ export function finishReason(reason: Reason, raw: string, stopSequence = ""): Fi
   return { $typeName: "outrigger.v1.FinishReason", reason, raw, stopSequence };
 }
 
-/** Whether a finish reason means that the answer was cut before the model had finished it. */
+/** Reports whether a finish reason means that the answer was cut before the model had finished it. */
 export function isStopped(reason: Reason): boolean {
   return reason === Reason.LENGTH || reason === Reason.CONTENT_FILTER || reason === Reason.ERROR;
 }
@@ -98,7 +98,8 @@ export function answerMissing(
 }
 
 /**
- * Combines an answer and the facts of its call, with unique ids of its tool calls. No other function creates a Response.
+ * Combines an answer and the facts of its call, with unique ids of its tool calls. No other function creates a
+ * Response.
  * @throws StreamError if the answer has too many parts or citations.
  */
 export function createResponse(facts: CallFacts, answer: Answer): Response {
@@ -153,7 +154,7 @@ function settleParts(content: readonly ContentPart[], facts: CallFacts): void {
   if (content.length > maxParts || citations > maxParts) throw answerTooLarge("maxParts", maxParts);
 }
 
-const LIMIT_REACHED = "the model wrote as many tokens as max_tokens allows; the answer may be cut";
+const LIMIT_REACHED = "the model wrote as many tokens as max_tokens allows; the answer may be cut off";
 
 /** Some servers report an ordinary end although the answer was cut at the caller's limit. */
 function warnAtLimit({ request, warnings }: CallFacts, { finishReason, usage }: Answer): void {
@@ -166,7 +167,7 @@ function warnAtLimit({ request, warnings }: CallFacts, { finishReason, usage }: 
 
 const MAX_ID_CHARS = 256;
 
-/** A provider's id of a request, as it may be logged: at most 256 characters. */
+/** Returns a provider's id of a request, as it may be logged: at most 256 characters. */
 export function boundedId(id: string): string {
   return id.slice(0, MAX_ID_CHARS).toWellFormed();
 }

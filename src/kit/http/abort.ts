@@ -8,7 +8,7 @@ export function toAbortError(signal: AbortSignal): SDKError {
   const reason: unknown = signal.reason;
   if (reason instanceof SDKError) return reason;
   if (reason instanceof Error && reason.name === "TimeoutError") {
-    return new RequestTimeoutError("the caller's time limit ran out", { cause: reason });
+    return new RequestTimeoutError("the caller's time limit was exceeded", { cause: reason });
   }
   return new AbortError("the call was cancelled", { cause: reason });
 }

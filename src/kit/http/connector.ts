@@ -31,7 +31,7 @@ export class Connector {
     this.#giveUp?.(error);
   }
 
-  /** Stops reading the socket until `go`, unless a read is under way. */
+  /** Stops reading the socket until `go`, unless a read is in progress. */
   hold(): void {
     this.#isHeld = true;
   }
@@ -86,8 +86,8 @@ export class Connector {
   }
 
   /**
-   * Leaves `100 Continue` out of what is read from the socket. Replaces `read`, since a library that has attached to the
-   * socket calls it by itself. Written for undici 8, which reads on `readable`; test/kit/http/socket-reads.test.ts
+   * Leaves `100 Continue` out of what is read from the socket. Replaces `read`, since a library that has attached to
+   * the socket calls it by itself. Written for undici 8, which reads on `readable`; test/kit/http/socket-reads.test.ts
    * checks that.
    */
   #skipContinues(socket: Socket): void {
@@ -103,7 +103,9 @@ export class Connector {
     };
   }
 
-  /** Delays each read of the socket by one step after undici has taken data, so that the response can be paused first. */
+  /**
+   * Delays each read of the socket by one step after undici has taken data, so that the response can be paused first.
+   */
   #readOnDemand(socket: Socket): void {
     this.go();
     const readUnlessHeld = () => {

@@ -74,7 +74,7 @@ function toConfigurationError(error: Error, peer: string): ConfigurationError | 
   const code = getCode(error);
   if (code !== "UND_ERR_INVALID_ARG" && code !== "UND_ERR_ABORTED") return undefined;
   if (error.message.includes("(407)")) {
-    return new ConfigurationError(`the proxy before ${peer} asks for credentials (407)`, { cause: error });
+    return new ConfigurationError(`the proxy for ${peer} requires credentials (407)`, { cause: error });
   }
   if (code === "UND_ERR_ABORTED") return undefined;
   return new ConfigurationError(`the request to ${peer} cannot be sent: ${error.message}`, { cause: error });

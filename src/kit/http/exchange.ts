@@ -74,8 +74,8 @@ export interface ExchangeOptions {
  * limit, the caller's signal or a reader that stops) and then holds no timer, no listener and no socket.
  *
  * It is also the body of its answer: the socket pushes bytes, the reader pulls them. Everything that has arrived since
- * the last read is one chunk: a provider that sends each event as a separate chunk costs one step of the reader per read
- * of the socket, not per event. At most `HIGH_WATER_BYTES` and one read of the socket are held.
+ * the last read is one chunk: a provider that sends each event as a separate chunk costs one step of the reader per
+ * read of the socket, not per event. At most `HIGH_WATER_BYTES` and one read of the socket are held.
  */
 export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIterableIterator<Uint8Array> {
   status = 0;
@@ -130,8 +130,8 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
   }
 
   /**
-   * Takes the connector whose connection carries the exchange. Returns false if the exchange ended while it waited for a
-   * connection.
+   * Takes the connector whose connection carries the exchange. Returns false if the exchange ended while it waited for
+   * a connection.
    */
   connectWith(connector: Connector): boolean {
     connector.limitMs = this.#options.timeouts.connectMs;
@@ -201,7 +201,8 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
 
   onResponseEnd(): void {
     if (this.#ended) return;
-    // A server that answered before it had read the request may never read it, and the next request would wait behind it.
+    // A server that answered before it had read the request may never read it, and the next request would wait behind
+    // it.
     if (this.#isRefused || this.#connector?.hasUnsent === true) this.#connector?.retire();
     this.#end();
     this.#wake();
@@ -376,7 +377,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     const name = encoding.trim().toLowerCase();
     const found = /^[\w.-]{1,20}$/.test(name) ? name : "unknown";
     return new NetworkError(
-      `${this.#options.peer} answered in the content encoding ${found}, which was not asked for`,
+      `${this.#options.peer} answered in the content encoding ${found}, which was not requested`,
       { retryable: false },
     );
   }

@@ -35,7 +35,7 @@ function readProxy(environment: Environment, name: string): string | undefined {
   if (value === "") return undefined;
   const url = URL.parse(value);
   if (url !== null && SCHEMES.includes(url.protocol)) return value;
-  throw new ConfigurationError(`${name} holds no proxy URL; expected one like http://proxy.example.com:3128`);
+  throw new ConfigurationError(`${name} is not a proxy URL; expected one like http://proxy.example.com:3128`);
 }
 
 function readVariable(environment: Environment, name: string): string {

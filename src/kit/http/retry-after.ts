@@ -70,7 +70,7 @@ export function retryDelayInText(text: string): number | undefined {
   return match?.[1] === undefined ? undefined : parseGoDuration(match[1].replace(/\.+$/, ""));
 }
 
-/** A number without sign or exponent. */
+/** Returns a number without sign or exponent. */
 function numberIn(text: string | undefined): number | undefined {
   return text !== undefined && /^\s*(\d+(\.\d*)?|\.\d+)\s*$/.test(text) ? Number(text) : undefined;
 }

@@ -86,7 +86,7 @@ export interface HttpTransport {
   get(path: string, options: HttpGetOptions): Promise<HttpAnswer>;
   /** Like `get`, with the method DELETE. */
   delete(path: string, options: HttpGetOptions): Promise<HttpAnswer>;
-  /** Closes all connections at once; exchanges under way fail with AbortError. Resolves when they are closed. */
+  /** Closes all connections at once; exchanges in progress fail with AbortError. Resolves when they are closed. */
   close(): Promise<void>;
 }
 
@@ -155,9 +155,9 @@ export function parseBaseUrl(baseUrl: string): URL {
     throw wrongBaseUrl(`has the scheme ${nameText(url.protocol)}`);
   }
   if (url.username !== "" || url.password !== "") {
-    throw wrongBaseUrl("holds a user name or password, which belong into a header");
+    throw wrongBaseUrl("contains a user name or password, which belong in a header");
   }
-  if (url.hash !== "") throw wrongBaseUrl("holds a fragment (#...)");
+  if (url.hash !== "") throw wrongBaseUrl("contains a fragment (#...)");
   return url;
 }
 
@@ -190,7 +190,7 @@ function nameText(text: string): string {
   if (text === "") return "empty";
   const hostLike = /^[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{0,5})?(\/[\w./-]*)?$/i;
   const shown = text.length <= 80 && hostLike.test(text) && /[.:/]/.test(text);
-  return shown ? `"${text}"` : `a text of ${text.length} characters that is no URL`;
+  return shown ? `"${text}"` : `a text of ${text.length} characters that is not a URL`;
 }
 
 /**
@@ -250,8 +250,8 @@ type TunnelOptions = Parameters<Pool["connect"]>[0];
 type TunnelCallback = Parameters<Pool["connect"]>[1];
 
 /**
- * Opens the tunnels. A tunnel closes when its attempt is cancelled: the TLS handshake through it may be under way, and
- * undici gives no access to that.
+ * Opens the tunnels. A tunnel closes when its attempt is cancelled: the TLS handshake through it may be in progress,
+ * and undici gives no access to that.
  */
 class ProxyPool extends Pool {
   override connect(options: TunnelOptions): Promise<Dispatcher.ConnectData>;

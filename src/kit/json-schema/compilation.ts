@@ -50,7 +50,7 @@ export interface Placed<Schema extends JsonValue = JsonValue> {
   readonly place: Place;
 }
 
-/** The place of a subschema. */
+/** Returns the place of a subschema. */
 export function placeBelow(place: Place, ...tokens: readonly (string | number)[]): Place {
   return { ...place, pointer: pointerBelow(place.pointer, ...tokens), depth: place.depth + 1 };
 }
@@ -65,7 +65,7 @@ export function note({ run, pointer }: Place, message: string, ...tokens: readon
   run.changes.add(pointerBelow(pointer, ...tokens), message, false);
 }
 
-/** The error for a schema that is not valid JSON Schema. */
+/** Returns the error for a schema that is not valid JSON Schema. */
 export function invalidAt({ run, pointer }: Place, message: string, ...tokens: readonly string[]): Error {
   return invalidField(fieldAt(run.field, pointerBelow(pointer, ...tokens)), message);
 }

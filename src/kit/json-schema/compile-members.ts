@@ -56,7 +56,7 @@ function compileProperty(schema: JsonValue, required: Set<string>, name: string,
     );
   }
   if (compiled === false || !isOptional || !dialect.requireAll || acceptsNull(compiled)) return compiled;
-  lose(below, `is not required, which ${dialect.name} does not support; null stands for its absence`);
+  lose(below, `is not required, which ${dialect.name} does not support; null means that it is absent`);
   return withNull(compiled);
 }
 
@@ -79,7 +79,7 @@ function openObject({ additionalProperties: others, patternProperties }: JsonObj
   return isObject(allowed) ? place.run.compile(allowed, placeBelow(place, "additionalProperties")) : allowed;
 }
 
-/** Whether a translated schema accepts null by itself. Targets of references are not inspected. */
+/** Reports whether a translated schema itself accepts null. Targets of references are not inspected. */
 function acceptsNull({ anyOf, type, enum: values, const: only }: JsonObject): boolean {
   if (anyOf !== undefined) return toList<JsonObject>(anyOf).some(acceptsNull);
   if (values !== undefined) return toList(values).includes(null);
@@ -115,7 +115,7 @@ function mixItems(prefix: readonly JsonValue[], schema: JsonObject, place: Place
   const { dialect, compile } = place.run;
   const { items: rest = true } = schema;
   const different = distinct(isObject(rest) ? [...prefix, rest] : prefix);
-  const message = `${dialect.name} has one schema for all items; each may be what any of them may be`;
+  const message = `${dialect.name} has one schema for all items; each item can match any of the item schemas`;
   if (different.length > 1 || rest === true) lose(place, message, "prefixItems");
   const items = compile({ anyOf: different }, placeBelow(place, "prefixItems"));
   const length = items === false ? 0 : prefix.length;

@@ -26,7 +26,7 @@ export function compileExpanded({ schema, place }: Placed<JsonObject>): JsonObje
   if (Object.keys(schema).filter(isAssertion).join() === "allOf" && isPlainReference(unmerged)) {
     // A reference to a surrounding schema cannot be merged with the annotations alongside it.
     const isDescribed = schema.description !== undefined;
-    if (isDescribed) note(place, "stands beside a reference; it was left out", "description");
+    if (isDescribed) note(place, "is next to a reference; it was left out", "description");
     return compileReference(unmerged, place);
   }
   const types = getTypes(schema);
@@ -90,14 +90,14 @@ export function splitUnion(schema: JsonObject, place: Place) {
   place.run.budget.countCopies(shared, listed.length);
   const branches = listed.map((each, i) => ({ schema: join(each), place: placeBelow(place, key, i) }));
   if (key === "oneOf" && !areExclusive(branches.flatMap((branch) => expand(branch) || []))) {
-    const effect = "as `anyOf` it also accepts what several branches accept";
+    const effect = "as `anyOf` it also accepts values that several branches accept";
     lose(place, `is not supported by ${place.run.dialect.name}; ${effect}`, key);
   }
   return { branches, beside: without(schema, key, ...Object.keys(shared)) };
 }
 
 /**
- * Whether branches exclude one another by their types, their literal values or the literal values of a required
+ * Reports whether branches exclude one another by their types, their literal values or the literal values of a required
  * property.
  */
 function areExclusive(branches: readonly Placed<JsonObject>[]): boolean {
@@ -117,7 +117,7 @@ function tagValues({ type, required, properties }: JsonObject, tag: string) {
   return isObject(property) ? literalsIn(property) : undefined;
 }
 
-/** Whether a schema is one reference and has no annotations. */
+/** Reports whether a schema is one reference and has no annotations. */
 function isPlainReference(schema: JsonValue | undefined): schema is JsonObject {
   if (!isObject(schema) || getReference(schema) === undefined) return false;
   const roles = Object.keys(schema).map((key) => KEYWORDS.get(key)?.role ?? "identity");
@@ -176,7 +176,7 @@ function takeName(wanted: string, names: Map<string, number>): string {
   return name;
 }
 
-/** Whether the dialect accepts a recursive reference here. Otherwise any value is allowed in its place. */
+/** Reports whether the dialect accepts a recursive reference here. Otherwise any value is allowed in its place. */
 function acceptsRecursion(place: Place): boolean {
   const { recursion, name } = place.run.dialect;
   if (recursion === "allowed") return true;

@@ -31,7 +31,7 @@ export interface SchemaDialect {
   readonly requestLimits: Partial<SchemaSizes>;
 }
 
-/** Whether a dialect keeps a keyword. */
+/** Reports whether a dialect keeps a keyword. */
 export function keeps({ keywords }: SchemaDialect, key: string): boolean {
   return keywords === "all" || keywords.includes(key);
 }

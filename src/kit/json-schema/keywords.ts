@@ -28,7 +28,7 @@ function isMap(test: Test, value: unknown): boolean {
 /** Some of the types. */
 export type JsonTypes = readonly JsonType[];
 
-/** Whether a value is a number, long ones included. */
+/** Reports whether a value is a number, long ones included. */
 export function isNumber(value: unknown): value is JsonValue {
   return typeof value === "number" || JSON.isRawJSON(value);
 }
@@ -111,7 +111,7 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map([
   ...onObjects("schemaMap", "properties", "patternProperties", "dependentSchemas"),
 ]);
 
-/** Whether a key is an assertion, so that leaving it out would accept more values. */
+/** Reports whether a key is an assertion, so that leaving it out would accept more values. */
 export function isAssertion(key: string): boolean {
   return KEYWORDS.get(key)?.role === "assertion";
 }

@@ -49,7 +49,7 @@ function normalizeEntry(schema: JsonObject, key: string, value: JsonValue, place
   }
   // Extensions are meant for other programs; any other unknown keyword may be a spelling mistake.
   const isUnknown = keyword === undefined && !key.startsWith("x-");
-  if (isUnknown) note(place, "is no keyword of JSON Schema; it was left out", key);
+  if (isUnknown) note(place, "is not a keyword of JSON Schema; it was left out", key);
   return keyword === undefined || keyword.role === "identity" ? [] : [[key, value]];
 }
 

@@ -32,7 +32,7 @@ function getType(value: JsonValue): JsonType {
   return Array.isArray(value) ? "array" : (typeof value as JsonType);
 }
 
-/** Whether a value is of one of the types. */
+/** Reports whether a value is of one of the types. */
 export function hasType(value: JsonValue, types: JsonTypes): boolean {
   const type = getType(value);
   return types.includes(type) || (type === "integer" && types.includes("number"));

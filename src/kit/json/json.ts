@@ -43,12 +43,12 @@ export function tryReadJson(text: string): unknown {
   }
 }
 
-/** Whether the text is JSON that is not read because it nests more than `MAX_READ_LEVELS`. */
+/** Reports whether the text is JSON that is not read because it nests more than `MAX_READ_LEVELS`. */
 export function isTooDeep(text: string): boolean {
   return nestsDeeper(text, MAX_READ_LEVELS) && isJson(text);
 }
 
-/** Whether the text is JSON. */
+/** Reports whether the text is JSON. */
 export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
@@ -68,7 +68,7 @@ export function asObject(value: unknown): object | undefined {
   return isObject(value) ? value : undefined;
 }
 
-/** Whether a value is a JSON object: not a list, not null, and not a number that keeps its source text. */
+/** Reports whether a value is a JSON object: not a list, not null, and not a number that keeps its source text. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
@@ -127,13 +127,13 @@ export function withoutNulls(object: object): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }
 
-/** Whether an object has no keys. */
+/** Reports whether an object has no keys. */
 export function isEmpty(object: object): boolean {
   for (const _key in object) return false;
   return true;
 }
 
-/** Whether an object has no other keys than these. */
+/** Reports whether an object has no other keys than these. */
 export function hasOnly(object: object, ...keys: readonly string[]): boolean {
   for (const key in object) if (!keys.includes(key)) return false;
   return true;
@@ -182,7 +182,7 @@ export const MAX_JSON_LEVELS = 256;
  */
 export const MAX_READ_LEVELS = 1000;
 
-/** Whether a list or object nests more levels than these, itself included. */
+/** Reports whether a list or object nests more levels than these, itself included. */
 export function isDeeper(value: object, maxLevels: number): boolean {
   if (maxLevels === 0) return true;
   for (const child of Array.isArray(value) ? value : Object.values(value))

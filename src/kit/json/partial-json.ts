@@ -38,7 +38,7 @@ const EXPECTED: Record<State, string> = {
   key: "a key",
   colon: 'a ":"',
   separator: 'a "," or a closing bracket',
-  end: "nothing behind the JSON value",
+  end: "nothing after the JSON value",
   string: "the end of a string",
   keyText: "the end of a key",
   number: "the end of a number",

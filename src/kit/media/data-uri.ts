@@ -14,7 +14,7 @@ const LONGEST_HEAD = 1024;
 
 const PERCENT = 0x25;
 
-/** Whether a URL is a data: URI. */
+/** Reports whether a URL is a data: URI. */
 export function isDataUri(url: string): boolean {
   return /^data:/i.test(url);
 }

@@ -32,7 +32,7 @@ export const DEFAULT_MAX_MEDIA_BYTES = 32 * 1024 * 1024;
 /** Maximum length of a path on Linux. */
 const LONGEST_PATH = 4096;
 
-/** Whether the `url` of a source is a path on this machine: it begins with `/`, `./`, `../`, `~` or `file:`. */
+/** Reports whether the `url` of a source is a path on this machine: it begins with `/`, `./`, `../`, `~` or `file:`. */
 export function isLocalPath(url: string): boolean {
   return /^(\/|\.{1,2}\/|~|file:)/i.test(url);
 }
@@ -51,7 +51,7 @@ export function createMediaReader({
       if (roots.length === 0) {
         throw invalidField(
           fieldPath,
-          `is a path on this machine, and reading files is off; ${SETTINGS} would name the folders`,
+          `is a path on this machine, and reading files is not allowed; set ${SETTINGS} to allow folders`,
         );
       }
       const absolute = checkAbsolutePath(path, fieldPath);
@@ -71,7 +71,7 @@ function checkAbsolutePath(path: string, fieldPath: string): string {
   if (path.length > LONGEST_PATH) {
     throw invalidField(
       fieldPath,
-      `is ${path.length} characters long, too long for a path; base64 belongs into data or a data: URI`,
+      `is ${path.length} characters long, too long for a path; base64 belongs in data or a data: URI`,
     );
   }
   if (path.includes("\0")) throw invalidField(fieldPath, "is a path with a NUL character");
@@ -115,7 +115,7 @@ async function openUnder(roots: readonly string[], path: string, fieldPath: stri
 
 async function getSize(handle: FileHandle, maxBytes: number, fieldPath: string): Promise<number> {
   const facts = await handle.stat();
-  if (!facts.isFile()) throw invalidField(fieldPath, "is no regular file");
+  if (!facts.isFile()) throw invalidField(fieldPath, "is not a regular file");
   if (facts.size === 0) throw invalidField(fieldPath, "is an empty file");
   if (facts.size > maxBytes) {
     throw invalidField(fieldPath, `is a file of ${facts.size} bytes; at most ${maxBytes} are allowed`);

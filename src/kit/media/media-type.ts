@@ -117,7 +117,7 @@ export function detectMediaType(bytes: Uint8Array): string | undefined {
   return found?.mediaType ?? audioFrameIn(bytes);
 }
 
-/** Whether a text is a media type: `type/subtype`, with or without parameters. */
+/** Reports whether a text is a media type: `type/subtype`, with or without parameters. */
 export function isMediaType(text: string): boolean {
   return /^[\w!#$&^.+-]{1,64}\/[\w!#$&^.+-]{1,127}(\s*;\s*[\w!#$&^.+-]+=("[^"\\\r\n]*"|[\w!#$&^.+-]+))*$/.test(
     text,

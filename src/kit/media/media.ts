@@ -53,7 +53,7 @@ export async function resolveMedia(
 ): Promise<ResolvedMedia> {
   const { source, mediaType } = media;
   if (mediaType !== "" && !isMediaType(mediaType)) {
-    throw invalidField(`${fieldPath}.media_type`, "is no media type; expected one like image/png");
+    throw invalidField(`${fieldPath}.media_type`, "is not a media type; expected one like image/png");
   }
   switch (source.case) {
     case "url":
@@ -104,7 +104,7 @@ function resolveBytes(
 function checkWebUrl(url: string, fieldPath: string): URL {
   const expected = "expected an https: or data: URL, or a path that begins with /, ./ or ~";
   const parsed = URL.parse(url);
-  if (parsed === null) throw invalidField(fieldPath, `is no URL; ${expected}`);
+  if (parsed === null) throw invalidField(fieldPath, `is not a URL; ${expected}`);
   if (parsed.protocol === "https:" || parsed.protocol === "http:") return parsed;
   throw invalidField(fieldPath, `has the scheme ${parsed.protocol.slice(0, 20)}; ${expected}`);
 }
@@ -122,6 +122,6 @@ function getFileType(media: Media, inferred: string | undefined, fieldPath: stri
   if (mediaType !== undefined) return mediaType;
   throw invalidField(
     `${fieldPath}.media_type`,
-    "is empty, and neither the file's name nor its first bytes tell it",
+    "is empty, and neither the file's name nor its first bytes show the type",
   );
 }

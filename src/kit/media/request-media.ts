@@ -33,7 +33,7 @@ function createSharedReader(reader: MediaReader, maxBytes: number): MediaReader 
     if (remaining >= 0) return;
     throw invalidField(
       fieldPath,
-      `is a file of ${bytes} bytes; all files of a request may have ${maxBytes} bytes together, limits.max_request_media_bytes`,
+      `is a file of ${bytes} bytes; all files of a request together can have ${maxBytes} bytes, limits.max_request_media_bytes`,
     );
   };
   return {

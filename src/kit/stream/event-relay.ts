@@ -7,15 +7,18 @@ import { SseDecoder, type SseEvent } from "./sse.ts";
 export interface HiddenEvents {
   /** Texts in UTF-8. Such an event has at least one. */
   readonly markers: readonly string[];
-  /** Whether an event with one of the texts is hidden. */
+  /** Reports whether an event with one of the texts is hidden. */
   isHidden(event: SseEvent): boolean;
 }
 
 /** How the events of a wire API are relayed. */
 export interface RelayRules {
-  /** Whether an event reports why the stream failed. */
+  /** Reports whether an event reports why the stream failed. */
   reportsFailure(event: SseEvent): boolean;
-  /** Whether the official SDKs throw such an event. Otherwise another one follows that they throw. Default: they do. */
+  /**
+   * Reports whether the official SDKs throw such an event. Otherwise another one follows that they throw. Default: they
+   * do.
+   */
   isThrown?(event: SseEvent): boolean;
   readonly hidden?: HiddenEvents | undefined;
 }
@@ -89,8 +92,8 @@ export class EventRelay {
   }
 
   /**
-   * The stream has failed. Relays the events up to the one by which the provider says why. If there is none, relays those
-   * that were decoded.
+   * The stream has failed. Relays the events up to the one by which the provider says why. If there is none, relays
+   * those that were decoded.
    * @param chunk The bytes whose decoding failed.
    * @param decodedEvents Number of events that were decoded before that. Default 0.
    */

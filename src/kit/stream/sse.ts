@@ -41,7 +41,9 @@ export const MAX_STRAY_CHARS = 64 * 1024;
  * stream"). Bytes may be split anywhere.
  */
 export class SseDecoder {
-  /** Decodes chunks that end within a character. Created when there is one, like the parser: most streams need neither. */
+  /**
+   * Decodes chunks that end within a character. Created when there is one, like the parser: most streams need neither.
+   */
   #text: InstanceType<typeof TextDecoder> | undefined;
   /** Whether `#text` may hold the first bytes of a character. */
   #isInCharacter = false;
@@ -149,7 +151,7 @@ export class SseDecoder {
   }
 
   #parse(text: string): void {
-    // The parser skips a byte order mark by itself.
+    // The parser itself skips a byte order mark.
     const isMarked = !this.#hasBegun && text.startsWith(BYTE_ORDER_MARK);
     this.#parser ??= this.#createParser();
     this.#hasBegun = true;

@@ -74,8 +74,8 @@ export class StreamWriter {
   }
 
   /**
-   * Whether deltas of one part that come together are one event. Set for a caller who gets the provider's events instead
-   * of these. Default false.
+   * Whether deltas of one part that come together are one event. Set for a caller who gets the provider's events
+   * instead of these. Default false.
    */
   set joinsDeltas(joinsDeltas: boolean) {
     this.#log.joinsDeltas = joinsDeltas;
@@ -202,7 +202,7 @@ export class StreamWriter {
     const content: ContentPart[] = [];
     for (const [index, part] of this.#log.parts.entries()) {
       if (part === undefined)
-        throw new StreamError(`part ${index} was announced by the provider and never arrived`);
+        throw new StreamError(`part ${index} was announced by the provider but never arrived`);
       content.push(part);
     }
     const response = createResponse(this.#facts, { ...answer, model: answer.model || this.#model, content });

@@ -119,7 +119,7 @@ export class KeptConnection<Connection> {
     }
   }
 
-  /** Waits for commands under way, for a second at most, and disconnects. */
+  /** Waits for commands in progress, for a second at most, and disconnects. */
   async close(): Promise<void> {
     const end = performance.now() + 1000;
     while (this.#pending > 0 && performance.now() < end) await delay(10);
@@ -223,7 +223,7 @@ async function within<Result>(answer: Promise<Result>, ms: number): Promise<Resu
 }
 
 /**
- * The fate of a call if shared counts cannot be reached: each sidecar counts alone, the call is refused, or it passes
- * uncounted.
+ * Handling of a call if shared counts cannot be reached: each sidecar counts separately, the call is rejected, or it
+ * passes uncounted.
  */
 export type WhenAway = "local" | "refuse" | "allow";

@@ -45,7 +45,7 @@ export class PostgresBudgets {
         // Fails in a database that takes no writes, such as a standby, and without rights on the table.
         probe: (pool) => pool.query(`DELETE FROM ${this.#table} WHERE false`),
         close: (pool) => void pool.end().catch(() => {}),
-        // Idle connections that break are replaced, and statements fail by themselves.
+        // Idle connections that break are replaced, and statements report their own failures.
         follow: () => {},
         describe,
       },

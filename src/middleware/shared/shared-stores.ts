@@ -39,14 +39,17 @@ export interface CallerRate {
 
 /** How a rule is shared. */
 export interface SharedRule {
-  /** Whether sidecars count together. Default false. `postgres` for a budget that is kept there although there is a Valkey as well. */
+  /**
+   * Whether sidecars count together. Default false. `postgres` for a budget that is kept there although there is a
+   * Valkey as well.
+   */
   readonly shared?: boolean | "postgres" | undefined;
   /** The fate of a call if the shared counts cannot be reached. Default: what the settings say for all rules. */
   readonly whenAway?: WhenAway | undefined;
 }
 
 const CONSEQUENCES: Readonly<Record<WhenAway, string>> = {
-  local: "each sidecar counts alone",
+  local: "each sidecar counts separately",
   refuse: "calls under shared rules are refused",
   allow: "calls under shared rules are not counted",
 };
@@ -134,7 +137,7 @@ export class SharedStores {
     return new SharedCacheStore(this.#valkey, rule, this.#getWhenAway(rule));
   }
 
-  /** Disconnects, after the commands that are under way. */
+  /** Disconnects, after the commands that are in progress. */
   async close(): Promise<void> {
     await Promise.all(this.#connections.map((connection) => connection.close()));
   }

@@ -100,7 +100,7 @@ function openClient({ host, port, username, database, readPassword, tls }: Valke
   });
 }
 
-/** The name for SNI, which must not be an address. */
+/** Returns the name for SNI, which must not be an address. */
 function toServerName(host: string): string {
   return /^[\d.]+$|:/.test(host) ? "" : host;
 }
@@ -121,7 +121,7 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
   ["MASTERDOWN", "its primary is down"],
   ["MISCONF", "it cannot save its data"],
   ["MOVED", "expected a server alone or a proxy, found a member of a cluster"],
-  ["NOAUTH", "it asks for a password"],
+  ["NOAUTH", "it requires a password"],
   [
     "NOPERM",
     "the user lacks rights: expected those of docs/middleware.md on the keys of shared.valkey.prefix",
@@ -160,7 +160,7 @@ const TLS_CODE = /CERT|SIGNATURE|ALTNAME|^ERR_(SSL|TLS)|^EPROTO$/;
 function describeCode(code: string): string {
   if (TLS_CODE.test(code))
     return `TLS failed (${code}); expected a certificate that shared.valkey.tls.ca_file signs`;
-  if (code === "ECONNREFUSED" || code === "ENOTFOUND") return `nothing answers there (${code})`;
+  if (code === "ECONNREFUSED" || code === "ENOTFOUND") return `no answer at that address (${code})`;
   if (code !== "") return `the connection failed (${code})`;
   return "the connection was lost";
 }

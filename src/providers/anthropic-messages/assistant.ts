@@ -95,7 +95,7 @@ class AssistantWriter implements AssistantContent {
         this.#context.loss.lose(
           field,
           "converted_content",
-          "the Messages API takes no images from an assistant; it was sent as the user's",
+          "the Messages API does not accept images from the assistant; it was sent as the user's",
         );
         this.images.push(await imageBlock(part.value, `${field}.image`, this.#context));
         return;
@@ -147,7 +147,7 @@ class AssistantWriter implements AssistantContent {
   #toInput({ input }: ToolCall, field: string): JsonObject {
     const text = input.value || "{}";
     if (input.case !== "text" && asObject(tryParseJson(text)) !== undefined) return sourceObject(text);
-    const message = "the API takes JSON objects as input only; other input was wrapped in one";
+    const message = "the API accepts only JSON objects as input; other input was wrapped in one";
     this.#context.loss.note(field, "converted_content", message);
     return input.case === "text" ? { [CUSTOM_INPUT]: input.value } : { invalid_arguments: text };
   }

@@ -1,6 +1,6 @@
 /**
  * Newer models refuse thinking if anything before it has changed, while clients edit histories: they change
- * instructions or tools within a turn, or repeat a system message. The API is told to leave such thinking out, and it
+ * instructions or tools within a turn, or repeat a system message. The API is asked to leave such thinking out, and it
  * reports what it left out (provider documentation: "Preserved thinking", "Prefix checks").
  */
 import type { ModelTraits } from "../../catalog/model-traits.ts";
@@ -14,7 +14,9 @@ import {
 } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** The final body with `thinking.block_binding`, if it sends bound thinking back. A value of the caller remains. */
+/**
+ * Returns the final body with `thinking.block_binding`, if it sends bound thinking back. A value of the caller remains.
+ */
 export function withBlockBinding(
   body: Untrusted<MessageCreateParams>,
   { preservedThinking }: ModelTraits,
@@ -26,7 +28,7 @@ export function withBlockBinding(
   return { ...body, thinking: { ...thinking, block_binding } };
 }
 
-/** The betas that `thinking` needs. */
+/** Returns the betas that `thinking` needs. */
 export function getBindingBetas({ thinking }: Untrusted<MessageCreateParams>): readonly string[] {
   return "block_binding" in (asObject(thinking) ?? {}) ? [THINKING_BINDING_BETA] : [];
 }

@@ -14,7 +14,7 @@ import type { TextCitationParam } from "../../wire/anthropic-messages/request.ts
 import type { TextCitation } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** The citations of a text block. @param citations The block's `citations`. */
+/** Returns the citations of a text block. @param citations The block's `citations`. */
 export function toCitations(citations: unknown): Citation[] {
   return objectsIn<TextCitation>(citations).map(toCitation);
 }

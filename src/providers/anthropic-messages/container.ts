@@ -33,7 +33,7 @@ export function usedContainer(
   return { id, isWaiting, expiresAt: Date.parse(asString(expiry) ?? ""), field };
 }
 
-/** Whether a call was made by the provider's code, as opposed to the model itself. */
+/** Reports whether a call was made by the provider's code, as opposed to the model itself. */
 export function isCode(caller: unknown): boolean {
   const { type } = objectIn<ToolCaller>(caller);
   return type !== undefined && type !== "direct";

@@ -60,7 +60,7 @@ function noteName({ name, role }: Message, field: string, loss: LossReport): voi
   loss.lose(
     `${field}.name`,
     "unsupported_setting",
-    "the Messages API has no names of participants; it was left out",
+    "the Messages API does not support names of participants; it was left out",
   );
 }
 

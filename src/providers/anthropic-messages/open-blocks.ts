@@ -174,7 +174,7 @@ export function wholeBlock(open: OpenBlock): Block {
   }
 }
 
-/** The JSON text of a block, with the input of its deltas. */
+/** Returns the JSON text of a block, with the input of its deltas. */
 function toSource({ block, source, input: { value: input } }: OpenWhole): string {
   if (source !== undefined && input === "") return source;
   return stringifyJson(input === "" ? block : { ...block, input: inputValue(input) });

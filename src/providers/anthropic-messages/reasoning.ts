@@ -60,7 +60,7 @@ export function reasoningSettings(
   loss.lose(
     "reasoning_effort",
     "adjusted_setting",
-    "the tool calls of this turn were made without thinking, which no budget can begin within a turn; it was left out",
+    "the tool calls of this turn were made without thinking, and thinking cannot begin within a turn; the budget was left out",
   );
   const type = traits.reasoningControl === "adaptive" ? "adaptive" : "disabled";
   return { ...settings, thinking: { type }, options: without(options, "thinking") };
@@ -94,8 +94,7 @@ function thinkingFor(effort: string, traits: ModelTraits, loss: LossReport): Thi
   if (traits.reasoningControl === "adaptive") return { type: "adaptive", display: "summarized" };
   const budget = BUDGETS.get(effort);
   if (budget === undefined) {
-    const message =
-      "the model takes a budget of tokens, and none is defined for this effort; it was left out";
+    const message = "the model needs a token budget, and none is defined for this effort; it was left out";
     loss.lose("reasoning_effort", "unsupported_setting", message);
     return undefined;
   }
@@ -127,7 +126,7 @@ function withinMaxTokens(
   const { minThinkingBudget: smallest = MIN_BUDGET } = traits;
   const [outcome, config]: [string, ThinkingConfig] =
     largest < smallest
-      ? [`less than the ${smallest} that the model takes; thinking was turned off`, { type: "disabled" }]
+      ? [`less than the model's minimum of ${smallest}; thinking was turned off`, { type: "disabled" }]
       : [`less than the effort's ${thinking.budget_tokens}`, { ...thinking, budget_tokens: largest }];
   const message = `max_tokens includes thinking and leaves it a budget of ${largest} tokens, ${outcome}`;
   loss.lose("reasoning_effort", "adjusted_setting", message);
@@ -147,12 +146,12 @@ export function effectiveThinking(
   return wanted.type === undefined ? mergeObjects(asJson(base ?? {}), wanted) : wanted;
 }
 
-/** Whether a request has a thinking budget, which rules out forced tool calls. */
+/** Reports whether a request has a thinking budget, which rules out forced tool calls. */
 export function hasBudget(thinking: Untrusted<ThinkingConfig> | undefined): boolean {
   return thinking?.type === "enabled";
 }
 
-/** Whether the model thinks, as requested or by default. */
+/** Reports whether the model thinks, as requested or by default. */
 export function thinks(thinking: Untrusted<ThinkingConfig> | undefined, traits: ModelTraits): boolean {
   if (thinking !== undefined) return thinking.type !== "disabled";
   if (traits.reasoningControl === "unknown") return false;
@@ -160,7 +159,7 @@ export function thinks(thinking: Untrusted<ThinkingConfig> | undefined, traits: 
 }
 
 /**
- * Whether the tool calls of the assistant's current turn were made without thinking, by another
+ * Reports whether the tool calls of the assistant's current turn were made without thinking, by another
  * provider or with thinking off: a request with a budget cannot continue such a turn (provider
  * documentation: "Extended thinking with tool use").
  */

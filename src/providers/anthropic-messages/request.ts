@@ -49,10 +49,7 @@ export async function toRequestBody(
   const merged = await translate(context, streaming);
   loss.enforce(request.lossPolicy);
   if (objectsIn(merged.messages).length === 0)
-    throw invalidField(
-      "messages",
-      "expected at least one message with content besides the instructions at the beginning",
-    );
+    throw invalidField("messages", "expected at least one message with content after the instructions");
   const bound = withBlockBinding(merged, traits);
   const body = options.autoCache ? withBreakpoints(bound) : bound;
   const { messages } = body;
@@ -126,7 +123,7 @@ function samplingSettings(
   return {};
 }
 
-const NO_SAMPLING = "the model does not take it in such a request; it was left out";
+const NO_SAMPLING = "the model does not accept it in such a request; it was left out";
 
 function supportedSampling(
   { temperature, topP }: Request,
@@ -135,9 +132,13 @@ function supportedSampling(
 ): SamplingSettings {
   const isExclusive = traits.exclusiveSampling && temperature !== undefined && topP !== undefined;
   if (isExclusive)
-    loss.lose("top_p", "unsupported_setting", "the model takes it only without temperature; it was left out");
+    loss.lose(
+      "top_p",
+      "unsupported_setting",
+      "the model accepts it only without temperature; it was left out",
+    );
   if (temperature !== undefined && temperature > 1)
-    loss.lose("temperature", "adjusted_setting", "the API takes 0 to 1; 1 was sent");
+    loss.lose("temperature", "adjusted_setting", "the API accepts 0 to 1; 1 was sent");
   return {
     temperature: temperature === undefined ? undefined : Math.min(temperature, 1),
     top_p: isExclusive ? undefined : topP,
@@ -150,7 +151,7 @@ function stopSequences(
 ): readonly string[] | undefined {
   const kept = sequences.filter((sequence) => sequence.trim() !== "");
   if (kept.length < sequences.length) {
-    const message = "the API takes no stop sequence that is only white space; it was left out";
+    const message = "the API does not accept a stop sequence of only white space; it was left out";
     loss.lose("stop_sequences", "unsupported_setting", message);
   }
   return unlessEmpty(kept);
@@ -159,6 +160,6 @@ function stopSequences(
 function metadata({ metadata: pairs }: Request, loss: LossReport): Metadata | undefined {
   const { user_id: userId, ...rest } = pairs;
   if (Object.keys(rest).length > 0)
-    loss.lose("metadata", "unsupported_setting", "the API takes user_id only; the rest was left out");
+    loss.lose("metadata", "unsupported_setting", "the API accepts only user_id; the rest was left out");
   return userId === undefined ? undefined : { user_id: userId };
 }

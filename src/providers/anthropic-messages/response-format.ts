@@ -28,7 +28,7 @@ export function responseFormatSettings(context: RequestContext): ResponseFormatS
       context.loss.lose(
         "response_format",
         "adjusted_setting",
-        "the API has no JSON mode; an instruction asks for it",
+        "the API has no JSON mode; an instruction requests JSON",
       );
       return instruction(JSON_INSTRUCTION);
     case Format.JSON_SCHEMA:
@@ -46,7 +46,11 @@ function schemaFormat(schemaJson: string, { traits, loss, budget }: RequestConte
   const given = parseObjectField(schemaJson, SCHEMA_FIELD);
   const instructed = instruction(`${SCHEMA_INSTRUCTION}\n${schemaJson}`);
   if (!traits.jsonSchema) {
-    loss.lose("response_format", "adjusted_setting", "the model takes no schema; an instruction asks for it");
+    loss.lose(
+      "response_format",
+      "adjusted_setting",
+      "the model does not accept a schema; an instruction contains it",
+    );
     return instructed;
   }
   const { schema, enforced } = enforceSchema(given, ANSWER_SCHEMA, SCHEMA_FIELD, loss, budget);

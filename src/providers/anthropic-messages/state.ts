@@ -42,7 +42,7 @@ export function getOrigin(part: ContentPart, provider: string, model: string): O
   return getStateOrigin(part, { owners: [provider, PROVIDER_NAME], model, catalog: PROVIDER_NAME });
 }
 
-/** Whether a name is one of this provider's: its registered name, or the name of its API. */
+/** Reports whether a name is one of this provider's: its registered name, or the name of its API. */
 export function isSameProvider(name: string, provider: string): boolean {
   return name === provider || name === PROVIDER_NAME;
 }

@@ -280,12 +280,14 @@ const MESSAGE_FIELDS: readonly (keyof Message)[] = [
   "usage",
   "container",
 ];
-/** Fields of a delta of text, thinking or input that are written as such. Others are for instance `estimated_tokens`. */
+/**
+ * Fields of a delta of text, thinking or input that are written as such. Others are for instance `estimated_tokens`.
+ */
 const DELTA_CONTENT: readonly string[] = ["type", "text", "thinking", "partial_json"];
 
 const DELTA_FIELDS: readonly (keyof MessageDelta)[] = ["stop_reason", "stop_sequence", "container"];
 
-/** Whether an object has fields besides the known ones. Null counts as absent. */
+/** Reports whether an object has fields besides the known ones. Null counts as absent. */
 function hasOthers(object: object, known: readonly string[]): boolean {
   return Object.keys(withoutNulls(object)).some((key) => !known.includes(key));
 }

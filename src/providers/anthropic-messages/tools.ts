@@ -74,7 +74,11 @@ const STRICT_TOOL: SchemaForms = { enforced: ANTHROPIC_STRICT, shown: TOOL_PARAM
 /** The models that enforce a schema in answers enforce it in tool calls too. */
 function supportsStrict(field: string, { traits, loss }: RequestContext): boolean {
   if (!traits.jsonSchema)
-    loss.lose(`${field}.strict`, "unsupported_setting", "the model has no strict tools; it was left out");
+    loss.lose(
+      `${field}.strict`,
+      "unsupported_setting",
+      "the model does not support strict tools; it was left out",
+    );
   return traits.jsonSchema;
 }
 
@@ -101,7 +105,7 @@ export function toolSettings(context: RequestContext, hasBudget: boolean): ToolP
   return toolParams(offered, { type: "auto", ...parallelSetting(choice) });
 }
 
-/** Whether the caller's options add tools. */
+/** Reports whether the caller's options add tools. */
 function addsTools({ tools }: Untrusted<MessageCreateParams>): boolean {
   return objectsIn<WireTool>(tools).length > 0;
 }
@@ -110,7 +114,7 @@ function toolParams(tools: readonly Untrusted<WireTool>[], choice?: WireToolChoi
   return { tools: tools.length === 0 ? undefined : tools, tool_choice: choice };
 }
 
-/** Whether a model lets a request force a tool call, as far as that depends on the model alone. */
+/** Reports whether a model lets a request force a tool call, as far as that depends on the model alone. */
 export function canForceTools({ forcedToolChoice }: ModelTraits): boolean {
   return forcedToolChoice !== "never";
 }

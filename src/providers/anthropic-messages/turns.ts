@@ -96,7 +96,7 @@ function mergeTwo(first: Turn, second: Turn): Turn {
 }
 
 /**
- * Whether a system message is allowed here: it must follow a user turn, and be last or before an assistant turn
+ * Reports whether a system message is allowed here: it must follow a user turn, and be last or before an assistant turn
  * (provider documentation: "System messages").
  */
 function isSystemAllowed(turns: readonly Turn[], index: number): boolean {
@@ -109,7 +109,7 @@ function asUser(turn: Turn, loss: LossReport): Turn {
   loss.lose(
     turn.field,
     "converted_content",
-    "the model takes no system message at this place; it was sent as the user's, in <system_message>",
+    "the model does not accept a system message at this position; it was sent as the user's, in <system_message>",
   );
   const content = turn.content.map((block) => ({
     ...block,

@@ -65,7 +65,7 @@ async function toBlock(
     case "audio":
       throw invalidField(
         `${field}.audio`,
-        "the Messages API takes no audio; use a provider that does, or send its transcript",
+        "the Messages API does not accept audio; use a provider that does, or send a transcript",
       );
     case "native":
       if (isSameProvider(part.value.provider, context.provider))

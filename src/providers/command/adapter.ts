@@ -197,7 +197,7 @@ function checkedProgram(options: CommandAdapterOptions): string {
     throw new ConfigurationError(`the command has ${unknown}; expected ${ARGUMENTS.join(" or ")}`);
   if (args.includes(EFFORT_ARGUMENT) !== (efforts !== undefined))
     throw new ConfigurationError(
-      `the command needs ${EFFORT_ARGUMENT} where there are efforts, and only there`,
+      `the command needs ${EFFORT_ARGUMENT} if efforts are configured, and only then`,
     );
   for (const [argument, replacement] of [
     [IMAGES_ARGUMENT, options.images],
@@ -206,7 +206,7 @@ function checkedProgram(options: CommandAdapterOptions): string {
     const name = argument.slice(1, -1);
     if (args.includes(argument) !== (replacement !== undefined))
       throw new ConfigurationError(
-        `the command needs ${argument} if there are ${name} arguments, and only then`,
+        `the command needs ${argument} if ${name} arguments are configured, and only then`,
       );
     if (replacement !== undefined && !replacement.includes(FILE_ARGUMENT))
       throw new ConfigurationError(`the ${name} arguments need ${FILE_ARGUMENT}, which stands for the file`);
@@ -215,7 +215,7 @@ function checkedProgram(options: CommandAdapterOptions): string {
     throw new ConfigurationError(`maxProcesses is ${maxProcesses}; expected a whole number from 1`);
   if (localOnly && !local)
     throw new ConfigurationError(
-      "local_only is set, and a program may connect to anything; set `local: true` if it connects only to private networks",
+      "local_only is set, and a program can connect to anything; set `local: true` if it connects only to private networks",
     );
   return program;
 }

@@ -70,10 +70,10 @@ function toPartText(whole: ContentPart, field: string, context: PromptContext): 
     case "text":
       return part.value;
     case "toolCall":
-      loss.lose(field, "converted_content", "a program takes no tool calls; it was sent as text");
+      loss.lose(field, "converted_content", "a program does not accept tool calls; it was sent as text");
       return `Called the tool ${part.value.name} with: ${part.value.input.value ?? ""}`;
     case "toolResult": {
-      loss.lose(field, "converted_content", "a program takes no tool results; it was sent as text");
+      loss.lose(field, "converted_content", "a program does not accept tool results; it was sent as text");
       const { content } = part.value;
       const texts = content.map((inner, index) =>
         toPartText(inner, `${field}.tool_result.content[${index}]`, context),
@@ -91,7 +91,10 @@ function toPartText(whole: ContentPart, field: string, context: PromptContext): 
     }
     case "audio":
     case "document":
-      throw invalidField(`${field}.${part.case}`, "expected text or an image: a program takes nothing else");
+      throw invalidField(
+        `${field}.${part.case}`,
+        "expected text or an image, since a program accepts nothing else",
+      );
     default:
       throw invalidField(field, "expected text, found nothing");
   }
@@ -105,7 +108,11 @@ function toStateText(part: ContentPart, field: string, { request, provider, loss
   const isFromProgram = part.part.case === "native" && part.part.value.provider === provider;
   const isPlain = part.part.case === "reasoning" && part.providerState === undefined;
   if (isFromProgram || isPlain) {
-    loss.note(field, "unsupported_content", "a program does not get its earlier actions; it was left out");
+    loss.note(
+      field,
+      "unsupported_content",
+      "a program does not receive its earlier actions; it was left out",
+    );
     return "";
   }
   const text = replaceForeignPart(part, request.foreignState, field, loss)?.part;

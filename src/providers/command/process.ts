@@ -182,7 +182,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     return { done: true, value: undefined };
   }
 
-  /** Gives the program EXIT_MS to exit by itself: its answer is complete. */
+  /** Gives the program EXIT_MS to exit: its answer is complete. */
   release(): void {
     this.#isReleased = true;
     if (this.#exit === undefined) this.#killer ??= setTimeout(() => this.#terminate(), EXIT_MS);

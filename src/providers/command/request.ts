@@ -76,7 +76,7 @@ export function toProgramInput(request: Request, options: RequestOptions): Progr
 
 function refuseForcedTools({ toolChoice }: Request): void {
   if (toolChoice?.mode === Mode.REQUIRED || toolChoice?.mode === Mode.NAMED)
-    throw new UnsupportedToolChoiceError("a program calls no tools of the caller");
+    throw new UnsupportedToolChoiceError("a program cannot call the caller's tools");
 }
 
 /** Reports the settings that no program takes. */
@@ -119,7 +119,7 @@ function effortArguments(
   throw invalidField("reasoning_effort", `expected one of ${Object.keys(efforts).join(", ")}`);
 }
 
-/** The arguments for the schema of the answer. Empty if the request has none, or the program takes none. */
+/** Returns the arguments for the schema of the answer. Empty if the request has none, or the program takes none. */
 function schemaArguments(
   { responseFormat }: Request,
   args: readonly string[] | undefined,

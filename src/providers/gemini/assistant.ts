@@ -127,7 +127,7 @@ class AssistantWriter implements AssistantContent {
   #placeholder(field: string): Pick<Part, "thoughtSignature"> {
     if (!this.#context.traits.thoughtSignatures || this.calls.length > 0) return {};
     const message =
-      "the call has no thought signature of this model; the documented placeholder was sent in its place";
+      "the call has no thought signature of this model; the documented placeholder was sent instead";
     this.#context.loss.note(field, "converted_content", message);
     return { thoughtSignature: PLACEHOLDER_SIGNATURE };
   }

@@ -29,7 +29,7 @@ export function createEmbeddingProtocol(provider: string, version: string): Embe
 
 function check({ texts, tokenSequences }: EmbedRequest): void {
   if (tokenSequences.length > 0)
-    throw invalidField("token_sequences", "the Gemini API embeds texts only; send texts");
+    throw invalidField("token_sequences", "the Gemini API embeds only texts; send texts");
   if (texts.length > MAX_BATCH)
     throw invalidField(
       "texts",

@@ -152,7 +152,7 @@ function getInvalidRequestKind({ reason, message }: StatusDetails): ErrorKind {
   return ErrorKind.INVALID_REQUEST;
 }
 
-/** Whether waiting does not help: a daily quota, a quota of zero, or an account without money. */
+/** Reports whether waiting does not help: a daily quota, a quota of zero, or an account without money. */
 function isUsedUp({ quotaIds, limit, message, retryDelay }: StatusDetails): boolean {
   if (quotaIds.some((id) => id.includes("PerDay")) || limit === "0" || /\blimit: 0\b/.test(message))
     return true;

@@ -93,7 +93,7 @@ class ContentWriter {
 
   #checkName({ name, role }: Message, field: string): void {
     if (name === "" || role === Role.TOOL) return;
-    const message = "the Gemini API takes no names of participants; it was left out";
+    const message = "the Gemini API does not support names of participants; it was left out";
     this.#context.loss.lose(`${field}.name`, "unsupported_setting", message);
   }
 
@@ -128,7 +128,7 @@ class ContentWriter {
     this.#context.loss.note(
       field,
       "unsupported_content",
-      "the Gemini API takes no empty message; it was left out",
+      "the Gemini API does not accept empty messages; it was left out",
     );
   }
 
@@ -136,7 +136,7 @@ class ContentWriter {
     const text = textOf(message);
     if (text === "") return this.#leaveOut(field);
     const loss =
-      "the Gemini API takes instructions only at the beginning; they were sent as text of the user";
+      "the Gemini API accepts instructions only at the beginning; they were sent as text of the user";
     this.#context.loss.lose(field, "converted_content", loss);
     this.#contents.push({ role: "user", parts: [{ text: `${SYSTEM_OPENING}${text}${SYSTEM_CLOSING}` }] });
   }

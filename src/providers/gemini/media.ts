@@ -28,7 +28,7 @@ export async function toMediaPart(part: MediaPart, field: string, context: Media
   const media = await context.media(part.value, field);
   checkType(part.case, media.mediaType, field);
   if (part.case === "document" && part.value.fileName !== "") {
-    const message = "the Gemini API takes no file names of documents; it was left out";
+    const message = "the Gemini API does not support file names of documents; it was left out";
     context.loss.lose(`${field}.file_name`, "unsupported_setting", message);
   }
   return { ...toData(media), ...(part.case === "image" ? resolution(part.value, field, context) : {}) };
@@ -75,7 +75,7 @@ function resolution(
   const level = LEVELS.get(detail) ?? detail;
   if (level === "") return {};
   if (takesResolution) return { mediaResolution: { level } };
-  const message = "the model takes no resolution for a single image; it was left out";
+  const message = "the model does not support a resolution per image; it was left out";
   loss.lose(`${field}.detail`, "unsupported_setting", message);
   return {};
 }

@@ -33,12 +33,12 @@ export function getKind(part: Untrusted<Part>): string {
   return attribute;
 }
 
-/** Whether a part has no content and nothing to send back: the API ends streams with empty texts. */
+/** Reports whether a part has no content and nothing to send back: the API ends streams with empty texts. */
 export function isBlank(part: Untrusted<Part>): boolean {
   return textIn(part.text) === "" && hasOnly(part, "text", "thought");
 }
 
-/** Whether a part is text of the answer, not of the reasoning. */
+/** Reports whether a part is text of the answer, not of the reasoning. */
 export function isAnswerText(part: Untrusted<Part>): boolean {
   return getKind(part) === "text" && part.thought !== true && textIn(part.text) !== "";
 }

@@ -104,7 +104,7 @@ function samplingSettings(request: Request, traits: ModelTraits, loss: LossRepor
   };
 }
 
-const NO_SAMPLING = "the model does not take this setting; it was left out";
+const NO_SAMPLING = "the model does not accept this setting; it was left out";
 
 function reportMetadata({ metadata }: Request, loss: LossReport): void {
   if (Object.keys(metadata).length === 0) return;
@@ -116,7 +116,7 @@ const CACHED_KEYS: readonly (keyof GenerateContentRequest)[] = ["systemInstructi
 
 function withoutCached(body: JsonObject, options: JsonObject, loss: LossReport): JsonObject {
   if (typeof options.cachedContent !== "string" || !CACHED_KEYS.some((key) => key in body)) return body;
-  const message = "the cached content has instructions and tools; the ones in the request were left out";
+  const message = "the cached content has instructions and tools; those in the request were left out";
   loss.lose("messages", "adjusted_setting", message);
   return without(body, ...CACHED_KEYS);
 }

@@ -26,8 +26,8 @@ export function responseFormatSettings(
   const schema = format.type === Format.JSON ? undefined : parseObjectField(format.schemaJson, SCHEMA_FIELD);
   if (!traits.jsonSchema || (tools.length > 0 && !traits.jsonSchemaWithTools)) {
     const reason = traits.jsonSchema
-      ? "the model takes no response format together with tools"
-      : "the model takes no response format";
+      ? "the model does not accept a response format together with tools"
+      : "the model does not accept a response format";
     loss.lose("response_format", "adjusted_setting", `${reason}; it was requested in the instructions`);
     return {
       config: {},

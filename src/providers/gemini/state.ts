@@ -38,7 +38,7 @@ export function getStatePart({ providerState }: ContentPart): Untrusted<Part> | 
   return asObject<Part>(dataOfState(providerState).part);
 }
 
-/** Whether a part holds data about an answer as a whole, which is never sent back. */
+/** Reports whether a part holds data about an answer as a whole, which is never sent back. */
 export function isAnswerData({ providerState }: ContentPart): boolean {
   return dataOfState(providerState).of_answer === true;
 }

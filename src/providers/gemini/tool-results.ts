@@ -119,10 +119,7 @@ export class ToolResults {
     const output = await this.#toOutput(result);
     const slot = this.#waiting.take(result.id);
     if (slot === undefined)
-      throw invalidField(
-        `${result.field}.tool_call_id`,
-        "expected the id of a call that waits for its result",
-      );
+      throw invalidField(`${result.field}.tool_call_id`, "expected the id of a call without a result");
     const { toolResultMedia } = this.#context.traits;
     slot.response = responsePart(slot.call, output, toolResultMedia ? output.media : []);
     if (!toolResultMedia && output.media.length > 0)
@@ -147,8 +144,7 @@ export class ToolResults {
         const translated = await toMediaOrNativePart(whole, partField, this.#context, this.#media);
         if (translated !== undefined) media.push(translated);
       } else if (parts.length === 1) verbatim = sameNativePart(whole, part.value, partField, this.#context);
-      else
-        throw invalidField(partField, "expected a functionResponse part alone, found other parts beside it");
+      else throw invalidField(partField, "expected only a functionResponse part, found other parts");
     }
     if (media.length > 0 && !this.#context.traits.toolResultMedia)
       this.#context.loss.lose(field, "converted_content", MEDIA_FOLLOWS);
@@ -156,7 +152,7 @@ export class ToolResults {
   }
 }
 
-const MEDIA_FOLLOWS = "the model takes no media in the result of a tool; they were sent after it";
+const MEDIA_FOLLOWS = "the model does not accept media in a tool result; they were sent after it";
 
 function isFunctionResponse(part: ContentPart["part"]): part is { case: "native"; value: NativePart } {
   return part.case === "native" && part.value.kind === "functionResponse";
@@ -164,7 +160,7 @@ function isFunctionResponse(part: ContentPart["part"]): part is { case: "native"
 
 function responseIn({ call, response }: Slot): Part {
   if (response === undefined)
-    throw invalidField(call.field, "expected a tool's result for every call, found none for this one");
+    throw invalidField(call.field, "expected a tool result for every call, found none for this call");
   return response;
 }
 

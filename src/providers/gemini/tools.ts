@@ -39,7 +39,7 @@ export function toolSettings({
   return { ...(tools.length === 0 ? {} : { tools }), ...(isEmpty(choice) ? {} : { toolConfig: choice }) };
 }
 
-/** Whether a model accepts a tool choice: some cannot be forced to call a tool. */
+/** Reports whether a model accepts a tool choice: some cannot be forced to call a tool. */
 export function takesToolChoice(mode: Mode, traits: ModelTraits): boolean {
   const isForced = mode === Mode.REQUIRED || mode === Mode.NAMED;
   return !isForced || traits.forcedToolChoice !== "never";
@@ -123,7 +123,7 @@ function toDeclaration(
 /** Keywords by which a schema without `properties` can still allow properties. */
 const OPENING_KEYWORDS = ["$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "dependentSchemas"];
 
-/** Whether a schema allows no arguments. The API requires that no schema is sent then. */
+/** Reports whether a schema allows no arguments. The API requires that no schema is sent then. */
 function hasNoParameters(schema: JsonObject): boolean {
   const { additionalProperties: additional } = schema;
   const isOpen = additional === true || isObject(additional) || OPENING_KEYWORDS.some((key) => key in schema);

@@ -30,8 +30,8 @@ export function toUsage(metadata: unknown, includeRaw: boolean): Usage | undefin
 }
 
 /**
- * Whether the counts of a `usageMetadata` contradict each other: the total is not the sum of its parts, or more tokens
- * are cached than the prompt has.
+ * Reports whether the counts of a `usageMetadata` contradict each other: the total is not the sum of its parts, or more
+ * tokens are cached than the prompt has.
  * @param usage The result of `toUsage`.
  */
 export function isContradictory(metadata: unknown, usage: Usage): boolean {

@@ -238,7 +238,7 @@ class AssistantMessageBuilder {
     return { ...asJson(rest), id, type: "custom", custom };
   }
 
-  /** Whether the request declares a custom tool with that name and the server is sent a function instead. */
+  /** Reports whether the request declares a custom tool with that name and the server is sent a function instead. */
   #isSentAsFunction(name: string): boolean {
     const { profile, request } = this.#context;
     if (profile.supportsCustomTools) return false;

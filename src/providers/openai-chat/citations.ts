@@ -17,7 +17,7 @@ export interface SpannedCitation {
   readonly span: ProviderSpan | undefined;
 }
 
-/** The `annotations` of a message or delta (provider documentation: "The chat completion object"). */
+/** Returns the `annotations` of a message or delta (provider documentation: "The chat completion object"). */
 export function toCitations(annotations: unknown): SpannedCitation[] {
   return objectsIn<Annotation>(annotations).map(toCitation);
 }

@@ -120,7 +120,7 @@ function detailIn(detail: unknown): string {
   return lines.join("; ") || textIn(asObject<ErrorFields>(detail)?.message);
 }
 
-/** The first field that FastAPI found wrong, without the part of the request that it is in. */
+/** Returns the first field that FastAPI found wrong, without the part of the request that it is in. */
 function locationIn(detail: unknown): string {
   const [part, ...path] = listIn(objectsIn<ValidationDetail>(detail)[0]?.loc);
   return part === "body" ? path.join(".") : "";

@@ -35,7 +35,7 @@ export function toError(failure: WireFailure, profile: ServerProfile): SDKError 
   });
 }
 
-/** Whether a body or chunk reports a failure instead of an answer. */
+/** Reports whether a body or chunk reports a failure instead of an answer. */
 export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { type: string })>): boolean {
   if (isError(body.error, Array.isArray(body.choices))) return true;
   if (body.object === "error" || body.type === "error") return true;
@@ -46,7 +46,8 @@ export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { ty
 }
 
 /**
- * Whether the `error` of a body or chunk is one. Servers that write all fields send one without content with each answer.
+ * Reports whether the `error` of a body or chunk is one. Servers that write all fields send one without content with
+ * each answer.
  * @param isAnswer Whether there is an answer alongside it.
  */
 export function isError(error: unknown, isAnswer: boolean): boolean {
@@ -143,7 +144,7 @@ function getMessageKind(message: string, status: number | undefined): ErrorKind 
   return undefined;
 }
 
-/** Whether a status is in a list, or there is none. */
+/** Reports whether a status is in a list, or there is none. */
 function isIn(status: number | undefined, ...some: readonly number[]): boolean {
   return status === undefined || some.includes(status);
 }

@@ -46,7 +46,7 @@ export class FurtherFields {
     return bytes;
   }
 
-  /** The fields with content, each as an object with its name as the key. */
+  /** Returns the fields with content, each as an object with its name as the key. */
   *[Symbol.iterator](): Generator<readonly [name: string, field: JsonObject]> {
     for (const [name, value] of this.#objects) if (!isEmpty(value)) yield [name, { [name]: value }];
     for (const [name, value] of this.#lists) yield [name, { [name]: value }];

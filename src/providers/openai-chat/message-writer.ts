@@ -364,7 +364,7 @@ export class MessageWriter {
 /** The marks of Gemini's API for OpenAI clients. */
 type ExtraContent = NonNullable<SignatureParam["extra_content"]>;
 
-/** Whether the content begins with thoughts, between tags (Gemini). */
+/** Reports whether the content begins with thoughts, between tags (Gemini). */
 function isThought({ extra_content: extra }: Untrusted<AnyMessage>): boolean {
   return objectIn<ExtraContent["google"] & object>(objectIn<ExtraContent>(extra).google).thought === true;
 }
@@ -375,7 +375,7 @@ function withoutThought({ extra_content: extra }: Untrusted<AnyMessage>): object
   return isEmpty(google) ? rest : { ...rest, google };
 }
 
-/** Whether content is a list of texts and parts, which have a type, as opposed to JSON that the model wrote. */
+/** Reports whether content is a list of texts and parts, which have a type, as opposed to JSON that the model wrote. */
 function isPartList(content: unknown): content is readonly (string | null | Untrusted<ContentPartParam>)[] {
   return (
     Array.isArray(content) &&

@@ -106,7 +106,7 @@ export class ToolCallReader {
     this.#writer.hold(piece.name.length + piece.input.length);
     call.name = joinedName(call.name, piece.name);
     call.held.append(piece.input);
-    // The name may go on in the next piece, but the server has begun to answer.
+    // The name can continue in the next piece, but the server has begun to answer.
     if (hasContent(call)) call.partIndex ??= this.#writer.reserve();
     if (call.name !== "" && call.held.value !== "") this.#start(call);
   }
@@ -154,7 +154,9 @@ export class ToolCallReader {
 /** The fields of an entry that depend on the kind of its tool: of `function` or of `custom`. */
 type CallBody = NonNullable<ToolCallDelta["function"]> & NonNullable<ToolCallDelta["custom"]>;
 
-/** Whether an entry of `tool_calls`, or a `function_call`, says nothing: some servers send all fields, empty. */
+/**
+ * Reports whether an entry of `tool_calls`, or a `function_call`, says nothing: some servers send all fields, empty.
+ */
 export function isEmptyEntry(entry: Untrusted<ToolCallDelta>): boolean {
   return isBlank(getPiece(entry));
 }
@@ -206,8 +208,8 @@ function getRest(
 }
 
 /**
- * Whether a piece with a name begins a new call, although another has its index or id: servers give every call the
- * index 0, or all calls one id. A repeated name alone does not make another call.
+ * Reports whether a piece with a name begins a new call, although another has its index or id: servers give every call
+ * the index 0, or all calls one id. A repeated name alone does not make another call.
  */
 function isAnother(call: OpenCall, { index, id, name, input }: Piece): boolean {
   if (name === "" || call.name === "") return false;

@@ -88,7 +88,7 @@ function sampling(context: RequestContext): Partial<ChatRequest> {
   return limit;
 }
 
-const NO_SAMPLING = "the model does not take it in such a request; it was left out";
+const NO_SAMPLING = "the model does not accept it in such a request; it was left out";
 
 function stops({ request, profile }: RequestContext): Partial<ChatRequest> {
   const { stopSequences } = request;
@@ -114,12 +114,12 @@ function retention(
   const pairs = Object.entries(request.metadata);
   if (pairs.length === 0) return store;
   if (!profile.supportsMetadata) {
-    loss.lose("metadata", "unsupported_setting", "the server takes no metadata; it was left out");
+    loss.lose("metadata", "unsupported_setting", "the server does not accept metadata; it was left out");
     return store;
   }
   if (store.store === false) {
     const message =
-      "the server takes metadata only with answers that it stores (option `store`); it was left out";
+      "the server accepts metadata only for answers that it stores (option `store`); it was left out";
     loss.lose("metadata", "unsupported_setting", message);
     return store;
   }
@@ -143,7 +143,7 @@ function metadata(pairs: [string, string][], isLimited: boolean, loss: LossRepor
   return Object.fromEntries(kept);
 }
 
-/** Whether the server takes an id of a tool call as it is. */
+/** Reports whether the server takes an id of a tool call as it is. */
 export function takesToolCallId(id: string, { toolCallIdPattern }: ServerProfile): boolean {
   return CALL_ID_RULES[toolCallIdPattern].pattern.test(id);
 }

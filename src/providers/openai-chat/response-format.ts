@@ -40,7 +40,7 @@ function jsonSettings({ profile, request, loss }: RequestContext): ResponseForma
   const saysJson = leadingInstructions(request.messages).some((message) => /json/i.test(textOf(message)));
   if (profile.supportsJsonObject)
     return { settings: JSON_OBJECT, instruction: saysJson ? undefined : JSON_SENTENCE };
-  const message = "the server has no JSON mode; JSON was asked for in an instruction";
+  const message = "the server has no JSON mode; JSON was requested in an instruction";
   loss.lose("response_format", "adjusted_setting", message);
   return { settings: {}, instruction: JSON_SENTENCE };
 }
@@ -53,13 +53,13 @@ function schemaSettings(format: ResponseFormat, context: RequestContext): Respon
   // Checks the schema too.
   const { schema } = toSchema(schemaJson, "response", false, SCHEMA_FIELD, context);
   const how = profile.supportsJsonObject
-    ? "JSON was asked for, with the schema in an instruction"
-    : "it was asked for in an instruction";
+    ? "JSON was requested, with the schema in an instruction"
+    : "it was requested in an instruction";
   const unenforced = strict ? " and is not enforced" : "";
   loss.lose(
     "response_format",
     "adjusted_setting",
-    `the server takes no schema of the answer; ${how}${unenforced}`,
+    `the server does not accept a schema for the answer; ${how}${unenforced}`,
   );
   return {
     settings: profile.supportsJsonObject ? JSON_OBJECT : {},

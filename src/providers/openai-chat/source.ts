@@ -36,7 +36,7 @@ export function createSourceProtocol(path: string, profile: ServerProfile): Sour
   };
 }
 
-/** Whether the server gets parts of earlier answers that the caller left out. */
+/** Reports whether the server gets parts of earlier answers that the caller left out. */
 function needsState({ hasReasoning, hasCallState }: RestoredState, profile: ServerProfile): boolean {
   return hasCallState || (hasReasoning && (profile.replayReasoning || profile.requiresReasoning));
 }
@@ -64,8 +64,8 @@ const USAGE_CHUNK: HiddenEvents = {
 };
 
 /**
- * Whether the server is known to refuse, or to ignore, something in the request that its translation says in another way.
- * Callers write for OpenAI, whatever server their model has.
+ * Reports whether the server is known to refuse, or to ignore, something in the request that its translation says in
+ * another way. Callers write for OpenAI, whatever server their model has.
  */
 function isRefused(members: Members, request: Request, profile: ServerProfile): boolean {
   return (

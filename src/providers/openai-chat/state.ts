@@ -62,7 +62,7 @@ interface PartState {
 
 /** Writes the state of one answer's parts. */
 export class StateWriter extends PartStateWriter {
-  /** State of a reasoning part. */
+  /** Returns the state of a reasoning part. */
   ofReasoning({ field, details, thinkingBlocks, part, tags }: ReasoningState): ProviderState {
     return this.#toState({
       ...(field === "" ? {} : { field }),
@@ -99,12 +99,12 @@ export class StateWriter extends PartStateWriter {
     return Object.keys(call).length === 0 ? undefined : this.#toState({ call });
   }
 
-  /** State of a generated image. @param image The entry of `images` without its URL. */
+  /** Returns the state of a generated image. @param image The entry of `images` without its URL. */
   ofImage(image: JsonObject): ProviderState {
     return this.#toState({ image });
   }
 
-  /** State of a field that only reports what the server did. */
+  /** Returns the state of a field that only reports what the server did. */
   ofField(): ProviderState {
     return this.#toState({ isReport: true });
   }
@@ -161,7 +161,7 @@ export function readImage({ providerState }: ContentPart): Untrusted<GeneratedIm
   return asObject<GeneratedImage>(stateIn(providerState).image);
 }
 
-/** Whether a part only reports what the server did, and is not sent back. */
+/** Reports whether a part only reports what the server did, and is not sent back. */
 export function isReport({ providerState }: ContentPart): boolean {
   return stateIn(providerState).isReport === true;
 }

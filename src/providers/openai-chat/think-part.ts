@@ -37,7 +37,7 @@ export class ThinkPartCollector {
   }
 }
 
-/** Whether a piece has neither reasoning nor a signature. */
+/** Reports whether a piece has neither reasoning nor a signature. */
 export function isEmptyThinkPart({ thinking, signature }: Untrusted<ThinkPart>): boolean {
   return getInner(thinking).length === 0 && textIn(signature) === "";
 }

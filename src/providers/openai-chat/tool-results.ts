@@ -120,7 +120,7 @@ export async function toToolMessage(result: LocatedResult, context: RequestConte
   const media = parts.filter(({ type }) => type !== "text");
   if (media.length === 0) return { message: { ...message, content: joinTexts(parts) }, moved: [] };
   if (profile.supportsToolResultMedia) return { message: { ...message, content: parts }, moved: [] };
-  const warning = "the API takes only text in a tool result; the rest was moved to a user message after it";
+  const warning = "the API accepts only text in a tool result; the rest was moved to a user message after it";
   context.loss.lose(`${result.field}.content`, "converted_content", warning);
   return {
     message: { ...message, content: joinTexts(parts) || SEE_BELOW },

@@ -99,7 +99,8 @@ const NO_PARAMETERS: JsonObject = { type: "object", properties: {}, additionalPr
 
 function supportsStrict(field: string, { profile, loss }: RequestContext): boolean {
   if (!profile.supportsStrictTools) {
-    const message = "the server has no strict tools; the schema is shown to the model, not enforced";
+    const message =
+      "the server does not support strict tools; the schema is shown to the model, but not enforced";
     loss.lose(`${field}.strict`, "unsupported_setting", message);
   }
   return profile.supportsStrictTools;
@@ -135,7 +136,7 @@ const FORCED: ReadonlyMap<Mode, ForcedToolChoice> = new Map([
   [Mode.NAMED, "named"],
 ]);
 
-/** Whether a server supports a mode of tool choice. */
+/** Reports whether a server supports a mode of tool choice. */
 export function takesToolChoice({ toolChoices }: ServerProfile, mode: Mode): boolean {
   const forced = FORCED.get(mode);
   // If the server has no `none`, the tools are left out; if it has no `named`, all tools except the named one.
@@ -145,7 +146,7 @@ export function takesToolChoice({ toolChoices }: ServerProfile, mode: Mode): boo
 
 function unsupportedChoice(forced: ForcedToolChoice): string {
   return forced === "named"
-    ? "the server has no tool choice that forces the call of one tool"
+    ? "the server has no tool choice that forces a call of a given tool"
     : "the server has no tool choice that forces a tool call";
 }
 

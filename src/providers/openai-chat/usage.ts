@@ -120,7 +120,7 @@ export function mismatchesIn(counts: Counts | undefined, usage: Usage | undefine
     ...negativeCountsIn(counts),
     ...(total === totalTokens
       ? []
-      : [mismatch(`a total of ${total} where input and output come to ${totalTokens}`)]),
+      : [mismatch(`a total of ${total}, but input and output add up to ${totalTokens}`)]),
     ...(cached <= inputTokens ? [] : [mismatch(`${cached} cached tokens of ${inputTokens} in the prompt`)]),
     ...(reasoningTokens <= outputTokens
       ? []

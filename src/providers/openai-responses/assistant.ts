@@ -57,7 +57,9 @@ class ItemsBuilder {
     this.#keepsIds = !content.some(isReasoning) || content.every((part) => this.#hasId(part));
   }
 
-  /** Whether an item has an id: the API refuses reasoning with an id alongside items without, and the reverse. */
+  /**
+   * Reports whether an item has an id: the API refuses reasoning with an id alongside items without, and the reverse.
+   */
   #hasId(part: ContentPart): boolean {
     // Other parts have no id, or one that refers to no reasoning.
     if (!isReasoning(part) && part.part.case !== "text" && part.part.case !== "toolCall") return true;
@@ -94,7 +96,7 @@ class ItemsBuilder {
     const end = this.items.findLastIndex(({ type }: Untrusted<OutputItem>) => type !== "reasoning") + 1;
     if (end === this.items.length) return;
     this.items.length = end;
-    const message = "reasoning that nothing follows cannot be sent back; it was left out";
+    const message = "reasoning without any output after it cannot be sent back; it was left out";
     this.#context.loss.note(field, "foreign_state_stripped", message);
   }
 
@@ -204,7 +206,7 @@ class ItemsBuilder {
         ...({ result } satisfies Partial<ImageGenerationInput>),
       });
     }
-    const message = "the Responses API takes no images from an assistant; it was sent as the user's";
+    const message = "the Responses API does not accept images from the assistant; it was sent as the user's";
     this.#context.loss.lose(field, "converted_content", message);
     const content = [await mediaPart({ case: "image", value: image }, `${field}.image`, this.#context)];
     this.#addItem({ type: "message", role: "user", content } satisfies Untrusted<InputMessage>);

@@ -26,7 +26,9 @@ export interface RequestSettings extends ProviderSettings {
 
 /** The context for translating one request. */
 export interface RequestContext extends RequestSettings, TranslationContext {
-  /** Returns the tool calls of the conversation and their ids in the form that the API takes: always the same object. */
+  /**
+   * Returns the tool calls of the conversation and their ids in the form that the API takes: always the same object.
+   */
   readonly getToolCallIds: () => ToolCallIds;
 }
 
@@ -48,7 +50,7 @@ export interface ProviderOptions {
 /** Longer ids are refused, including ids from other providers and from some servers of this API. */
 const CALL_IDS: ToolCallIdRule = { pattern: /^.{1,64}$/s, prefix: "call_", length: 32 };
 
-/** Whether the API takes the id of a call. */
+/** Reports whether the API takes the id of a call. */
 export function takesCallId(id: string): boolean {
   return CALL_IDS.pattern.test(id);
 }

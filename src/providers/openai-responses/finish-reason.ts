@@ -49,7 +49,7 @@ function getIncompleteReason({ incomplete_details: details }: Untrusted<Response
   }
 }
 
-/** Whether a call is one of xAI's own tools, such as `x_keyword_search`, which it has run already. */
+/** Reports whether a call is one of xAI's own tools, such as `x_keyword_search`, which it has run already. */
 export function isRunByProvider({ type, call_id: id }: Untrusted<OutputItem>): boolean {
   return type === "custom_tool_call" && textIn(id).startsWith("xs_call_");
 }
@@ -61,7 +61,7 @@ function isRunByCaller(item: Untrusted<OutputItem>): boolean {
   return RUN_BY_CALLER.has(textIn(type));
 }
 
-/** Whether the model refused and wrote nothing else. */
+/** Reports whether the model refused and wrote nothing else. */
 function isRefusal(items: readonly Untrusted<OutputItem>[]): boolean {
   let refuses = false;
   for (const item of items) {

@@ -21,7 +21,9 @@ export interface Conversation {
   readonly instructions: string | undefined;
   /** The items of `input`. */
   readonly input: JsonObject[];
-  /** The fields that the items were written from: `messages[2].content[1]`. Undefined for several parts of one message. */
+  /**
+   * The fields that the items were written from: `messages[2].content[1]`. Undefined for several parts of one message.
+   */
   readonly fields: (string | undefined)[];
 }
 
@@ -77,7 +79,7 @@ function checkName({ role }: Message, index: number, { loss }: RequestContext): 
   if (role !== Role.TOOL) loss.lose(`messages[${index}].name`, "unsupported_setting", NO_NAMES);
 }
 
-const NO_NAMES = "the Responses API takes no names of speakers; it was left out";
+const NO_NAMES = "the Responses API does not support names of participants; it was left out";
 
 /**
  * Counts the messages that go into `instructions`: the leading system and developer messages that hold only text,

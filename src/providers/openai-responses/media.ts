@@ -17,7 +17,8 @@ export async function mediaPart(
   const media = await source(part, field);
   if (part.case === "image") return imagePart(part.value, media, field);
   if (media.kind !== "data" && part.value.fileName !== "") {
-    const message = "the Responses API takes a name only beside the bytes of a file; it was left out";
+    const message =
+      "the Responses API accepts a name only together with the bytes of a file; it was left out";
     loss.lose(`${field}.file_name`, "unsupported_setting", message);
   }
   return filePart(part.value, media);
@@ -28,7 +29,7 @@ const IMAGE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/webp",
 
 function imagePart({ detail }: Image, media: ResolvedMedia, field: string): JsonObject {
   if (media.kind === "data" && !IMAGE_TYPES.includes(media.mediaType)) {
-    const message = `is ${media.mediaType}; the provider takes ${IMAGE_TYPES.join(", ")}`;
+    const message = `is ${media.mediaType}; the provider accepts ${IMAGE_TYPES.join(", ")}`;
     throw invalidField(`${field}.media_type`, message);
   }
   return {

@@ -216,7 +216,7 @@ export class ItemTable {
     return [...this.#replaced, ...this.#done.values()];
   }
 
-  /** Whether the item at an index is done. */
+  /** Reports whether the item at an index is done. */
   isDone(index: number): boolean {
     return this.#done.has(index);
   }

@@ -24,7 +24,7 @@ export function reasoningText({ summary, content }: Untrusted<ReasoningItem>): s
     .join("\n\n");
 }
 
-/** Whether a reasoning item hides its text, so that it has only encrypted content. */
+/** Reports whether a reasoning item hides its text, so that it has only encrypted content. */
 export function isRedacted(item: Untrusted<ReasoningItem>): boolean {
   return reasoningText(item) === "" && textIn(item.encrypted_content) !== "";
 }
@@ -40,7 +40,9 @@ export function toReasoningItem(
   return store || isSelfContained(item) ? asJson(item) : undefined;
 }
 
-/** Whether an item can be sent back to an API that stores nothing, which finds reasoning only by its content. */
+/**
+ * Reports whether an item can be sent back to an API that stores nothing, which finds reasoning only by its content.
+ */
 export function isSelfContained({ encrypted_content: encrypted, content }: Untrusted<OutputItem>): boolean {
   return typeof encrypted === "string" || objectsIn(content).length > 0;
 }

@@ -123,7 +123,7 @@ function samplingSettings({ request, traits, loss }: RequestContext): JsonObject
   return { max_output_tokens: maxTokens } satisfies Settings<CreateRequest>;
 }
 
-const NO_SAMPLING = "the model does not take it in such a request; it was left out";
+const NO_SAMPLING = "the model does not accept it in such a request; it was left out";
 
 // Provider documentation: "Create a model response", `metadata`.
 const MAX_PAIRS = 16;

@@ -45,8 +45,8 @@ function jsonFormat({ request, loss }: RequestContext): ResponseFormatSettings {
 }
 
 /**
- * Whether the user asks for JSON before the model's first message. Later turns do not count: their content must not
- * change how the input begins.
+ * Reports whether the user asks for JSON before the model's first message. Later turns do not count: their content must
+ * not change how the input begins.
  */
 function asksForJson({ messages }: Request): boolean {
   const first = messages.findIndex(({ role }) => role === Role.ASSISTANT);

@@ -53,12 +53,14 @@ export function toResponse(body: string, facts: CallFacts): Response {
   });
 }
 
-/** Whether a Response object, or a body sent instead of one, reports a failure: `status: failed`, or `error`. */
+/**
+ * Reports whether a Response object, or a body sent instead of one, reports a failure: `status: failed`, or `error`.
+ */
 export function isFailure({ status, error }: Untrusted<ResponseObject>): boolean {
   return status === "failed" || (error !== undefined && error !== null);
 }
 
-/** The parts of one output item (provider documentation: "The response object", `output`). */
+/** Returns the parts of one output item (provider documentation: "The response object", `output`). */
 function getParts(item: Untrusted<OutputItem>, states: StateWriter): ContentPart[] {
   if (isRunByProvider(item)) return [singlePart(item, states)];
   switch (item.type) {
@@ -154,7 +156,7 @@ export function callInput(item: Untrusted<OutputItem>, streamed: string): string
   return toText(item.type === "custom_tool_call" ? item.input : item.arguments) || streamed;
 }
 
-/** Whether the response was stopped in an item. */
+/** Reports whether the response was stopped in an item. */
 export function isUnfinished({ status }: Untrusted<OutputItem>): boolean {
   return status === INCOMPLETE;
 }

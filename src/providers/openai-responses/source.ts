@@ -33,7 +33,10 @@ export function createSourceProtocol(store: boolean): SourceProtocol {
 /** Matches members that the official SDKs add to the items of answers. The API refuses them. */
 const PARSED = /"parsed(?:_arguments)?"\s*:/;
 
-/** Whether the API is known to refuse settings with the model, or ids of calls, which are longer from other providers. */
+/**
+ * Reports whether the API is known to refuse settings with the model, or ids of calls, which are longer from other
+ * providers.
+ */
 function isRefused(request: Request, traits: ModelTraits): boolean {
   const { temperature, topP, reasoningEffort, messages } = request;
   const hasSampling = temperature !== undefined || topP !== undefined;
@@ -44,8 +47,8 @@ function isRefused(request: Request, traits: ModelTraits): boolean {
 }
 
 /**
- * Asks for the encrypted content of reasoning, unless the request does or the model is known not to reason: nobody stores
- * it, so that the conversation could not be continued otherwise.
+ * Asks for the encrypted content of reasoning, unless the request does or the model is known not to reason: nobody
+ * stores it, so that the conversation could not be continued otherwise.
  */
 function askForReasoning(
   members: ReadonlyMap<string, string>,
@@ -98,7 +101,9 @@ function reportsFailure({ type, data }: SseEvent): boolean {
   return FAILURES.includes(kind) || (kind === "" && asObject(asObject(event)?.error) !== undefined);
 }
 
-/** OpenAI's API puts the failure under `error`; other servers write what its documentation says, or a failed response. */
+/**
+ * OpenAI's API puts the failure under `error`; other servers write what its documentation says, or a failed response.
+ */
 function isThrown({ data }: SseEvent): boolean {
   return asObject(asObject(tryParseJson(data))?.error) !== undefined;
 }

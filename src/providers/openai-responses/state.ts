@@ -24,7 +24,7 @@ export interface PartState {
 
 /** Writes the state of one answer's parts. */
 export class StateWriter extends PartStateWriter {
-  /** State of a content part of a message. Each part of a message keeps the fields of the item. */
+  /** Returns the state of a content part of a message. Each part of a message keeps the fields of the item. */
   ofMessagePart(item: Untrusted<OutputItem>, part: Untrusted<OutputContent>): ProviderState {
     const text = part.type === "refusal" ? "refusal" : "text";
     const unused = objectsIn(part.logprobs).length === 0 ? ["logprobs"] : [];
@@ -34,12 +34,12 @@ export class StateWriter extends PartStateWriter {
     });
   }
 
-  /** State of a content part that becomes a native part. */
+  /** Returns the state of a content part that becomes a native part. */
   ofNativePart(item: Untrusted<OutputItem>): ProviderState {
     return this.state({ item: without(item, "content") });
   }
 
-  /** State of a message that came without content. */
+  /** Returns the state of a message that came without content. */
   ofEmptyMessage(item: Untrusted<OutputItem>): ProviderState {
     return this.state({ item: without(item, "content"), empty: true });
   }
@@ -49,12 +49,12 @@ export class StateWriter extends PartStateWriter {
     return this.state({ item: asJson(item) });
   }
 
-  /** State of a function or custom tool call. */
+  /** Returns the state of a function or custom tool call. */
   ofCall(item: Untrusted<OutputItem>): ProviderState {
     return this.state({ item: without(item, "call_id", "name", "arguments", "input") });
   }
 
-  /** State of a generated image. */
+  /** Returns the state of a generated image. */
   ofImage(item: Untrusted<OutputItem>): ProviderState {
     return this.state({ item: without(item, "result") });
   }

@@ -80,7 +80,7 @@ const NO_PARAMETERS: JsonObject = {
   additionalProperties: false,
 };
 
-/** A tool with free text as its input (provider documentation: "Function calling", "Custom tools"). */
+/** Returns a tool with free text as its input (provider documentation: "Function calling", "Custom tools"). */
 function customTool({ name, description, grammar }: CustomTool): JsonObject {
   return {
     type: "custom",

@@ -49,7 +49,7 @@ async function toInputPart(
     case "audio":
       throw invalidField(
         `${field}.audio`,
-        "the Responses API takes no audio; use a provider that does, or send a transcript",
+        "the Responses API does not accept audio; use a provider that does, or send a transcript",
       );
     case "native":
       return nativeBlock({ part: contentPart, field }, context);
@@ -62,8 +62,8 @@ async function toInputPart(
 }
 
 /**
- * Whether a part is a separate item, such as the answer to a request for approval, that goes alongside messages and not
- * inside one.
+ * Reports whether a part is a separate item, such as the answer to a request for approval, that goes alongside messages
+ * and not inside one.
  */
 export function isItem({ part }: ContentPart, context: RequestContext): boolean {
   if (part.case !== "native" || !isSameNative(part.value, context)) return false;

@@ -26,8 +26,8 @@ const MAX_PAGES = 64;
 const GOODBYE_MS = 1_000;
 
 /**
- * Requests that a server may send during one call. The sidecar offers servers nothing that they could ask for, so that a
- * ping is all there may be. Each is answered by an HTTP request.
+ * Requests that a server may send during one call. The sidecar offers servers nothing that they could ask for, so that
+ * a ping is all there may be. Each is answered by an HTTP request.
  */
 const MAX_SERVER_REQUESTS = 32;
 
@@ -66,7 +66,7 @@ export class McpConnection {
     this.#transport = new StreamableHTTPClientTransport(url, { fetch, onInsufficientScope: "throw" });
   }
 
-  /** The tools of the server, with its names alone. Throws SDKError. */
+  /** Returns the tools of the server, with its names alone. Throws SDKError. */
   list(signal: AbortSignal): Promise<McpTool[]> {
     const limit = { ms: this.#limits.listMs, what: "listing its tools" };
     return this.#run(signal, limit, async ({ signal: within }) => {
@@ -96,9 +96,9 @@ export class McpConnection {
     });
   }
 
-  /** Ends the calls under way and the session, and closes the connections. Never throws. */
+  /** Ends the calls in progress and the session, and closes the connections. Never throws. */
   async close(): Promise<void> {
-    this.#closed.abort(new AbortError("the run is over"));
+    this.#closed.abort(new AbortError("the run has ended"));
     const { signal } = this.#abandoned;
     if (!signal.aborted && this.#transport.sessionId !== undefined) {
       const linked = new LinkedSignal(signal, { ms: GOODBYE_MS, what: "ending the session" });
@@ -125,7 +125,9 @@ export class McpConnection {
     return untilAborted(this.#connected, signal);
   }
 
-  /** The transport of the protocol's first revision: requests over POST, all answers over one stream of events. */
+  /**
+   * Returns the transport of the protocol's first revision: requests over POST, all answers over one stream of events.
+   */
   async #openOlder(): Promise<void> {
     this.#client = createClient("legacy");
     this.#hasOneStream = true;
@@ -143,7 +145,7 @@ export class McpConnection {
       if (!("method" in message && "id" in message)) return;
       this.#serverRequests += 1;
       if (this.#serverRequests <= MAX_SERVER_REQUESTS) return;
-      const text = `it sent more than ${MAX_SERVER_REQUESTS} requests of its own`;
+      const text = `it sent more than ${MAX_SERVER_REQUESTS} requests to the sidecar`;
       const failure = new ServerError(text, { retryable: false });
       this.#closed.abort(failure);
       throw failure;

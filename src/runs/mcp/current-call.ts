@@ -29,7 +29,9 @@ export const currentCall = new AsyncLocalStorage<McpCall>();
  */
 const READING_MS = 1_000;
 
-/** HTTP exchanges of one call. A server can make the client send: its requests are answered, and broken answers resumed. */
+/**
+ * HTTP exchanges of one call. A server can make the client send: its requests are answered, and broken answers resumed.
+ */
 const MAX_EXCHANGES = 256;
 
 /** One request to an MCP server, which may take several HTTP exchanges. To be run once. */
@@ -85,7 +87,9 @@ export class McpCall {
     this.#timer = setTimeout(() => this.#broken.reject(failure), READING_MS);
   }
 
-  /** Runs the call until it has its answer, is stopped, or its last exchange ends without an answer. Throws SDKError. */
+  /**
+   * Runs the call until it has its answer, is stopped, or its last exchange ends without an answer. Throws SDKError.
+   */
   async run<Value>(work: (call: McpCall) => Promise<Value>): Promise<Value> {
     const { signal } = this;
     try {
@@ -110,8 +114,8 @@ export class McpCall {
 const MAX_MESSAGE_CHARS = 500;
 
 /**
- * The failure of a request to a server. The body of a failed HTTP answer is left out: servers echo there what they
- * were sent.
+ * Returns the failure of a request to a server. The body of a failed HTTP answer is left out: servers echo there what
+ * they were sent.
  * @param failedStatus Status of the HTTP answer that failed, if one did.
  */
 export function toMcpFailure(thrown: unknown, failedStatus: number | undefined): SDKError {
@@ -126,16 +130,16 @@ export function toMcpFailure(thrown: unknown, failedStatus: number | undefined):
     return new ServerError(`${text} (JSON-RPC error ${thrown.code})`, { retryable: false });
   }
   if (failedStatus === undefined)
-    return new StreamError("the response is not that of an MCP server", { cause: thrown });
+    return new StreamError("the response is not from an MCP server", { cause: thrown });
   if (failedStatus >= 500 || failedStatus === 429)
     return new ServerError(`the server failed (status ${failedStatus})`);
   // Status 401 and 403 are the request's as well: it, or the configuration for it, has the credentials.
   const isDenied = failedStatus === 401 || failedStatus === 403;
-  const what = isDenied ? "the server did not accept the credentials" : "the server refused the request";
+  const what = isDenied ? "the server did not accept the credentials" : "the server rejected the request";
   return new InvalidRequestError(`${what} (status ${failedStatus})`, { httpStatusCode: failedStatus });
 }
 
-/** Whether a server that failed so may speak the protocol's first revision, which had another transport. */
+/** Reports whether a server that failed so may speak the protocol's first revision, which had another transport. */
 export function mayBeOlder(failure: unknown): boolean {
   return failure instanceof InvalidRequestError && ![401, 403].includes(failure.httpStatusCode ?? 401);
 }

@@ -1,4 +1,6 @@
-/** Where a run's MCP server is, and with which headers it is called: what the configuration and the caller say together. */
+/**
+ * Finds the address and headers of a run's MCP servers, from the configuration and the request.
+ */
 import { Violations } from "../../client/violations.ts";
 import { InvalidRequestError, invalidField } from "../../core/errors.ts";
 import type { McpServer } from "../../gen/outrigger/v1/run_pb.ts";
@@ -31,7 +33,7 @@ const OWN_HEADER =
   /^(?:accept|accept-encoding|connection|content-.*|expect|host|keep-alive|last-event-id|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
 
 /**
- * Finds out where the servers of a run are. Pure: nothing is sent.
+ * Finds the addresses of a run's servers. Pure: nothing is sent.
  * @throws InvalidRequestError naming every server that is described wrongly or that the configuration does not allow.
  */
 export function readEndpoints(servers: readonly McpServer[], settings: McpSettings): McpEndpoint[] {
@@ -39,8 +41,7 @@ export function readEndpoints(servers: readonly McpServer[], settings: McpSettin
   const violations = new Violations();
   const endpoints = servers.flatMap((server, index) => {
     try {
-      if (labels.has(server.serverLabel))
-        throw invalidField("server_label", "expected a label that no other server has");
+      if (labels.has(server.serverLabel)) throw invalidField("server_label", "expected a unique label");
       labels.add(server.serverLabel);
       return [readEndpoint(server, settings)];
     } catch (thrown) {
@@ -74,12 +75,14 @@ function readEndpoint(server: McpServer, settings: McpSettings): McpEndpoint {
   throw invalidField("server_url", `the configuration does not allow ${origin}: ${remedy}`);
 }
 
-/** Whether the caller means the configured server: by its label alone, or by its address as well. */
+/** Reports whether the caller means the configured server: by its label alone, or by its address as well. */
 function hasAddress({ url }: ConfiguredMcpServer, serverUrl: string): boolean {
   return serverUrl === "" || URL.parse(serverUrl)?.href === URL.parse(url)?.href;
 }
 
-/** The configured server. A header that both give is refused: the call would be made in the name of one of them. */
+/**
+ * Returns the configured server. A header that both give is refused: the call would be made in the name of one of them.
+ */
 function joined(
   server: McpServer,
   { url, headers: configured, token, tls }: ConfiguredMcpServer,
@@ -90,7 +93,7 @@ function joined(
     Object.hasOwn(own, name) || (name === "authorization" && token !== undefined);
   const double = Object.keys(headers).find(isOwn);
   if (double !== undefined)
-    throw invalidField("headers", `the configuration sets ${double} of this server already`);
+    throw invalidField("headers", `the configuration already sets ${double} for this server`);
   return { server, url: new URL(url), headers: { ...headers, ...own }, token, tls };
 }
 

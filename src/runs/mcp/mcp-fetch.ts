@@ -83,8 +83,8 @@ function toResponse(answer: HttpAnswer, observer: EndObserver | undefined, limit
 }
 
 /**
- * The body of an answer as a web stream, read as it is needed, in slices. The client package handles the messages of a
- * slice before it reads on.
+ * Returns the body of an answer as a web stream, read as it is needed, in slices. The client package handles the
+ * messages of a slice before it reads on.
  */
 function readBody(
   answer: HttpAnswer,
@@ -112,7 +112,7 @@ function readBody(
   return new ReadableStream({ pull, cancel: () => answer.destroy() }, { highWaterMark: 0 });
 }
 
-/** The measured bytes of a body in slices, with turns of the event loop between them. */
+/** Returns the measured bytes of a body in slices, with turns of the event loop between them. */
 async function* readSlices(body: AsyncIterable<Uint8Array>, gauge: JsonGauge): AsyncGenerator<Uint8Array> {
   let turnEndsAt = performance.now() + TURN_MS;
   for await (const chunk of body) {

@@ -126,7 +126,7 @@ class McpRun implements OpenedServerTools {
     const tool = this.#tools.get(call.name);
     const open = this.#servers.get(tool?.serverLabel ?? "");
     if (tool === undefined || open === undefined)
-      throw new InvalidToolCallError("the call is for a tool that no MCP server of the run has");
+      throw new InvalidToolCallError("no MCP server of the run has this tool");
     const { input } = call;
     const args = input.case === "argumentsJson" && input.value !== "" ? tryParseJson(input.value) : {};
     if (!isObject(args)) return failedResult(call, "the arguments are not a JSON object");
@@ -203,7 +203,7 @@ class McpRun implements OpenedServerTools {
 }
 
 /**
- * A tool as the model gets it.
+ * Returns a tool as the model gets it.
  * @param about What the caller says about the server. The first of its tools has it, since there is no other place.
  */
 function toFunctionTool(tool: McpTool, about: string): Tool {
@@ -214,7 +214,7 @@ function toFunctionTool(tool: McpTool, about: string): Tool {
   return create(ToolSchema, { tool: { case: "function", value } });
 }
 
-/** Whether a call of a tool waits for the caller's approval. What is not exempted does. */
+/** Reports whether a call of a tool waits for the caller's approval. What is not exempted does. */
 function needsApproval({ approval, alwaysApprove, neverApprove }: McpServer, tool: McpTool): boolean {
   if (alwaysApprove !== undefined && selects(alwaysApprove, tool)) return true;
   // A filter without conditions was hardly meant to exempt every tool.

@@ -1,4 +1,4 @@
-/** What an MCP tool returned, as parts for a model. Pure. */
+/** Converts the result of an MCP tool to parts for a model. Pure. */
 
 import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
@@ -37,7 +37,7 @@ function toPart(block: JsonObject): ContentPart {
   }
 }
 
-/** A resource that came with the result: its text, or its bytes by their media type. */
+/** Returns a resource that came with the result: its text, or its bytes by their media type. */
 function toResourcePart(block: JsonObject): ContentPart {
   const { text, blob, mimeType, uri } = objectIn(block.resource);
   if (asString(text) !== undefined) return toTextPart(textIn(text));
@@ -77,9 +77,9 @@ const MAX_CHARS = 64;
 const DIGEST_CHARS = 8;
 
 /**
- * The name of a server's tool as a function: `label__tool`. Depends on nothing but label and tool, so that a call in the
- * history of a conversation has the name that its tool has now. If a provider would refuse that name, a digest makes up
- * for what is replaced and cut.
+ * Returns the name of a server's tool as a function: `label__tool`. Depends on nothing but label and tool, so that a
+ * call in the history of a conversation has the name that its tool has now. If a provider would refuse that name, a
+ * digest makes up for what is replaced and cut.
  */
 export function modelToolName(label: string, tool: string): string {
   const name = `${label}__${tool}`;

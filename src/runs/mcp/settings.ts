@@ -1,4 +1,4 @@
-/** What the configuration says about MCP servers. */
+/** The configuration of MCP servers. */
 import type { ConnectionTls } from "../../kit/http/transport.ts";
 
 /** A server of the configuration. */
@@ -41,7 +41,7 @@ export interface McpSettings {
   readonly limits?: Partial<McpLimits> | undefined;
   /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
   readonly localOnly?: boolean | undefined;
-  /** Where the proxy variables are read. Defaults to `process.env`. */
+  /** Environment with the proxy variables. Defaults to `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -77,7 +77,7 @@ export function parseAddressPattern(text: string): AddressPattern | undefined {
   return protocol === "https:" || LOOPBACK.test(hostname) ? { protocol, host: hostname, port } : undefined;
 }
 
-/** Whether a pattern allows an address. */
+/** Reports whether a pattern allows an address. */
 export function allowsAddress(pattern: AddressPattern, { protocol, hostname, port }: URL): boolean {
   if (protocol !== pattern.protocol || port !== pattern.port) return false;
   return pattern.host.startsWith(".") ? hostname.endsWith(pattern.host) : hostname === pattern.host;

@@ -1,6 +1,6 @@
 /**
- * Converts runs, threads and messages to rows and back. The place of a body is authenticated if bodies are encrypted, so
- * it never changes.
+ * Converts runs, threads and messages to rows and back. The place of a body is authenticated if bodies are encrypted,
+ * so it never changes.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -74,7 +74,7 @@ export class Bodies {
     return this.#codec.write(RunSchema, plain, `run ${run.id}`);
   }
 
-  /** The run of a row. Columns that change without the body take precedence. */
+  /** Returns the run of a row. Columns that change without the body take precedence. */
   readRun(row: RunRow): Run {
     const run = this.#codec.read(RunSchema, row.body, `run ${row.id}`);
     run.lastSequence = row.last_sequence ?? run.lastSequence;
@@ -131,7 +131,9 @@ export class Bodies {
     return rows.flatMap((row) => this.readMessage(row).message ?? []);
   }
 
-  /** The rows of the events of one write. @throws InternalError if their sequence numbers are not consecutive. */
+  /**
+   * Returns the rows of the events of one write. @throws InternalError if their sequence numbers are not consecutive.
+   */
   writeEvents(runId: string, events: readonly RunEvent[]): EventRow[] {
     const first = events[0]?.sequence ?? 0;
     let expected = first;
@@ -157,7 +159,7 @@ function eventsPlace(runId: string, lastSequence: number): string {
   return `events ${runId} ${lastSequence}`;
 }
 
-/** The time from which the age of a run counts, in milliseconds. Null while it is under way. */
+/** Returns the time from which the age of a run counts, in milliseconds. Null while it is in progress. */
 export function getOverTime(run: Run): number | null {
   if (isUnderWay(run.status)) return null;
   const { endedAt } = run;
@@ -170,14 +172,14 @@ export function getCreationTime({ createdAt }: Pick<Run, "createdAt">): number {
   return createdAt === undefined ? 0 : timestampMs(createdAt);
 }
 
-/** The latest time at which one of the messages was created, in milliseconds. 0 if there is none. */
+/** Returns the latest time at which one of the messages was created, in milliseconds. 0 if there is none. */
 export function getLatestTime(messages: readonly StoredMessage[]): number {
   let latest = 0;
   for (const message of messages) latest = Math.max(latest, getCreationTime(message));
   return latest;
 }
 
-/** The failure of a write whose events do not follow those that are stored. */
+/** Returns the failure of a write whose events do not follow those that are stored. */
 export function outOfSequence(expected: number, found: number): InternalError {
   return new InternalError(`expected the event ${expected} of a run, found the event ${found}`);
 }
@@ -189,7 +191,7 @@ export function getFirstCallId({ output, message }: Partial<StoredMessage>): str
   return undefined;
 }
 
-/** Whether messages are found by this id of a call. PostgreSQL has no texts with U+0000. */
+/** Reports whether messages are found by this id of a call. PostgreSQL has no texts with U+0000. */
 export function isIndexedId(id: string): boolean {
   return id !== "" && id.length <= MAX_ID_LENGTH && !id.includes("\0");
 }

@@ -58,7 +58,7 @@ export class BodyCodec {
   }
 
   /**
-   * The body of a message.
+   * Returns the body of a message.
    * @param place Names the body: the same name at each reading, and another one for every other body.
    * @throws InvalidRequestError if it is too large.
    */
@@ -74,7 +74,7 @@ export class BodyCodec {
     return fromBinary(schema, this.decode(body, place));
   }
 
-  /** The body of several events: each after its length, as a varint. */
+  /** Returns the body of several events: each after its length, as a varint. */
   writeEvents(events: readonly RunEvent[], place: string): Uint8Array {
     sink.start();
     writeRaw(PLAIN, sink);
@@ -195,7 +195,8 @@ export interface EncryptionKey {
 }
 
 /**
- * The key in the text of a file: 32 bytes in Base64 or in hexadecimal, as `openssl rand -base64 32` writes them.
+ * Returns the key in the text of a file: 32 bytes in Base64 or in hexadecimal, as `openssl rand -base64 32` writes
+ * them.
  * @throws ConfigurationError that names the file, and nothing of its content.
  */
 export function parseEncryptionKey(text: string, path: string): EncryptionKey {

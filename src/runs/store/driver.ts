@@ -7,8 +7,8 @@ import type { RunNotice } from "../store.ts";
 export type Value = string | number | null | Uint8Array | readonly string[] | readonly number[];
 
 /**
- * A statement with its parameters. The text is what PostgreSQL and SQLite have in common, with parameters `$1`, `$2` and
- * these placeholders, which each driver replaces by words of its database:
+ * A statement with its parameters. The text is what PostgreSQL and SQLite have in common, with parameters `$1`, `$2`
+ * and these placeholders, which each driver replaces by words of its database:
  *
  * - `:schema.` before the name of a table,
  * - `:inserted_number`: the number of the row that this transaction inserted last,
@@ -26,7 +26,8 @@ export interface Call {
 
 /**
  * The purpose of a change, which decides how much of a limited space it may use: new runs, threads and messages the
- * least, events of runs under way more, the end of a run nearly all, and everything for `any`: deletions and small changes.
+ * least, events of runs in progress more, the end of a run nearly all, and everything for `any`: deletions and small
+ * changes.
  */
 export type SpaceUse = "create" | "append" | "end" | "any";
 
@@ -74,7 +75,7 @@ export interface FirstRows<Row> {
 
 /** Executes statements inside a transaction. */
 export interface Queries {
-  /** The rows that a statement returns. Numbers are JavaScript numbers, bytes are Uint8Arrays. */
+  /** Returns the rows that a statement returns. Numbers are JavaScript numbers, bytes are Uint8Arrays. */
   query<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
   /** Executes statements without waiting for each. Returns the answer to each. */
   execute(calls: readonly Call[]): Promise<Answer[]>;
@@ -122,7 +123,7 @@ export interface Space {
 const PAGE_BYTES = 4096;
 const ROW_BYTES = 200;
 
-/** The space that the bodies of statements take, in bytes: a large one has pages of its own. */
+/** Returns the space that the bodies of statements take, in bytes: a large one has separate pages. */
 export function countBytes(calls: readonly Call[]): number {
   let sum = 0;
   for (const { values } of calls) {
@@ -131,7 +132,7 @@ export function countBytes(calls: readonly Call[]): number {
   return sum;
 }
 
-/** The space that a body of this size takes, in bytes. */
+/** Returns the space that a body of this size takes, in bytes. */
 export function getBodySpace(bytes: number): number {
   return bytes < PAGE_BYTES / 4 ? bytes + ROW_BYTES : Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES + ROW_BYTES;
 }
@@ -144,7 +145,9 @@ export function replaceWords(text: string, words: Readonly<Record<string, string
 /** There is no connection to the database, so nothing was executed. */
 export class NotConnectedError extends StoreUnreachableError {}
 
-/** Tells the subscribers of this process about changes of runs, after the commit. Drivers may tell other processes too. */
+/**
+ * Tells the subscribers of this process about changes of runs, after the commit. Drivers may tell other processes too.
+ */
 export class LocalNotices {
   /** In objects, since the same listener may be subscribed twice. */
   readonly #subscriptions = new Map<string, Set<{ readonly listener: (notice: RunNotice) => void }>>();

@@ -1,4 +1,4 @@
-/** Gives runs to processes, and takes them from processes that are not alive any more. */
+/** Assigns runs to processes, and takes them from processes that are no longer alive. */
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { InternalError } from "../../core/errors.ts";
@@ -42,16 +42,16 @@ export const TAKE = `
   RETURNING runs.fence, ${STORED_RUN_COLUMNS}`;
 
 /**
- * $3: the ids of the holder's runs that it knows. A process whose sign of life is late never takes the runs that it executes
- * from itself.
+ * $3: the ids of the holder's runs that it knows. A process whose sign of life is late never takes the runs that it
+ * executes from itself.
  */
 export const TAKE_ABANDONED = takeFirst(`
   runs.status = ${RunStatus.IN_PROGRESS} AND ((COALESCE(runs.holder, '') <> $1 AND ${IS_FREE})
     OR (runs.holder = $1 AND NOT runs.id = :any_text($3)))`);
 
 /**
- * Frees abandoned runs that are not in progress: they are delivered again, or wait for their results. $1: the process that
- * frees them, $2: the ids of its runs that it knows.
+ * Frees abandoned runs that are not in progress: they are delivered again, or wait for their results. $1: the process
+ * that frees them, $2: the ids of its runs that it knows.
  */
 export const FREE_ABANDONED = `
   UPDATE :schema.runs SET holder = NULL, fence = fence + 1
@@ -65,7 +65,10 @@ export interface TakenRow extends StoredRunRow {
   readonly fence: number;
 }
 
-/** The statements that end a run whose body or request cannot be read, so that its conversation can be continued. */
+/**
+ * Returns the statements that end a run whose body or request cannot be read, so that its conversation can be
+ * continued.
+ */
 export function createUnreadableEnd(row: TakenRow, hold: Hold, bodies: Bodies): Call[] {
   const { number, id, thread_id: threadId, last_sequence } = row;
   const lastSequence = (last_sequence ?? -1) + 1;

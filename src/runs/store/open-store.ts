@@ -28,7 +28,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqlR
 }
 
 /**
- * A store over an open driver, which is closed if that fails.
+ * Returns a store over an open driver, which is closed if that fails.
  * @param place Names the store in errors of the start.
  */
 export async function openStore(driver: Driver, options: StoreOptions, place: string): Promise<SqlRunStore> {
@@ -75,12 +75,12 @@ async function checkKeys(
   for (const { key_id, body } of known) codec.decode(body, getCheckPlace(key_id));
   if (checks.length > 0 && known.length === 0) {
     const paths = keys.map(({ path }) => path).join(", ");
-    throw refused(place, `it is encrypted with another key than that of ${paths}`);
+    throw refused(place, `it is encrypted with a key other than the one in ${paths}`);
   }
   if (checks.length === 0) {
     const [row] = await driver.read<{ found: number }>(SELECT_ANY, []);
     if (row?.found === 1)
-      throw refused(place, "it has runs that are not encrypted; encryption begins with a new store");
+      throw refused(place, "it has runs that are not encrypted; enable encryption with an empty store");
   }
   const id = key.id.toString("hex");
   if (known.some(({ key_id }) => key_id === id)) return;

@@ -1,6 +1,6 @@
 /**
- * Bridges short outages of the database, such as a failover. A connection that breaks leaves open whether its transaction
- * was committed: that is looked up before anything is repeated, so that nothing is written twice.
+ * Bridges short outages of the database, such as a failover. A connection that breaks leaves open whether its
+ * transaction was committed: that is looked up before anything is repeated, so that nothing is written twice.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { equals } from "@bufbuild/protobuf";
@@ -127,7 +127,7 @@ function isOutcomeUnknown(thrown: unknown): boolean {
   return thrown instanceof StoreUnreachableError && !(thrown instanceof NotConnectedError);
 }
 
-/** The part of a write that an earlier one, with which it begins, did not have. Undefined: none. */
+/** Returns the part of a write that an earlier one, with which it begins, did not have. Undefined: none. */
 function getRest(write: RunWrite, written: RunWrite): RunWrite | undefined {
   const last = written.events?.at(-1)?.sequence ?? -1;
   const rest = {

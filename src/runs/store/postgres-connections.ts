@@ -51,9 +51,9 @@ export class Connections {
   constructor(url: string, size: number) {
     this.#free = size;
     this.#size = size;
-    // Pipelined: statements that need no answer of others cost no round trip of their own.
+    // Pipelined: statements that need no answer of others cost no extra round trip.
     this.#pool = new Pool({ ...createConnectionSettings(url), max: size, pipeline: true });
-    // A connection that breaks fails the statements that are under way on it; idle ones are replaced.
+    // A connection that breaks fails the statements that are in progress on it; idle ones are replaced.
     this.#pool.on("connect", (client) => client.on("error", ignore));
     this.#pool.on("error", ignore);
   }
@@ -172,8 +172,8 @@ const UNREACHABLE: ReadonlySet<string> = new Set(["08", "25006", "53300", "57P01
 const REPEATABLE: ReadonlySet<string> = new Set(["40001", "40P01"]);
 
 /**
- * The error for the failure of a statement. Neither its message nor its cause holds text of PostgreSQL or of `pg`: they
- * quote values, which are content of runs, and connection strings.
+ * Returns the error for the failure of a statement. Neither its message nor its cause holds text of PostgreSQL or of
+ * `pg`: they quote values, which are content of runs, and connection strings.
  */
 export function toStoreError(thrown: unknown): SDKError {
   if (thrown instanceof SDKError) return thrown;
@@ -193,18 +193,20 @@ export function toStoreError(thrown: unknown): SDKError {
   return isAway ? new StoreUnreachableError(message) : new ServerError(message);
 }
 
-/** The error for the failure to connect. */
+/** Returns the error for the failure to connect. */
 export function toConnectError(thrown: unknown): SDKError {
   const failure = toStoreError(thrown);
   return failure instanceof StoreUnreachableError ? new NotConnectedError(failure.message) : failure;
 }
 
-/** Whether the transaction can be repeated at once. */
+/** Reports whether the transaction can be repeated at once. */
 export function isRepeatable(thrown: unknown): boolean {
   return REPEATABLE.has(getSqlState(thrown) ?? "");
 }
 
-/** Whether the connection can be used further: the server answered, or the failure is not one of the connection. */
+/**
+ * Reports whether the connection can be used further: the server answered, or the failure is not one of the connection.
+ */
 export function isConnectionUsable(thrown: unknown): boolean {
   return thrown instanceof SDKError || (thrown instanceof DatabaseError && thrown.severity === "ERROR");
 }
@@ -214,7 +216,7 @@ function getSqlState(thrown: unknown): string | undefined {
   return thrown instanceof DatabaseError ? thrown.code : undefined;
 }
 
-/** A code of the system, such as ECONNREFUSED; `pg` reports other failures by messages alone. */
+/** Returns a code of the system, such as ECONNREFUSED; `pg` reports other failures by messages alone. */
 function getReason(thrown: unknown): string {
   if (!(thrown instanceof Error)) return "unknown";
   if ("code" in thrown && typeof thrown.code === "string") return thrown.code;

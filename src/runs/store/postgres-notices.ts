@@ -1,10 +1,10 @@
 /**
  * Tells readers of runs, in this process and in others, that there is something to read.
  *
- * Notices travel by LISTEN and NOTIFY, after the transaction and not in it: PostgreSQL commits transactions with a NOTIFY
- * one after the other, and would wait for the disk in between. Notices are collected while one statement with notices is
- * under way, so that their number does not grow with that of the events. A notice that is lost is made up for by polling
- * the runs that have subscribers.
+ * Notices travel by LISTEN and NOTIFY, after the transaction and not in it: PostgreSQL commits transactions with a
+ * NOTIFY one after the other, and would wait for the disk in between. Notices are collected while one statement with
+ * notices is in progress, so that their number does not grow with that of the events. A notice that is lost is made up
+ * for by polling the runs that have subscribers.
  */
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
@@ -153,7 +153,7 @@ export class PostgresNotices extends LocalNotices {
   /** Begins the payloads of this process, whose readers are notified directly. */
   readonly #sender = randomBytes(6).toString("base64url");
 
-  /** @param listenUrl Connection string of the listening connection, which needs a session of its own. */
+  /** @param listenUrl Connection string of the listening connection, which needs a separate session. */
   constructor(database: Pick<Driver, "read" | "batch">, listenUrl: string, channel: string) {
     super();
     this.#database = database;

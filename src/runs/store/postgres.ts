@@ -79,7 +79,8 @@ class PostgresDriver implements Driver {
     checkUrl(url);
     checkUrl(listenUrl);
     if (!SCHEMA_NAME.test(schema)) {
-      const expected = "expected up to 40 lower-case letters, digits and underscores, a digit not first";
+      const expected =
+        "expected up to 40 lower-case letters, digits and underscores, not beginning with a digit";
       throw new ConfigurationError(`the schema of the database of runs: ${expected}, found "${schema}"`);
     }
     const driver = new PostgresDriver(options);
@@ -195,14 +196,16 @@ const WORDS = {
   ":skip_locked": "FOR UPDATE SKIP LOCKED",
 };
 
-/** A statement in the words of PostgreSQL. */
+/** Returns a statement in the words of PostgreSQL. */
 function toPostgres(text: string, schema: string): string {
   return replaceWords(text, { ...WORDS, ":schema.": `${schema}.` })
     .replace(/:any_text\((\$\d+)\)/g, "ANY ($1::text[])")
     .replace(/:any_number\((\$\d+)\)/g, "ANY ($1::bigint[])");
 }
 
-/** A text of PostgreSQL cannot hold NUL. No stored id has one, so another character in its place finds nothing either. */
+/**
+ * A text of PostgreSQL cannot hold NUL. No stored id has one, so another character in its place finds nothing either.
+ */
 function toPostgresValue(value: Value): Value {
   return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value;
 }
@@ -268,7 +271,7 @@ async function migratePostgres(client: ClientBase, schema: string): Promise<void
   }
 }
 
-/** The number of the latest migration that was applied; 0 for none. */
+/** Returns the number of the latest migration that was applied; 0 for none. */
 async function readVersion(client: ClientBase, schema: string): Promise<number> {
   const table = `${schema}.migrations`;
   const found = await client.query("SELECT to_regclass($1) IS NOT NULL AS found", [table]);

@@ -44,7 +44,7 @@ export const COUNT_QUEUED = `
   SELECT (SELECT count(*) FROM :schema.runs WHERE ${IS_QUEUED}) AS total,
     (SELECT count(*) FROM :schema.runs WHERE owner = $1 AND ${IS_QUEUED}) AS owner`;
 
-/** The runs under way, with the size of what was stored for them. */
+/** The runs in progress, with the size of what was stored for them. */
 export const FIND_UNDER_WAY = `
   SELECT runs.id, octet_length(runs.body)
     + coalesce((SELECT octet_length(requests.body) FROM :schema.requests WHERE requests.run = runs.number), 0)

@@ -57,7 +57,7 @@ const DELETE_LINK = `
   DELETE FROM :schema.thread_messages
   WHERE thread = $1 AND message = (SELECT number FROM :schema.messages WHERE id = $2) RETURNING message AS number`;
 
-/** In a statement of its own: of two transactions that remove the last two places, the second one sees the first. */
+/** In a separate statement: of two transactions that remove the last two places, the second one sees the first. */
 const LOCK_MESSAGES = `
   SELECT 1 FROM :schema.messages WHERE number = :any_number($1) ORDER BY number :for_update`;
 

@@ -1,12 +1,12 @@
 /**
- * Makes room in a store with a limited space. Runs under way cannot be removed, so they may use half of it; in memory,
- * the oldest runs that are over are removed when the rest is used up.
+ * Makes room in a store with a limited space. Runs in progress cannot be removed, so they may use half of it; in
+ * memory, the oldest runs that are over are removed when the rest is used up.
  */
 import { InternalError } from "../../core/errors.ts";
 import { StoreFullError } from "../errors.ts";
 import type { Call, Space, SpaceUse } from "./driver.ts";
 
-/** The share of the space that runs under way may use. */
+/** The share of the space that runs in progress may use. */
 const UNDER_WAY_SHARE = 1 / 2;
 
 /** The share that is used after a change, at most. The last pages are for deletions and for small changes of rows. */
@@ -15,7 +15,7 @@ const SHARES: Readonly<Record<SpaceUse, number>> = { create: 7 / 8, append: 15 /
 /** Runs that are removed at a time. */
 const BATCH = 8;
 
-/** The number of bytes that a change may leave used. */
+/** Returns the number of bytes that a change may leave used. */
 export function getSpaceLimit(space: Space, use: SpaceUse): number {
   return Math.floor(space.maxBytes * SHARES[use]);
 }
@@ -30,12 +30,14 @@ export class NoRoomError extends StoreFullError {
   }
 }
 
-/** The failure of a change for which so many bytes are missing. */
+/** Returns the failure of a change for which so many bytes are missing. */
 export function createRefusal({ setting }: Space, missingBytes: number): NoRoomError {
   return new NoRoomError(`the store of runs has no space left; raise ${setting}`, missingBytes);
 }
 
-/** About what a statement uses besides its bodies at most, in bytes: pages for its rows and their entries of indexes. */
+/**
+ * About what a statement uses besides its bodies at most, in bytes: pages for its rows and their entries of indexes.
+ */
 const STATEMENT_BYTES = 3 * 4096;
 
 /** Measures a space only near its limit: far from it, what changes may use is added up. */
@@ -48,7 +50,7 @@ export class SpaceMeter {
     this.#space = space;
   }
 
-  /** Whether statements fit, as far as that is known without a measurement. */
+  /** Reports whether statements fit, as far as that is known without a measurement. */
   hasSpaceFor(calls: readonly Call[], use: SpaceUse): boolean {
     for (const { values } of calls) {
       this.#usedAtMost += STATEMENT_BYTES;
@@ -71,7 +73,7 @@ export class Room {
   readonly #space: Space;
   readonly #evict: (limit: number) => Promise<number>;
   readonly #onProblem: (problem: unknown) => void;
-  /** Bytes that were written for runs under way, by their ids. */
+  /** Bytes that were written for runs in progress, by their ids. */
   readonly #underWay = new Map<string, number>();
   #underWayBytes = 0;
   #hasEvicted = false;
@@ -90,21 +92,21 @@ export class Room {
     this.#onProblem = onProblem;
   }
 
-  /** @throws StoreFullError if runs under way use their share already. */
+  /** @throws StoreFullError if runs in progress use their share already. */
   checkCreation(bytes: number): void {
     if (this.#underWayBytes + bytes <= this.#space.maxBytes * UNDER_WAY_SHARE) return;
     throw new StoreFullError(
-      `the queued runs and those in progress take more than half of the space for runs; raise ${this.#space.setting}`,
+      `queued runs and runs in progress take more than half of the space for runs; raise ${this.#space.setting}`,
     );
   }
 
-  /** Records bytes that were written for a run under way. */
+  /** Records bytes that were written for a run in progress. */
   add(runId: string, bytes: number): void {
     this.#underWay.set(runId, (this.#underWay.get(runId) ?? 0) + bytes);
     this.#underWayBytes += bytes;
   }
 
-  /** Records that a run is not under way any more. */
+  /** Records that a run is no longer in progress. */
   remove(runId: string): void {
     this.#underWayBytes -= this.#underWay.get(runId) ?? 0;
     this.#underWay.delete(runId);
@@ -127,7 +129,7 @@ export class Room {
       if (!this.#hasEvicted)
         this.#onProblem(
           new InternalError(
-            "the store of runs in memory is full, so the oldest runs that are over are removed, also if nobody has " +
+            "the store of runs in memory is full, so the oldest finished runs are removed, even if nobody has " +
               `read them: raise ${space.setting}, or set runs.store to a file or a PostgreSQL database`,
           ),
         );

@@ -17,7 +17,7 @@ import { RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { replaceWords } from "./driver.ts";
 import { migrations } from "./schema.ts";
 
-/** Where a database is, and the bytes that it may use at most. */
+/** The location of a database, and the maximum of its size in bytes. */
 export type SqliteLocation =
   | {
       readonly kind: "file";
@@ -139,7 +139,7 @@ function limitPages(connection: DatabaseSync, maxBytes: number): void {
 function prepareFile(path: string, onProblem: (problem: unknown) => void): void {
   const folder = dirname(path);
   if (!existsSync(folder))
-    throw new ConfigurationError(`cannot open the run store ${path}: there is no ${folder}`);
+    throw new ConfigurationError(`cannot open the run store ${path}: the folder ${folder} does not exist`);
   try {
     if (existsSync(path)) {
       checkFile(path, onProblem);
@@ -237,7 +237,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ":skip_locked": "",
 };
 
-/** A statement in the words of SQLite. */
+/** Returns a statement in the words of SQLite. */
 export function toSqlite(text: string): string {
   return replaceWords(text, WORDS)
     .replace(/= :any_(?:text|number)\((\$\d+)\)/g, "IN (SELECT value FROM json_each($1))")
@@ -254,7 +254,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ":keyed_table": "STRICT, WITHOUT ROWID",
 };
 
-/** The number of the latest migration that was applied; 0 for none. */
+/** Returns the number of the latest migration that was applied; 0 for none. */
 function readVersion(connection: DatabaseSync): number {
   const tables = "SELECT count(*) AS value FROM sqlite_schema WHERE name = 'migrations'";
   if (readNumber(connection, tables) === 0) return 0;
@@ -269,19 +269,19 @@ function readNumber(connection: DatabaseSync, sql: string): number {
   return Number(connection.prepare(sql).get()?.value);
 }
 
-/** The result code of an error of SQLite; undefined for any other error. */
+/** Returns the result code of an error of SQLite; undefined for any other error. */
 function getCode(thrown: unknown): number | undefined {
   const isFromSqlite = thrown instanceof Error && "code" in thrown && thrown.code === "ERR_SQLITE_ERROR";
   if (!isFromSqlite || !("errcode" in thrown) || typeof thrown.errcode !== "number") return undefined;
   return thrown.errcode & CODE_MASK;
 }
 
-/** Whether SQLite found no space for a change. */
+/** Reports whether SQLite found no space for a change. */
 export function isFull(thrown: unknown): boolean {
   return getCode(thrown) === SQLITE_FULL;
 }
 
-/** The error for callers: without the path, and without the text of SQLite. */
+/** Returns the error for callers: without the path, and without the text of SQLite. */
 export function toStoreError(thrown: unknown): unknown {
   const code = getCode(thrown);
   if (code === undefined || thrown instanceof SDKError) return thrown;
@@ -290,12 +290,12 @@ export function toStoreError(thrown: unknown): unknown {
   return new ServerError(`cannot use the run store: ${reason}`, { cause: thrown });
 }
 
-/** The error of the start, for the operator. */
+/** Returns the error of the start, for the operator. */
 export function toOpenError(thrown: unknown, name: string): unknown {
   const code = getCode(thrown);
   if (code === undefined) return thrown;
   const text = thrown instanceof Error ? thrown.message : "";
-  const hint = code === SQLITE_BUSY ? ": every sidecar needs a file of its own" : "";
+  const hint = code === SQLITE_BUSY ? ": every sidecar needs a separate file" : "";
   const reason = REASONS.get(code) ?? "SQLite failed";
   return new ConfigurationError(`cannot use the run store ${name}: ${reason} (${text})${hint}`, {
     cause: thrown,
@@ -303,14 +303,14 @@ export function toOpenError(thrown: unknown, name: string): unknown {
 }
 
 /**
- * Copies the file of a store while a sidecar may use it. The copy holds all runs that were complete when it began, without
- * the space of deleted ones. Only its owner can read it.
+ * Copies the file of a store while a sidecar may use it. The copy holds all runs that were complete when it began,
+ * without the space of deleted ones. Only its owner can read it.
  * @throws ConfigurationError that names the file.
  */
 export function copySqliteFile(from: string, to: string): void {
   if (!existsSync(from))
-    throw new ConfigurationError(`cannot copy the run store ${from}: there is no such file`);
-  if (existsSync(to)) throw new ConfigurationError(`cannot copy to ${to}: the file exists already`);
+    throw new ConfigurationError(`cannot copy the run store ${from}: the file does not exist`);
+  if (existsSync(to)) throw new ConfigurationError(`cannot copy to ${to}: the file already exists`);
   let connection: DatabaseSync | undefined;
   let isCreated = false;
   try {

@@ -50,10 +50,10 @@ interface WaitingBatch extends PromiseWithResolvers<Answer[]> {
 }
 
 /**
- * A SQLite database: a file of this process alone, or memory. Statements are synchronous, some microseconds each, so the
- * driver returns to the event loop when it has been busy for a while. A commit to a file costs more than the statements
- * before it, so the batches of one turn of the event loop are committed together, at its end. A batch that is probably
- * alone in its turn, as the one before it was, is committed at once: its writer waits for nothing.
+ * A SQLite database: a file of this process alone, or memory. Statements are synchronous, some microseconds each, so
+ * the driver returns to the event loop when it has been busy for a while. A commit to a file costs more than the
+ * statements before it, so the batches of one turn of the event loop are committed together, at its end. A batch that
+ * is probably alone in its turn, as the one before it was, is committed at once: its writer waits for nothing.
  */
 export class SqliteDriver implements Driver {
   readonly isShared = false;
@@ -194,7 +194,7 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  /** Whether a transaction is open, or this turn of the event loop has already taken too long. */
+  /** Reports whether a transaction is open, or this turn of the event loop has already taken too long. */
   #mustWait(): boolean {
     if (this.#transaction !== undefined) return true;
     const now = performance.now();
@@ -214,7 +214,7 @@ export class SqliteDriver implements Driver {
       this.#rollBack();
       const [only] = calls;
       const hasSpace = this.#meter?.hasSpaceFor(calls, use) ?? true;
-      // One statement is a transaction by itself.
+      // A single statement is a transaction.
       if (hasSpace && calls.length === 1 && only !== undefined) return [this.#answer(only)];
       this.#prepare("BEGIN IMMEDIATE").statement.run();
       try {
@@ -301,7 +301,7 @@ export class SqliteDriver implements Driver {
     if (!isFull(thrown)) return toStoreError(thrown);
     if (this.space === undefined)
       return new StoreFullError(
-        "the disk with the store of runs is full; runs that end or are deleted make room",
+        "the disk with the store of runs is full; delete runs, or wait for runs to expire",
       );
     return createRefusal(this.space, this.space.maxBytes * FULL_SHARE);
   }
@@ -378,7 +378,7 @@ export class SqliteDriver implements Driver {
   }
 }
 
-/** The parameters of a statement: arrays as JSON. */
+/** Returns the parameters of a statement: arrays as JSON. */
 function bind({ hasArrays }: Prepared, values: readonly Value[]): SQLInputValue[] {
   if (!hasArrays) return values as SQLInputValue[];
   return values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value)) as SQLInputValue[];

@@ -143,7 +143,7 @@ export async function createRun(
   return result;
 }
 
-/** The number of a new run, from the answers to the statements of `insertRun`. */
+/** Returns the number of a new run, from the answers to the statements of `insertRun`. */
 function getNumber([inserted]: readonly Answer[]): number {
   if (inserted?.number === undefined) throw new InternalError("the run store gave no number to a new run");
   return inserted.number;
@@ -180,7 +180,7 @@ async function findPlace(
   return { threadId: forked ? run.threadId : source.id, position, source, forked };
 }
 
-/** Whether a run is under way, or held by a live process. */
+/** Reports whether a run is in progress, or held by a live process. */
 export function isActive({ status, is_held }: Pick<LockedRunRow, "status" | "is_held">): boolean {
   return isUnderWay(status) || is_held === 1;
 }
@@ -230,19 +230,19 @@ function insertRun(
   ];
 }
 
-/** The statement that inserts a thread. @param time When messages were added to it, in milliseconds. */
+/** Returns the statement that inserts a thread. @param time When messages were added to it, in milliseconds. */
 export function insertThread(owner: string, thread: Thread, end: number, time: number, bodies: Bodies): Call {
   const values = [thread.id, owner, thread.conversation ? 1 : 0, end, time, bodies.writeThread(thread)];
   return { text: INSERT_THREAD, values };
 }
 
-/** The values of MESSAGE_COLUMNS. */
+/** Returns the values of MESSAGE_COLUMNS. */
 function toMessageValues(message: StoredMessage, bodies: Bodies): Value[] {
   const { id, runId, output } = message;
   return [id, runId, output ? 1 : 0, getFirstCallId(message) ?? null, bodies.writeMessage(message)];
 }
 
-/** The statements that append messages to a thread from a position on. */
+/** Returns the statements that append messages to a thread from a position on. */
 export function insertMessages(
   owner: string,
   threadId: string,
@@ -256,7 +256,9 @@ export function insertMessages(
   ]);
 }
 
-/** The condition for the hold. Its number finds the run quickly, but may belong to a later one if the run was deleted. */
+/**
+ * The condition for the hold. Its number finds the run quickly, but may belong to a later one if the run was deleted.
+ */
 const HELD = "runs.number = $1 AND runs.id = $2 AND runs.holder = $3 AND runs.fence = $4";
 
 /** A write of events only. The row of the run is locked, so that no other process takes the run meanwhile. */
@@ -312,7 +314,9 @@ const USE_HELD_THREAD = `
   SET next_position = next_position + $3, used_ms = CASE WHEN used_ms < $4 THEN $4 ELSE used_ms END
   WHERE id = (SELECT runs.thread_id FROM :schema.runs WHERE ${MARKED})`;
 
-/** What the store keeps in memory of a run that this process holds. Only the holder adds steps and events. */
+/**
+ * The state that the store keeps in memory for a run that this process holds. Only the holder adds steps and events.
+ */
 export interface HeldRow {
   readonly number: number;
   readonly fence: number;
@@ -326,7 +330,7 @@ export const FIND_HELD = `
     (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number) AS last_sequence
   FROM :schema.runs WHERE runs.id = $1 AND runs.holder = $2 AND runs.fence = $3`;
 
-/** Whether a write ends the hold: no process works on the run in its new status. */
+/** Reports whether a write ends the hold: no process works on the run in its new status. */
 export function endsHold({ run }: Pick<RunWrite, "run">): boolean {
   return run !== undefined && run.status !== RunStatus.IN_PROGRESS;
 }
@@ -339,8 +343,8 @@ export function createRevision(): number {
 }
 
 /**
- * The statements of a write, and the index of the one that changes a row if the hold is the run's latest one: then the
- * others do too.
+ * Returns the statements of a write, and the index of the one that changes a row if the hold is the run's latest one:
+ * then the others do too.
  * @param revision Marks the run, unless the write has only events.
  */
 export function createWriteCalls(

@@ -239,7 +239,7 @@ async function takeShared(store: RateStore, { name, limit }: Rate): Promise<SDKE
   return overRate(name, limit, taken.waitMs / 1000);
 }
 
-/** A caller without a key. */
+/** Returns a caller without a key. */
 function nobody(name: string): Caller {
   return { name, allowsModel: () => false, isRestricted: true };
 }
@@ -284,7 +284,7 @@ const WRONG_TOKEN: Admission = refusedFor(
   "the request has neither a token (JWT of at most 8192 characters) nor a valid access key",
 );
 const SAME_NAME: Admission = refusedFor(
-  "the name of the token's caller is the name of an access key; the configuration has to name one of them otherwise",
+  "the name of the token's caller is the name of an access key; change one of the two names in the configuration",
 );
 const EXPIRED = new AuthenticationError("the token of the connection has expired");
 
@@ -302,8 +302,8 @@ const MAX_TOKEN_CHARS = 8192;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
- * Headers in which the SDKs of Anthropic and Gemini send their key. `authorization` wins, in which these SDKs send other
- * tokens.
+ * Headers in which the SDKs of Anthropic and Gemini send their key. `authorization` wins, in which these SDKs send
+ * other tokens.
  */
 const KEY_HEADERS = ["x-api-key", "x-goog-api-key"] as const;
 

@@ -1,4 +1,6 @@
-/** The keys of an issuer of tokens, which change while the sidecar runs: in a file that is replaced, or at an address. */
+/**
+ * The keys of an issuer of tokens, which change while the sidecar runs: in a file that is replaced, or at an address.
+ */
 
 import { parseMetadata } from "../../config/issuer-metadata.ts";
 import type { KeysFile, KeysUrl, TokenIssuer } from "../../config/jwt.ts";
@@ -47,7 +49,9 @@ function createReport(issuer: string, log: Log): Report {
     failed(problem, hasKeys) {
       if (problem === this.problem) return;
       this.problem = problem;
-      const kept = hasKeys ? "keeping the last ones" : "its tokens are refused until then";
+      const kept = hasKeys
+        ? "keeping the previous ones"
+        : "its tokens are rejected until the keys can be read";
       log.warn({ issuer, problem }, `cannot read the keys of the issuer, ${kept}`);
     },
   };

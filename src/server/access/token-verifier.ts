@@ -69,8 +69,8 @@ export class TokenVerifier implements TokenSource {
   }
 
   /**
-   * Uses the issuers of another configuration. Keys whose place is the same stay in use, others are read now. Every token
-   * is verified again if issuers, or their names of callers, audiences or conditions differ.
+   * Uses the issuers of another configuration. Keys whose place is the same stay in use, others are read now. Every
+   * token is verified again if issuers, or their names of callers, audiences or conditions differ.
    */
   use(issuers: readonly TokenIssuer[]): void {
     const before = this.#issuers;
@@ -144,7 +144,7 @@ export class TokenVerifier implements TokenSource {
     const knownBefore = this.#known;
     try {
       const issuer = this.#issuers.get(String(decodeJwt(token).iss));
-      if (issuer === undefined) return refused("is of an issuer that the configuration does not name");
+      if (issuer === undefined) return refused("is from an issuer that is not configured");
       const keys = issuer.source.current() ?? (await issuer.source.refresh());
       if (keys === undefined) return NO_KEYS;
       const verified = await this.#verify(token, issuer, keys);
@@ -241,8 +241,8 @@ function identify(issuer: TokenIssuer, claims: JWTPayload): KnownCaller | Refuse
 }
 
 /**
- * Returns the place of the first rule that fits; undefined if the issuer has no rules, and "none" if no rule fits, or if
- * one that might fit looks at a claim that is not known.
+ * Returns the place of the first rule that fits; undefined if the issuer has no rules, and "none" if no rule fits, or
+ * if one that might fit looks at a claim that is not known.
  */
 function findRule(
   rules: readonly TokenRule[] | undefined,
@@ -266,7 +266,7 @@ function refused(what: string): Refused {
 }
 
 const NO_RULE: Refused = {
-  refusal: new AccessDeniedError("the token is valid, but no rule of the configuration admits its claims"),
+  refusal: new AccessDeniedError("the token is valid, but no configured rule matches its claims"),
 };
 
 const NO_KEYS: Refused = {
@@ -284,18 +284,18 @@ function describe(error: unknown): string {
   if (error instanceof errors.JWTExpired) return describeExpiry(error.payload.exp);
   if (error instanceof errors.JWTClaimValidationFailed) return describeClaim(error);
   if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported)
-    return `is signed in a way that is not accepted; expected one of ${ALGORITHMS.join(", ")}`;
+    return `is signed with an algorithm that is not accepted; expected one of ${ALGORITHMS.join(", ")}`;
   if (error instanceof errors.JWKSNoMatchingKey)
-    return "is signed with a key that its issuer's keys do not have, by its key id (kid) and algorithm (alg)";
+    return "is signed with a key that is not among its issuer's keys, by its key id (kid) and algorithm (alg)";
   if (error instanceof errors.JWKSMultipleMatchingKeys)
-    return "does not say with which of several keys it is signed; expected a key id (kid)";
-  if (error instanceof errors.JWSSignatureVerificationFailed) return "has a wrong signature";
+    return "does not say which of several keys signed it; expected a key id (kid)";
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "has an invalid signature";
   return "is malformed; expected a signed JWT (JWS in compact form)";
 }
 
 function describeClaim({ claim, reason, payload }: errors.JWTClaimValidationFailed): string {
   if (reason === "missing") return `has no claim ${claim}, which is required`;
-  if (claim === "aud") return "is for another audience; expected one that the configuration names";
+  if (claim === "aud") return "is for another audience; expected a configured audience";
   if (claim === "nbf")
     return `is not valid before ${toTime(payload.nbf)}; it is ${toTime(Date.now() / 1000)}`;
   return `has an invalid claim ${claim}`;

@@ -35,7 +35,10 @@ export type StreamHandler = (
 
 /** Takes over connections of HTTP/1.1. */
 export interface UpgradeHandler {
-  /** Whether the request must be upgraded. Otherwise it is answered like a request that does not ask for an upgrade. */
+  /**
+   * Reports whether the request must be upgraded. Otherwise it is answered like a request that does not ask for an
+   * upgrade.
+   */
   takes(request: IncomingMessage): boolean;
   /** Serves the connection to its end. Must not throw. @param head Bytes that arrived after the request. */
   serve(request: IncomingMessage, connection: Socket, head: Buffer): void;
@@ -50,8 +53,8 @@ export const EVENT_STREAM = "text/event-stream";
 export const NDJSON = "application/x-ndjson";
 
 /**
- * Whether a client reads trailers. Over HTTP/1.1 it must say so (RFC 9110 §6.5.1): some clients, Java's among them, take
- * trailers for a broken answer.
+ * Reports whether a client reads trailers. Over HTTP/1.1 it must say so (RFC 9110 §6.5.1): some clients, Java's among
+ * them, take trailers for a broken answer.
  */
 export function takesTrailers({ httpVersionMajor, headers }: HttpRequest): boolean {
   return httpVersionMajor === 2 || /\btrailers\b/i.test(String(headers.te ?? ""));

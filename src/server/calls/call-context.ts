@@ -120,7 +120,7 @@ class ForwardedWork implements CallWork {
 
 /** Returns the error of a call whose deadline has passed. */
 function createTimeout(cause?: unknown): SDKError {
-  return new RequestTimeoutError("the caller's deadline ran out", { cause });
+  return new RequestTimeoutError("the caller's deadline was exceeded", { cause });
 }
 
 /** Returns the error of a call whose client closed the stream. */
@@ -241,7 +241,7 @@ export class CallContext implements HandlerContext, ServedCall, CallWork {
     this.onAbort?.(reason);
   }
 
-  /** Ends the call. Its signal is not aborted any more: all work for it is over. */
+  /** Ends the call. Its signal is no longer aborted: all work for it is over. */
   finish(): void {
     this.#hasEnded = true;
     clearTimeout(this.#timer);

@@ -244,7 +244,8 @@ export class InferenceRecord implements ModelClient {
   }
 
   /**
-   * Reports a call alongside another one as separate attempts. The one that answers goes on as the attempt of the call.
+   * Reports a call alongside another one as separate attempts. The one that answers continues as the attempt of the
+   * call.
    */
   #beginParallel(call: ProviderCall, options: CallOptions): ParallelCall {
     let parallel: LatestAttempt | undefined;
@@ -350,7 +351,7 @@ function addUsages(a: Usage | undefined, b: Usage | undefined): Usage | undefine
   return a === undefined || b === undefined ? (a ?? b) : addUsage(a, b);
 }
 
-/** Whether an event holds output of the model, or begins a tool call. */
+/** Reports whether an event holds output of the model, or begins a tool call. */
 function isOutput({ case: kind }: StreamEvent["event"]): boolean {
   switch (kind) {
     case "textDelta":

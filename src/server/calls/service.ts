@@ -11,7 +11,7 @@ export interface Service {
   /** Whether it answers without an access key. */
   readonly isOpen: boolean;
   /**
-   * Ends all calls in progress with an error when the server stops. Absent if calls are short, or end by themselves.
+   * Ends all calls in progress with an error when the server stops. Absent if calls are short, or end on their own.
    */
   readonly cutOff?: (() => void) | undefined;
 }

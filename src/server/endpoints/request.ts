@@ -72,7 +72,7 @@ async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<
 
 const NOTHING = new Uint8Array();
 
-/** Whether the head of a request says that there is no body, so that nothing has to wait for its end. */
+/** Reports whether the head of a request says that there is no body, so that nothing has to wait for its end. */
 function hasNoBody(request: HttpRequest): boolean {
   if ("stream" in request) return request.stream.endAfterHeaders;
   const { headers } = request;

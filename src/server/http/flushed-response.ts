@@ -119,7 +119,7 @@ interface Waiting {
 }
 
 /**
- * Counts the bytes of responses that wait for their readers, in the whole process. Each response has at most one write
+ * Counts the bytes of unsent responses, in the whole process. Each response has at most one write
  * in progress, so the sizes of those writes are counted. If they exceed the limit, or others wait for memory, responses
  * whose peers have stopped reading are cut off. A response whose peer reads is not.
  */

@@ -8,14 +8,14 @@ import { Code, ConnectError } from "@connectrpc/connect";
 const TEXT_TYPE = /^(application\/grpc-web)-text/i;
 const WEB_RANGE = /(?:^|,)\s*application\/grpc-web(-text)?(?![\w-])/i;
 
-/** Whether the body of a request is text. */
+/** Reports whether the body of a request is text. */
 export function isTextRequest({ "content-type": type = "" }: IncomingHttpHeaders): boolean {
   return TEXT_TYPE.test(type);
 }
 
 /**
- * Whether a client takes the response as text: decided by its header `accept` or, without that header, by the content
- * type of its request.
+ * Reports whether a client takes the response as text: decided by its header `accept` or, without that header, by the
+ * content type of its request.
  */
 export function takesTextResponse(headers: IncomingHttpHeaders): boolean {
   const accepted = WEB_RANGE.exec(headers.accept ?? "");

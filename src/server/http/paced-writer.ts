@@ -66,7 +66,9 @@ function onHttp2End(stream: ServerHttp2Stream, callback: () => void): void {
   stream.once("wantTrailers", () => setImmediate(callback));
 }
 
-/** Whether the event "close" was emitted or is about to be: a listener that is added now may never be called. */
+/**
+ * Reports whether the event "close" was emitted or is about to be: a listener that is added now may never be called.
+ */
 function isClosed(response: HttpResponse): boolean {
   return "stream" in response ? response.stream.destroyed : response.destroyed;
 }

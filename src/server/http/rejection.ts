@@ -43,7 +43,7 @@ export function toErrorRejection(error: SDKError): Rejection {
   return { status: codeToHttpStatus(code), code, message, headers, error: status };
 }
 
-/** What a caller with a wrong path may have wanted. */
+/** Suggestions for a caller with a wrong path. */
 const SERVED =
   "expected a method such as /outrigger.v1.InferenceService/Complete, or a path of an API such as /v1/responses; " +
   "health and metrics have another address";
@@ -98,8 +98,8 @@ export function toRejection(status: number, handler: UniversalHandler): Rejectio
 
 /**
  * Sends a rejection: to gRPC and gRPC-Web as a status in the headers (Trailers-Only), to other clients as an HTTP
- * status with Connect's JSON for errors, or with plain text. An error of our contract reaches a stream of Connect as the
- * end of the stream, since its clients read no details of an HTTP status. The body of the request is not read.
+ * status with Connect's JSON for errors, or with plain text. An error of our contract reaches a stream of Connect as
+ * the end of the stream, since its clients read no details of an HTTP status. The body of the request is not read.
  */
 export function sendRejection(
   request: HttpRequest,

@@ -12,7 +12,7 @@ export interface BodyReader {
   /** Aborted when the call ends or its deadline passes. May be set while the body is read. */
   readonly signal: AbortSignal | undefined;
   readonly arrivals: ArrivalWatch;
-  /** Whether the client is in the middle of a message: it may pause between the messages of a stream. */
+  /** Reports whether the client is in the middle of a message: it may pause between the messages of a stream. */
   isIncomplete(): boolean;
 }
 
@@ -40,7 +40,7 @@ export async function* readBody(request: HttpRequest, reader: BodyReader): Async
   }
 }
 
-/** Whether everything was read. A request of HTTP/2 is also complete if it was aborted. */
+/** Reports whether everything was read. A request of HTTP/2 is also complete if it was aborted. */
 function isRead(request: HttpRequest): boolean {
   if (request.readableEnded) return true;
   // An empty body may end before its stream has its turn, and then the request is not told.

@@ -79,8 +79,8 @@ export function injectStream(
 }
 
 /**
- * Ends the reading of a connection in this turn of the event loop, or begins it again. Its `pause()` has no effect after
- * HTTP/2 has taken it over, and libuv reads up to 32 times in one turn.
+ * Ends the reading of a connection in this turn of the event loop, or begins it again. Its `pause()` has no effect
+ * after HTTP/2 has taken it over, and libuv reads up to 32 times in one turn.
  */
 export function setReading(connection: ServerHttp2Session | Socket, isReading: boolean): void {
   if (connection.destroyed) return;
@@ -99,7 +99,9 @@ function isReadHandle(handle: unknown): handle is ReadHandle {
   return typeof handle === "object" && handle !== null && "readStop" in handle && "readStart" in handle;
 }
 
-/** Whether the last frame of a stream has left, by nghttp2's state of the stream. Node has no event for that. */
+/**
+ * Reports whether the last frame of a stream has left, by nghttp2's state of the stream. Node has no event for that.
+ */
 export function hasSentLastFrame(stream: ServerHttp2Stream): boolean {
   return stream.state.localClose === 1;
 }

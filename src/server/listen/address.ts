@@ -26,13 +26,14 @@ export function formatAddress(address: ListenAddress): string {
   return `${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 }
 
-/** Whether a bound address can be reached only from this machine (in a pod: from the pod). */
+/** Reports whether a bound address can be reached only from this machine (in a pod: from the pod). */
 export function isLocal(bound: string): boolean {
   return /^(?:unix:|127\.|\[::1\]:)/.test(bound);
 }
 
 /**
- * Whether an address that `parseAddress` reads belongs to this machine alone. A name other than `localhost` does not.
+ * Reports whether an address that `parseAddress` reads belongs to this machine alone. A name other than `localhost`
+ * does not.
  */
 export function isLocalSetting(text: string): boolean {
   return isLocal(text) || /^localhost:/i.test(text);

@@ -70,12 +70,12 @@ function adviceFor(code: string, { kind }: ListenAddress): string {
   if (kind === "unix") return "its directory must exist and be writable for this process";
   switch (code) {
     case "EADDRINUSE":
-      return "another process listens there; stop it, or choose another port (0 takes a free one)";
+      return "another process is listening there; stop it, or choose another port (0 for a free port)";
     case "EACCES":
     case "EPERM":
-      return "this process may not bind that port; choose one from 1024 on";
+      return "this process is not allowed to bind that port; choose one from 1024";
     case "EADDRNOTAVAIL":
-      return "this machine has no such address; choose one of its addresses, or :<port> for all of them";
+      return "this machine does not have the address; choose one of its addresses, or :<port> for all of them";
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return "the host name does not resolve; check its spelling or give an IP address";

@@ -51,7 +51,7 @@ const MAX_SERVED_PER_TURN = 100;
  */
 const GRACE_MS = 200;
 
-/** A stream that is not served yet. An empty body may have ended before, so that its `end` is not emitted any more. */
+/** A stream that is not served yet. An empty body may have ended before, so that its `end` is no longer emitted. */
 type WaitingStream = Readonly<Parameters<ServeStream>>;
 
 /** Cost of a stream without its header fields, in fields: both are objects in memory. A DATA frame costs 1. */
@@ -61,8 +61,8 @@ const STREAM_COST = 10;
 const MAX_STREAM_ID = 2 ** 31 - 1;
 
 /**
- * The streams that wait for their turn, of all connections of a server. Each holds its headers, which may be thousands of
- * fields, and nothing else counts them yet.
+ * The streams that wait for their turn, of all connections of a server. Each holds its headers, which may be thousands
+ * of fields, and nothing else counts them yet.
  */
 export class StreamBacklog {
   readonly #maxCost: number;
@@ -180,7 +180,9 @@ export class Http2Connection {
     this.#serve(stream, headers, flags, rawHeaders);
   };
 
-  /** Counts trailers: gRPC clients send none and nothing reads them, but Node still creates an object for each field. */
+  /**
+   * Counts trailers: gRPC clients send none and nothing reads them, but Node still creates an object for each field.
+   */
   readonly #countTrailers = (_trailers: unknown, _flags: number, rawTrailers: readonly string[]): void => {
     if (!this.#countFields(getCost(rawTrailers))) this.#refuse();
   };
@@ -198,7 +200,7 @@ export class Http2Connection {
     this.destroy();
   }
 
-  /** Returns whether the frame may be passed on by itself. */
+  /** Returns whether the frame can be passed on separately. */
   readonly #countFrame = (): boolean => {
     this.#countRead(1);
     this.#framesInTurn += 1;
@@ -275,7 +277,7 @@ export class Http2Connection {
   }
 }
 
-/** The cost of a stream. @param rawHeaders Names and values in turn. */
+/** Returns the cost of a stream. @param rawHeaders Names and values in turn. */
 function getCost(rawHeaders: readonly string[]): number {
   return STREAM_COST + rawHeaders.length / 2;
 }

@@ -4,7 +4,7 @@ import { GrowingBuffer } from "../requests/growing-buffer.ts";
 /**
  * Joins the DATA frames of a stream that arrive in one turn of the event loop. Node makes an object of a few hundred
  * bytes of each, and a frame can have a single byte.
- * @param isSingle Called for each frame: whether it is passed on by itself and at once.
+ * @param isSingle Called for each frame: whether it is passed on separately and at once.
  */
 export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): void {
   const { push } = stream;

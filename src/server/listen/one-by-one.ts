@@ -58,7 +58,7 @@ class OneByOne {
     if (this.#progress === undefined && response !== undefined) {
       const { req: request } = response;
       this.#progress = { request, body: createBodyLength(request.headers), isAnswered: false };
-      // Emitted also after a response that Node writes by itself, and when its last bytes have left.
+      // Emitted also after a response that Node itself writes, and when its last bytes have left.
       response.once("finish", () => this.#noteAnswer());
     }
     this.#endProgress();

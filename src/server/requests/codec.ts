@@ -125,7 +125,7 @@ function getContent(field: DescField): Content | undefined {
   }
 }
 
-/** Whether a field of the contract holds JSON text, by its name. */
+/** Reports whether a field of the contract holds JSON text, by its name. */
 function isJsonField(name: string): boolean {
   return name.endsWith("_json");
 }

@@ -19,7 +19,7 @@ export type IsJsonText = (json: Uint8Array, start: number, end: number) => boole
 
 const ARGUMENTS = Buffer.from("arguments");
 
-/** Whether a key names a field of OpenAI's APIs that holds JSON text: the arguments of calls. */
+/** Reports whether a key names a field of OpenAI's APIs that holds JSON text: the arguments of calls. */
 export function isArgumentsKey(json: Uint8Array, start: number, end: number): boolean {
   if (hasEscape(json, start, Math.min(end, start + MAX_KEY_BYTES))) return true;
   return end - start === ARGUMENTS.length && ARGUMENTS.equals(json.subarray(start, end));
@@ -110,8 +110,8 @@ function isSpace(byte: number | undefined): boolean {
 const MAX_KEY_BYTES = 6 * 64;
 
 /**
- * Whether a key names a field that holds JSON text: its name ends in `_json`, or `Json` in the spelling of JSON. A name
- * with escapes counts as such a name, because no ordinary client escapes the characters of a field name.
+ * Reports whether a key names a field that holds JSON text: its name ends in `_json`, or `Json` in the spelling of
+ * JSON. A name with escapes counts as such a name, because no ordinary client escapes the characters of a field name.
  */
 function isJsonKey(json: Uint8Array, start: number, end: number): boolean {
   if (end - start > MAX_KEY_BYTES) return false;
@@ -155,7 +155,10 @@ function countInText(json: Uint8Array, start: number, end: number): number {
   return elements;
 }
 
-/** Whether an escape stands for a comma, brace or bracket: `\u002c`, `\u007b`, `\u005b`; true also for a few others. */
+/**
+ * Reports whether an escape stands for a comma, brace or bracket: `\u002c`, `\u007b`, `\u005b`; true also for a few
+ * others.
+ */
 function isEscapedOpening(json: Uint8Array, backslash: number): boolean {
   if (json[backslash + 1] !== SMALL_U || json[backslash + 2] !== ZERO || json[backslash + 3] !== ZERO)
     return false;

@@ -33,13 +33,13 @@ export function tooCompressed(found: number, maxRatio: number): ConnectError {
 
 /** Creates the error for a call beyond the number of concurrent calls. */
 export function tooManyCalls(max: number): ConnectError {
-  return overloaded(`${max} calls are under way, as many as are served at once (limits.max_calls)`);
+  return overloaded(`${max} calls are in progress, the maximum (limits.max_calls)`);
 }
 
 /** Creates the error for a call of an access key that has reached its number of concurrent calls. */
 export function tooManyOwnerCalls(max: number): ConnectError {
   return overloaded(
-    `${max} calls of this access key are under way, as many as one key may have (three quarters of limits.max_calls)`,
+    `${max} calls of this access key are in progress, the maximum for one key (three quarters of limits.max_calls)`,
   );
 }
 

@@ -97,7 +97,7 @@ function requireText(field: string, value: string, expected: string): void {
 function known(found: ModelInfo | undefined, what: string, provider: string): ModelInfo {
   if (found !== undefined) return found;
   const where = provider === "" ? "" : ` of provider ${quoted(provider)}`;
-  throw new NotFoundError(`the catalog knows no ${what}${where}`);
+  throw new NotFoundError(`the catalog has no ${what}${where}`);
 }
 
 function quoted(value: string): string {

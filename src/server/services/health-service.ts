@@ -73,7 +73,7 @@ const MAX_NAME_BYTES = 128;
 const MAX_WATCHES = 100;
 
 function tooManyWatches(): ConnectError {
-  return new ConnectError(`there are ${MAX_WATCHES} health watches already`, Code.ResourceExhausted);
+  return new ConnectError(`${MAX_WATCHES} health watches are already open`, Code.ResourceExhausted);
 }
 
 function check({ service }: HealthCheckRequest, getStatus: StatusLookup): HealthCheckResponse {

@@ -65,7 +65,7 @@ class Search {
   #unknown({ name, fields }: DescMessage, found: string, path: string): void {
     const known = fields.map((field) => field.jsonName);
     const hint = didYouMean(found, known) || `; expected one of ${known.join(", ")}`;
-    this.#add(joined(path, boundedText(found, MAX_NAME_BYTES)), `is no field of ${name}${hint}`);
+    this.#add(joined(path, boundedText(found, MAX_NAME_BYTES)), `is not a field of ${name}${hint}`);
   }
 
   /** Records that a field is set. Adds a violation and returns false if the field, or its oneof, was set before. */
@@ -76,7 +76,7 @@ class Search {
     set.set(key, name);
     if (before === undefined) return true;
     const what = field.oneof === undefined ? "the same field" : `the same oneof (${field.oneof.name})`;
-    this.#add(joined(path, field.name), `expected once, found beside ${before}, which sets ${what}`);
+    this.#add(joined(path, field.name), `expected once, found together with ${before}, which sets ${what}`);
     return false;
   }
 
@@ -129,7 +129,7 @@ class Search {
     this.violations.push({ field: path === "" ? "request" : path, description });
   }
 
-  /** Whether protobuf-es accepts a value: it knows all forms of numbers and base64. */
+  /** Reports whether protobuf-es accepts a value: it knows all forms of numbers and base64. */
   #decodesItem(field: DescField, value: unknown): boolean {
     const whole = field.fieldKind === "list" ? [value] : field.fieldKind === "map" ? { "0": value } : value;
     return this.#decodes(field.parent, { [field.jsonName]: whole });
@@ -168,7 +168,7 @@ function isObject(value: unknown): value is JsonFields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value has the usual form of its type, which needs no decoding. */
+/** Reports whether a value has the usual form of its type, which needs no decoding. */
 function isPlain(type: ScalarType, value: unknown): boolean {
   if (type === ScalarType.STRING) return typeof value === "string";
   if (type === ScalarType.BOOL) return typeof value === "boolean";

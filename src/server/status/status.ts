@@ -91,7 +91,7 @@ function toProtocolError({ code, rawMessage }: ConnectError): SDKError | undefin
     case Code.ResourceExhausted:
       return new InvalidRequestError(boundedText(rawMessage, MAX_MESSAGE_BYTES));
     case Code.DeadlineExceeded:
-      return new RequestTimeoutError("the caller's deadline ran out");
+      return new RequestTimeoutError("the caller's deadline was exceeded");
     default:
       // Other errors in a request stay INTERNAL, as in gRPC: a compressed message without a header that announces it,
       // unknown flags.

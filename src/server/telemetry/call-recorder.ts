@@ -24,9 +24,9 @@ export interface CallInit extends Pick<Call, "rpc" | "requestId" | "httpVersion"
   readonly isBackground?: boolean;
 }
 
-/** The time in which at least one of several waits for the same thing was under way. */
+/** The time in which at least one of several waits for the same thing was in progress. */
 interface Wait {
-  /** Waits under way. */
+  /** Waits in progress. */
   open: number;
   /** When the first one began. */
   since: number;
@@ -104,7 +104,7 @@ export class CallRecorder implements CallTiming {
     return { total, ours: Math.max(0, total - provider - queue), provider, queue };
   }
 
-  /** The times of the call until now, as a header or a trailer. Empty if it has called no provider. */
+  /** Returns the times of the call until now, as a header or a trailer. Empty if it has called no provider. */
   getTimingHeader(): Record<string, string> {
     return this.#attempts === 0 ? {} : { [TIMING_HEADER]: formatTimes(this.#readTimes()) };
   }

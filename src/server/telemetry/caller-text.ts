@@ -4,13 +4,15 @@ import { boundedText } from "../status/bounded-text.ts";
 
 const MAX_MESSAGE_BYTES = 300;
 
-/** Longest request whose texts are compared with a message, in UTF-16 units. Bounds the time that a comparison takes. */
+/**
+ * Longest request whose texts are compared with a message, in UTF-16 units. Bounds the time that a comparison takes.
+ */
 const MAX_REQUEST_CHARS = 256 * 1024;
 
 /**
  * Returns the message of an error for the log: bounded, and without words of the request. Each word of three or more
- * characters that occurs in a text of the request becomes `…`, unless it is the name of the model or one of the words in
- * which providers describe their limits. Returns undefined if the request is too long to be compared.
+ * characters that occurs in a text of the request becomes `…`, unless it is the name of the model or one of the words
+ * in which providers describe their limits. Returns undefined if the request is too long to be compared.
  */
 export function withoutCallerText(message: string, request: CallTarget): string | undefined {
   const bounded = boundedText(message, MAX_MESSAGE_BYTES).replace(CONTROL, " ");
@@ -34,7 +36,9 @@ function findWords(text: string): readonly string[] {
   return text.toLowerCase().match(WORD) ?? [];
 }
 
-/** Whether a word, in lower case, occurs in a text. Scripts without spaces are compared by pairs of characters. */
+/**
+ * Reports whether a word, in lower case, occurs in a text. Scripts without spaces are compared by pairs of characters.
+ */
 function occurs(word: string, texts: string): boolean {
   if (ASCII.test(word)) return word.length >= MIN_WORD_CHARS && texts.includes(word);
   for (let index = 0; index + 1 < word.length; index += 1)

@@ -66,7 +66,7 @@ export function createMetrics({
   metrics.read("outrigger_inflight", "Calls that have not ended.", () => inflight);
   const refusedConnections = metrics.counter(
     "outrigger_refused_connections_total",
-    "Connections that were closed because too many were open, by listener.",
+    "Connections closed because too many were open, by listener.",
     ["listener"],
   );
   const certificates = metrics.gauge(
@@ -84,13 +84,13 @@ export function createMetrics({
   if (readDroppedLogLines !== undefined)
     metrics.read(
       "outrigger_log_lines_dropped_total",
-      "Lines of the log that could not be written.",
+      "Log lines that could not be written.",
       readDroppedLogLines,
     );
   if (listIssuers !== undefined)
     metrics.read(
       "outrigger_issuer_keys_last_read_successful",
-      "Whether the keys of an issuer of tokens could be read last time: 1, or 0 if earlier keys are in use or none.",
+      "Whether the last read of the keys of an issuer of tokens succeeded: 1 or 0.",
       () => listIssuers().map(({ issuer, problem }) => [[issuer], Number(problem === "")]),
       ["issuer"],
     );
@@ -126,7 +126,7 @@ function createConfigMetrics(metrics: MetricSet) {
   let usedAt = Date.now();
   metrics.read(
     "outrigger_config_last_reload_successful",
-    "Whether the configuration that was read last is in use: 1, or 0 if an earlier one is.",
+    "Whether the last reload of the configuration succeeded: 1 or 0.",
     () => Number(isCurrent),
   );
   metrics.read(
@@ -154,7 +154,7 @@ function addProcessMetrics(metrics: MetricSet, version: string): void {
   );
   metrics.read(
     "nodejs_heap_used_bytes",
-    "Memory that JavaScript objects hold.",
+    "Memory used by JavaScript objects.",
     () => process.memoryUsage().heapUsed,
   );
   metrics.read(
@@ -182,47 +182,46 @@ function createMiddlewareMetrics(
 ): Required<MiddlewareObserver> {
   const retries = metrics.counter(
     "outrigger_retries_total",
-    "Calls that were made again after a failure, by what they were sent to.",
+    "Calls retried after a failure, by their target.",
     TARGET,
   );
   const fallbacks = metrics.counter(
     "outrigger_fallbacks_total",
-    "Calls that went to the next target of a chain, by where they had failed.",
+    "Calls that went to the next target of a chain, by the failed target.",
     TARGET,
   );
   const circuits = metrics.gauge(
     "outrigger_circuit_breaker_state",
-    "Whether calls pass: 0 closed, 1 half open, 2 open. None where a model has not failed.",
+    "State of a circuit breaker: 0 closed, 1 half open, 2 open. Absent if a model has not failed.",
     TARGET,
   );
   const refusals = metrics.counter(
     "outrigger_refused_calls_total",
-    "Calls that a circuit breaker, a rate limit or a budget refused before anything was sent.",
+    "Calls rejected by a circuit breaker, a rate limit or a budget before anything was sent.",
     [...TARGET, "by"],
   );
-  const lookups = metrics.counter(
-    "outrigger_cache_lookups_total",
-    "Calls whose answers were looked for in a cache.",
-    [...TARGET, "result"],
-  );
+  const lookups = metrics.counter("outrigger_cache_lookups_total", "Lookups of answers in a cache.", [
+    ...TARGET,
+    "result",
+  ]);
   const choices = metrics.counter(
     "outrigger_alias_choices_total",
-    "Calls for which one of several targets of an alias was chosen, by the chosen one.",
+    "Calls of an alias with several targets, by the chosen target.",
     ["alias", ...TARGET],
   );
   const ejections = metrics.counter(
     "outrigger_alias_ejections_total",
-    "Times that a target of an alias was left out because it was worse than the others, by the reason.",
+    "Ejections of a target of an alias that was worse than the others, by reason.",
     ["alias", ...TARGET, "reason"],
   );
   const hedges = metrics.counter(
     "outrigger_hedges_total",
-    "Further requests for calls without output, by where they were sent and whether they answered the call.",
+    "Further requests for calls without output, by target and result.",
     [...TARGET, "result"],
   );
   const sharedServers = metrics.gauge(
     "outrigger_shared_server_reachable",
-    "Whether the server of counts that sidecars share can be used: 1 or 0. None where no counts are shared.",
+    "Whether the server of shared counts can be used: 1 or 0. Absent if no counts are shared.",
     ["server"],
   );
   const sharedFailures = metrics.counter(
@@ -254,8 +253,8 @@ function createMiddlewareMetrics(
 const MAX_CALLER_LABELS = 1000;
 
 /**
- * Adds the usage of callers with access keys. Without any it has no samples. Returns the function that counts a call that
- * has ended.
+ * Adds the usage of callers with access keys. Without any it has no samples. Returns the function that counts a call
+ * that has ended.
  */
 function createCallerMetrics(
   metrics: MetricSet,

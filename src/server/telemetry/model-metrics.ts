@@ -56,17 +56,17 @@ const TARGET = ["provider", "model"];
 export function createModelMetrics(metrics: MetricSet, targets: TargetLabels): Omit<MeasuredCalls, "begin"> {
   const calls = metrics.counter(
     "outrigger_provider_calls_total",
-    "Requests to providers that began, by the RPC that they serve.",
+    "Requests to providers that began, by RPC.",
     ["rpc"],
   );
   const attempts = metrics.counter(
     "outrigger_attempts_total",
-    "Requests to providers that ended, by result; repeated ones failed and were sent again, or elsewhere.",
+    "Requests to providers that ended, by result: ok, failed, or repeated after a failure.",
     [...TARGET, "result"],
   );
   const attemptSeconds = metrics.histogram(
     "outrigger_attempt_seconds",
-    "Duration of requests to providers, from their beginning to the end of the answer.",
+    "Duration of requests to providers, to the end of the answer.",
     TARGET,
   );
   const firstOutput = metrics.histogram(
@@ -82,7 +82,7 @@ export function createModelMetrics(metrics: MetricSet, targets: TargetLabels): O
   );
   const failures = metrics.counter(
     "outrigger_failed_calls_total",
-    "Calls that failed, by kind of error and by whose fault it was: caller, provider, network or sidecar.",
+    "Failed calls, by kind of error and by whose fault it was: caller, provider, network or sidecar.",
     [...TARGET, "kind", "failed_by"],
   );
   const countTimes = createWaitMetrics(metrics);
@@ -123,13 +123,13 @@ const TOKEN_SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.0
 function createWaitMetrics(metrics: MetricSet): (rpc: string, outcome: Outcome) => void {
   const overhead = metrics.histogram(
     "outrigger_overhead_seconds",
-    "Time of calls of models that was spent neither by a provider nor in a queue.",
+    "Time of model calls that neither a provider nor a queue took.",
     ["rpc"],
     OVERHEAD_BUCKETS,
   );
   const queue = metrics.histogram(
     "outrigger_queue_wait_seconds",
-    "Time that calls of models waited for a limit of the rate, or before a retry.",
+    "Time that model calls waited for a rate limit or before a retry.",
     ["rpc"],
   );
   return (rpc, { times }) => {
@@ -149,7 +149,7 @@ function createUsageMetrics(metrics: MetricSet): (labels: Labels, usage: Usage) 
   ]);
   const cached = metrics.counter(
     "outrigger_cached_tokens_total",
-    "Input tokens that were read from, or written to, the prompt cache of a provider.",
+    "Input tokens read from, or written to, a provider's prompt cache.",
     [...TARGET, "operation"],
   );
   const cost = metrics.counter(

@@ -21,26 +21,22 @@ export interface RunMetrics {
 export function createRunMetrics(metrics: MetricSet): RunMetrics {
   const ended = metrics.counter(
     "outrigger_runs_total",
-    "Runs that ended or came to wait for their caller, by status and by whether they were in the background.",
+    "Runs that ended or began to wait for their caller, by status and by whether they were in the background.",
     ["status", "background"],
   );
   let queued = 0;
   let inProgress = 0;
   let state: StoreState = "ok";
-  metrics.read(
-    "outrigger_runs_queued",
-    "Runs that wait for their turn, of all sidecars on one store.",
-    () => queued,
-  );
-  metrics.read("outrigger_runs_in_progress", "Stored runs that this sidecar executes.", () => inProgress);
+  metrics.read("outrigger_runs_queued", "Queued runs of all sidecars on one store.", () => queued);
+  metrics.read("outrigger_runs_in_progress", "Stored runs that this sidecar is executing.", () => inProgress);
   metrics.read(
     "outrigger_store_reachable",
-    "Whether the store of runs could be reached when it was last used: 1 or 0.",
+    "Whether the store of runs was reachable when it was last used: 1 or 0.",
     () => Number(state !== "away"),
   );
   metrics.read(
     "outrigger_store_full",
-    "Whether the store of runs had no space when it was last written: 1 or 0.",
+    "Whether the store of runs was full when it was last written: 1 or 0.",
     () => Number(state === "full"),
   );
   const mcpCalls = metrics.counter(

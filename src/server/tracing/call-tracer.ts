@@ -62,14 +62,15 @@ const MAX_CONTENT_CHARS = 32 * 1024;
 const NANO_USD = 1e9;
 
 /**
- * Makes a span for each call, each step of a loop, and each request to a provider. A provider call of a background run begins a trace that is
- * linked to the one in which the run was created: its creator has left long ago.
+ * Makes a span for each call, each step of a loop, and each request to a provider. A provider call of a background run
+ * begins a trace that is linked to the one in which the run was created: its creator has left long ago.
  */
 export class CallTracer implements CallObserver {
   readonly #tracer: Tracer;
   readonly #options: CallTracerOptions;
   readonly #texts = new LogTexts(MAX_CONTENT_CHARS);
-  // No weak maps, whose entries cost the collection of garbage more than all else here. Each call and attempt ends once.
+  // No weak maps, whose entries cost the collection of garbage more than all else here. Each call and attempt ends
+  // once.
   readonly #calls = new Map<Call, CallSpan>();
   readonly #attempts = new Map<Attempt, AttemptSpan>();
 
@@ -101,7 +102,7 @@ export class CallTracer implements CallObserver {
     if (parent === undefined) return;
     const attributes = this.#describeAttempt(attempt, request);
     const name = describeName(attempt);
-    // A provider call of a background run is a trace by itself.
+    // A provider call of a background run is a separate trace.
     const context = call.isBackground ? parent.context : this.#openStep(parent, attempt.step);
     const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, context);
     const opened = { span, startedAt: performance.now() };
@@ -109,7 +110,9 @@ export class CallTracer implements CallObserver {
     this.#attempts.set(attempt, opened);
   }
 
-  /** Returns the context of a step, whose span begins with its first request and ends with the next step or the call. */
+  /**
+   * Returns the context of a step, whose span begins with its first request and ends with the next step or the call.
+   */
   #openStep(call: CallSpan, step: number | undefined): Context {
     if (step === undefined) return call.context;
     if (call.step?.number === step) return call.step.context;
@@ -253,7 +256,7 @@ function continueTrace(trace: TraceContext | undefined, isLinked: boolean) {
   return { parent: traces.setSpanContext(ROOT_CONTEXT, context), links: [] };
 }
 
-/** A message in the form of the GenAI conventions. */
+/** Returns a message in the form of the GenAI conventions. */
 function toMessage(role: string, content: string) {
   return { role, parts: [{ type: "text", content }] };
 }

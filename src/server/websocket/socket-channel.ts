@@ -200,7 +200,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
       this.#options.share.take(bytes);
       this.#arriving += bytes;
     } catch {
-      this.close(closeCodes.tryAgainLater, "there is no memory for the message");
+      this.close(closeCodes.tryAgainLater, "not enough memory for the message");
       discardRest(this.#options);
     }
   }

@@ -55,7 +55,7 @@ async function serveUpgrade(
   }
   const accepted = await handshake.accept(request, connection, head, recorder);
   if (accepted === undefined) return recorder.end(disconnectedOutcome());
-  if (route.serveSocket === undefined) throw new TypeError(`${route.name} takes no WebSockets`);
+  if (route.serveSocket === undefined) throw new TypeError(`${route.name} does not accept WebSockets`);
   recorder.end(await route.serveSocket({ ...accepted, request, recorder, admit }));
 }
 

@@ -22,7 +22,7 @@ export class WebSockets {
     return this.#isDraining;
   }
 
-  /** Whether an access key may have another socket: one key must leave some connections to the others. */
+  /** Reports whether an access key may have another socket: one key must leave some connections to the others. */
   admits(owner: string): boolean {
     const max = this.#account.getOwnerLimit(this.#limits.maxConnections, owner);
     if (this.#open.size < max) return true;

@@ -186,7 +186,7 @@ describe("The recent answers", () => {
     expect(await find("call", "a")).toBe("msg_1");
     expect(await find("call", "b")).toBeUndefined();
     expect((await answers.createSource("a").getMessage("msg_1")).message).toEqual(answer("call"));
-    await expect(answers.createSource("b").getMessage("msg_1")).rejects.toThrow("no recent answer");
+    await expect(answers.createSource("b").getMessage("msg_1")).rejects.toThrow("does not exist");
   });
 
   it("are those with a call and state of the provider", async () => {

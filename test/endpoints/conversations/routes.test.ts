@@ -234,7 +234,7 @@ describe("the items of a conversation", () => {
     const [item] = (await listed(routes, mine)).data;
     for (const method of ["GET", "DELETE"]) {
       const { status, body } = await call(routes, `${method} /v1/conversations/${other}/items/${item?.id}`);
-      const message = `there is no item "${item?.id}" in the conversation`;
+      const message = `the item "${item?.id}" is not in the conversation`;
       expect([status, body.error]).toEqual([404, expect.objectContaining({ param: null, message })]);
     }
     expect((await listed(routes, mine)).data).toEqual([item]);

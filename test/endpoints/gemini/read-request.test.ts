@@ -154,7 +154,7 @@ describe("readRequest", () => {
       {
         code: "converted_content",
         param: "contents[2].parts[1].functionResponse",
-        message: "it is left out, since it came twice",
+        message: "is repeated; the copy was left out",
       },
     ]);
     expect(readResults("a", "b").request.messages.filter(({ role }) => role === Role.TOOL)).toHaveLength(2);

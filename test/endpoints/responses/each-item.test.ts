@@ -92,7 +92,7 @@ describe("An item that is wrong", () => {
 
   it.each(["compaction_trigger"])("is refused for another provider: %s", async (type) => {
     expect(await getItemProblem({ type }, CLAUDE)).toBe(
-      `input[0]: an item of type "${type}" cannot be read by the provider of the model; without it the conversation would be a different one`,
+      `input[0]: an item of type "${type}" cannot be read by the model's provider, and the conversation would be incomplete without it`,
     );
   });
 
@@ -114,7 +114,7 @@ describe("A part that is wrong", () => {
     [{ type: "input_image" }, "image_url: is missing, expected one of image_url, file_id"],
     [
       { type: "input_image", image_url: "a", file_id: "b" },
-      "file_id: is set beside image_url, expected one of image_url, file_id",
+      "file_id: is set together with image_url, expected one of image_url, file_id",
     ],
     [
       { type: "input_image", image_url: "a", detail: "d".repeat(65) },
@@ -123,7 +123,7 @@ describe("A part that is wrong", () => {
     [{ type: "input_file" }, "file_data: is missing, expected one of file_data, file_url, file_id"],
     [
       { type: "input_file", file_url: "a", file_id: "b" },
-      "file_id: is set beside file_url, expected one of file_data, file_url, file_id",
+      "file_id: is set together with file_url, expected one of file_data, file_url, file_id",
     ],
     [
       { type: "input_file", file_data: "%" },
@@ -296,7 +296,7 @@ describe("The choice of a tool", () => {
     [{ type: "mcp", server_label: "" }, "tool_choice.server_label: expected at least 1 characters, found 0"],
     [
       { type: "mcp", server_label: "d" },
-      "tool_choice.name: asks for any tool of the server; expected the name of one",
+      "tool_choice.name: allows any tool of the server; expected the name of one",
     ],
     [{ type: "allowed_tools" }, 'tool_choice.mode: is missing, expected "auto" or "required"'],
     [

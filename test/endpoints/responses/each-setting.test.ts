@@ -357,7 +357,7 @@ describe("A tool of a request", () => {
     ];
     const { settings, input } = await readWith({ tools }, CLAUDE);
     expect(settings.warnings.map(({ param, message }) => `${param}: ${message}`)).toEqual([
-      expect.stringMatching(/^tools\[0\]\.defer_loading: .*the provider of the model has no search of tools/),
+      expect.stringMatching(/^tools\[0\]\.defer_loading: .*the model's provider has no tool search/),
       expect.stringMatching(/^tools\[1\]\.defer_loading: .*all tools of the server are loaded at once/),
     ]);
     expect(input.request.options?.request?.tools).toHaveLength(2);

@@ -168,9 +168,9 @@ describe("the settings of a request", () => {
     expect(settings.warnings.map(({ param, message }) => [param, message])).toEqual([
       ...known.map((_, index) => [
         `include[${index}]`,
-        expect.stringContaining("the provider of the model does not return this"),
+        expect.stringContaining("the model's provider does not return this"),
       ]),
-      ["include[5]", expect.stringContaining("is not a value that this API knows")],
+      ["include[5]", expect.stringContaining("is not a value of this API")],
     ]);
     const options = await readNativeOptions({ include });
     expect(options).toEqual({ include: [...known, "something.else"] });
@@ -483,7 +483,7 @@ describe("a body that is wrong", () => {
       "an image with two sources",
       { model: "m", input: [{ type: "input_image", image_url: "a", file_id: "b" }] },
       "input[0].file_id",
-      /beside image_url/,
+      /together with image_url/,
     ],
     [
       "an image with a wrong source",

@@ -466,7 +466,7 @@ describe("runToolLoop()", () => {
       stream: () => new EventStream(batches()),
     };
     const failure = runLoop([], { isStreamed: true, client, retry: { maxRetries: 0 } });
-    await expect(failure).rejects.toThrow("the finish event holds no response");
+    await expect(failure).rejects.toThrow("the finish event has no response");
     expect(isClosed).toBe(true);
   });
 

@@ -72,7 +72,7 @@ function toolWith(parametersJson: string) {
   return { tool: { case: "function" as const, value: { name: "count_hens", parametersJson } } };
 }
 
-const LEFT_OUT = "(the provider's message repeats the prompt and is left out)";
+const LEFT_OUT = "(the provider's message repeats the prompt and was left out)";
 
 describe("repeatableMessage()", () => {
   const prompt = "My grandmother's maiden name is Winterbottom and she keeps 429 hens in Leeds.";

@@ -99,7 +99,7 @@ describe("an aborted signal", () => {
       response.writeHead(503, { "content-type": "application/json" }).write('{"error":');
     });
     const adapter = openAdapter(server);
-    const deadline = new RequestTimeoutError("the caller's deadline ran out");
+    const deadline = new RequestTimeoutError("the caller's deadline was exceeded");
     for (const reason of [undefined, deadline]) {
       const controller = new AbortController();
       const calls = [

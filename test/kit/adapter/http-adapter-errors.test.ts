@@ -142,7 +142,7 @@ describe("what an error repeats", () => {
     for (const error of await failures(await refusing(400, complaint(message)), ask("m"))) {
       if (!(error instanceof SDKError)) throw error;
       expect(error.message).toBe(
-        "openai answered 400 (invalid_request_error): (the provider's message repeats the prompt and is left out)",
+        "openai answered 400 (invalid_request_error): (the provider's message repeats the prompt and was left out)",
       );
       expect(JSON.stringify([error, error.toProto()])).not.toContain("Leeds");
     }
@@ -242,7 +242,7 @@ describe("a call that breaks", () => {
     ["cut_events=6", "the provider's stream broke: the connection to"],
     ["cut_bytes=4500", "the provider's stream broke: the connection to"],
     ["end_without_terminal=1", "the provider's stream ended before its end marker"],
-    ["malformed_after=6", "an event of the provider's stream is no JSON object"],
+    ["malformed_after=6", "an event of the provider's stream is not a JSON object"],
   ])("in the middle of a stream is STREAM after the error event (%s)", async (fault, message) => {
     const { events, error } = await read(openAdapter(simulator()).stream(ask(`sim-text:${fault}`)));
     expect(error).toBeInstanceOf(StreamError);

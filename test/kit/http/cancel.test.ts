@@ -141,7 +141,7 @@ describe("an aborted signal", () => {
   it("throws the signal's reason if that is one of our errors, else AbortError with the reason as cause", async () => {
     const { port } = await serveHttp((incoming) => void incoming.resume());
     const transport = openTransport({ port });
-    const deadline = new RequestTimeoutError("the caller's deadline ran out");
+    const deadline = new RequestTimeoutError("the caller's deadline was exceeded");
     const [ours, theirs] = [new AbortController(), new AbortController()];
     const calls = [ours, theirs].map(({ signal }) => getError(transport.post("a", { ...request, signal })));
     ours.abort(deadline);

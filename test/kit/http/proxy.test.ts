@@ -126,7 +126,7 @@ describe("with proxies in the environment", () => {
       const transport = openTransport({ baseUrl: `${scheme}://a.invalid`, environment: variables });
       const error = await getError(transport.post("a", call));
       expect(error).toBeInstanceOf(ConfigurationError);
-      expect(error.message).toMatch(/^the proxy before a\.invalid:\d+ asks for credentials \(407\)$/);
+      expect(error.message).toMatch(/^the proxy for a\.invalid:\d+ requires credentials \(407\)$/);
       expect(`${error.stack}${error.cause}`).not.toContain("secret");
       await waitUntil(() => sockets.every((socket) => socket.destroyed));
     },
@@ -223,7 +223,7 @@ describe("getProxySettings()", () => {
   it("names the variable that holds no proxy URL, not its value", () => {
     const read = () => getProxySettings({ https_proxy: "ftp://user:secret@a" });
     expect(read).toThrow(ConfigurationError);
-    expect(read).toThrow("HTTPS_PROXY holds no proxy URL");
+    expect(read).toThrow("HTTPS_PROXY is not a proxy URL");
     expect(read).not.toThrow("secret");
   });
 });

@@ -61,7 +61,7 @@ describe.skipIf(!hasTlsTools)("a transport with TLS files", () => {
       [
         "warn",
         { field: "providers.main.tls", problem },
-        "cannot use the changed TLS files, keeping the last ones",
+        "cannot use the changed TLS files, keeping the previous ones",
       ],
     ]);
     const proxy = await serveHttp(

@@ -345,7 +345,7 @@ describe("what is refused", () => {
     [{ maxConnections: 0 }, "maxConnections is 0"],
     [{ keepAliveMs: 0 }, "keepAliveMs is 0"],
     [{ baseUrl: "nowhere" }, "base URL"],
-    [{ environment: { HTTPS_PROXY: "http//user:secret@proxy" } }, "HTTPS_PROXY holds no proxy URL"],
+    [{ environment: { HTTPS_PROXY: "http//user:secret@proxy" } }, "HTTPS_PROXY is not a proxy URL"],
   ])("options like %j", (options, want) => {
     const make = () => createHttpTransport({ baseUrl: "http://127.0.0.1", environment: {}, ...options });
     expect(make).toThrow(ConfigurationError);

@@ -27,7 +27,7 @@ describe("parseBaseUrl()", () => {
     ["ftp://a.example", 'has the scheme "ftp:"'],
     ["", "is empty"],
     ["https://", 'is "https://"'],
-    ["https://a.example/#x", "holds a fragment"],
+    ["https://a.example/#x", "contains a fragment"],
   ])("refuses %j and names its kind", (baseUrl, found) => {
     expect(() => parseBaseUrl(baseUrl)).toThrow(ConfigurationError);
     expect(() => parseBaseUrl(baseUrl)).toThrow(found);

@@ -36,7 +36,7 @@ describe("enforceSchema()", () => {
     const { enforced: isEnforced, reported } = enforced({ type: "object", properties: { a: STRING } });
     expect(isEnforced).toBe(true);
     expect(reported).toEqual([
-      `${FIELD}#/properties/a: is not required, which OpenAI's strict mode does not support; null stands for its absence`,
+      `${FIELD}#/properties/a: is not required, which OpenAI's strict mode does not support; null means that it is absent`,
     ]);
   });
 

@@ -221,7 +221,7 @@ describe("end()", () => {
     ['"a\nb"', 'expected no control character in a string at position 2, found "\\n"'],
     ['"\\x41"', 'expected an escape sequence of JSON at position 2, found "x"'],
     ['"\\u00g0"', 'expected a hexadecimal digit at position 5, found "g"'],
-    ["{} {}", 'expected nothing behind the JSON value at position 3, found "{"'],
+    ["{} {}", 'expected nothing after the JSON value at position 3, found "{"'],
     ["\ufeff{}", 'expected a JSON value at position 0, found "\ufeff"'],
     ["", "expected a JSON value at position 0, found the end of the text"],
     ['{"a":"b', "expected the end of a string at position 7, found the end of the text"],

@@ -78,11 +78,11 @@ describe("createMediaReader()", () => {
   it("refuses everything if no root is named", async () => {
     const refused = read(join(root, "a.txt"), []);
     await expect(refused).rejects.toMatchObject({ violations: [{ field: FIELD }] });
-    await expect(refused).rejects.toThrow("reading files is off");
+    await expect(refused).rejects.toThrow("reading files is not allowed");
   });
 
   it.each([
-    ["a folder", "inner", "no regular file"],
+    ["a folder", "inner", "not a regular file"],
     ["an empty file", "empty.txt", "empty file"],
     ["a file that does not exist", "absent.png", "does not exist"],
     ["a link to itself", "loop", "cannot be read (ELOOP)"],
@@ -94,7 +94,7 @@ describe("createMediaReader()", () => {
 
   it("refuses a pipe without waiting for its writer", async () => {
     await promisify(execFile)("mkfifo", [join(root, "pipe")]);
-    await expect(read(join(root, "pipe"))).rejects.toThrow("no regular file");
+    await expect(read(join(root, "pipe"))).rejects.toThrow("not a regular file");
   });
 
   it("does not even open a file outside that a link names, since opening may have effects", async () => {
@@ -129,7 +129,7 @@ describe("createMediaReader()", () => {
 
   it("distinguishes base64 in the url from a path, and does not repeat it", async () => {
     const refused = read(`/9j/4AAQSkZJRg${"A".repeat(5000)}`);
-    await expect(refused).rejects.toThrow("base64 belongs into data or a data: URI");
+    await expect(refused).rejects.toThrow("base64 belongs in data or a data: URI");
     await expect(refused).rejects.not.toThrow("4AAQ");
   });
 

@@ -44,7 +44,7 @@ describe("createRequestMedia()", () => {
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
     expect(paths).toEqual(read);
     expect(String(Object.values(outcomes[2] ?? {})[1])).toMatch(
-      /images\[2\]\.url: is a file of \d+ bytes; all files of a request may have 100 bytes together, limits\.max_request_media_bytes/,
+      /images\[2\]\.url: is a file of \d+ bytes; all files of a request together can have 100 bytes, limits\.max_request_media_bytes/,
     );
   });
 

@@ -80,7 +80,7 @@ describe.skipIf(!hasValkey)("while Valkey is away", () => {
         expect(error).toMatchObject({ name: "ServerError", retryable: true, retryAfter: 1, provider: "" });
         expect(error.message).toMatch(
           new RegExp(
-            `^the ${name} cannot be checked, since its counts are shared and cannot be reached \\(Valkey at 127.0.0.1:\\d+: `,
+            `^the ${name} cannot be checked, because the server of its shared counts cannot be reached \\(Valkey at 127.0.0.1:\\d+: `,
           ),
         );
       }
@@ -180,7 +180,7 @@ describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
     server.signal("SIGSTOP");
     const hanging = Array.from({ length: 200 }, () => store?.take(AMOUNT, {}));
     await Promise.all(hanging);
-    expect(sidecar.stores.problems[0]).toMatch(/no answer within 250 ms, so each sidecar counts alone$/);
+    expect(sidecar.stores.problems[0]).toMatch(/no answer within 250 ms, so each sidecar counts separately$/);
     expect(sidecar.failures.filter((failure) => failure === "valkey timeout")).toHaveLength(200);
     await store?.take(AMOUNT, {});
     expect(sidecar.failures.at(-1)).toBe("valkey connection");
@@ -282,7 +282,7 @@ describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
     const wrong = await openSidecar({ valkey: toSettings(valkey(), { username: "sharer", readPassword }) });
     expect(wrong.log).toEqual([
       [
-        "cannot use the server of shared counts: each sidecar counts alone",
+        "cannot use the server of shared counts: each sidecar counts separately",
         { server: "valkey", problem: "it refused the user or the password", when_away: "local" },
       ],
     ]);
@@ -308,7 +308,7 @@ describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
   it("is named if nothing answers, or something that is not Valkey", async () => {
     const nothing = await openSidecar({ valkey: toSettings({ port: 1 }) });
     expect(nothing.stores.problems).toEqual([
-      "shared counts: Valkey at 127.0.0.1:1: nothing answers there (ECONNREFUSED), so each sidecar counts alone",
+      "shared counts: Valkey at 127.0.0.1:1: no answer at that address (ECONNREFUSED), so each sidecar counts separately",
     ]);
     const port = await listen(createTcpServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")));
     const other = await openSidecar({ valkey: toSettings({ port }) });

@@ -70,7 +70,7 @@ describe.skipIf(postgres === undefined)("budgets shared through PostgreSQL", () 
       false,
     ]);
     expect(sidecar.stores.problems[0]).toMatch(
-      /^shared counts: PostgreSQL at the address of its URL: .+, so each sidecar counts alone$/,
+      /^shared counts: PostgreSQL at the address of its URL: .+, so each sidecar counts separately$/,
     );
     await postgres?.resume();
     await expect.poll(() => sidecar.stores.problems).toEqual([]);
@@ -78,7 +78,7 @@ describe.skipIf(postgres === undefined)("budgets shared through PostgreSQL", () 
     await expect.poll(() => getRow("away")).toMatchObject({ requests: 5 });
     expect(sidecar.log.map(([message]) => message)).toEqual([
       "sharing counts with other sidecars",
-      "cannot use the server of shared counts: each sidecar counts alone",
+      "cannot use the server of shared counts: each sidecar counts separately",
       "sharing counts with other sidecars",
     ]);
   });
@@ -95,7 +95,7 @@ describe.skipIf(postgres === undefined)("budgets shared through PostgreSQL", () 
       expect(sidecar.stores.problems[0]).toContain("it is read-only (SQLSTATE 25006)");
     }
     expect(sidecar.log.map(([message]) => message)).toEqual([
-      "cannot use the server of shared counts: each sidecar counts alone",
+      "cannot use the server of shared counts: each sidecar counts separately",
     ]);
   });
 

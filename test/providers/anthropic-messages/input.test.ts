@@ -177,7 +177,7 @@ describe("images and documents", () => {
     },
     {
       part: { part: { case: "audio", value: {} } } as const,
-      error: "content[0].audio: the Messages API takes no audio",
+      error: "content[0].audio: the Messages API does not accept audio",
     },
     { part: call("1"), error: "content[0]: expected text, an image" },
   ];

@@ -178,7 +178,7 @@ describe("a program that fails", () => {
   it("does not repeat the prompt or the secrets of its environment", async () => {
     const environment = { API_KEY: "very-secret-value" };
     const echo = await getAdapter(`console.error("cannot handle: " + input()); process.exit(1);`);
-    await expect(echo.complete(toRequest())).rejects.toThrow(/repeats the prompt and is left out/);
+    await expect(echo.complete(toRequest())).rejects.toThrow(/repeats the prompt and was left out/);
     const leak = await getAdapter(`console.error("bad key " + process.env.API_KEY); process.exit(1);`, {
       environment,
     });
@@ -324,7 +324,7 @@ describe("a command", () => {
       /has \{prompt\}; expected \{model\} or \{effort\}/,
     );
     expect(toProblem({ command: ["/bin/cat", "{effort}"] })).toThrow(
-      /needs \{effort\} where there are efforts/,
+      /needs \{effort\} if efforts are configured/,
     );
     expect(toProblem({ efforts: { low: ["-l"] } })).toThrow(/needs \{effort\}/);
     expect(toProblem({ maxProcesses: 0 })).toThrow(/maxProcesses is 0/);

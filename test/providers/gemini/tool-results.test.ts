@@ -115,7 +115,7 @@ describe("tool results", () => {
     const { text } = await translate({ messages });
     const beside = toolResult("a", [native("functionResponse", whole), textPart("1")]);
     await expect(translate({ messages: [userMessage("hi"), turn, beside] })).rejects.toThrow(
-      "messages[2].content[0].tool_result.content[0]: expected a functionResponse part alone",
+      "messages[2].content[0].tool_result.content[0]: expected only a functionResponse part",
     );
     expect(text).toContain(
       `[${whole},{"functionResponse":{"name":"second","response":{"output":"2"},"parts":[${file}]}}]`,
@@ -142,11 +142,11 @@ describe("tool results", () => {
   it("are refused by field if they belong to no call, and calls without results are too", async () => {
     const stray = toolResult("x", "?");
     await expect(translate({ messages: [userMessage("hi"), stray] })).rejects.toThrow(
-      "messages[1].content[0].tool_result.tool_call_id: expected the id of a call that waits",
+      "messages[1].content[0].tool_result.tool_call_id: expected the id of a call without a result",
     );
     const half = [userMessage("hi"), turn, toolResult("a", "1")];
     await expect(translate({ messages: half })).rejects.toThrow(
-      "messages[1].content[1].tool_call: expected a tool's result for every call",
+      "messages[1].content[1].tool_call: expected a tool result for every call",
     );
     const twice = [...half, toolResult("a", "1")];
     await expect(translate({ messages: twice })).rejects.toThrow(

@@ -414,7 +414,7 @@ describe("the caller's prompt in a message", () => {
       requestWith(prompt),
     ).message;
     expect(repeated).toBe(
-      "openai answered 400 (bad): (the provider's message repeats the prompt and is left out)",
+      "openai answered 400 (bad): (the provider's message repeats the prompt and was left out)",
     );
     const key = failure(
       401,

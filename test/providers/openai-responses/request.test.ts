@@ -101,8 +101,11 @@ describe("sampling parameters", () => {
 
   it("are refused under LOSS_POLICY_REFUSE for a model that does not accept them", async () => {
     expect(await toRefusal(build({ model: "gpt-5", ...sampling, lossPolicy: LossPolicy.REFUSE }))).toEqual([
-      { field: "temperature", description: "the model does not take it in such a request; it was left out" },
-      { field: "top_p", description: "the model does not take it in such a request; it was left out" },
+      {
+        field: "temperature",
+        description: "the model does not accept it in such a request; it was left out",
+      },
+      { field: "top_p", description: "the model does not accept it in such a request; it was left out" },
     ]);
   });
 

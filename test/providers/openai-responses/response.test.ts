@@ -493,7 +493,7 @@ describe("a successful status without an answer", () => {
     ["a page", "<html>ok</html>", ErrorKind.SERVER, "an HTML page"],
     ["no JSON", "OK", ErrorKind.SERVER, "a body that is not JSON"],
     ["nothing", " ", ErrorKind.SERVER, "an empty body"],
-    ["a list", "[]", ErrorKind.SERVER, "JSON that is no answer"],
+    ["a list", "[]", ErrorKind.SERVER, "JSON that is not an answer"],
     ["another object", '{"choices":[]}', ErrorKind.SERVER, "without an answer"],
     [
       "an error",

@@ -489,7 +489,7 @@ describe("the end of a stream", () => {
       const { events, error } = await stream([CREATED, bad, completed()]);
       expect(events).toEqual([
         START,
-        { error: "an event of the provider's stream is no JSON object", outputStarted: false },
+        { error: "an event of the provider's stream is not a JSON object", outputStarted: false },
       ]);
       expect(error).toBeInstanceOf(StreamError);
     },

@@ -44,8 +44,8 @@ describe("a call of an MCP server", () => {
 
   it("fails with the reason with which it is stopped", async () => {
     const call = new McpCall(undefined, limit);
-    const failed = expect(call.run(never)).rejects.toThrow("the run is over");
-    call.stop(new AbortError("the run is over"));
+    const failed = expect(call.run(never)).rejects.toThrow("the run has ended");
+    call.stop(new AbortError("the run has ended"));
     await failed;
   });
 
@@ -65,10 +65,10 @@ describe("a call of an MCP server", () => {
   });
 
   it.each([
-    [200, "the response is not that of an MCP server"],
-    [299, "the response is not that of an MCP server"],
-    [199, "the server refused the request (status 199)"],
-    [300, "the server refused the request (status 300)"],
+    [200, "the response is not from an MCP server"],
+    [299, "the response is not from an MCP server"],
+    [199, "the server rejected the request (status 199)"],
+    [300, "the server rejected the request (status 300)"],
     [502, "the server failed (status 502)"],
   ])("fails as the status of its latest answer says: %i", async (status, message) => {
     const call = new McpCall(undefined, limit);

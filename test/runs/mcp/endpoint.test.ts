@@ -92,7 +92,7 @@ describe("the description of an MCP server", () => {
   it("names every mistake", () => {
     expect(problem({ serverLabel: "a b" }, { serverLabel: "docs" }, { serverLabel: "docs" })).toBe(
       "mcp_servers[0].server_label: expected at most 64 letters, digits, _ or -; " +
-        "mcp_servers[2].server_label: expected a label that no other server has",
+        "mcp_servers[2].server_label: expected a unique label",
     );
   });
 
@@ -105,10 +105,10 @@ describe("the description of an MCP server", () => {
         `mcp_servers[0].headers: ${name.toLowerCase()} cannot be set`,
       );
     expect(createHeaders({ "x-key": "mine" })).toBe(
-      "mcp_servers[0].headers: the configuration sets x-key of this server already",
+      "mcp_servers[0].headers: the configuration already sets x-key for this server",
     );
     expect(createHeaders({ authorization: "Bearer x" }, "inner")).toContain(
-      "sets authorization of this server",
+      "sets authorization for this server",
     );
     expect(createHeaders({ "bad name": "x" })).toBe("mcp_servers[0].headers: expected names of headers");
     expect(createHeaders({ "x-a": "line\r\nx-b: 1" })).toBe(

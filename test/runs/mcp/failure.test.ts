@@ -36,9 +36,9 @@ describe("the failure of a request to an MCP server", () => {
     [500, ErrorKind.SERVER, true, "the server failed (status 500)"],
     [503, ErrorKind.SERVER, true, "the server failed (status 503)"],
     [429, ErrorKind.SERVER, true, "the server failed (status 429)"],
-    [499, ErrorKind.INVALID_REQUEST, false, "the server refused the request (status 499)"],
-    [428, ErrorKind.INVALID_REQUEST, false, "the server refused the request (status 428)"],
-    [404, ErrorKind.INVALID_REQUEST, false, "the server refused the request (status 404)"],
+    [499, ErrorKind.INVALID_REQUEST, false, "the server rejected the request (status 499)"],
+    [428, ErrorKind.INVALID_REQUEST, false, "the server rejected the request (status 428)"],
+    [404, ErrorKind.INVALID_REQUEST, false, "the server rejected the request (status 404)"],
     [401, ErrorKind.INVALID_REQUEST, false, "the server did not accept the credentials (status 401)"],
     [403, ErrorKind.INVALID_REQUEST, false, "the server did not accept the credentials (status 403)"],
   ])("of status %i says what that status means", (status, kind, retryable, message) => {
@@ -52,7 +52,7 @@ describe("the failure of a request to an MCP server", () => {
   it("without a status is an answer that is not that of an MCP server", () => {
     expect(toMcpFailure("no error", undefined)).toMatchObject({
       kind: ErrorKind.STREAM,
-      message: "the response is not that of an MCP server",
+      message: "the response is not from an MCP server",
     });
   });
 });

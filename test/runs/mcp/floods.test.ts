@@ -28,7 +28,7 @@ function watchTurns(): () => number {
 }
 
 it.each([
-  ["requests", "it sent more than 32 requests of its own"],
+  ["requests", "it sent more than 32 requests to the sidecar"],
   ["notifications", "more than 5000 messages"],
   ["events without a message", "more than 5000 messages"],
   ["a batch of requests", "more than 5000 messages"],

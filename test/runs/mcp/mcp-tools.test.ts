@@ -300,7 +300,7 @@ describe("a server that misbehaves", () => {
       await listingError({ initialize: (_, response) => void response.writeHead(401).end("secret") }),
     ).toBe("MCP server desk: the server did not accept the credentials (status 401)");
     expect(await listingError({ initialize: (_, response) => void response.end("<html>") })).toBe(
-      "MCP server desk: the response is not that of an MCP server",
+      "MCP server desk: the response is not from an MCP server",
     );
     const redirect = { location: "http://169.254.169.254/" };
     expect(
@@ -354,7 +354,7 @@ describe("a server that misbehaves", () => {
       "the server failed (status 503)",
     );
     expect(await failedCall(() => undefined, 50)).toBe("the call exceeded its time limit of 50 ms");
-    expect(await failedCall(() => ({ content: "none" }))).toBe("the response is not that of an MCP server");
+    expect(await failedCall(() => ({ content: "none" }))).toBe("the response is not from an MCP server");
     const large = () => ({ content: [{ type: "text", text: "x".repeat(100_000) }] });
     expect(await failedCall(large, undefined, { limits: { maxAnswerBytes: 50_000 } })).toBe(
       "the answer of the MCP server has more than 50000 bytes",

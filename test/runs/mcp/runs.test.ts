@@ -134,7 +134,7 @@ describe("a run with an MCP server", () => {
     const over = await run(engine, runRequest("hi", { mcpServers: [gone] })).catch((error: unknown) => error);
     expect(over).toMatchObject({
       status: RunStatus.FAILED,
-      error: { message: "MCP server desk: the server refused the request (status 404)" },
+      error: { message: "MCP server desk: the server rejected the request (status 404)" },
     });
     const elsewhere = { ...gone, serverUrl: "http://169.254.169.254/" };
     await expect(run(engine, runRequest("hi", { mcpServers: [elsewhere] }))).rejects.toThrow(

@@ -134,7 +134,7 @@ describe("the room for runs under way", () => {
       (async () => {
         for (;;) ids.push((await create()).id);
       })(),
-    ).rejects.toThrow("the queued runs and those in progress take more than half");
+    ).rejects.toThrow("queued runs and runs in progress take more than half");
     const [first = "", second = ""] = ids;
     await full.deleteRun("owner", first);
     await create();

@@ -41,8 +41,7 @@ describe("an error of SQLite", () => {
   it.each(REASONS)(
     "with the code %i tells the operator that %s, with the file and the text",
     (code, reason) => {
-      const hint =
-        reason.startsWith("another") && code !== 6 ? ": every sidecar needs a file of its own" : "";
+      const hint = reason.startsWith("another") && code !== 6 ? ": every sidecar needs a separate file" : "";
       const error = toOpenError(failure(code), "/runs.db");
       expect(error).toBeInstanceOf(ConfigurationError);
       expect(error).toMatchObject({
@@ -178,7 +177,7 @@ describe("a file", () => {
     const path = newPath();
     const missing = `${dirname(path)}/none/runs.db`;
     await expect(open(missing)).rejects.toThrow(
-      `cannot open the run store ${missing}: there is no ${dirname(path)}/none`,
+      `cannot open the run store ${missing}: the folder ${dirname(path)}/none does not exist`,
     );
     mkdirSync(path);
     await expect(open(path)).rejects.toThrow(`cannot open the run store ${path}: it is not a file`);

@@ -126,7 +126,7 @@ describe("a token", () => {
     expect(await check(tokens, goTokens[library])).toBe("system:serviceaccount:shop:checkout");
     const [header, claims, signature = ""] = goTokens[library].split(".");
     expect(await check(tokens, `${header}.${claims}.${signature.replace(/^./, "-")}`)).toMatch(
-      "wrong signature",
+      "invalid signature",
     );
   });
 
@@ -137,7 +137,7 @@ describe("a token", () => {
     expect(await check(tokens, token)).toBe("alice");
     const several = await open({}, {}, [key, other]);
     expect(await check(several, token)).toBe(
-      "AUTHENTICATION: the token does not say with which of several keys it is signed; expected a key id (kid)",
+      "AUTHENTICATION: the token does not say which of several keys signed it; expected a key id (kid)",
     );
   });
 
@@ -150,23 +150,31 @@ describe("a token", () => {
       { claims: { nbf: nowSeconds() + 60 } },
       /^is not valid before 20.*; it is 20.*$/,
     ],
-    ["for another audience", { claims: { aud: "billing" } }, /^is for another audience; expected one that/],
+    [
+      "for another audience",
+      { claims: { aud: "billing" } },
+      /^is for another audience; expected a configured audience/,
+    ],
     ["for several other audiences", { claims: { aud: ["a", "b"] } }, /^is for another audience/],
     ["without an audience", { claims: { aud: undefined } as never }, /^has no claim aud, which is required$/],
     [
       "of another issuer",
       { claims: { iss: "https://evil.test" } },
-      /^is of an issuer that the configuration/,
+      /^is from an issuer that is not configured/,
     ],
-    ["without an issuer", { claims: { iss: undefined } as never }, /^is of an issuer that the configuration/],
+    [
+      "without an issuer",
+      { claims: { iss: undefined } as never },
+      /^is from an issuer that is not configured/,
+    ],
     [
       "with another key id",
       { header: { kid: "third" } },
-      /^is signed with a key that its issuer's keys do not/,
+      /^is signed with a key that is not among its issuer's keys/,
     ],
     ["with a path as its key id", { header: { kid: "../../etc/passwd" } }, /^is signed with a key that/],
     ["with a prototype as its key id", { header: { kid: "__proto__" } }, /^is signed with a key that/],
-    ["with a critical extension", { header: { crit: ["x"], x: 1 } }, /^is (malformed|signed in a way)/],
+    ["with a critical extension", { header: { crit: ["x"], x: 1 } }, /^is (malformed|signed with an algorithm)/],
     [
       "without a subject",
       { claims: { sub: undefined } as never },
@@ -261,7 +269,7 @@ describe("a forged token", () => {
   ])("%s is refused", async (_what, header, sign) => {
     const signed = `${encode(header)}.${encode(claims)}`;
     expect(await check(await open(), `${signed}.${sign(signed)}`)).toMatch(
-      /^AUTHENTICATION: the token (is signed in a way|is signed with a key that|has a wrong signature|is malformed)/,
+      /^AUTHENTICATION: the token (is signed with an algorithm|is signed with a key that|has an invalid signature|is malformed)/,
     );
   });
 
@@ -277,7 +285,7 @@ describe("a forged token", () => {
       { x5c: ["MIIB"], kid: "first" },
     ]) {
       const token = await signToken(other, { header: header as never });
-      expect(await check(await open(), token)).toMatch(/has a wrong signature|is signed with a key that/);
+      expect(await check(await open(), token)).toMatch(/has an invalid signature|is signed with a key that/);
     }
     expect(server.requests).toHaveLength(0);
   });
@@ -296,7 +304,7 @@ describe("a forged token", () => {
     ["null as its claims", `${encode({ alg: "ES256" })}.${encode("null")}.AAAA`],
   ])("with %s is refused", async (_what, token) => {
     expect(await check(await open(), token)).toMatch(
-      /^AUTHENTICATION: the token (is malformed|is of an issuer)/,
+      /^AUTHENTICATION: the token (is malformed|is from an issuer)/,
     );
   });
 
@@ -322,8 +330,10 @@ describe("a forged token", () => {
     const two = { iss: "https://two.test" };
     expect(await check(tokens, await signToken(key))).toBe("a/alice");
     expect(await check(tokens, await signToken({ ...other, kid: "first" }, { claims: two }))).toBe("b/alice");
-    expect(await check(tokens, await signToken(key, { claims: two }))).toMatch("has a wrong signature");
-    expect(await check(tokens, await signToken({ ...other, kid: "first" }))).toMatch("has a wrong signature");
+    expect(await check(tokens, await signToken(key, { claims: two }))).toMatch("has an invalid signature");
+    expect(await check(tokens, await signToken({ ...other, kid: "first" }))).toMatch(
+      "has an invalid signature",
+    );
   });
 });
 
@@ -361,7 +371,7 @@ describe("the caller of a token", () => {
       expect(await getCaller(claims)).toMatchObject({
         refusal: {
           kindName: "ACCESS_DENIED",
-          message: "the token is valid, but no rule of the configuration admits its claims",
+          message: "the token is valid, but no configured rule matches its claims",
         },
       });
   });
@@ -454,7 +464,7 @@ describe("a changed configuration", () => {
       true,
     ]);
     await reload(tokens, { rules: [{ when: { team: "ads" } }] });
-    expect(await check(tokens, token)).toMatch("no rule of the configuration admits its claims");
+    expect(await check(tokens, token)).toMatch("no configured rule matches its claims");
     expect(tokens.callerNamed("alice")).toBeUndefined();
     await reload(tokens, { audience: "another" });
     expect(await check(tokens, token)).toMatch("is for another audience");
@@ -487,7 +497,7 @@ describe("a changed configuration", () => {
     const sso = { iss: "https://sso.test", sub: "bob" };
     const added = await signToken(other, { claims: sso });
     expect(await check(tokens, token)).toBe("alice");
-    expect(await check(tokens, added)).toMatch("is of an issuer that the configuration does not name");
+    expect(await check(tokens, added)).toMatch("is from an issuer that is not configured");
     const first = { issuer: ISSUER, audience: "outrigger", jwks_file: "jwks.json" };
     const second = {
       ...first,
@@ -501,10 +511,10 @@ describe("a changed configuration", () => {
     expect(await check(tokens, token)).toBe("ci/alice");
     tokens.use(await readSection([second]));
     expect(server.requests).toHaveLength(1);
-    expect(await check(tokens, token)).toMatch("is of an issuer that the configuration does not name");
+    expect(await check(tokens, token)).toMatch("is from an issuer that is not configured");
     expect(tokens.callerNamed("ci/alice")).toBeUndefined();
     tokens.use(await readSection({ ...second, jwks_url: undefined, jwks_file: "jwks.json" }));
-    expect(await check(tokens, added)).toMatch("is signed with a key that its issuer's keys do not have");
+    expect(await check(tokens, added)).toMatch("is signed with a key that is not among its issuer's keys");
     expect(await check(tokens, await signToken(key, { claims: sso }))).toBe("sso/bob");
   });
 });
@@ -569,7 +579,7 @@ describe("the metadata of an issuer", () => {
     [
       "without an issuer",
       { issuer: 7 },
-      'issuer: expected "ISSUER", as in the configuration, found something that is no text',
+      'issuer: expected "ISSUER", as in the configuration, found a value that is not a string',
     ],
     [
       "without an address",
@@ -607,7 +617,7 @@ describe("the keys in a file", () => {
     expect(await check(tokens, old)).toBe("alice");
     await writeFile(join(folder, "jwks.json"), toDocument(other));
     tokens.reload();
-    expect(await check(tokens, old)).toMatch("is signed with a key that its issuer's keys do not have");
+    expect(await check(tokens, old)).toMatch("is signed with a key that is not among its issuer's keys");
     expect(await check(tokens, fresh)).toBe("alice");
     for (const content of [
       "{",
@@ -623,7 +633,7 @@ describe("the keys in a file", () => {
     await writeFile(join(folder, "jwks.json"), toDocument(other));
     tokens.reload();
     expect(listProblems(tokens)).toEqual([]);
-    const kept = "cannot read the keys of the issuer, keeping the last ones";
+    const kept = "cannot read the keys of the issuer, keeping the previous ones";
     expect(
       lines.map(([level, fields, message]) => [level, Reflect.get(fields, "problem") ?? "", message]),
     ).toEqual([
@@ -631,7 +641,7 @@ describe("the keys in a file", () => {
       [
         "warn",
         expect.stringMatching(
-          /^expected a JWK Set, an object with a list "keys", found a text that is no JSON/,
+          /^expected a JWK Set, an object with a list "keys", found text that is not JSON/,
         ),
         kept,
       ],
@@ -656,7 +666,7 @@ describe("the keys at an address", () => {
     expect(await check(tokens, await signToken(key))).toBe("alice");
     server.publish(key, other);
     const fresh = await signToken(other);
-    expect(await check(tokens, fresh)).toMatch("is signed with a key that its issuer's keys do not have");
+    expect(await check(tokens, fresh)).toMatch("is signed with a key that is not among its issuer's keys");
     pass(10_001);
     expect(await check(tokens, fresh)).toBe("alice");
     const invented = await Promise.all(
@@ -702,7 +712,7 @@ describe("the keys at an address", () => {
     [
       "answers with something else",
       (_, response) => void response.end("<html>"),
-      /found a text that is no JSON/,
+      /found text that is not JSON/,
     ],
     ["closes the connection", (request) => void request.destroy(), /^cannot read http:/],
     [
@@ -734,7 +744,7 @@ describe("the keys at an address", () => {
       [
         "warn",
         { issuer: ISSUER, problem: expect.stringMatching(problem) },
-        "cannot read the keys of the issuer, keeping the last ones",
+        "cannot read the keys of the issuer, keeping the previous ones",
       ],
     ]);
     expect(listProblems(tokens)).toEqual([expect.stringMatching(problem)]);
@@ -778,7 +788,7 @@ describe("the keys at an address", () => {
       interval: 100,
     });
     expect(lines.map(([, , message]) => message)).toEqual([
-      "cannot read the keys of the issuer, its tokens are refused until then",
+      "cannot read the keys of the issuer, its tokens are rejected until the keys can be read",
       "using new keys of the issuer",
     ]);
   });

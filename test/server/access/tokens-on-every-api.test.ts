@@ -168,7 +168,7 @@ describe("a refused token over the HTTP APIs", () => {
     expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
     const text = await response.text();
     expect(JSON.parse(text)).toMatchObject(refusal);
-    expect(text).toContain("the token is for another audience; expected one that the configuration names");
+    expect(text).toContain("the token is for another audience; expected a configured audience");
   });
 });
 

@@ -24,7 +24,7 @@ function openResponse(name: string) {
   return { cutOff: () => void cutOff.push(name) };
 }
 
-describe("responses that wait for their readers", () => {
+describe("unsent responses", () => {
   it("cuts off those whose peers have taken nothing for seconds if too many bytes wait", () => {
     const [stalled, reading] = [openResponse("stalled"), openResponse("reading")];
     unsent.add(stalled, 600_000);

@@ -172,11 +172,11 @@ describe("several addresses", () => {
   it.each([
     [
       "a port in use",
-      /^listen: 127\.0\.0\.1:\d+ cannot be bound \(EADDRINUSE\): another process listens there; stop it/,
+      /^listen: 127\.0\.0\.1:\d+ cannot be bound \(EADDRINUSE\): another process is listening there; stop it/,
     ],
     [
       "192.0.2.1:0",
-      /^listen: 192\.0\.2\.1:0 cannot be bound \(EADDRNOTAVAIL\): this machine has no such address/,
+      /^listen: 192\.0\.2\.1:0 cannot be bound \(EADDRNOTAVAIL\): this machine does not have the address/,
     ],
     [
       "no-such-host.invalid:0",

@@ -267,7 +267,7 @@ describe.skipIf(!hasTlsTools)("files that are replaced", () => {
       lines.length = 0;
       replaceFiles(files, wrong);
       for (let look = 0; look < 4; look += 1) tls.look();
-      const msg = "cannot use the changed certificate, keeping the last one";
+      const msg = "cannot use the changed certificate, keeping the previous one";
       const told = { level: 40, msg, field: "tls", serial, problem: expect.stringContaining(problem) };
       expect(lines).toMatchObject([told]);
       expect((await shakeHands(server, { ca: root })).serial).toBe(serial);

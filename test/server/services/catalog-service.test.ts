@@ -96,7 +96,7 @@ describe("GetModel", () => {
     const { server, client } = await start();
     const error = await toFailure(client.getModel({ model: "no-such-model", provider: "openai" }));
     expect(error.code).toBe(Code.NotFound);
-    expect(error.rawMessage).toBe('the catalog knows no model "no-such-model" of provider "openai"');
+    expect(error.rawMessage).toBe('the catalog has no model "no-such-model" of provider "openai"');
     expect(error.findDetails(InferenceErrorSchema)).toMatchObject([{ kind: ErrorKind.NOT_FOUND }]);
     await expect.poll(() => lastLine(server)).toMatchObject({ code: "NOT_FOUND", error_kind: "NOT_FOUND" });
   });

@@ -45,11 +45,11 @@ describe("findJsonViolations()", () => {
     ],
     ["null in a list", { messages: [null] }, ["messages[0]: expected an object, found null"]],
     ["a list in the place of the request", [], ["request: expected an object, found an array"]],
-    ["an unknown field", { mesages: [] }, ['mesages: is no field of Request; did you mean "messages"?']],
+    ["an unknown field", { mesages: [] }, ['mesages: is not a field of Request; did you mean "messages"?']],
     [
       "an unknown field of a part",
       withPart({ imgae: {} }),
-      ['messages[0].content[1].imgae: is no field of ContentPart; did you mean "image"?'],
+      ['messages[0].content[1].imgae: is not a field of ContentPart; did you mean "image"?'],
     ],
     [
       "an unknown enum value",
@@ -69,12 +69,12 @@ describe("findJsonViolations()", () => {
     [
       "a oneof that is set twice",
       withPart({ text: "a", image: {} }),
-      ["messages[0].content[1].image: expected once, found beside text, which sets the same oneof (part)"],
+      ["messages[0].content[1].image: expected once, found together with text, which sets the same oneof (part)"],
     ],
     [
       "a field that is set by both of its names",
       { maxTokens: 1, max_tokens: 2 },
-      ["max_tokens: expected once, found beside maxTokens, which sets the same field"],
+      ["max_tokens: expected once, found together with maxTokens, which sets the same field"],
     ],
     [
       "a duration without a unit",

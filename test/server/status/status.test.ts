@@ -262,7 +262,7 @@ describe("the status of a failure that a transport found", () => {
   it("changes the error itself, because Connect sends the object that it threw", () => {
     const error = new ConnectError("the operation timed out", Code.DeadlineExceeded);
     expect(toFailure(error, OUR_RPC).status).toBe(error);
-    expect(error.rawMessage).toBe("the caller's deadline ran out");
+    expect(error.rawMessage).toBe("the caller's deadline was exceeded");
   });
 
   it("leaves alone as INTERNAL a compression that no header names", () => {

@@ -298,7 +298,7 @@ describe("a WebSocket of an HTTP API", () => {
       await nextText(socket);
     }
     socket.send("x".repeat(2_000_000));
-    expect(await closing(socket)).toEqual({ code: 1013, reason: "there is no memory for the message" });
+    expect(await closing(socket)).toEqual({ code: 1013, reason: "not enough memory for the message" });
   });
 
   it("aborts the signal when the client disconnects, even while its messages are not read", async () => {

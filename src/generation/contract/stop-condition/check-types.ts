@@ -69,14 +69,14 @@ class TypeChecker {
       case "comprehensionExpr":
         return this.#typeOfLoop(exprKind.value);
       default:
-        throw new TypeProblemError(expr, "is no expression");
+        throw new TypeProblemError(expr, "is not an expression");
     }
   }
 
   #typeOfName(expr: Expr, name: string): CelType {
     const type = this.#findVariable(name);
     if (type !== undefined) return type;
-    throw new TypeProblemError(expr, `there is no variable "${name}", expected "steps"`);
+    throw new TypeProblemError(expr, `found the variable "${name}", expected "steps"`);
   }
 
   #findVariable(name: string): CelType | undefined {
@@ -151,7 +151,8 @@ class TypeChecker {
   #typeOfOverload(expr: Expr, call: Call, types: readonly CelType[]): CelType {
     const target = call.target === undefined ? undefined : this.getType(call.target);
     const overloads = this.#environment.funcs.find(call.function);
-    if (overloads === undefined) throw new TypeProblemError(expr, `there is no function "${call.function}"`);
+    if (overloads === undefined)
+      throw new TypeProblemError(expr, `found the function "${call.function}", which does not exist`);
     const found = [...overloads].find(
       (each) =>
         (each.target === undefined) === (target === undefined) &&

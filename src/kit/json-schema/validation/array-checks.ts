@@ -71,7 +71,7 @@ function checkContains({ schema, getNode }: SchemaPlace): Check | undefined {
   };
 }
 
-/** The check of `unevaluatedItems`. It comes after all others of its schema. */
+/** Returns the check of `unevaluatedItems`. It comes after all others of its schema. */
 export function checkUnevaluatedItems({ schema, getNode }: SchemaPlace): Check | undefined {
   if (schema.unevaluatedItems === undefined) return undefined;
   const node = getNode("unevaluatedItems");

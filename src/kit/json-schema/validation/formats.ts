@@ -28,7 +28,7 @@ const TESTS: ReadonlyMap<string, Test> = new Map([
   ["uri", (text) => URI.test(text)],
 ]);
 
-/** Whether a text has a format; undefined for a format that is not checked. */
+/** Reports whether a text has a format; undefined for a format that is not checked. */
 export function matchesFormat(format: string, text: string): boolean | undefined {
   return TESTS.get(format)?.(text);
 }

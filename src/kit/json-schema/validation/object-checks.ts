@@ -149,7 +149,7 @@ function checkDependentRequired({ schema }: SchemaPlace): Check | undefined {
   };
 }
 
-/** The check of `unevaluatedProperties`. It comes after all others of its schema. */
+/** Returns the check of `unevaluatedProperties`. It comes after all others of its schema. */
 export function checkUnevaluatedProperties({ schema, getNode }: SchemaPlace): Check | undefined {
   if (schema.unevaluatedProperties === undefined) return undefined;
   const node = schema.unevaluatedProperties === false ? nothingBut([]) : getNode("unevaluatedProperties");

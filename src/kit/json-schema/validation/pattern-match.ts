@@ -29,7 +29,7 @@ export class Match {
     this.#spend = spend;
   }
 
-  /** Whether a program matches at an index, or with `anywhere` at this index or a later one. */
+  /** Reports whether a program matches at an index, or with `anywhere` at this index or a later one. */
   isFound(program: Program, start: number, anywhere: boolean): boolean {
     let current = new IndexSet(program.length);
     let next = new IndexSet(program.length);
@@ -72,7 +72,7 @@ export class Match {
     }
   }
 
-  /** Whether an instruction lets a match continue without consuming a character. */
+  /** Reports whether an instruction lets a match continue without consuming a character. */
   #isPassed(instruction: Instruction, at: number): boolean {
     if (instruction.kind === "boundary") return instruction.test(this.#text, at);
     if (instruction.kind !== "lookahead") return false;

@@ -30,7 +30,7 @@ export class Pattern {
   }
 
   /**
-   * Whether the expression matches a text.
+   * Reports whether the expression matches a text.
    * @param spend Called with the cost of the match. It may throw.
    */
   test(text: string, spend: (steps: number) => void): boolean {

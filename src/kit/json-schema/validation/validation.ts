@@ -130,7 +130,7 @@ export class Validation {
     return found;
   }
 
-  /** Whether a schema accepts a member of a value. */
+  /** Reports whether a schema accepts a member of a value. */
   accepts(node: SchemaNode, value: JsonValue): boolean {
     const outer = this.#evaluated;
     this.#evaluated = undefined;

@@ -1,4 +1,4 @@
-/** Checks of values by themselves: types, listed values, numbers and strings. */
+/** Checks of single values: types, listed values, numbers and strings. */
 import { isObject, type JsonObject, type JsonValue } from "../../json/json.ts";
 import type { JsonType } from "../keywords.ts";
 import { toIdentity, toList } from "../values.ts";
@@ -103,7 +103,7 @@ function checkNumber({ schema }: SchemaPlace): Check | undefined {
   };
 }
 
-/** Whether a number is a multiple of another one, both as decimals: 0.3 is a multiple of 0.1. */
+/** Reports whether a number is a multiple of another one, both as decimals: 0.3 is a multiple of 0.1. */
 function isMultiple(value: number, divisor: number): boolean {
   if (!Number.isFinite(value) || !Number.isFinite(divisor)) return false;
   const [digits, exponent] = toDecimal(value);

@@ -165,7 +165,10 @@ const UNREADABLE_QUERY: Rejection = {
   message: "message: expected base64, since the query has base64=1",
 };
 
-/** Whether the message in the query of a GET request can be decoded. Connect takes the failure for one of its own. */
+/**
+ * Reports whether the message in the query of a GET request can be decoded. Connect takes the failure for one of its
+ * own.
+ */
 function isQueryReadable(url: string): boolean {
   const query = new URLSearchParams(url.slice(url.indexOf("?") + 1));
   if (query.get("base64") !== "1") return true;

@@ -118,7 +118,7 @@ class CheckedBody {
     return isTextRequest(this.#request.headers) ? decodeBody(bytes) : bytes;
   }
 
-  /** A frame without compression, and the memory that it uses. */
+  /** Returns a frame without compression, and the memory that it uses. */
   async #plain({ flags, bytes }: Frame): Promise<{ readonly frame: Uint8Array; readonly usedBytes: number }> {
     const isCompressed = (flags & COMPRESSED) !== 0;
     const compression = isCompressed ? this.#frameCompression : undefined;

@@ -57,7 +57,7 @@ export function getCompression(header: Header): "gzip" | undefined {
   throw new ConnectError(`grpc-encoding is ${found}, expected identity or gzip`, Code.Unimplemented);
 }
 
-/** Whether a list of encodings, as in `grpc-accept-encoding`, contains gzip. */
+/** Reports whether a list of encodings, as in `grpc-accept-encoding`, contains gzip. */
 export function acceptsGzip(header: Header): boolean {
   return String(header ?? "")
     .split(",")

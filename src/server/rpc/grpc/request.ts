@@ -71,9 +71,9 @@ function decodeMessage(plain: Uint8Array, { codec, intake, share }: RequestOptio
  */
 export class SingleRequest implements Arrival {
   /**
-   * The message, which must be awaited before anything arrives. Rejects with ConnectError UNIMPLEMENTED if there is none
-   * or more than one, since the client then has another signature of the method; with other codes for a message that is
-   * too large, truncated, not decompressible or does not parse; and with the reason of `fail`.
+   * The message, which must be awaited before anything arrives. Rejects with ConnectError UNIMPLEMENTED if there is
+   * none or more than one, since the client then has another signature of the method; with other codes for a message
+   * that is too large, truncated, not decompressible or does not parse; and with the reason of `fail`.
    */
   readonly message: Promise<Message>;
   readonly #options: RequestOptions;
@@ -304,9 +304,12 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
 }
 
 function createUnannounced(): ConnectError {
-  return new ConnectError("a message is compressed, but the headers name no compression", Code.Internal);
+  return new ConnectError(
+    "a message is compressed, but the headers do not name a compression",
+    Code.Internal,
+  );
 }
 
 function createWrongCount(found: "none" | "more"): ConnectError {
-  return new ConnectError(`the method takes one message, found ${found}`, Code.Unimplemented);
+  return new ConnectError(`the method accepts one message, found ${found}`, Code.Unimplemented);
 }

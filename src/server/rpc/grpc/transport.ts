@@ -73,8 +73,8 @@ export function createGrpcTransport({
 type ArrivedCall = Pick<ExchangeOptions, "stream" | "headers" | "fields" | "method">;
 
 /**
- * Whether a request is gRPC with protobuf. Requests with an origin come from browsers, so they are left to the check of
- * origins.
+ * Reports whether a request is gRPC with protobuf. Requests with an origin come from browsers, so they are left to the
+ * check of origins.
  */
 function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHttpHeaders): boolean {
   return (

@@ -91,7 +91,7 @@ function partialObject(object: JsonValue) {
 
 /** @throws InvalidRequestError if there is no object, or its strategy is unknown. */
 function wantedObject(object: ObjectFormat | undefined): WantedObject {
-  if (object === undefined) throw invalidField("object", "is missing, expected what to generate");
+  if (object === undefined) throw invalidField("object", "is missing, expected the object to generate");
   const { schemaJson, name, description, strategy } = object;
   const violations = new Violations();
   checkEnum(StrategySchema, strategy, FIELDS.strategy, violations);

@@ -163,7 +163,7 @@ class ToolRun implements AsyncIterator<Batch> {
 
 /** @throws InvalidRequestError for a message that is not an output, or a malformed one. */
 function toOutput({ message }: RunToolsRequest): ToolOutput {
-  if (message.case === "start") throw invalidField("start", "was sent before, expected it once");
+  if (message.case === "start") throw invalidField("start", "was sent twice, expected it once");
   if (message.case === undefined) throw invalidField("message", "is missing, expected an output");
   const violations = new Violations();
   checkOutput(message.value, "output", violations);

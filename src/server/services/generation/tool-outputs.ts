@@ -20,7 +20,7 @@ export function checkOutput({ toolCallId, output }: ToolOutput, path: string, vi
 /** The kind of output that an `execute` asks the caller for. */
 export type Wanted = "execution" | "repair";
 
-/** Whether an output has another kind than the wanted one. Errors and refusals are always accepted. */
+/** Reports whether an output has another kind than the wanted one. Errors and refusals are always accepted. */
 export function isWrongKind({ output }: ToolOutput, wanted: Wanted): boolean {
   return output.case === (wanted === "repair" ? "result" : "repairedCall");
 }
@@ -48,7 +48,7 @@ export function toEffect({ output }: ToolOutput, call: ToolCall, rules: ToolArgu
 
 function applyRepair({ id, name, input }: ToolCall, call: ToolCall, rules: ToolArguments): OutputEffect {
   const isOther = (id !== "" && id !== call.id) || (name !== "" && name !== call.name);
-  if (isOther) return failure(call, "the repaired call has another id or name");
+  if (isOther) return failure(call, "the repaired call has a different id or name");
   const repaired = create(ToolCallSchema, { id: call.id, name: call.name, input });
   const problem = rules.toProblem(repaired);
   return problem === undefined ? { case: "repaired", call: repaired } : failure(call, problem);

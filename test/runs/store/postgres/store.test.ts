@@ -421,7 +421,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     const schema = newSchema();
     const run = await endedRun(await open({ schema, keys: [key] }));
     await expect(open({ schema })).rejects.toThrow("it is encrypted, but no key is configured");
-    await expect(open({ schema, keys: [next] })).rejects.toThrow("another key than that of next.key");
+    await expect(open({ schema, keys: [next] })).rejects.toThrow("a key other than the one in next.key");
     const rotated = await open({ schema, keys: [next, key] });
     expect((await rotated.getRun("owner", run.id))?.run).toEqual(run);
     const readable = newSchema();

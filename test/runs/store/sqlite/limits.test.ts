@@ -138,9 +138,7 @@ describe("a SQLite store in memory that is full", () => {
     const store = await openMemory({ onProblem: (problem) => problems.push(problem) }, 2 * MEBIBYTE);
     for (let index = 0; index < 60; index += 1) await endedRun(store, { input: [largeText(100_000)] });
     expect(problems).toHaveLength(1);
-    expect(String(problems[0])).toMatch(
-      /oldest runs that are over are removed.*runs\.memory_size.*runs\.store/,
-    );
+    expect(String(problems[0])).toMatch(/oldest finished runs are removed.*runs\.memory_size.*runs\.store/);
     await store.close();
   });
 });

@@ -145,7 +145,7 @@ describe("the file of a SQLite store", () => {
   it("needs a folder that exists and a path that is a file", async () => {
     const path = newPath();
     const missing = join(dirname(path), "missing", "runs.db");
-    await expect(openFile({}, missing)).rejects.toThrow(`cannot open the run store ${missing}: there is no`);
+    await expect(openFile({}, missing)).rejects.toThrow(`cannot open the run store ${missing}: the folder`);
     mkdirSync(path);
     await expect(openFile({}, path)).rejects.toThrow(`cannot open the run store ${path}: it is not a file`);
   });
@@ -240,9 +240,9 @@ describe("a copy of the file of a SQLite store", () => {
 
   it("replaces no file, and is made of a store only", () => {
     const path = newPath();
-    expect(() => copySqliteFile(path, `${path}-copy`)).toThrow(`${path}: there is no such file`);
+    expect(() => copySqliteFile(path, `${path}-copy`)).toThrow(`${path}: the file does not exist`);
     writeFileSync(path, "This is a text and no database. ".repeat(100));
-    expect(() => copySqliteFile(path, path)).toThrow("the file exists already");
+    expect(() => copySqliteFile(path, path)).toThrow("the file already exists");
     expect(() => copySqliteFile(path, `${path}-copy`)).toThrow("it is not a SQLite database");
     expect(existsSync(`${path}-copy`)).toBe(false);
   });
@@ -257,7 +257,7 @@ describe("the keys of a SQLite store", () => {
     await store.close();
     await expect(openFile({}, path)).rejects.toThrow(`${path}: it is encrypted, but no key is configured`);
     await expect(openFile({ keys: [second] }, path)).rejects.toThrow(
-      `${path}: it is encrypted with another key than that of second.key`,
+      `${path}: it is encrypted with a key other than the one in second.key`,
     );
     const rotated = await openFile({ keys: [second, first] }, path);
     expect((await rotated.getRun("owner", run.id))?.run).toEqual(run);

@@ -210,14 +210,14 @@ describe("a message that is malformed", () => {
     const json = `{"model": 7, "max_token": 7, "messages": [{"role": "user"}, {"content": [{"text": "a", "image": {}}]}]}`;
     const { status, body } = await postJson(server, method, json, accept);
     expect([status, body.code]).toEqual([400, "invalid_argument"]);
-    expect(body.message).toContain("model: expected a string, found 7; max_token: is no field of Request");
+    expect(body.message).toContain("model: expected a string, found 7; max_token: is not a field of Request");
     const badRequest = body.details?.find(({ type }) => type === "google.rpc.BadRequest");
     const { fieldViolations } = fromBinary(BadRequestSchema, Buffer.from(badRequest?.value ?? "", "base64"));
     expect(fieldViolations.map(({ field, description }) => [field, description])).toEqual([
       ["model", "expected a string, found 7"],
-      ["max_token", 'is no field of Request; did you mean "maxTokens"?'],
+      ["max_token", 'is not a field of Request; did you mean "maxTokens"?'],
       ["messages[0].role", expect.stringMatching(/^expected one of ROLE_SYSTEM, ROLE_USER, .*found "user"$/)],
-      ["messages[1].content[0].image", "expected once, found beside text, which sets the same oneof (part)"],
+      ["messages[1].content[0].image", "expected once, found together with text, which sets the same oneof (part)"],
     ]);
   });
 

@@ -20,7 +20,7 @@ export class EchoDecoder implements StreamDecoder {
 
   push({ data }: SseEvent): void {
     const event = asObject<EchoEvent>(tryParseJson(data));
-    if (event === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
+    if (event === undefined) throw new StreamError("an event of the provider's stream is not a JSON object");
     this.#writer.start("");
     this.#text ??= this.#writer.startText();
     this.#text.append(textIn(event.delta));

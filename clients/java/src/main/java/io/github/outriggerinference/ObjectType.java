@@ -73,7 +73,7 @@ public final class ObjectType<T> {
     InferenceError.Builder error =
         InferenceError.newBuilder()
             .setKind(ErrorKind.ERROR_KIND_NO_OBJECT_GENERATED)
-            .setMessage("the answer is no " + name + ": " + violation)
+            .setMessage("the answer is not a valid " + name + ": " + violation)
             .setOutputStarted(true)
             .setNoObject(
                 NoObject.newBuilder().setText(result.getOutputJson()).addViolations(violation));

@@ -271,7 +271,7 @@ class GenerationTest {
         assertThrows(
             NoObjectGeneratedException.class,
             () -> client.generateObject(Person.class, o -> o.model("m").prompt("?")));
-    assertEquals("the answer is no Person: the value: nobody is that old", thrown.getMessage());
+    assertEquals("the answer is not a valid Person: the value: nobody is that old", thrown.getMessage());
     assertEquals("{\"name\":\"Ann\",\"age\":900}", thrown.noObject().orElseThrow().getText());
     assertEquals(12, thrown.usage().orElseThrow().getTotalTokens());
     GenerateOptions options = GenerateOptions.builder().model("m").prompt("?").build();
