@@ -124,7 +124,7 @@ jwt:
     );
     expect(await call(first.url, await sign("search", "web"), "sim-tools")).toBe("openai");
     expect(await call(first.url, await sign("blog", "web"))).toMatch(
-      /^PermissionDenied: the token is valid, but no rule/,
+      /^PermissionDenied: the token is valid, but no configured rule/,
     );
     expect(await call(first.url, await sign("shop", "checkout", nowSeconds() - 60))).toMatch(
       /^Unauthenticated: .*expired/,
