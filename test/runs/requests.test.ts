@@ -126,7 +126,9 @@ describe("a request to create a run", () => {
     const request = runRequest("hi", { [field]: id });
     expect(await violations(start(engine, request))).toEqual([`${name}: the ${what} "${id}" does not exist`]);
     const inherits = runRequest("hi", { [field]: id, inheritTools: true });
-    expect(await violations(start(engine, inherits))).toEqual([`${name}: the ${what} "${id}" does not exist`]);
+    expect(await violations(start(engine, inherits))).toEqual([
+      `${name}: the ${what} "${id}" does not exist`,
+    ]);
   });
 });
 

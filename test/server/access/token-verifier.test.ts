@@ -174,7 +174,11 @@ describe("a token", () => {
     ],
     ["with a path as its key id", { header: { kid: "../../etc/passwd" } }, /^is signed with a key that/],
     ["with a prototype as its key id", { header: { kid: "__proto__" } }, /^is signed with a key that/],
-    ["with a critical extension", { header: { crit: ["x"], x: 1 } }, /^is (malformed|signed with an algorithm)/],
+    [
+      "with a critical extension",
+      { header: { crit: ["x"], x: 1 } },
+      /^is (malformed|signed with an algorithm)/,
+    ],
     [
       "without a subject",
       { claims: { sub: undefined } as never },

@@ -69,7 +69,9 @@ describe("findJsonViolations()", () => {
     [
       "a oneof that is set twice",
       withPart({ text: "a", image: {} }),
-      ["messages[0].content[1].image: expected once, found together with text, which sets the same oneof (part)"],
+      [
+        "messages[0].content[1].image: expected once, found together with text, which sets the same oneof (part)",
+      ],
     ],
     [
       "a field that is set by both of its names",

@@ -217,7 +217,10 @@ describe("a message that is malformed", () => {
       ["model", "expected a string, found 7"],
       ["max_token", 'is not a field of Request; did you mean "maxTokens"?'],
       ["messages[0].role", expect.stringMatching(/^expected one of ROLE_SYSTEM, ROLE_USER, .*found "user"$/)],
-      ["messages[1].content[0].image", "expected once, found together with text, which sets the same oneof (part)"],
+      [
+        "messages[1].content[0].image",
+        "expected once, found together with text, which sets the same oneof (part)",
+      ],
     ]);
   });
 
