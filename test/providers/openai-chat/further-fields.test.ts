@@ -36,7 +36,8 @@ describe("Tools that the server ran (Groq)", () => {
     const streamed = await answerTo([
       { role: "assistant", executed_tools: [search] },
       { executed_tools: [{ index: 0, type: "search", arguments: "", ...found }] },
-      { executed_tools: [second], content: "Done." },
+      { executed_tools: [{ index: 1, type: "python", arguments: "1" }] },
+      { executed_tools: [{ index: 1, output: "1" }], content: "Done." },
     ]);
     expect(streamed.message).toEqual(respondTo(message).message);
   });

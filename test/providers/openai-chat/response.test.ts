@@ -40,6 +40,16 @@ describe("the token counts of an answer", () => {
       { inputTokens: 10, outputTokens: 12, totalTokens: 22, reasoningTokens: 7 },
     ],
     [
+      "xAI, with one token of reasoning",
+      { prompt_tokens: 10, completion_tokens: 5, total_tokens: 16, reasoning_tokens: 1 },
+      { inputTokens: 10, outputTokens: 6, totalTokens: 16, reasoningTokens: 1 },
+    ],
+    [
+      "a prompt that is all cached, and an answer that is all reasoning",
+      { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, cached_tokens: 3, reasoning_tokens: 2 },
+      { inputTokens: 3, outputTokens: 2, cacheReadTokens: 3, reasoningTokens: 2 },
+    ],
+    [
       "DeepSeek",
       { prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 8, prompt_cache_miss_tokens: 2 },
       { inputTokens: 10, outputTokens: 5, cacheReadTokens: 8 },
@@ -116,7 +126,7 @@ describe("the token counts of an answer", () => {
   ])("are passed on unchanged, with a warning, if they have %s", (_, usage) => {
     const response = respond(answer(usage));
     expect(response.usage).toMatchObject({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
-    expect(response.warnings.map(({ code }) => code)).toEqual(["count_mismatch"]);
+    expect(response.warnings.map(({ field, code }) => [field, code])).toEqual([["usage", "count_mismatch"]]);
   });
 
   it("are kept verbatim with include_raw", () => {

@@ -304,6 +304,17 @@ describe("the parts of a stream", () => {
     expect(repeated.message?.content).toHaveLength(1);
   });
 
+  it("join the texts of reasoning that also refers to sources", async () => {
+    const piece = (thinking: unknown) => ({ content: [{ type: "thinking", thinking }] });
+    const reference = { type: "reference", reference_ids: [1] };
+    const text = (value: string) => [{ type: "text", text: value }];
+    const response = await answerTo([piece("a"), piece(text("b")), piece([reference]), piece(text("c"))]);
+    expect(reasoningOf(response)).toBe("abc");
+    expect(JSON.parse(response.message?.content[0]?.providerState?.dataJson ?? "")).toMatchObject({
+      chunk: { thinking: [{ type: "text", text: "ab" }, reference, { type: "text", text: "c" }] },
+    });
+  });
+
   it("mark reasoning as redacted if there is only its encrypted form", async () => {
     const encrypted = { type: "reasoning.encrypted", data: "sealed", format: "x", index: 0 };
     const response = await answerTo([{ reasoning: null, reasoning_details: [encrypted] }, { content: "hi" }]);
