@@ -217,7 +217,8 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   readonly #take = (event: SseEvent): void => {
     if (this.#writer.ended) return;
     this.#countEvents(1);
-    if (this.#bytes >= SMALL_BYTES) this.#countValues(event);
+    if (this.#bytes >= SMALL_BYTES)
+      this.#countValues(countJsonValues(event.data, VALUES_OF_STREAM * this.#limits.maxJsonValues));
     const kept = this.#writer.keptChars;
     if (this.#keepsBlank || event.data.trim() !== "") this.#decoder.push(event);
     // Some servers keep a connection busy with events without data.
@@ -229,12 +230,12 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
 
   /** Takes consecutive deltas. Returns the index after them. */
   #takeDeltas(bytes: Buffer, start: number): number {
-    // The values of a large stream are counted.
-    if (this.#writer.ended || this.#bytes >= SMALL_BYTES) return start;
+    if (this.#writer.ended) return start;
     const joins = this.#relay !== undefined;
     const run = this.#decoder.pushDeltas?.(bytes, start, this.#limits.maxEventChars, joins);
     if (run === undefined) return start;
     this.#countEvents(run.events);
+    if (this.#bytes >= SMALL_BYTES) this.#countValues(run.jsonValues);
     this.#decodedEvents += run.events;
     this.#runs.push({ start, end: run.end });
     return run.end;
@@ -246,9 +247,9 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     if (this.#events > maxEvents) throw answerTooLarge("maxEvents", maxEvents);
   }
 
-  #countValues({ data }: SseEvent): void {
+  #countValues(count: number): void {
     const maxJsonValues = VALUES_OF_STREAM * this.#limits.maxJsonValues;
-    this.#jsonValues += countJsonValues(data, maxJsonValues - this.#jsonValues);
+    this.#jsonValues += count;
     if (this.#jsonValues > maxJsonValues) throw answerTooLarge("maxJsonValues", maxJsonValues);
   }
 

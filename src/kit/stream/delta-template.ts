@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { countJsonValues } from "../../core/json-text.ts";
 import type { SseEvent } from "./sse.ts";
 
 /** Characters that need more than copying, or make JSON invalid. */
@@ -17,6 +18,8 @@ export interface DeltaRun {
   /** The text of each, or of all together. */
   readonly texts: readonly string[];
   readonly events: number;
+  /** Number of their JSON values, by `countJsonValues`. */
+  readonly jsonValues: number;
   /** Index after the last one. */
   readonly end: number;
 }
@@ -76,7 +79,7 @@ export class DeltaTemplate {
    */
   readRun(bytes: Buffer, start: number, maxEventBytes: number, joins: boolean): DeltaRun | undefined {
     if (!this.#isRepeated) return undefined;
-    const { constants, seam } = this.#encode();
+    const { constants, seam, jsonValues } = this.#encode();
     const last = constants.length - 1;
     const textEnds: number[] = [];
     let events = 0;
@@ -107,18 +110,11 @@ export class DeltaTemplate {
       events += 1;
     }
     if (events === 0) return undefined;
-    return { texts: takeTexts(joins ? [length] : textEnds), events, end };
+    return { texts: takeTexts(joins ? [length] : textEnds), events, jsonValues: events * jsonValues, end };
   }
 
   #encode(): EncodedConstants {
-    const constants = this.#constants;
-    const head = this.#type === "" ? "data: " : `event: ${this.#type}\ndata: `;
-    this.#encoded ??= encode(
-      constants.map(
-        (constant, index) =>
-          `${index === 0 ? head : ""}${constant}${index === constants.length - 1 ? "\n\n" : ""}`,
-      ),
-    );
+    this.#encoded ??= encode(this.#type, this.#constants);
     return this.#encoded;
   }
 }
@@ -128,15 +124,26 @@ interface EncodedConstants {
   readonly constants: readonly Buffer[];
   /** The last one, and behind it the first one of the next event. */
   readonly seam: Buffer;
+  /** Number of JSON values of an event. */
+  readonly jsonValues: number;
 }
 
 function areEqual(left: readonly string[], right: readonly string[]): boolean {
   return left.length === right.length && left.every((text, index) => text === right[index]);
 }
 
-function encode(constants: readonly string[]): EncodedConstants {
-  const seam = Buffer.from(`${constants.at(-1)}${constants[0]}`);
-  return { constants: constants.map((constant) => Buffer.from(constant)), seam };
+function encode(type: string, parts: readonly string[]): EncodedConstants {
+  const head = type === "" ? "data: " : `event: ${type}\ndata: `;
+  const last = parts.length - 1;
+  const lines = parts.map(
+    (part, index) => `${index === 0 ? head : ""}${part}${index === last ? "\n\n" : ""}`,
+  );
+  return {
+    constants: lines.map((text) => Buffer.from(text)),
+    seam: Buffer.from(`${lines[last]}${lines[0]}`),
+    // The quotes around the texts are in the parts.
+    jsonValues: countJsonValues(parts.join(""), Number.POSITIVE_INFINITY),
+  };
 }
 
 /** The texts of a run that is being read. Shared, since a run is read synchronously. */

@@ -149,6 +149,7 @@ describe("DeltaTemplate of events in a row", () => {
     expect(learnt().readRun(bytes, 11, 100, false)).toEqual({
       texts: ["a", "Grüße 👋", "b"],
       events: 3,
+      jsonValues: 6,
       end,
     });
     expect(learnt().readRun(bytes, 0, 100, false)).toBeUndefined();
@@ -158,7 +159,7 @@ describe("DeltaTemplate of events in a row", () => {
 
   it("reads their texts as one", () => {
     const bytes = Buffer.from(run);
-    const found = { texts: ["aGrüße 👋b"], events: 3, end: bytes.length };
+    const found = { texts: ["aGrüße 👋b"], events: 3, jsonValues: 6, end: bytes.length };
     expect(learnt().readRun(bytes, 0, 100, true)).toEqual(found);
   });
 

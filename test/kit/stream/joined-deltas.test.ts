@@ -1,5 +1,5 @@
 /** Streams whose caller gets the provider's bytes: deltas that come together are one event. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { AnswerRelay } from "../../../src/core/answer-relay.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/call/answer-limits.ts";
@@ -88,5 +88,42 @@ describe("the limit of a relayed stream", () => {
   it("counts each event of deltas in a row", async () => {
     expect(await read(52)).toBeLessThan(20);
     await expect(read(50)).rejects.toThrow("more than 50 events");
+  });
+});
+
+describe("a stream of more than a megabyte", () => {
+  const toEvent = (choice: object) =>
+    `data: ${JSON.stringify({ id: "c", model: "m", choices: [{ index: 0, ...choice }] })}\n\n`;
+  const chunk = Buffer.from(toEvent({ delta: { content: "x".repeat(900) } }).repeat(1200));
+  const end = Buffer.from(`${toEvent({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`);
+
+  async function read(maxJsonValues: number): Promise<{ parsed: number; text: string }> {
+    const facts = factsFor("local", { model: "m" });
+    const writer = new StreamWriter(facts, () => 0);
+    const decoder = readers.compatible.decoder(facts, writer);
+    const push = vi.spyOn(decoder, "push");
+    async function* body() {
+      yield chunk;
+      yield chunk;
+      yield end;
+    }
+    const limits = { ...DEFAULT_ANSWER_LIMITS, maxJsonValues };
+    let text = "";
+    for await (const batch of decodeStream(body(), decoder, writer, { limits }))
+      for (const { event } of batch) text += getDelta(event)?.delta ?? "";
+    return { parsed: push.mock.calls.length, text };
+  }
+
+  it("has its deltas read from the bytes", async () => {
+    const { parsed, text } = await read(1_000_000);
+    expect(text).toBe("x".repeat(900 * 2400));
+    // An event is parsed after each 64 KiB of text.
+    expect(parsed).toBeLessThan(50);
+  });
+
+  it("has their JSON values counted", async () => {
+    // Seven for each delta, 16,800 in all; a stream may have four times the limit of a whole answer.
+    await expect(read(4_000)).rejects.toThrow("more than 16000 JSON values");
+    expect((await read(4_300)).text.length).toBe(900 * 2400);
   });
 });
