@@ -181,7 +181,11 @@ class ConnectionHandler {
       this.#sockets.delete(socket);
       this.#undecided.delete(socket);
     });
-    if (isTls) return this.#shakeHands?.(socket);
+    if (isTls) {
+      // A peer that closes its side in the handshake is gone.
+      socket.allowHalfOpen = false;
+      return this.#shakeHands?.(socket);
+    }
     sniff(socket, this.#limits.protocolTimeoutMs, (version) => {
       this.#undecided.delete(socket);
       if (version === "http1") return this.#serveHttp1(socket, connection);
@@ -218,6 +222,7 @@ class ConnectionHandler {
     const connection = raw instanceof Socket ? this.#sockets.get(raw) : undefined;
     if (raw instanceof Socket) this.#undecided.delete(raw);
     if (this.#draining) return void socket.destroy();
+    socket.allowHalfOpen = true;
     const name = readPeerName(socket);
     if (name !== undefined) setPeerName(socket, name);
     if (socket.alpnProtocol === "h2") this.#serveHttp2(socket, connection, name);

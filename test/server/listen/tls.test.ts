@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp } from "node:net";
+import { text } from "node:stream/consumers";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import * as grpc from "@grpc/grpc-js";
@@ -123,6 +124,21 @@ describe.skipIf(!hasTlsTools)("a listener with TLS", () => {
           .once("close", resolve),
       );
     }
+  });
+
+  it("closes a connection whose peer leaves in the handshake, and answers one that only closes its side", async () => {
+    const ca = new Authority();
+    const { server } = await start({ files: ca.issue() });
+    const [host = "", port] = server.authority.split(":");
+    const startedAt = performance.now();
+    const left = connectTcp(Number(port), host).on("error", () => {});
+    // The beginning of a ClientHello.
+    left.end(Buffer.from("1603010200010001fc0303", "hex"));
+    await new Promise((resolve) => left.resume().once("close", resolve));
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+    const half = connectTls({ host, port: Number(port), ca: readFileSync(ca.file) });
+    half.end("GET /nothing HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    expect(await text(half)).toContain("HTTP/1.1 404");
   });
 
   it("is drained like any other: calls in flight finish", async () => {
