@@ -11,6 +11,7 @@ import { AbortError, InternalError, ServerError } from "../../core/errors.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
 import { type McpTool, McpToolSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal, type SignalLimit, untilAborted } from "../../generation/loop/linked-signal.ts";
+import { KeyMask } from "../../kit/adapter/key-mask.ts";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import { createHttpTransport, type HttpTransport } from "../../kit/http/transport.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
@@ -54,11 +55,13 @@ export class McpConnection {
   readonly #abandoned = new AbortController();
   #connected: Promise<void> | undefined;
   #serverRequests = 0;
+  readonly #mask: KeyMask;
 
   constructor(endpoint: McpEndpoint, limits: McpLimits, { environment, localOnly }: McpSettings) {
     this.#endpoint = endpoint;
     this.#limits = limits;
-    const { url, tls } = endpoint;
+    const { url, tls, headers } = endpoint;
+    this.#mask = new KeyMask(headers);
     // Each call keeps its time.
     const timeouts = { requestMs: 0, betweenBytesMs: 0 };
     this.#http = createHttpTransport({ baseUrl: url.origin, timeouts, environment, localOnly, tls });
@@ -142,6 +145,7 @@ export class McpConnection {
     // The package calls this one before its own. Ends the session of a server that sends too many requests, and throws,
     // so that they are not answered.
     transport.onmessage = (message) => {
+      maskTexts(message, this.#mask.apply);
       if (!("method" in message && "id" in message)) return;
       this.#serverRequests += 1;
       if (this.#serverRequests <= MAX_SERVER_REQUESTS) return;
@@ -215,6 +219,17 @@ function toMcpTool({ name, description = "", inputSchema, annotations }: Tool, s
     inputSchemaJson: JSON.stringify(inputSchema),
     annotationsJson: annotations === undefined ? "" : JSON.stringify(annotations),
   });
+}
+
+/** Replaces the keys that a server sends back: its tools, results and errors go to a model and to callers. */
+function maskTexts(message: object, mask: (text: string) => string): void {
+  // Not recursive, since a stranger chooses the depth.
+  const holders: Record<string, unknown>[] = [message as Record<string, unknown>];
+  for (let holder = holders.pop(); holder !== undefined; holder = holders.pop())
+    for (const [name, value] of Object.entries(holder)) {
+      if (typeof value === "string") holder[name] = mask(value);
+      else if (typeof value === "object" && value !== null) holders.push(value as Record<string, unknown>);
+    }
 }
 
 function toOptions(signal: AbortSignal) {

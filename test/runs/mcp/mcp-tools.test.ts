@@ -119,6 +119,18 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
     expect(await execute(opened, "desk__fail")).toMatchObject({ failed: true, text: "no such row" });
   });
 
+  it("do not tell keys that their server sends back", async () => {
+    const server = await serveOfficial((mcp) => {
+      const sent = () => `sent: ${server.seen.at(-1)?.headers.authorization}`;
+      mcp.registerTool("tell", { description: sent(), inputSchema: anyObject }, () => ({
+        content: [{ type: "text", text: sent() }],
+      }));
+    }, era);
+    const opened = await openTools(server, { authorization: "token-1-of-the-caller" });
+    expect(opened.lists[0]?.tools[0]?.description).toBe("sent: Bearer (key)");
+    expect((await execute(opened, "desk__tell")).text).toBe("sent: Bearer (key)");
+  });
+
   it("get the caller's credentials with every request, and no credentials of the sidecar", async () => {
     const server = await serveOfficial(registerDesk, era);
     const opened = await openTools(server, { authorization: "token-1", headers: { "X-Team": "a" } });
