@@ -101,8 +101,8 @@ export class Client {
   /** Context of a call that adapters get in addition to its options. */
   readonly #additions: AdapterCallOptions;
   readonly #aliases: Readonly<Record<string, ModelAlias>>;
-  /** Undefined if a provider was registered since it was last needed. */
-  #routing: ModelRouting | undefined;
+  /** The inputs of the rule for names of models: the same object until they change. */
+  #routing: ModelRouting;
   /** Requests that middleware gets validated. One that it creates is not in the set. */
   readonly #checked = new WeakSet<Request>();
 
@@ -117,9 +117,10 @@ export class Client {
     this.catalog = options.catalog ?? defaultCatalog;
     this.hideToolErrors = options.hideToolErrors ?? false;
     this.#registry = new ProviderRegistry(remedy);
-    for (const [name, adapter] of Object.entries(providers)) this.register(name, adapter);
+    for (const [name, adapter] of Object.entries(providers)) this.#registry.register(name, adapter);
     if (defaultProvider !== undefined) this.#registry.setDefault(defaultProvider);
     this.#aliases = options.modelAliases ?? {};
+    this.#routing = this.#describeRouting();
     this.#hasMiddleware = middleware.length > 0;
     this.#fieldPaths = fieldPaths;
     const catalog = this.catalog === defaultCatalog ? {} : { catalog: this.catalog };
@@ -170,17 +171,20 @@ export class Client {
    */
   register(name: string, adapter: ProviderAdapter): void {
     this.#registry.register(name, adapter);
-    this.#routing = undefined;
+    this.#routing = this.#describeRouting();
   }
 
   /** The inputs of the rule for names of models. */
   get routing(): ModelRouting {
-    this.#routing ??= {
+    return this.#routing;
+  }
+
+  #describeRouting(): ModelRouting {
+    return {
       providers: this.#registry.describeModels(this.catalog),
       defaultProvider: this.#registry.defaultName,
       aliases: this.#aliases,
     };
-    return this.#routing;
   }
 
   /**
@@ -188,7 +192,7 @@ export class Client {
    * the rule.
    */
   resolveModel(name: CallTarget): ResolvedModel {
-    return resolveModel(name, this.routing);
+    return resolveModel(name, this.#routing);
   }
 
   /**
@@ -211,7 +215,7 @@ export class Client {
    * and all errors are thrown by the iteration. Leaving the loop closes the connection to the provider.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
-    return streamCall((signal) => this.#openStream(request, { ...options, signal }), {
+    return streamCall(this.#openStream.bind(this, request, options), {
       signal: options.signal,
       toFailure: this.#toFailure,
       throwsOriginals: true,
@@ -319,7 +323,7 @@ export class Client {
   }
 
   readonly #resolveName = (name: CallTarget, defaultProvider: string): CallTarget =>
-    resolveModel(name, { ...this.routing, defaultProvider });
+    resolveModel(name, { ...this.#routing, defaultProvider });
 
   /**
    * Returns the options of one attempt: with the source form only if the adapter takes it and middleware kept to it.
@@ -336,8 +340,8 @@ export class Client {
 
   /** Names the registered provider that has a model which another provider does not know. */
   readonly #adviseOnModel = ({ provider, model }: CallTarget): string | undefined => {
-    const owner = findProvider(model, this.routing);
-    if (owner === undefined || this.routing.providers.get(provider)?.hasModel(model) === true)
+    const owner = findProvider(model, this.#routing);
+    if (owner === undefined || this.#routing.providers.get(provider)?.hasModel(model) === true)
       return undefined;
     return `the registered provider ${owner} has this model: name it as the provider, or write ${owner}/${model}`;
   };
@@ -371,8 +375,12 @@ export class Client {
     return this.#complete(request, { ...options, operation });
   }
 
-  async #openStream(input: RequestInput, callerOptions: CallOptions): Promise<Batches<StreamEvent>> {
-    const { request, options, notes } = this.#prepare(input, callerOptions);
+  async #openStream(
+    input: RequestInput,
+    callerOptions: CallOptions,
+    signal: AbortSignal,
+  ): Promise<Batches<StreamEvent>> {
+    const { request, options, notes } = this.#prepare(input, { ...callerOptions, signal });
     const batches = this.#hasMiddleware
       ? this.#stream(request, options).batches()
       : withTerminalEvent(await this.#openProvider(request, options), { toFailure: this.#toFailure });

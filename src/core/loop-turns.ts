@@ -71,14 +71,14 @@ export function hasShare(): boolean {
 
 /** Ends the turn of work that a socket or a timer began. It runs before either is polled again. */
 function endTurn(): void {
-  if (isAnyWaiting()) setImmediate(beginTurn);
+  if (waiting.length > 0 || postponed.length > 0) setImmediate(beginTurn);
   else startedAt = undefined;
 }
 
 function beginTurn(): void {
   startedAt = undefined;
   beginsPostponed = !beginsPostponed && postponed.length > 0;
-  if (!isAnyWaiting()) return;
+  if (waiting.length === 0 && postponed.length === 0) return;
   startedAt = performance.now();
   if (beginsPostponed) waiting.unshift(...postponed.splice(0, 1));
   // An immediate that is set in an immediate belongs to the next turn.
@@ -94,8 +94,4 @@ function runNext(): void {
   // A tick that is queued by a microtask runs when no further microtasks are left.
   queueMicrotask(() => process.nextTick(runNext));
   next();
-}
-
-function isAnyWaiting(): boolean {
-  return waiting.length > 0 || postponed.length > 0;
 }

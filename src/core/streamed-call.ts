@@ -2,8 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Batches } from "./batches.ts";
-import { CallScope } from "./call-scope.ts";
-import { SDKError, StreamError, toSdkError } from "./errors.ts";
+import { AbortError, SDKError, StreamError, toSdkError } from "./errors.ts";
 import { EventStream } from "./event-stream.ts";
 
 /**
@@ -55,6 +54,8 @@ type Read = Promise<IteratorResult<Batch>>;
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 
+const CLOCK = performance.now.bind(performance);
+
 /**
  * Neither a generator nor an async function: a read of the source costs one promise and no closure. If the source is
  * such a call as well, the one of an adapter, reads go straight to it.
@@ -62,7 +63,10 @@ const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 class StreamedCall implements Batches<StreamEvent>, AsyncIterator<Batch> {
   readonly #open: Open;
   readonly #options: StreamedCallOptions;
-  #scope: CallScope | undefined;
+  readonly #now: () => number;
+  /** Its signal follows the caller's until the call is released. Created when the call begins. */
+  #controller: AbortController | undefined;
+  #isReleased = false;
   #opening: Promise<AsyncIterator<Batch>> | undefined;
   #source: AsyncIterator<Batch> | undefined;
   /** Called when nothing more comes: after the last event, after a failure, or when the reader closes the stream. */
@@ -76,6 +80,7 @@ class StreamedCall implements Batches<StreamEvent>, AsyncIterator<Batch> {
   constructor(open: Open, options: StreamedCallOptions) {
     this.#open = open;
     this.#options = options;
+    this.#now = options.now ?? CLOCK;
   }
 
   [Symbol.asyncIterator](): this {
@@ -95,7 +100,7 @@ class StreamedCall implements Batches<StreamEvent>, AsyncIterator<Batch> {
   async return(): Read {
     this.#isOver = true;
     this.#error = undefined;
-    this.#scope?.abort();
+    this.abort(new AbortError("the stream was closed before its end"));
     try {
       const source = this.#source ?? (await this.#opening?.catch(() => undefined));
       await source?.return?.();
@@ -105,12 +110,26 @@ class StreamedCall implements Batches<StreamEvent>, AsyncIterator<Batch> {
     return DONE;
   }
 
-  /** Ends the call. Pending reads reject with the reason. */
-  readonly abort = (reason: unknown): void => this.#scope?.abort(reason);
+  /** Ends the call, unless it has ended. Pending reads reject with the reason. */
+  readonly abort = (reason: unknown): void => {
+    if (this.#controller === undefined || this.#isReleased) return;
+    this.#unsubscribe();
+    this.#controller.abort(reason);
+  };
+
+  readonly #follow = (): void => this.abort(this.#options.signal?.reason);
+
+  #unsubscribe(): void {
+    this.#isReleased = true;
+    this.#options.signal?.removeEventListener("abort", this.#follow);
+  }
 
   async #begin(): Promise<AsyncIterator<Batch>> {
-    this.#scope = new CallScope(this.#options.signal);
-    const batches = await this.#open(this.#scope.signal);
+    const { signal } = this.#options;
+    this.#controller = new AbortController();
+    if (signal?.aborted) this.#controller.abort(signal.reason);
+    else signal?.addEventListener("abort", this.#follow, { once: true });
+    const batches = await this.#open(this.#controller.signal);
     const source = batches[Symbol.asyncIterator]();
     if (source instanceof StreamedCall) source.#onEnd = this.#release;
     this.#source = source;
@@ -137,7 +156,7 @@ class StreamedCall implements Batches<StreamEvent>, AsyncIterator<Batch> {
   readonly #onFailure = (thrown: unknown): IteratorResult<Batch> => {
     if (this.#isOver) return DONE;
     const { toFailure = toSdkError, throwsOriginals = false } = this.#options;
-    const error = toFailure(thrown, this.#scope?.signal);
+    const error = toFailure(thrown, this.#controller?.signal);
     const isPlain = error.kind === ErrorKind.INTERNAL && !(thrown instanceof SDKError);
     return this.#fail(error, isPlain && throwsOriginals ? thrown : error);
   };
@@ -153,17 +172,13 @@ class StreamedCall implements Batches<StreamEvent>, AsyncIterator<Batch> {
     return { done: false, value: [failed] };
   }
 
-  #now(): number {
-    return this.#options.now?.() ?? performance.now();
-  }
-
   #end(): void {
     this.#isOver = true;
     this.#release();
   }
 
   readonly #release = (): void => {
-    this.#scope?.release();
+    this.#unsubscribe();
     this.#onEnd?.();
   };
 }

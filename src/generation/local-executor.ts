@@ -10,8 +10,8 @@ import {
   type ToolResult,
   ToolResultSchema,
 } from "../gen/outrigger/v1/message_pb.ts";
+import { LinkedSignal, untilAborted } from "../kit/call/linked-signal.ts";
 import { failedResult } from "./loop/failed-result.ts";
-import { LinkedSignal, untilAborted } from "./loop/linked-signal.ts";
 import type { StepContext, ToolExecutor, ToolOutcome } from "./loop/step-tools.ts";
 import { type CheckedInput, createInputReader, type InputReader } from "./tool-arguments.ts";
 

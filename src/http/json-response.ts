@@ -5,11 +5,13 @@ import type { EndpointResponse } from "./endpoint.ts";
 export async function jsonTextResponse(text: string): Promise<EndpointResponse> {
   const turn = yieldTurnAfter(text.length);
   if (turn !== undefined) await turn;
-  return jsonResponse(text);
+  return { status: 200, headers: JSON_HEADERS, body: text };
 }
 
 /** Creates a response with a JSON body. @param body An object, or JSON text. */
 export function jsonResponse(body: object | string): EndpointResponse {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return { status: 200, headers: { "content-type": "application/json" }, body: text };
+  return { status: 200, headers: JSON_HEADERS, body: text };
 }
+
+const JSON_HEADERS = { "content-type": "application/json" };

@@ -41,7 +41,10 @@ export function createHttpApi(
 ): HttpApi {
   const names = new Set(definitions.map(({ path }) => path.slice(root.length).split("/")[0] ?? ""));
   const served = [...names].filter((name) => !name.includes("{")).map((name) => root + name);
-  const entries = definitions.map((definition) => ({ definition, pattern: toPattern(definition.path) }));
+  const entries = definitions.map((definition) => {
+    const pattern = toPattern(definition.path);
+    return { definition, pattern, route: toRoute(definition, pattern, definition.fail ?? fail) };
+  });
   const match = (path: string) => entries.filter(({ pattern }) => pattern.test(path));
   const fixed = new Map(
     definitions.flatMap(({ path }) => (path.includes("{") ? [] : [[path, match(path)] as const])),
@@ -53,8 +56,7 @@ export function createHttpApi(
       if (found.length === 0) return unknownPath(root, served, fail);
       const wanted = method === "HEAD" ? "GET" : method;
       const entry = found.find(({ definition }) => definition.method === wanted);
-      if (entry !== undefined)
-        return toRoute(entry.definition, entry.pattern, method, entry.definition.fail ?? fail);
+      if (entry !== undefined) return entry.route;
       return otherMethod(
         found.map(({ definition }) => definition),
         fail,
@@ -69,12 +71,7 @@ function toPattern(path: string): RegExp {
   return new RegExp(`^${pattern}/?$`);
 }
 
-function toRoute(
-  definition: RouteDefinition,
-  pattern: RegExp,
-  method: string,
-  fail: WriteFailure,
-): EndpointRoute {
+function toRoute(definition: RouteDefinition, pattern: RegExp, fail: WriteFailure): EndpointRoute {
   const serve = async (request: EndpointRequest): Promise<EndpointResponse> => {
     const parts = pattern.exec(request.path)?.slice(1) ?? [];
     let response: EndpointResponse;
@@ -84,7 +81,7 @@ function toRoute(
       if (request.signal.aborted) throw thrown;
       response = toFailure(request, toSdkError(thrown), fail);
     }
-    return method === "HEAD" ? { ...response, body: new Uint8Array() } : response;
+    return request.method === "HEAD" ? { ...response, body: new Uint8Array() } : response;
   };
   const { path, keyParameter, requestIdHeader } = definition;
   const name = `${definition.method} ${path.replaceAll("+}", "}")}`;

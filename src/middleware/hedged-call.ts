@@ -1,9 +1,9 @@
 import type { CallOptions, CallTarget, ParallelCall } from "../core/adapter.ts";
 import { AnswerRelay } from "../core/answer-relay.ts";
-import { CallScope } from "../core/call-scope.ts";
 import { AbortError, SDKError, toSdkError } from "../core/errors.ts";
 import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { LinkedSignal } from "../kit/call/linked-signal.ts";
 import { type AttemptStart, attemptsUntil, failedAttempt, noteAttempts, startAttempt } from "./attempts.ts";
 import { inheritChain } from "./fallback.ts";
 import type { MiddlewareObserver } from "./observer.ts";
@@ -40,7 +40,7 @@ export function isLost({ signal }: CallOptions): boolean {
 
 interface Contender {
   readonly request: Request;
-  readonly scope: CallScope;
+  readonly scope: LinkedSignal;
   readonly options: CallOptions;
   /** Undefined for the first request. */
   readonly parallel: ParallelCall | undefined;
@@ -107,7 +107,7 @@ export class HedgedCall {
 
   #begin(request: Request): Contender {
     const isFirst = this.#contenders.length === 0;
-    const scope = new CallScope(this.#options.signal);
+    const scope = new LinkedSignal(this.#options.signal);
     const parallel = isFirst ? undefined : this.#options.beginParallel?.();
     const { source } = this.#options;
     const options: CallOptions = {

@@ -3,7 +3,7 @@ import { measureMemory } from "../core/measure-memory.ts";
 import { type MemoryAccount, RUN_ANSWER_WEIGHT } from "../core/memory-account.ts";
 import { getCountedBytes, type MemoryShare } from "../core/memory-pool.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
-import { untilAborted } from "../generation/loop/linked-signal.ts";
+import { untilAborted } from "../kit/call/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import { RunLimitError } from "./errors.ts";
 import type { ConversationSize, StoredRun } from "./store.ts";

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent, withoutContent } from "../client/final-response.ts";
 import { AbortError, errorFromProto, RequestTimeoutError, toSdkError } from "../core/errors.ts";
 import { yieldTurn } from "../core/loop-turns.ts";
+import { isPaused } from "../core/response.ts";
 import type { TraceContext } from "../core/trace-context.ts";
 import {
   type GenerateResult,
@@ -12,12 +13,11 @@ import {
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { StepRestart_Reason as Reason, type Run } from "../gen/outrigger/v1/run_pb.ts";
 import { AttemptLog } from "../generation/loop/attempt-log.ts";
-import { isPaused } from "../generation/loop/continuation.ts";
-import { LinkedSignal } from "../generation/loop/linked-signal.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { getOpenCalls } from "../generation/loop/open-calls.ts";
 import { NO_TOOLS, type ToolExecutor } from "../generation/loop/step-tools.ts";
 import { type LoopItem, runToolLoop } from "../generation/loop/tool-loop.ts";
+import { LinkedSignal } from "../kit/call/linked-signal.ts";
 import { toStreamEvents } from "./answer-events.ts";
 import {
   type CheckedConversation,
@@ -128,8 +128,7 @@ export class LiveRun {
     };
     const steps = plan.earlier?.steps ?? [];
     const target = stored && { store: parts.store, hold: stored.hold };
-    const getRun = () => this.run;
-    this.#journal = new Journal({ run, steps, getRun, stored: target, onMessages, hub, onFailure });
+    this.#journal = new Journal({ run, steps, live: this, stored: target, onMessages, hub, onFailure });
     // A run that waits for its reader must continue to notice that it was aborted.
     this.#scope.signal.addEventListener("abort", () => hub.setCaller(undefined), { once: true });
     this.ended = this.#drive();

@@ -40,8 +40,8 @@ export interface JournalTarget {
   /** As it is in the store, with the steps that it had already. */
   readonly run: Run;
   readonly steps: readonly StepResult[];
-  /** Returns the run as it is now. Called by each write after a step, and after `noteChange`. */
-  readonly getRun: () => Run;
+  /** Has the run as it is now. Read by each write after a step, and after `noteChange`. */
+  readonly live: { readonly run: Run };
   /** The store and the right to change the run. Undefined: it is not stored. */
   readonly stored?: { readonly store: Pick<RunStore, "write">; readonly hold: Hold } | undefined;
   /** Gets the messages of a run that is not stored. */
@@ -229,13 +229,13 @@ export class Journal {
   }
 
   async #write(): Promise<void> {
-    const { stored, hub, getRun } = this.#target;
+    const { stored, hub, live } = this.#target;
     if (stored === undefined) return this.#deliver();
     const { store, hold } = stored;
     const pending = this.#pending;
     const { run: known, ...changes } = pending;
     const { events } = changes;
-    const run = known === "current" ? getRun() : known;
+    const run = known === "current" ? live.run : known;
     const lastSequence = events.at(-1)?.sequence ?? this.#next - 1;
     this.#pending = nothing();
     try {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { yieldTurnAfter } from "../core/loop-turns.ts";
 import { type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
-import { LinkedSignal, untilAborted } from "../generation/loop/linked-signal.ts";
+import { LinkedSignal, untilAborted } from "../kit/call/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import { missing, ThreadBusyError } from "./errors.ts";
 import { type EventHub, type HubReader, PAGE_EVENTS, type RunFeed, type RunFeeds } from "./event-hub.ts";

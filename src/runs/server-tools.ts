@@ -13,8 +13,8 @@ import {
 } from "../gen/outrigger/v1/run_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
 import { failedResult } from "../generation/loop/failed-result.ts";
-import { untilAborted } from "../generation/loop/linked-signal.ts";
 import type { StepContext, ToolExecutor, ToolOutcome } from "../generation/loop/step-tools.ts";
+import { untilAborted } from "../kit/call/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import { asObject, tryParseJson } from "../kit/json/json.ts";
 import type { Gate } from "./limits.ts";

@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
 import { DEFAULT_LIMITS, type Limits, toAdminLimits } from "./base/limits.ts";
-import { CallsInProgress, CutOffError } from "./calls/call-context.ts";
+import { type CallsInProgress, CutOffError, cutOff } from "./calls/call-context.ts";
 import type { Service } from "./calls/service.ts";
 import { createApiRoutes } from "./endpoints/api-routes.ts";
 import { createAdminRoutes } from "./http/admin-routes.ts";
@@ -102,7 +102,7 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
   const intake = createIntake(limits, account);
   const unsent = new UnsentResponses(account);
   const rpcs = createConnectRoutes({ services, intake, unsent, compressions: ["gzip", "br"] });
-  const calls = new CallsInProgress();
+  const calls: CallsInProgress = new Set();
   const sockets = new WebSockets(limits, account);
   const apiRoutes = http?.apis.map((api) =>
     createApiRoutes(api, { client: http.client, intake, unsent, calls, sockets }),
@@ -131,7 +131,7 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
     drain: () => sockets.drain(),
     cutOff() {
       for (const service of services) service.cutOff?.();
-      calls.cutOff();
+      cutOff(calls);
       sockets.cutOff();
       intake.arrivals.endAll(() => toConnectError(new CutOffError()));
     },

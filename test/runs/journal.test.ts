@@ -38,7 +38,7 @@ function open(answers: (Error | boolean | Promise<boolean>)[] = [], steps: reado
   const onFailure = (error: Error) => void failures.push(error);
   const run = create(RunSchema, { ...running, lastSequence: 4 });
   const stored = { store, hold: getHold("run_1") };
-  const journal = new Journal({ run, steps, getRun: () => running, stored, hub, onFailure });
+  const journal = new Journal({ run, steps, live: { run: running }, stored, hub, onFailure });
   const published = () => hub.eventsAfter(4)?.map(({ sequence }) => sequence);
   return { journal, writes, failures, hub, published };
 }

@@ -23,11 +23,13 @@ import {
 } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { toStepMessages } from "../../../src/generation/loop/continuation.ts";
-import { StepResult as StepResultView } from "../../../src/generation/loop/generate-result.ts";
-import { LinkedSignal } from "../../../src/generation/loop/linked-signal.ts";
+import {
+  StepResult as StepResultView,
+  toStepMessages,
+} from "../../../src/generation/loop/generate-result.ts";
 import type { ToolOutcome } from "../../../src/generation/loop/step-tools.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/loop/tool-loop.ts";
+import { LinkedSignal } from "../../../src/kit/call/linked-signal.ts";
 import { attemptsOf, noteAttempts } from "../../../src/middleware/attempts.ts";
 import { toFailure } from "./failure.ts";
 import { executableNames, loopStart } from "./loop-start.ts";

@@ -1,6 +1,7 @@
 /** Parts of an assistant's message -> output items. One part is one item. */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { isPause } from "../../core/response.ts";
 import {
   type ContentPart,
   ContentPartSchema,
@@ -12,7 +13,6 @@ import {
   FinishReason_Reason as Reason,
   type Response,
 } from "../../gen/outrigger/v1/response_pb.ts";
-import { isPause } from "../../generation/loop/continuation.ts";
 import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";

@@ -59,13 +59,7 @@ export async function readOptions(
     stopWhen: stopWhen === "" ? undefined : await compileStopCondition(stopWhen, `${path}.stop_when`),
     retry: retry === undefined ? {} : toRetryPolicy(retry),
     timeouts: timeouts === undefined ? {} : toLoopTimeouts(timeouts),
-    limits: compact({
-      maxSteps: Math.min(limits?.maxSteps ?? maxSteps, maxSteps),
-      maxTotalTokens: limits?.maxTotalTokens,
-      maxCostNanoUsd: limits?.maxCostNanoUsd,
-      maxToolCalls: limits?.maxToolCalls,
-      allowUnknownPrices: limits?.allowUnknownPrices,
-    }),
+    limits: limits === undefined ? { maxSteps } : toLimits(limits, maxSteps),
     perToolMs: timeouts?.perTool && toMilliseconds(timeouts.perTool),
   };
 }
@@ -127,6 +121,16 @@ function checkNumber(
   violations.add(field, `expected a number from ${min}, found ${value}`);
 }
 
+function toLimits({ maxSteps, ...limits }: LimitFields, max: number): LoopOptions["limits"] {
+  return compact({
+    maxSteps: Math.min(maxSteps ?? max, max),
+    maxTotalTokens: limits.maxTotalTokens,
+    maxCostNanoUsd: limits.maxCostNanoUsd,
+    maxToolCalls: limits.maxToolCalls,
+    allowUnknownPrices: limits.allowUnknownPrices,
+  });
+}
+
 function toLoopTimeouts({ total, perStep }: TimeoutFields): LoopOptions["timeouts"] {
   return compact({
     totalMs: total && toMilliseconds(total),
@@ -136,12 +140,12 @@ function toLoopTimeouts({ total, perStep }: TimeoutFields): LoopOptions["timeout
 
 function toRetryPolicy(fields: RetryFields): LoopOptions["retry"] {
   const { maxRetries, baseDelay, maxDelay, backoffMultiplier, jitter, retryTimeouts } = fields;
-  return compact({
-    maxRetries,
-    baseDelay: baseDelay && toMilliseconds(baseDelay) / 1000,
-    maxDelay: maxDelay && toMilliseconds(maxDelay) / 1000,
-    backoffMultiplier,
-    jitter,
+  return {
+    ...(maxRetries !== undefined && { maxRetries }),
+    ...(baseDelay && { baseDelay: toMilliseconds(baseDelay) / 1000 }),
+    ...(maxDelay && { maxDelay: toMilliseconds(maxDelay) / 1000 }),
+    ...(backoffMultiplier !== undefined && { backoffMultiplier }),
+    ...(jitter !== undefined && { jitter }),
     retryTimeouts,
-  });
+  };
 }

@@ -1,7 +1,8 @@
 import { create, type JsonValue } from "@bufbuild/protobuf";
 import { toJson } from "../../core/json-form.ts";
 import { reasoningOf, textOf, toolCallsOf } from "../../core/message.ts";
-import { type CompleteResponse, completeResponse } from "../../core/response.ts";
+import { type CompleteResponse, completeResponse, isPaused } from "../../core/response.ts";
+import { toolMessage } from "../../core/tools.ts";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import {
   GenerateResult_StopReasonSchema,
@@ -12,7 +13,6 @@ import {
 import type { Message, ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import { type FinishReason, ResponseSchema, type Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { isPaused, toStepMessages } from "./continuation.ts";
 
 /** Why a generation ended without an error, in words. */
 export type StopReasonName = keyof typeof StopReason;
@@ -181,4 +181,13 @@ export function stepsCondition(
 
 function createResponse(step: StepResultMessage | undefined): CompleteResponse {
   return completeResponse(step?.response ?? create(ResponseSchema));
+}
+
+/**
+ * Returns the messages that a step adds to its conversation: the answer unchanged, then one message for each result, in
+ * order.
+ */
+export function toStepMessages({ response, toolResults }: StepResultMessage): Message[] {
+  const answer = response?.message;
+  return [...(answer === undefined ? [] : [answer]), ...toolResults.map(toolMessage)];
 }

@@ -5,9 +5,9 @@ import { getInferenceId } from "../../core/ids.ts";
 import type { RepeatLimit } from "../../core/repeat-limit.ts";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import { failureUnder, LinkedSignal } from "../../kit/call/linked-signal.ts";
 import { type AttemptStart, attemptsUntil, endedAttempt, startAttempt } from "../../middleware/attempts.ts";
 import type { AttemptLog } from "./attempt-log.ts";
-import { failureUnder, LinkedSignal } from "./linked-signal.ts";
 
 /** The step that a call of the model belongs to. */
 export interface StepScope {

@@ -1,9 +1,9 @@
 import { InternalError } from "../../core/errors.ts";
 import type { Message, ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Tool } from "../../gen/outrigger/v1/tool_pb.ts";
+import { untilAborted } from "../../kit/call/linked-signal.ts";
 import { asObject, tryReadJson } from "../../kit/json/json.ts";
 import { failedResult } from "./failed-result.ts";
-import { untilAborted } from "./linked-signal.ts";
 
 /** Executes the tool calls of one step. */
 export interface ToolExecutor {

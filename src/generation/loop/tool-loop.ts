@@ -4,7 +4,7 @@ import { AbortError, ConfigurationError, SDKError, withEarlierSteps } from "../.
 import { closeAtOnce } from "../../core/item-iterator.ts";
 import { toolCallsOf } from "../../core/message.ts";
 import { RepeatLimit } from "../../core/repeat-limit.ts";
-import { type CompleteResponse, completeResponse } from "../../core/response.ts";
+import { type CompleteResponse, completeResponse, isPause } from "../../core/response.ts";
 import { toolMessage } from "../../core/tools.ts";
 import { addUsage } from "../../core/usage.ts";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
@@ -25,13 +25,12 @@ import {
 } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { failureUnder, LinkedSignal, untilAborted } from "../../kit/call/linked-signal.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import { noteAttempts } from "../../middleware/attempts.ts";
 import type { RetryPolicy } from "../../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
-import { isPause, toStepMessages } from "./continuation.ts";
-import { StepResult as StepResultView } from "./generate-result.ts";
-import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
+import { StepResult as StepResultView, toStepMessages } from "./generate-result.ts";
 import { type GenerationLimits, isCostUnknown, limitField, limitReached } from "./loop-limits.ts";
 import { ModelCalls, type ModelClient, type StepStream } from "./model-calls.ts";
 import { getOpenCalls, withProgress } from "./open-calls.ts";
@@ -250,15 +249,11 @@ class ToolLoop {
    */
   #reasonAgainst(calls: readonly ToolCall[], step: number): StopReason | undefined {
     const { maxToolRounds, limits = {} } = this.#options;
-    if (calls.length === 0 && !this.#mayResume()) return StopReason.COMPLETED;
+    const isPaused = this.#pauses > 0 && this.#pauses <= MAX_PAUSES;
+    if (calls.length === 0 && !isPaused) return StopReason.COMPLETED;
     if (calls.length > 0 && maxToolRounds === 0) return StopReason.TOOL_CALLS;
     if (calls.length > 0 && this.#rounds >= maxToolRounds) return StopReason.MAX_TOOL_ROUNDS;
     return limitReached(limits, { steps: step, usage: this.#usage, toolCalls: this.#toolCalls });
-  }
-
-  /** Whether the provider paused its turn, and may continue it. */
-  #mayResume(): boolean {
-    return this.#pauses > 0 && this.#pauses <= MAX_PAUSES;
   }
 
   /** Throws if the cost of the generation is unknown, and it must not continue without a limit. */
@@ -286,12 +281,12 @@ class ToolLoop {
           "the price of this step is unknown; it does not count for the limit",
         ),
       );
-    const field = stopReason === undefined ? undefined : limitField(stopReason);
     if (stopReason !== undefined && this.#pauses > 0)
       warnings.push(
         warning("", "turn_paused", "the provider paused its turn, so that the answer is not complete"),
       );
-    if (field !== undefined && calls.length > 0) {
+    const field = stopReason === undefined || calls.length === 0 ? undefined : limitField(stopReason);
+    if (field !== undefined) {
       const names = `${calls.length} tool ${calls.length === 1 ? "call was" : "calls were"}`;
       warnings.push(
         warning(

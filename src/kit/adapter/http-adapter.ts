@@ -271,7 +271,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   stream(request: Request, options: AdapterCallOptions = {}): EventStream {
-    return streamCall((signal) => this.#open(request, { ...options, signal }), {
+    return streamCall(this.#open.bind(this, request, options), {
       signal: options.signal,
       toFailure: this.#toFailure,
     });
@@ -326,7 +326,12 @@ export class HttpAdapter implements ProviderAdapter {
     return this.#transport.close();
   }
 
-  async #open(request: Request, options: AdapterCallOptions): Promise<AsyncIterable<readonly StreamEvent[]>> {
+  async #open(
+    request: Request,
+    callerOptions: AdapterCallOptions,
+    signal: AbortSignal,
+  ): Promise<Batches<StreamEvent>> {
+    const options = { ...callerOptions, signal };
     const turn = yieldTurn();
     if (turn !== undefined) await turn;
     const translated = this.#translate(request, true, options);

@@ -112,7 +112,7 @@ export class Connector {
       if (this.#isHeld) this.#heldRead = read;
       else read();
     };
-    const read = interceptReads(socket, () => void SETTLED.then(readUnlessHeld));
+    const read = interceptReads(socket, SETTLED.then.bind(SETTLED, readUnlessHeld));
   }
 
   #startTimer(giveUp: GiveUp): NodeJS.Timeout | undefined {

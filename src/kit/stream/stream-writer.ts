@@ -68,7 +68,7 @@ export class StreamWriter {
   #heldBytes = 0;
 
   /** @param now Milliseconds of a monotonic clock, for `elapsed_ms`. */
-  constructor(facts: CallFacts, now?: () => number) {
+  constructor(facts: CallFacts, now: () => number = CLOCK) {
     this.#facts = facts;
     this.#log = new EventLog(now);
   }
@@ -214,6 +214,8 @@ export class StreamWriter {
   }
 }
 
+const CLOCK = performance.now.bind(performance);
+
 /** The events and the parts of a stream, which its writer and the open parts write. */
 class EventLog {
   /** By their indices in the message; undefined until they end. */
@@ -228,14 +230,10 @@ class EventLog {
   keptChars = 0;
   /** When the stream began, by `now`. */
   startedAt = 0;
-  readonly #now: (() => number) | undefined;
+  readonly now: () => number;
 
-  constructor(now: (() => number) | undefined) {
-    this.#now = now;
-  }
-
-  now(): number {
-    return this.#now?.() ?? performance.now();
+  constructor(now: () => number) {
+    this.now = now;
   }
 
   // The events of every stream are literals: `create` gives the same objects and takes ten times as long.

@@ -10,8 +10,8 @@ import {
 import { AbortError, InternalError, ServerError } from "../../core/errors.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
 import { type McpTool, McpToolSchema } from "../../gen/outrigger/v1/run_pb.ts";
-import { LinkedSignal, type SignalLimit, untilAborted } from "../../generation/loop/linked-signal.ts";
 import { KeyMask } from "../../kit/adapter/key-mask.ts";
+import { LinkedSignal, type SignalLimit, untilAborted } from "../../kit/call/linked-signal.ts";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import { createHttpTransport, type HttpTransport } from "../../kit/http/transport.ts";
 import type { JsonObject } from "../../kit/json/json.ts";

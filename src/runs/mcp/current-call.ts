@@ -9,12 +9,7 @@ import {
   toSdkError,
 } from "../../core/errors.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
-import {
-  failureUnder,
-  LinkedSignal,
-  type SignalLimit,
-  untilAborted,
-} from "../../generation/loop/linked-signal.ts";
+import { failureUnder, LinkedSignal, type SignalLimit, untilAborted } from "../../kit/call/linked-signal.ts";
 import type { HttpAnswer } from "../../kit/http/transport.ts";
 
 /**

@@ -50,34 +50,16 @@ export interface CallWork {
   /** Aborted with one of our errors. */
   readonly signal: AbortSignal;
   abort(reason: SDKError): void;
+  /** Must be called when the work is over. Can be called again. */
+  release?(): void;
 }
 
 /** The work for the calls of a service that are in progress. */
-export class CallsInProgress {
-  readonly #works = new Set<CallWork>();
+export type CallsInProgress = Set<CallWork>;
 
-  /**
-   * Begins the work for a call. Its signal has the form that adapters take: a deadline aborts it with
-   * RequestTimeoutError, a disconnect with AbortError, so that the call gets the right status. Must be ended.
-   * @param context Undefined if nothing but `abort` ends the work early.
-   */
-  begin(context?: Pick<HandlerContext, "signal">): CallWork {
-    const isForeign = context !== undefined && !(context instanceof CallContext);
-    const work = isForeign ? new ForwardedWork(context.signal) : (context ?? new AbortController());
-    this.#works.add(work);
-    return work;
-  }
-
-  /** Ends the work for a call. Can be called again. */
-  end(work: CallWork): void {
-    this.#works.delete(work);
-    if (work instanceof ForwardedWork) work.release();
-  }
-
-  /** Aborts the work for all calls when the server stops. */
-  cutOff(): void {
-    for (const work of this.#works) work.abort(new CutOffError());
-  }
+/** Aborts the work for all calls when the server stops. */
+export function cutOff(calls: CallsInProgress): void {
+  for (const work of calls) work.abort(new CutOffError());
 }
 
 /** The sidecar stopped before the call had ended. Retryable: another instance may serve it. */
@@ -87,8 +69,12 @@ export class CutOffError extends ServerError {
   }
 }
 
-/** Work for a call whose signal somebody else aborts, with a reason of another form. */
-class ForwardedWork implements CallWork {
+/**
+ * Work for a call whose signal somebody else aborts, with a reason of another form. Its signal has the form that adapters
+ * take: a deadline aborts it with RequestTimeoutError, a disconnect with AbortError, so that the call gets the right
+ * status.
+ */
+export class ForwardedWork implements CallWork {
   readonly #controller = new AbortController();
   readonly #call: AbortSignal;
 
@@ -164,8 +150,9 @@ export class CallContext implements HandlerContext, ServedCall, CallWork {
   serviceTrailer: Metadata | undefined;
   /** Called when the call is aborted before its end. */
   onAbort: ((reason: SDKError) => void) | undefined;
+  /** In milliseconds of `performance.now()`; undefined if there is none. */
+  deadline: number | undefined;
   readonly #options: ContextOptions;
-  #deadline: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #controller: AbortController | undefined;
   #reason: SDKError | undefined;
@@ -222,13 +209,13 @@ export class CallContext implements HandlerContext, ServedCall, CallWork {
   }
 
   timeoutMs(): number | undefined {
-    return this.#deadline === undefined ? undefined : this.#deadline - Date.now();
+    return this.deadline === undefined ? undefined : this.deadline - performance.now();
   }
 
   /** Sets the call's deadline, in milliseconds from now. */
   expireIn(timeoutMs: number): void {
     if (this.#hasEnded) return;
-    this.#deadline = Date.now() + timeoutMs;
+    this.deadline = performance.now() + timeoutMs;
     this.#timer = setTimeout(() => this.abort(createTimeout()), timeoutMs);
   }
 

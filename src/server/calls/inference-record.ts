@@ -5,7 +5,6 @@ import { ProviderError, type SDKError, toSdkError } from "../../core/errors.ts";
 import { getInferenceId } from "../../core/ids.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
 import { isCacheHit } from "../../core/response.ts";
-import type { TraceContext } from "../../core/trace-context.ts";
 import { addUsage } from "../../core/usage.ts";
 import type { EmbedRequest, EmbedResponse } from "../../gen/outrigger/v1/embedding_service_pb.ts";
 import type { CountTokensResponse } from "../../gen/outrigger/v1/inference_service_pb.ts";
@@ -18,7 +17,7 @@ import { boundedText } from "../status/bounded-text.ts";
 import { toConnectError } from "../status/status.ts";
 import { INFERENCE_ID_HEADER } from "../telemetry/call-ids.ts";
 import type { Attempt } from "../telemetry/call-observer.ts";
-import type { CallRecorder } from "../telemetry/call-recorder.ts";
+import type { BegunAttempt, CallRecorder } from "../telemetry/call-recorder.ts";
 import { withoutCallerText } from "../telemetry/caller-text.ts";
 import { CutOffError } from "./call-context.ts";
 
@@ -30,16 +29,10 @@ export interface StreamingCall {
   end?(): void;
 }
 
-/** A provider call in progress. Several can be in progress at once. */
-interface ProviderCall {
+/** A provider call in progress, with the latest request to a provider. Several can be in progress at once. */
+interface ProviderCall extends BegunAttempt {
   readonly inferenceId: string;
   readonly kind: CallKind;
-  /** The latest request to a provider. */
-  attempt: Attempt;
-  attemptStartedAt: number;
-  hasAttemptEnded: boolean;
-  /** Sent with the latest request. */
-  trace: TraceContext | undefined;
   /** Whether middleware has sent it, so that another target is another attempt. */
   isSent: boolean;
   /** As far as it is known. */
@@ -49,9 +42,6 @@ interface ProviderCall {
   /** The request, until its answer begins: a long stream should not keep it. */
   request: CallTarget | undefined;
 }
-
-/** The latest request to a provider of a call. */
-type LatestAttempt = Pick<ProviderCall, "attempt" | "attemptStartedAt" | "hasAttemptEnded" | "trace">;
 
 /** The kind of a provider call. */
 type CallKind = Pick<Attempt, "operation" | "isStreamed" | "step">;
@@ -185,14 +175,14 @@ export class InferenceRecord implements ModelClient {
   end({ reason }: AbortSignal): void {
     let usage = this.#usage;
     for (const call of this.#inProgress) usage = addUsages(usage, call.usage);
-    this.#recorder.report({
+    this.#recorder.outcome = {
       provider: this.#provider,
       model: this.#model,
       usage,
       error: this.#error,
       reason: this.#failure?.error.message === this.#error?.message ? this.#failure?.reason : undefined,
       isCutOff: reason instanceof CutOffError,
-    });
+    };
   }
 
   #begin(
@@ -233,7 +223,7 @@ export class InferenceRecord implements ModelClient {
         this.#noteTarget(target);
         // Middleware may send a call again, or to another provider.
         if (call.isSent) {
-          this.#endAttempt(call, true);
+          this.#recorder.attemptEnd(call, undefined);
           Object.assign(call, this.#beginAttempt(call.inferenceId, call.kind, undefined));
         } else Object.assign(call.attempt, { provider: this.#provider, model: this.#model });
         call.isSent = true;
@@ -248,9 +238,9 @@ export class InferenceRecord implements ModelClient {
    * call.
    */
   #beginParallel(call: ProviderCall, options: CallOptions): ParallelCall {
-    let parallel: LatestAttempt | undefined;
+    let parallel: BegunAttempt | undefined;
     const end = () => {
-      if (parallel !== undefined) this.#endAttempt({ ...call, ...parallel }, true);
+      if (parallel !== undefined) this.#recorder.attemptEnd(parallel, undefined);
       this.#noteTarget(call.attempt);
     };
     return {
@@ -265,11 +255,11 @@ export class InferenceRecord implements ModelClient {
       },
       endFirst: () => {
         // Else the failure of the call may be the first one's.
-        if (parallel !== undefined) this.#endAttempt(call, true);
+        if (parallel !== undefined) this.#recorder.attemptEnd(call, undefined);
       },
       win: () => {
         if (parallel === undefined) return;
-        this.#endAttempt(call, true);
+        this.#recorder.attemptEnd(call, undefined);
         Object.assign(call, parallel);
         this.#noteTarget(call.attempt);
       },
@@ -278,23 +268,9 @@ export class InferenceRecord implements ModelClient {
   }
 
   /** Reports a request to the provider that is the latest target. */
-  #beginAttempt(inferenceId: string, kind: CallKind, request: Request | undefined): LatestAttempt {
+  #beginAttempt(inferenceId: string, kind: CallKind, request: Request | undefined): BegunAttempt {
     const attempt = { ...kind, inferenceId, provider: this.#provider, model: this.#model };
-    const trace = this.#recorder.attempt(attempt, request);
-    return { attempt, attemptStartedAt: performance.now(), hasAttemptEnded: false, trace };
-  }
-
-  #endAttempt(call: ProviderCall, isRepeated: boolean): void {
-    const { attempt, attemptStartedAt, failure, usage, response } = call;
-    if (call.hasAttemptEnded) return;
-    call.hasAttemptEnded = true;
-    this.#recorder.attemptEnd(attempt, {
-      durationMs: performance.now() - attemptStartedAt,
-      isRepeated,
-      error: isRepeated ? undefined : failure,
-      usage: isRepeated ? undefined : usage,
-      response: isRepeated ? undefined : response,
-    });
+    return this.#recorder.attempt(attempt, request);
   }
 
   /** Records the end of a call. Returns false if it had ended before. */
@@ -303,7 +279,7 @@ export class InferenceRecord implements ModelClient {
     if (index < 0) return false;
     this.#inProgress.splice(index, 1);
     this.#usage = addUsages(this.#usage, call.usage);
-    this.#endAttempt(call, false);
+    this.#recorder.attemptEnd(call, call);
     return true;
   }
 

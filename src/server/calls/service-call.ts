@@ -2,8 +2,10 @@ import type { ConnectError, HandlerContext } from "@connectrpc/connect";
 import type { SDKError } from "../../core/errors.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import {
+  CallContext,
   type CallsInProgress,
   type CallWork,
+  ForwardedWork,
   getServedCall,
   type ServedCall,
   toCallError,
@@ -35,13 +37,14 @@ export class ServiceCall {
     context: HandlerContext,
     use: "answers" | "runAnswers" = "answers",
   ) {
-    this.served = getServedCall(context);
+    const isOurs = context instanceof CallContext;
+    this.served = isOurs ? context : getServedCall(context);
     this.record = new InferenceRecord(client, this.served.recorder, this.served.share?.[use]);
     this.#calls = calls;
-    this.#work = calls.begin(context);
+    this.#work = isOurs ? context : new ForwardedWork(context.signal);
+    calls.add(this.#work);
     this.signal = this.#work.signal;
-    const left = context.timeoutMs();
-    this.deadline = left === undefined ? undefined : performance.now() + left;
+    this.deadline = isOurs ? context.deadline : getDeadline(context);
   }
 
   /** Aborts the call: nothing further is sent to providers. */
@@ -56,7 +59,13 @@ export class ServiceCall {
 
   /** Ends the call. Can be called again. */
   end(): void {
-    this.#calls.end(this.#work);
+    this.#calls.delete(this.#work);
+    this.#work.release?.();
     this.record.end(this.signal);
   }
+}
+
+function getDeadline(context: HandlerContext): number | undefined {
+  const left = context.timeoutMs();
+  return left === undefined ? undefined : performance.now() + left;
 }

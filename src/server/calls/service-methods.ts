@@ -10,7 +10,7 @@ import type {
 } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
-import type { CallsInProgress } from "./call-context.ts";
+import { type CallsInProgress, cutOff } from "./call-context.ts";
 import { createService, type Service } from "./service.ts";
 import type { ServiceCall } from "./service-call.ts";
 
@@ -48,8 +48,11 @@ export function createLazyService<Desc extends DescService, Call extends Service
     loaded ??= load();
     const { methods, createCall } = await loaded;
     const serve = Reflect.get(methods, localName) as (call: Call, request: unknown) => Batches<unknown>;
-    if (methodKind === "unary") return answer(createCall(context), (call) => serve(call, request));
-    return lazyBatches(() => serve(createCall(context), request));
+    if (methodKind !== "unary") return lazyBatches(() => serve(createCall(context), request));
+    const call = createCall(context);
+    // A method may throw before it returns a promise.
+    const respond = async () => serve(call, request);
+    return answer(call, respond());
   };
   const implementations = desc.methods.map((method) => {
     const serve = (request: unknown, context: HandlerContext) =>
@@ -59,16 +62,13 @@ export function createLazyService<Desc extends DescService, Call extends Service
     return [method.localName, serve];
   });
   const implementation: ServiceImpl<Desc> = Object.fromEntries(implementations);
-  return createService(desc, implementation, { cutOff: () => calls.cutOff() });
+  return createService(desc, implementation, { cutOff: () => cutOff(calls) });
 }
 
-/** Serves a call with one response. */
-export async function answer<Call extends ServiceCall, Output>(
-  call: Call,
-  serve: (call: Call) => Output | Promise<Output>,
-): Promise<Output> {
+/** Ends a call with its one response. */
+export async function answer<Output>(call: ServiceCall, response: Promise<Output>): Promise<Output> {
   try {
-    return await serve(call);
+    return await response;
   } catch (thrown) {
     throw call.fail(thrown);
   } finally {

@@ -7,7 +7,7 @@ import { runInTurn } from "../../core/loop-turns.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { EndpointResponse, EndpointRoute } from "../../http/endpoint.ts";
 import { type HttpRequest, type HttpResponse, takesTrailers } from "../base/http-types.ts";
-import { type CallsInProgress, type CallWork, createDisconnect } from "../calls/call-context.ts";
+import { type CallsInProgress, createDisconnect } from "../calls/call-context.ts";
 import { InferenceRecord } from "../calls/inference-record.ts";
 import { cutResponse } from "../http/cut-response.ts";
 import {
@@ -52,7 +52,7 @@ export class ApiExchange {
   readonly #options: ExchangeOptions;
   readonly #writer: BodyResponse;
   readonly #record: InferenceRecord;
-  readonly #work: CallWork;
+  readonly #work = new AbortController();
   #outcome: TransportOutcome = { code: undefined, disconnected: false };
 
   constructor(options: ExchangeOptions) {
@@ -60,7 +60,7 @@ export class ApiExchange {
     this.#options = options;
     this.#writer = new BodyResponse(options);
     this.#record = new InferenceRecord(client, recorder);
-    this.#work = calls.begin();
+    calls.add(this.#work);
     response.once("close", runInTurn.bind(undefined, this.#onClose));
   }
 
@@ -85,7 +85,7 @@ export class ApiExchange {
       }
     }
     share?.release();
-    calls.end(this.#work);
+    calls.delete(this.#work);
     this.#record.end(signal);
     discardBody(request);
     return this.#writer.disconnected ? disconnectedOutcome() : this.#outcome;

@@ -4,7 +4,7 @@ import type { SDKError } from "../../core/errors.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { EndpointRoute } from "../../http/endpoint.ts";
-import { type CallWork, createDisconnect } from "../calls/call-context.ts";
+import { createDisconnect } from "../calls/call-context.ts";
 import { InferenceRecord } from "../calls/inference-record.ts";
 import { PeerClosedError } from "../http/flushed-response.ts";
 import type { UpgradedConnection } from "../http/route.ts";
@@ -32,10 +32,11 @@ export async function serveApiSocket(options: SocketExchangeOptions): Promise<Tr
   } catch {
     return refuse(upgraded, "too many calls are in progress");
   }
-  const work = calls.begin();
+  const work = new AbortController();
+  calls.add(work);
   const outcome = await serve(options, share, work);
   share.release();
-  calls.end(work);
+  calls.delete(work);
   return outcome;
 }
 
@@ -48,7 +49,7 @@ function refuse(upgraded: UpgradedConnection, reason: string): TransportOutcome 
 async function serve(
   { route, upgraded, intake, unsent, client: models, sockets }: SocketExchangeOptions,
   share: CallMemory,
-  work: CallWork,
+  work: AbortController,
 ): Promise<TransportOutcome> {
   const { socket, connection, request, recorder, admit } = upgraded;
   const { limits } = intake;

@@ -129,6 +129,8 @@ export interface WholeBody {
   readonly limits: Limits;
 }
 
+const NOTHING = new Uint8Array();
+
 /**
  * Reads a body to its end and decompresses it.
  * @throws ConnectError RESOURCE_EXHAUSTED if it exceeds a limit, or if there is no memory for it.
@@ -144,13 +146,20 @@ export async function readWholeBody({
   const announcedBytes = Number(announced);
   if (announcedBytes > maxMessageBytes) throw tooLarge(`${announcedBytes} bytes`, maxMessageBytes);
   if (announcedBytes > 0) share.expect(announcedBytes);
-  const body = new GrowingBuffer();
+  let bytes: Uint8Array | undefined;
+  /** Created for a body that does not come in one read. */
+  let body: GrowingBuffer | undefined;
   for await (const chunk of chunks) {
     share.take(chunk.byteLength);
-    body.append(chunk, announcedBytes > 0 ? announcedBytes : undefined);
-    if (body.length > maxMessageBytes) throw tooLarge("more", maxMessageBytes);
+    const isWhole = body === undefined && announcedBytes > 0 && chunk.byteLength === announcedBytes;
+    if (isWhole) bytes = chunk;
+    else {
+      body ??= new GrowingBuffer();
+      body.append(chunk, announcedBytes > 0 ? announcedBytes : undefined);
+      if (body.length > maxMessageBytes) throw tooLarge("more", maxMessageBytes);
+    }
   }
-  const bytes = body.take();
+  bytes ??= body?.take() ?? NOTHING;
   if (compression === undefined) return bytes;
   const plain = await decompress(bytes, compression, share, limits);
   share.give(bytes.byteLength);

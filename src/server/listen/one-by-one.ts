@@ -11,7 +11,7 @@ import { TurnReader } from "./turn-reader.ts";
  */
 export function serveOneByOne(socket: Socket): void {
   const reader: TurnReader = new TurnReader(socket, (bytes) => connection.read(bytes));
-  const interception = interceptReading(socket, (bytes) => reader.read(bytes));
+  const interception = interceptReading(socket, reader.read.bind(reader));
   const connection = new OneByOne(socket, interception, reader);
 }
 
@@ -59,16 +59,16 @@ class OneByOne {
       const { req: request } = response;
       this.#progress = { request, body: createBodyLength(request.headers), isAnswered: false };
       // Emitted also after a response that Node itself writes, and when its last bytes have left.
-      response.once("finish", () => this.#noteAnswer());
+      response.once("finish", this.#noteAnswer);
     }
     this.#endProgress();
   }
 
-  #noteAnswer(): void {
+  readonly #noteAnswer = (): void => {
     if (this.#progress !== undefined) this.#progress.isAnswered = true;
     this.#endProgress();
     if (this.#isHolding && this.#progress === undefined) setImmediate(() => this.#readOn());
-  }
+  };
 
   /** Ends a request when its body has been read and its response written, in either order. */
   #endProgress(): void {

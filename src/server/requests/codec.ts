@@ -35,8 +35,12 @@ export const BINARY_OPTIONS = { readUnknownFields: false } as const;
 
 /** Decodes protobuf's binary format. */
 export function binaryCodec(desc: DescMessage): Codec {
+  let shape: Shape | undefined;
   return {
-    countElements: (bytes, max) => new ElementCounter(bytes, max).count(getShape(desc)),
+    countElements(bytes, max) {
+      shape ??= getShape(desc);
+      return new ElementCounter(bytes, max).count(shape);
+    },
     decode(bytes) {
       try {
         return fromBinary(desc, bytes, BINARY_OPTIONS);
@@ -146,24 +150,20 @@ function isDelimited(type: ScalarType): boolean {
  * Counts the fields of an encoded message, including nested messages' fields and unknown fields, and the values of the
  * JSON texts in the message, without decoding it: each costs an object or a value, however few bytes it has. Takes a
  * few nanoseconds a field.
- * @param max Stops counting above this number.
- * @throws ConnectError RESOURCE_EXHAUSTED over `max`, INVALID_ARGUMENT if the bytes are not a message.
  */
-export function countElements(desc: DescMessage, bytes: Uint8Array, max: number): number {
-  return new ElementCounter(bytes, max).count(getShape(desc));
-}
-
 class ElementCounter {
   readonly #bytes: Uint8Array;
   readonly #max: number;
   #position = 0;
   #elements = 0;
 
+  /** @param max Stops counting above this number. */
   constructor(bytes: Uint8Array, max: number) {
     this.#bytes = bytes;
     this.#max = max;
   }
 
+  /** @throws ConnectError RESOURCE_EXHAUSTED over the maximum, INVALID_ARGUMENT if the bytes are not a message. */
   count(root: Shape): number {
     // The messages that enclose the position. An explicit stack, since messages may be nested a million deep.
     const outer: { readonly shape: Shape; readonly end: number }[] = [];

@@ -81,7 +81,7 @@ function answer<Output>(context: HandlerContext, look: () => Output): Output {
     return look();
   } catch (thrown) {
     const error = toSdkError(thrown);
-    getServedCall(context).recorder.report({ error });
+    getServedCall(context).recorder.outcome = { error };
     throw toConnectError(error);
   }
 }

@@ -1,6 +1,6 @@
 import { GenerationService } from "../../gen/outrigger/v1/generation_service_pb.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
-import { CallsInProgress } from "../calls/call-context.ts";
+import type { CallsInProgress } from "../calls/call-context.ts";
 import type { Service } from "../calls/service.ts";
 import { createLazyService } from "../calls/service-methods.ts";
 
@@ -15,7 +15,7 @@ export function createGenerationService(
   client: ModelClient,
   { maxGenerationSteps: maxSteps = 100 }: Partial<GenerationServiceLimits> = {},
 ): Service {
-  const calls = new CallsInProgress();
+  const calls: CallsInProgress = new Set();
   return createLazyService(GenerationService, calls, async () => {
     const { GenerationCall, generationMethods } = await import("./generation/methods.ts");
     const parts = { client, calls, bounds: { maxSteps } };

@@ -2,26 +2,28 @@ import { BatchStream } from "../../core/batches.ts";
 import { EmbeddingService } from "../../gen/outrigger/v1/embedding_service_pb.ts";
 import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
-import { CallsInProgress } from "../calls/call-context.ts";
+import { type CallsInProgress, cutOff } from "../calls/call-context.ts";
 import { createService, type Service } from "../calls/service.ts";
 import { ServiceCall } from "../calls/service-call.ts";
 import { answer } from "../calls/service-methods.ts";
 
 /** Creates InferenceService over a client. Independent of the protocol that carries a call. */
 export function createInferenceService(client: ModelClient): Service {
-  const calls = new CallsInProgress();
+  const calls: CallsInProgress = new Set();
   const parts = { client, calls };
   return createService(
     InferenceService,
     {
-      complete: (request, context) =>
-        answer(new ServiceCall(parts, context), ({ record, signal, deadline }) =>
-          record.complete(request, { signal, deadline }),
-        ),
-      countTokens: (request, context) =>
-        answer(new ServiceCall(parts, context), ({ record, signal, deadline }) =>
-          record.countTokens(request, { signal, deadline }),
-        ),
+      complete(request, context) {
+        const call = new ServiceCall(parts, context);
+        const { signal, deadline } = call;
+        return answer(call, call.record.complete(request, { signal, deadline }));
+      },
+      countTokens(request, context) {
+        const call = new ServiceCall(parts, context);
+        const { signal, deadline } = call;
+        return answer(call, call.record.countTokens(request, { signal, deadline }));
+      },
       stream: (request, context) =>
         new BatchStream({
           // The call begins when its events are read.
@@ -32,22 +34,23 @@ export function createInferenceService(client: ModelClient): Service {
           },
         }),
     },
-    { cutOff: () => calls.cutOff() },
+    { cutOff: () => cutOff(calls) },
   );
 }
 
 /** Creates EmbeddingService over a client. Independent of the protocol that carries a call. */
 export function createEmbeddingService(client: ModelClient): Service {
-  const calls = new CallsInProgress();
+  const calls: CallsInProgress = new Set();
   const parts = { client, calls };
   return createService(
     EmbeddingService,
     {
-      embed: (request, context) =>
-        answer(new ServiceCall(parts, context), ({ record, signal, deadline }) =>
-          record.embed(request, { signal, deadline }),
-        ),
+      embed(request, context) {
+        const call = new ServiceCall(parts, context);
+        const { signal, deadline } = call;
+        return answer(call, call.record.embed(request, { signal, deadline }));
+      },
     },
-    { cutOff: () => calls.cutOff() },
+    { cutOff: () => cutOff(calls) },
   );
 }

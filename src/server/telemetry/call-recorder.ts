@@ -3,7 +3,7 @@ import { anyCaller, type Caller } from "../../core/caller.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { codeName } from "../status/status-code.ts";
-import { formatTimes, REQUEST_ID_HEADER, TIMING_HEADER } from "./call-ids.ts";
+import { REQUEST_ID_HEADER, roundedMs, TIMING_HEADER } from "./call-ids.ts";
 import type {
   Attempt,
   AttemptOutcome,
@@ -22,6 +22,21 @@ export interface CallInit extends Pick<Call, "rpc" | "requestId" | "httpVersion"
   readonly trace?: TraceContext | undefined;
   /** Default: false. */
   readonly isBackground?: boolean;
+}
+
+/** A request to a provider that has begun. */
+export interface BegunAttempt {
+  readonly attempt: Attempt;
+  /** By `performance.now()`. */
+  readonly attemptStartedAt: number;
+  /** The trace context to send with it. */
+  readonly trace: TraceContext | undefined;
+  hasAttemptEnded: boolean;
+}
+
+/** The result of a request to a provider: those that are known. */
+export interface AttemptResult extends Pick<AttemptOutcome, "usage" | "response"> {
+  readonly failure: AttemptOutcome["error"];
 }
 
 /** The time in which at least one of several waits for the same thing was in progress. */
@@ -47,11 +62,12 @@ export class CallRecorder implements CallTiming {
    * that frame holds the trailers of a failed call.
    */
   readonly responseIds: Record<string, string>;
+  /** The service's outcome of the call, which it sets before the transport ends the call. */
+  outcome: ServiceOutcome | undefined;
   readonly #observers: readonly CallObserver[];
   #attempt: Attempt | undefined;
   #attempts = 0;
   #firstOutputMs: number | undefined;
-  #report: ServiceOutcome | undefined;
   readonly #waits: Readonly<Record<WaitedFor, Wait>> = {
     provider: { open: 0, since: 0, ms: 0 },
     queue: { open: 0, since: 0, ms: 0 },
@@ -104,13 +120,19 @@ export class CallRecorder implements CallTiming {
     return { total, ours: Math.max(0, total - provider - queue), provider, queue };
   }
 
-  /** Returns the times of the call until now, as a header or a trailer. Empty if it has called no provider. */
+  /**
+   * Returns the times of the call until now, as a header or a trailer, in the form of Server-Timing (W3C): in
+   * milliseconds with one decimal. Empty if it has called no provider.
+   */
   getTimingHeader(): Record<string, string> {
-    return this.#attempts === 0 ? {} : { [TIMING_HEADER]: formatTimes(this.#readTimes()) };
+    if (this.#attempts === 0) return {};
+    const { ours, provider, queue, total } = this.#readTimes();
+    const waits = `provider;dur=${roundedMs(provider)}, queue;dur=${roundedMs(queue)}`;
+    return { [TIMING_HEADER]: `ours;dur=${roundedMs(ours)}, ${waits}, total;dur=${roundedMs(total)}` };
   }
 
-  /** Reports that a request to a provider begins. Returns the trace context to send with it. */
-  attempt(attempt: Attempt, request: Request | undefined): TraceContext | undefined {
+  /** Reports that a request to a provider begins. */
+  attempt(attempt: Attempt, request: Request | undefined): BegunAttempt {
     this.#attempt = attempt;
     this.#attempts += 1;
     let trace: TraceContext | undefined;
@@ -118,12 +140,24 @@ export class CallRecorder implements CallTiming {
       observer.attempt?.(this.call, attempt, request);
       trace = observer.getSentTrace?.(attempt) ?? trace;
     }
-    return trace;
+    return { attempt, attemptStartedAt: performance.now(), hasAttemptEnded: false, trace };
   }
 
-  /** A request to a provider has ended. */
-  attemptEnd(attempt: Attempt, outcome: AttemptOutcome): void {
-    for (const observer of this.#observers) observer.attemptEnd?.(this.call, attempt, outcome);
+  /**
+   * Reports the end of a request to a provider, unless it is reported already.
+   * @param result Undefined if the call is sent again, or to another provider.
+   */
+  attemptEnd(begun: BegunAttempt, result: AttemptResult | undefined): void {
+    if (begun.hasAttemptEnded) return;
+    begun.hasAttemptEnded = true;
+    const outcome = {
+      durationMs: performance.now() - begun.attemptStartedAt,
+      isRepeated: result === undefined,
+      error: result?.failure,
+      usage: result?.usage,
+      response: result?.response,
+    };
+    for (const observer of this.#observers) observer.attemptEnd?.(this.call, begun.attempt, outcome);
   }
 
   /** Reports that the caller is asked to execute a tool. Returns the function that reports its result. */
@@ -142,15 +176,10 @@ export class CallRecorder implements CallTiming {
     for (const observer of this.#observers) observer.firstOutput?.(this.call, output);
   }
 
-  /** Takes the service's outcome of the call. The last one before the transport ends the call counts. */
-  report(outcome: ServiceOutcome): void {
-    this.#report = outcome;
-  }
-
   /** Takes the transport's outcome of the call. Must be called once, and last. */
   end({ code, disconnected, fault, error }: TransportOutcome): void {
     const attempt = this.#attempt;
-    const report = this.#report;
+    const report = this.outcome;
     const outcome = {
       code,
       codeName: code === undefined ? "OK" : codeName(code),

@@ -78,7 +78,7 @@ export function createIdleMemory({
   };
   // The start leaves some 9 MB of garbage: what was read to build the server, and a grown young generation.
   const timer = setTimeout(look, QUIET_MS).unref();
-  const count = ({ isProbe }: Call, opened: 1 | -1) => {
+  const count = (opened: 1 | -1, { isProbe }: Call) => {
     if (isProbe) return;
     openCalls += opened;
     changes += 1;
@@ -89,8 +89,8 @@ export function createIdleMemory({
     timer.refresh();
   };
   return {
-    begin: (call) => count(call, 1),
-    end: (call) => count(call, -1),
+    begin: count.bind(undefined, 1),
+    end: count.bind(undefined, -1),
     stop() {
       isStopped = true;
       clearTimeout(timer);

@@ -1,7 +1,7 @@
 /** Metrics of calls by provider and model. */
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { kindName } from "../status/status-code.ts";
-import type { MeasuredCalls, Outcome } from "./call-observer.ts";
+import type { MeasuredCalls } from "./call-observer.ts";
 import { findFailedBy } from "./failed-call.ts";
 import type { MetricSet } from "./prometheus.ts";
 
@@ -85,7 +85,17 @@ export function createModelMetrics(metrics: MetricSet, targets: TargetLabels): O
     "Failed calls, by kind of error and by whose fault it was: caller, provider, network or sidecar.",
     [...TARGET, "kind", "failed_by"],
   );
-  const countTimes = createWaitMetrics(metrics);
+  const overhead = metrics.histogram(
+    "outrigger_overhead_seconds",
+    "Time of model calls that neither a provider nor a queue took.",
+    ["rpc"],
+    OVERHEAD_BUCKETS,
+  );
+  const queue = metrics.histogram(
+    "outrigger_queue_wait_seconds",
+    "Time that model calls waited for a rate limit or before a retry.",
+    ["rpc"],
+  );
   const countUsage = createUsageMetrics(metrics);
   return {
     attempt: ({ rpc }) => calls.add([rpc]),
@@ -99,8 +109,11 @@ export function createModelMetrics(metrics: MetricSet, targets: TargetLabels): O
       firstOutput.observe(targets.get(provider, model, true), elapsedMs / 1000);
     },
     end({ rpc }, outcome) {
-      const { provider = "", model = "", usage, code, error, disconnected } = outcome;
-      countTimes(rpc, outcome);
+      const { provider = "", model = "", usage, times, code, error, disconnected } = outcome;
+      if (times !== undefined) {
+        overhead.observe([rpc], times.ours / 1000);
+        queue.observe([rpc], times.queue / 1000);
+      }
       if ((code !== undefined || error !== undefined) && !disconnected) {
         const kind = error === undefined ? outcome.codeName : kindName(error.kind);
         failures.add([...targets.get(provider, model), kind, findFailedBy(outcome)]);
@@ -118,26 +131,6 @@ export function createModelMetrics(metrics: MetricSet, targets: TargetLabels): O
 
 /** From a small model on a fast machine to a large one under load. */
 const TOKEN_SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1];
-
-/** Adds the metrics of the parts of a call's time. Returns the function that counts a call. */
-function createWaitMetrics(metrics: MetricSet): (rpc: string, outcome: Outcome) => void {
-  const overhead = metrics.histogram(
-    "outrigger_overhead_seconds",
-    "Time of model calls that neither a provider nor a queue took.",
-    ["rpc"],
-    OVERHEAD_BUCKETS,
-  );
-  const queue = metrics.histogram(
-    "outrigger_queue_wait_seconds",
-    "Time that model calls waited for a rate limit or before a retry.",
-    ["rpc"],
-  );
-  return (rpc, { times }) => {
-    if (times === undefined) return;
-    overhead.observe([rpc], times.ours / 1000);
-    queue.observe([rpc], times.queue / 1000);
-  };
-}
 
 const OVERHEAD_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 

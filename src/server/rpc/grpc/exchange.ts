@@ -2,17 +2,24 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { create } from "@bufbuild/protobuf";
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
-import type { SDKError } from "../../../core/errors.ts";
 import { runInTurn } from "../../../core/loop-turns.ts";
 import type { MessageEncoder } from "../../../core/message-encoder.ts";
+import { readTraceContext } from "../../../core/trace-context.ts";
+import type { Admission } from "../../access/access-control.ts";
 import { CallContext, createDisconnect } from "../../calls/call-context.ts";
 import { PeerClosedError, type UnsentResponses } from "../../http/flushed-response.ts";
 import type { Codec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
 import type { CallMemory } from "../../requests/request-memory.ts";
 import { toConnectError, toFailure } from "../../status/status.ts";
-import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
-import type { CallRecorder } from "../../telemetry/call-recorder.ts";
+import { getRequestId, REQUEST_ID_HEADER } from "../../telemetry/call-ids.ts";
+import {
+  type CallObserver,
+  disconnectedOutcome,
+  failedOutcome,
+  type TransportOutcome,
+} from "../../telemetry/call-observer.ts";
+import { CallRecorder } from "../../telemetry/call-recorder.ts";
 import { FrameReader } from "./frames.ts";
 import { RequestMessages, SingleRequest } from "./request.ts";
 import { acceptsGzip, getCompression, parseTimeout } from "./request-headers.ts";
@@ -34,20 +41,29 @@ export interface GrpcMethod {
 /** The request of a call. */
 export interface ExchangeOptions {
   readonly method: GrpcMethod;
-  readonly recorder: CallRecorder;
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
   /** Number of header fields. */
   readonly fields: number;
-  /** The reason to refuse the call; undefined if it is admitted. */
-  readonly refusal?: SDKError | undefined;
   readonly intake: Intake;
   readonly unsent: UnsentResponses;
+  readonly observers: readonly CallObserver[];
 }
 
 /** Serves a call. Resolves when its stream is closed; never rejects. */
-export async function serveExchange(options: ExchangeOptions): Promise<void> {
-  const { method, recorder, stream, headers, fields, refusal, intake, unsent } = options;
+export async function serveExchange(options: ExchangeOptions, { caller, refusal }: Admission): Promise<void> {
+  const { method, stream, headers, fields, intake, unsent } = options;
+  const call = {
+    rpc: method.rpc,
+    requestId: getRequestId(headers[REQUEST_ID_HEADER]),
+    httpVersion: "2.0",
+    protocol: "grpc",
+    caller,
+    trace: headers.traceparent === undefined ? undefined : readTraceContext(headers),
+  };
+  const recorder = new CallRecorder(call, options.observers);
+  // The peer may have left while its token was verified.
+  if (stream.closed) return recorder.end(disconnectedOutcome());
   const path = headers[":path"] ?? "/";
   const context = new CallContext(method.spec.method, recorder, { protocolName: "grpc", headers, path });
   const response = new ResponseWriter(stream, context, {
@@ -62,7 +78,7 @@ export async function serveExchange(options: ExchangeOptions): Promise<void> {
     context.share = intake.memory.begin(recorder.call.caller.name, fields);
     await run(options, context.share, context, response);
   } catch (thrown) {
-    outcome = sendFailure(thrown, options, response);
+    outcome = sendFailure(thrown, recorder, stream, response);
   }
   context.finish();
   await closed;
@@ -145,7 +161,8 @@ async function answerSeveral(
 /** Sends the status of a call that failed, unless the peer is gone. */
 function sendFailure(
   thrown: unknown,
-  { recorder, stream }: ExchangeOptions,
+  recorder: CallRecorder,
+  stream: ServerHttp2Stream,
   response: ResponseWriter,
 ): TransportOutcome {
   if (response.disconnected || thrown instanceof PeerClosedError) return disconnectedOutcome();

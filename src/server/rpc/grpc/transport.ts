@@ -1,17 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import { toMessageEncoder } from "../../../core/message-encoder.ts";
-import { readTraceContext } from "../../../core/trace-context.ts";
-import { type AccessControl, type Admission, openAdmission } from "../../access/access-control.ts";
+import { type AccessControl, openAdmission } from "../../access/access-control.ts";
 import { getPeerName } from "../../access/peer-names.ts";
 import type { StreamHandler } from "../../base/http-types.ts";
 import type { Service } from "../../calls/service.ts";
 import type { UnsentResponses } from "../../http/flushed-response.ts";
 import { binaryCodec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
-import { getRequestId, REQUEST_ID_HEADER } from "../../telemetry/call-ids.ts";
-import { type CallObserver, disconnectedOutcome } from "../../telemetry/call-observer.ts";
-import { CallRecorder } from "../../telemetry/call-recorder.ts";
-import { type ExchangeOptions, type GrpcMethod, serveExchange } from "./exchange.ts";
+import type { CallObserver } from "../../telemetry/call-observer.ts";
+import { type GrpcMethod, serveExchange } from "./exchange.ts";
 
 /** The parts of a gRPC transport. */
 export interface GrpcTransportOptions {
@@ -43,34 +40,15 @@ export function createGrpcTransport({
     const admission = isChecked
       ? access.admit(headers, { certificate: getPeerName(stream.session) })
       : openAdmission;
+    const call = { method, stream, headers, fields, intake, unsent, observers };
     if (admission instanceof Promise) {
       // Without a listener the event would end the process.
       stream.on("error", () => {});
-      void admission.then((settled) => serve({ stream, headers, fields, method }, settled));
-    } else serve({ stream, headers, fields, method }, admission);
+      void admission.then((settled) => serveExchange(call, settled));
+    } else void serveExchange(call, admission);
     return true;
   };
-
-  function serve(arrived: ArrivedCall, { caller, refusal }: Admission): void {
-    const { stream, headers, method } = arrived;
-    const recorder = new CallRecorder(
-      {
-        rpc: method.rpc,
-        requestId: getRequestId(headers[REQUEST_ID_HEADER]),
-        httpVersion: "2.0",
-        protocol: "grpc",
-        caller,
-        trace: headers.traceparent === undefined ? undefined : readTraceContext(headers),
-      },
-      observers,
-    );
-    // The peer may have left while its token was verified.
-    if (stream.closed) return recorder.end(disconnectedOutcome());
-    void serveExchange({ ...arrived, recorder, refusal, intake, unsent });
-  }
 }
-
-type ArrivedCall = Pick<ExchangeOptions, "stream" | "headers" | "fields" | "method">;
 
 /**
  * Reports whether a request is gRPC with protobuf. Requests with an origin come from browsers, so they are left to the

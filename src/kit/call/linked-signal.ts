@@ -1,6 +1,6 @@
 import { RequestTimeoutError, SDKError } from "../../core/errors.ts";
-import { toAbortError } from "../../kit/http/abort.ts";
-import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
+import { toAbortError } from "../http/abort.ts";
+import { LONGEST_TIMER_MS } from "../http/timeouts.ts";
 
 /** A time limit of a signal. */
 export interface SignalLimit {
@@ -13,8 +13,10 @@ export interface SignalLimit {
 /** A signal that follows another one, has a time limit, and can be aborted directly. */
 export class LinkedSignal {
   readonly #controller = new AbortController();
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #parent: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
+  #isReleased = false;
 
   constructor(parent: AbortSignal | undefined, limit?: SignalLimit) {
     if (parent?.aborted) this.abort(parent.reason);
@@ -25,16 +27,16 @@ export class LinkedSignal {
     }
   }
 
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
+  /** Has no effect after `release`. */
   abort(reason: unknown): void {
+    if (this.#isReleased) return;
+    this.release();
     this.#controller.abort(reason);
   }
 
   /** Removes the timer and the listener. Call it when the work that the signal ends is over. */
   release(): void {
+    this.#isReleased = true;
     clearTimeout(this.#timer);
     this.#parent?.removeEventListener("abort", this.#follow);
   }

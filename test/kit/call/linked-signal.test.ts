@@ -1,11 +1,7 @@
 import { getEventListeners } from "node:events";
-import { create } from "@bufbuild/protobuf";
-import { durationMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it, vi } from "vitest";
 import { AbortError, RequestTimeoutError } from "../../../src/core/errors.ts";
-import { AttemptSchema } from "../../../src/gen/outrigger/v1/attempt_pb.ts";
-import { AttemptLog } from "../../../src/generation/loop/attempt-log.ts";
-import { failureUnder, LinkedSignal, untilAborted } from "../../../src/generation/loop/linked-signal.ts";
+import { failureUnder, LinkedSignal, untilAborted } from "../../../src/kit/call/linked-signal.ts";
 
 describe("LinkedSignal", () => {
   it("follows its parent, until it is released", () => {
@@ -47,6 +43,20 @@ describe("LinkedSignal", () => {
   });
 });
 
+describe("the end of a LinkedSignal", () => {
+  it.each(["release", "abort"] as const)("leaves no listener at the parent after %s()", (method) => {
+    const parent = new AbortController();
+    const linked = new LinkedSignal(parent.signal);
+    const reason = new AbortError("lost");
+    linked[method](reason);
+    expect(getEventListeners(parent.signal, "abort")).toEqual([]);
+    parent.abort("left");
+    linked.abort("late");
+    expect(linked.signal.aborted).toBe(method === "abort");
+    expect(linked.signal.reason).toBe(method === "abort" ? reason : undefined);
+  });
+});
+
 describe("untilAborted()", () => {
   it("has the outcome of the promise, and leaves no listener", async () => {
     const { signal } = new AbortController();
@@ -74,24 +84,5 @@ describe("failureUnder()", () => {
     expect(failureUnder(aborted, cause)).toEqual(new AbortError("enough"));
     expect(failureUnder(aborted, detailed)).toBe(detailed);
     expect(failureUnder(aborted, new RequestTimeoutError("late"))).toEqual(new AbortError("enough"));
-  });
-});
-
-describe("AttemptLog", () => {
-  it("has the latest 256 attempts, also of the generation that is continued", () => {
-    const attempts = Array.from({ length: 300 }, (_, step) => create(AttemptSchema, { step }));
-    const log = new AttemptLog(attempts.slice(0, 257));
-    expect([log.attempts.length, log.attempts[0]?.step]).toEqual([256, 1]);
-    for (const attempt of attempts.slice(257)) log.add(attempt);
-    expect([log.attempts.length, log.attempts[0]?.step, log.attempts.at(-1)?.step]).toEqual([256, 44, 299]);
-  });
-
-  it("notes a wait with the latest attempt, if there is one", () => {
-    const log = new AttemptLog();
-    log.noteDelay(1);
-    log.add(create(AttemptSchema));
-    log.noteDelay(1.2345);
-    const [attempt] = log.attempts;
-    expect(attempt?.retryDelay && durationMs(attempt.retryDelay)).toBe(1235);
   });
 });
