@@ -144,6 +144,10 @@ function cleanComment(comment: string): string {
     .trim();
 }
 
+/** Phrases for which the field has a plainer word: in progress, continue, no longer, is reported, next to. */
+const DIALECT =
+  /\bunder way\b|\b(?:go|goes|going|went) on\b|\bany more\b|\b(?:is|are|was|were) told\b|\bbeside\b/i;
+
 /** Counts what makes names and prose hard to read. */
 export function countPhrases(texts: readonly Text[]): Figure[] {
   const share = (name: string, kind: "names" | "comments" | "titles", pattern: RegExp): Figure => {
@@ -159,6 +163,8 @@ export function countPhrases(texts: readonly Text[]): Figure[] {
     share('comments with "that of", "of it"', "comments", /\b(?:that|those) of\b|\bof (?:it|them)\b/i),
     share('comments that begin with "What"', "comments", /^What\b/),
     share('test titles with "where"', "titles", /\bwhere\b/i),
+    share('comments with "under way", "goes on"', "comments", DIALECT),
+    share('test titles with "under way", "goes on"', "titles", DIALECT),
     toFigure('"own"', own, (own.length / lines) * 1_000, "per 1,000 lines"),
   ];
 }

@@ -53,9 +53,9 @@ From a program, with stubs generated from proto/outrigger/v1:
            client := outriggerv1.NewInferenceServiceClient(connection)
   Python   stub = inference_service_pb2_grpc.InferenceServiceStub(grpc.insecure_channel("${tools.target}"))
 
-Or with the packages in clients, which can also run your functions as a model's tools.
+The packages in clients can also run your functions as a model's tools.
 
-Ctrl-C stops it. With a provider's key set, "outrigger serve" does the same with that provider behind it.
+Press Ctrl-C to stop. With a provider's key set, "outrigger serve" serves that provider instead.
 `;
 }
 

@@ -25,7 +25,7 @@ Commands:
   demo         Run the sidecar with a simulated provider behind it. Needs no key.
   simulate     Run the simulated provider alone, for tests and CI.
   check-config Check a configuration file, and say what it would serve.
-  copy-runs    Copy the file with the runs of a sidecar, which may be running.
+  copy-runs    Copy the runs file of a sidecar, even while it is running.
   healthcheck  Ask a running sidecar whether it is ready.
 
   outrigger <command> --help   explains a command
@@ -37,12 +37,12 @@ Examples:
   outrigger serve --config outrigger.yaml
 
 Exit codes:
-  0  done, or stopped by SIGTERM, SIGINT or SIGQUIT after the calls in flight had ended
+  0  done, or stopped by SIGTERM, SIGINT or SIGQUIT after the calls in progress had ended
   1  an unexpected failure; healthcheck: not ready
-  2  the command line is wrong
-  3  the configuration is wrong, or no provider is configured
-  4  an address cannot be listened on, for instance because it is in use
-  A second of these signals ends the process at once, with 143, 130 or 131.
+  2  the command line is invalid
+  3  the configuration is invalid, or no provider is configured
+  4  cannot listen on an address, for instance because it is in use
+  A second signal ends the process at once, with 143, 130 or 131.
 `;
 
 /** Describes the variables of a provider: what registers it, and what else is read. */
@@ -76,26 +76,25 @@ Options:
   --log-format FORMAT       numbers or words, for levels and times in the log. Default: numbers.
 
 An ADDRESS is 127.0.0.1:6190, [::1]:6190, :6190 (all interfaces) or unix:///run/outrigger.sock.
-Port 0 takes a free one. Flags override variables, variables override the file.
+Port 0 means a free port. Flags override variables, variables override the file.
 
 Environment:
 ${wireDefinitions.map(describeVariables).join("")}  OUTRIGGER_CONFIG            like --config
-  OUTRIGGER_LISTEN            like --listen; several with commas between them
+  OUTRIGGER_LISTEN            like --listen; several addresses, comma-separated
   OUTRIGGER_ADMIN_LISTEN      like --admin-listen
-  OUTRIGGER_ALLOWED_HOSTS     names by which the sidecar may be called over HTTP/1.1, with commas
-                              between them, besides IP addresses and private names
+  OUTRIGGER_ALLOWED_HOSTS     host names accepted over HTTP/1.1, comma-separated, in addition to IP
+                              addresses and private names
   OUTRIGGER_TLS_CERTIFICATE_FILE, OUTRIGGER_TLS_KEY_FILE, OUTRIGGER_TLS_CLIENT_CA_FILE
-                              PEM files: TLS of the data port, and the authorities of callers' certificates
-  OUTRIGGER_ACCESS_KEYS_FILE  file with the access keys of callers. Default: none are needed
+                              PEM files: TLS of the data port, and certificate authorities of callers
+  OUTRIGGER_ACCESS_KEYS_FILE  file with the callers' access keys. Default: no keys needed
   OUTRIGGER_ALLOW_UNAUTHENTICATED
-                              true: an ADDRESS may be open to the network without access keys
-  OUTRIGGER_LOCAL_ONLY        true: only providers on this machine or in private networks
+                              true: allows an ADDRESS that a network can reach without access keys
+  OUTRIGGER_LOCAL_ONLY        true: allows only providers on this machine or in private networks
   OUTRIGGER_DEFAULT_PROVIDER  like --default-provider
-  OUTRIGGER_RUNS_STORE        where runs are kept: the path of a file, or a postgres:// URL. Default:
-                              in memory
+  OUTRIGGER_RUNS_STORE        store of runs: the path of a file, or a postgres:// URL. Default: memory
   OUTRIGGER_LOG_LEVEL         like --log-level
   OUTRIGGER_LOG_FORMAT        like --log-format
-  HTTP_PROXY, HTTPS_PROXY and NO_PROXY are used for calls of the providers;
+  HTTP_PROXY, HTTPS_PROXY and NO_PROXY set proxies for calls to providers;
   NODE_EXTRA_CA_CERTS names a PEM file with additional certificate authorities.
   An empty variable counts as unset.
 
@@ -110,14 +109,13 @@ A configuration file also has settings without a variable:
       # One of ${providerApis.join(", ")}
       api: openai-chat
       base_url: http://localhost:8000/v1
-      profile: vllm                    # the server's quirks; guessed from a known host
+      profile: vllm                    # how the server differs; detected by known hosts
   limits: { max_message_bytes: 64MiB }
   drain_timeout: 25s
 
-SIGTERM, SIGINT or SIGQUIT: accepts no new calls, waits for calls in flight (at most drain_timeout),
-then exits with code 0. SIGHUP: reads the configuration file, the files of
-api_key_file, the access keys and the keys of issuers again; they are also
-followed by themselves.
+SIGTERM, SIGINT or SIGQUIT: accepts no new calls, waits for calls in progress (at most drain_timeout),
+then exits with code 0. SIGHUP: reloads the configuration file, the files of api_key_file, the access
+keys and the keys of issuers. Changes of these files are also detected automatically.
 Logs are JSON lines on stdout, without prompts, answers or keys.
 `,
   demo: `Runs the sidecar with a simulated provider behind it, and prints calls to try. Needs no key;
@@ -130,8 +128,8 @@ Options:
   --admin-listen ADDRESS   Address for health and metrics, or "off". Default: 127.0.0.1:6191.
   --log-level LEVEL        Log level, on stderr. Default: warn.
 
-OUTRIGGER_LISTEN, OUTRIGGER_ADMIN_LISTEN and OUTRIGGER_LOG_LEVEL have the same meaning; no other
-variable and no configuration file is read.
+OUTRIGGER_LISTEN, OUTRIGGER_ADMIN_LISTEN and OUTRIGGER_LOG_LEVEL set the same. No other variable and
+no configuration file is read.
 
 Examples:
   outrigger demo
@@ -144,16 +142,16 @@ Usage: outrigger simulate [options]
 
 Options:
   --host HOST         Address to listen on. Default: 127.0.0.1.
-  --port PORT         Port to listen on; 0 takes a free one. Default: 6192.
+  --port PORT         Port to listen on, or 0 for a free port. Default: 6192.
   --defaults OPTIONS  Options of models that do not set them, such as rate=60,parts=1.
-  --alias NAME=MODEL  Lets NAME stand for MODEL, such as gpt-5.2=sim-tools:calls=2. May be repeated.
+  --alias NAME=MODEL  Makes NAME an alias of MODEL, such as gpt-5.2=sim-tools:calls=2. May be repeated.
   --quiet             Prints no line for each request.
 
 The model string chooses the answer and its faults:
   sim-text                             a short text
   sim-tools:calls=2                    two tool calls, then an answer
   sim-reasoning                        reasoning, then a text
-  sim-long:tokens=2000,rate=50         2000 tokens, 50 a second
+  sim-long:tokens=2000,rate=50         2000 tokens, 50 per second
   sim-text:status=429,retry_after=2    a rate limit
   sim-long:cut_events=20               a stream that breaks
 
@@ -170,16 +168,16 @@ Usage: outrigger check-config FILE
 Example:
   outrigger check-config outrigger.yaml
 
-Exit codes: 0 it can be served, 3 it has mistakes, all of which are named.
+Exit codes: 0 valid, 3 invalid; all mistakes are listed.
 `,
-  "copy-runs": `Copies the file with the runs of a sidecar, for a backup. The sidecar may be running: the copy holds
-all runs as they are at one moment. Bodies that are encrypted stay encrypted.
+  "copy-runs": `Copies the runs file of a sidecar, for a backup. The sidecar may be running: the copy is a consistent
+snapshot. Encrypted bodies stay encrypted.
 
 Usage: outrigger copy-runs --to FILE [options]
 
 Options:
   --to FILE    Path of the copy. Must not exist.
-  --from FILE  The file of runs.store. Default: OUTRIGGER_RUNS_STORE.
+  --from FILE  The file in runs.store. Default: OUTRIGGER_RUNS_STORE.
 
 Example:
   outrigger copy-runs --from /var/lib/outrigger/runs.db --to /backup/runs.db
@@ -191,9 +189,9 @@ Usage: outrigger healthcheck [options]
 Options:
   --admin-listen ADDRESS   The sidecar's admin address. Default: OUTRIGGER_ADMIN_LISTEN, or 127.0.0.1:6191.
   --timeout DURATION       Longest wait for the answer. Default: 2s.
-  --tls                    The admin listener has TLS (admin_tls). Its certificate is not checked.
+  --tls                    Connects with TLS (admin_tls). The certificate is not verified.
 
-Exit codes: 0 ready, 1 not ready or not reachable.
+Exit codes: 0 ready, 1 not ready or unreachable.
 `,
 };
 

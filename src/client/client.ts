@@ -277,7 +277,7 @@ export class Client {
 
   /**
    * Reports whether the provider enforces the JSON schema of a response format, by the names that a request would have;
-   * with an alias, whether the providers of all its targets do. If not, the schema is asked for in an instruction.
+   * with an alias, whether the providers of all its targets do. If not, the schema is requested in an instruction.
    */
   supportsJsonSchema(model: string, provider = ""): boolean {
     return this.#listTargets({ provider, model }).every((target) => {

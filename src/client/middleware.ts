@@ -12,14 +12,16 @@ import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
  */
 export type CompleteNext = (request: Request, options?: CallOptions) => Promise<Response>;
 
-/** Like CompleteNext, for a stream. Nothing is sent before the first event is asked for. */
+/** Like CompleteNext, for a stream. Nothing is sent before the first event is requested. */
 export type StreamNext = (request: Request, options?: CallOptions) => EventStream;
 
 /** A middleware with a method for each kind of call. A kind without a method is passed on unchanged. */
 export interface MiddlewareMethods {
   /** Wraps a whole answer; also a call for embeddings or a count of tokens, see `CallOptions.operation`. */
   complete?(request: Request, next: CompleteNext, options: CallOptions): Promise<Response>;
-  /** Wraps the events. May observe, change, add or withhold them, and is then responsible for the laws of the stream. */
+  /**
+   * Wraps the events. May observe, change, add or withhold them, and is then responsible for the laws of the stream.
+   */
   stream?(request: Request, next: StreamNext, options: CallOptions): AsyncIterable<StreamEvent>;
 }
 

@@ -242,7 +242,7 @@ export class TlsFiles implements TlsOptions {
   #hasTold = false;
   #hasToldExpiry = false;
 
-  /** @param onUse Is told when the certificate in use expires, at once and after each change. */
+  /** @param onUse Called with the expiry of the certificate in use, at once and after each change. */
   constructor(options: ListenerTls, log: Log, onUse: (expiresAt: Date) => void = () => {}) {
     const { files, field, material: value } = options;
     this.clientCertificates = options.clientCertificates;

@@ -172,7 +172,7 @@ export class ProviderError extends SDKError {
   readonly errorCode: string | undefined;
   /** The provider's request id. */
   readonly requestId: string | undefined;
-  /** The provider's body, bounded. Only if it was asked for. */
+  /** The provider's body, bounded. Only if it was requested. */
   readonly rawJson: string | undefined;
 
   constructor(message: string, options: ProviderErrorOptions = {}, kind: ErrorKind = ErrorKind.PROVIDER) {
@@ -273,7 +273,7 @@ export class RequestTimeoutError extends SDKError {
   readonly errorCode: string | undefined;
   /** The provider's request id. */
   readonly requestId: string | undefined;
-  /** The provider's body, bounded. Only if it was asked for. */
+  /** The provider's body, bounded. Only if it was requested. */
   readonly rawJson: string | undefined;
 
   constructor(message: string, options: ProviderErrorOptions = {}) {

@@ -27,9 +27,9 @@ export interface AttemptEntry {
   readonly providerRequestId?: string;
   /** Whether the reader of a stream left before its end. */
   readonly left?: true;
-  /** The latest messages of the request. Only if they were asked for. */
+  /** The latest messages of the request. Only if they were requested. */
   readonly messages?: readonly LoggedMessage[];
-  /** The text of the answer. Only if it was asked for. */
+  /** The text of the answer. Only if it was requested. */
   readonly answer?: string;
 }
 

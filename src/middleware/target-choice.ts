@@ -302,7 +302,7 @@ function findByState(candidates: readonly Candidate[], { messages }: Request): C
   const state = parts.findLast(({ providerState }) => providerState !== undefined)?.providerState;
   if (state === undefined) return undefined;
   const ofProvider = candidates.filter(({ provider }) => provider === state.provider);
-  // A provider may report a snapshot of the model that was asked for.
+  // A provider may report a snapshot of the requested model.
   return ofProvider.find(({ model }) => state.model.startsWith(model)) ?? ofProvider[0];
 }
 

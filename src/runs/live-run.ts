@@ -164,7 +164,7 @@ export class LiveRun {
     this.#interrupt(Reason.DRAINED, "the sidecar stopped; another sidecar continues the run");
   }
 
-  /** Goes on without a caller that has not read for some time. A run that is not stored ends. */
+  /** Continues without a caller that has not read for some time. A run that is not stored ends. */
   giveUpStalledCaller(timeoutMs: number): void {
     if (this.hub.stalledMs < timeoutMs) return;
     const isStored = this.#options.stored !== undefined;

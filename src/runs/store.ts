@@ -62,9 +62,8 @@ export interface RunStore {
   deleteRun(owner: string, runId: string): Promise<boolean>;
 
   /**
-   * Changes a run that this process holds. Returns false and writes nothing if the hold is not the run's latest one any
-   * more, or the run was deleted. `cancel_requested` is never reset. Messages for a thread that was deleted are
-   * dropped.
+   * Changes a run that this process holds. Returns false and writes nothing if the hold is no longer the run's latest
+   * one, or the run was deleted. `cancel_requested` is never reset. Messages for a thread that was deleted are dropped.
    * @throws StoreFullError. A write whose run gets a terminal status may use space that other writes may not, so that
    *   every run can end; it should then have few events.
    */
@@ -248,7 +247,7 @@ export interface RunWrite {
 
 /** Number of runs in the queue. */
 export interface QueueLength {
-  /** Runs of the owner that was asked for. */
+  /** Runs of the requested owner. */
   readonly owner: number;
   readonly total: number;
 }

@@ -17,7 +17,7 @@ export interface Evidence {
 
 /** The expectations about the runs of a case. */
 export interface Expectation {
-  /** Background runs go on after their process ended, so that they complete. */
+  /** Background runs continue after their process ended, so that they complete. */
   readonly handover: boolean;
 }
 

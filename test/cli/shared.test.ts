@@ -47,7 +47,7 @@ async function serve(config: string) {
 }
 
 describe.skipIf(!hasValkey)("sidecars that share counts", () => {
-  it("keep one budget, report when the server is unavailable, and go on counting when it returns", async () => {
+  it("keep one budget, report when the server is unavailable, and continue counting when it returns", async () => {
     const valkey = await ValkeyServer.start("--requirepass", "hush-password");
     onTestFinished(() => valkey.stop());
     await writeFile(join(folder, "password"), "hush-password\n");

@@ -236,7 +236,7 @@ jwt:
       [/jwt.jwks_token_file: cannot read none \(ENOENT\)$/, /jwt.tls.ca_file: cannot read none \(ENOENT\)$/],
     ],
   ])(
-    "with %s is told with the field, what was found and what was expected",
+    "with %s is reported with the field, what was found and what was expected",
     async (_what, fields, mistakes) => {
       expect(await mistakesIn(`jwt: { ${fields} }`)).toEqual(
         mistakes.map((mistake) => (typeof mistake === "string" ? mistake : expect.stringMatching(mistake))),

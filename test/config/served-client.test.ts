@@ -67,7 +67,7 @@ models: [{ id: house, provider: main, context_window: 7 }]
     await client.close();
   });
 
-  it("lets a stream go on that began before its provider was removed", async () => {
+  it("lets a stream continue that began before its provider was removed", async () => {
     const client = await serve(withMain());
     const events = client.stream(request("sim-text"))[Symbol.asyncIterator]();
     expect((await events.next()).done).toBe(false);
@@ -125,7 +125,7 @@ models: [{ id: sim-text, provider: main, prices: { input: ${input}, output: 1 } 
   });
 
   it.skipIf(!hasTlsTools)(
-    "keeps cached answers beside a provider with TLS files, until that provider changes",
+    "keeps cached answers next to a provider with TLS files, until that provider changes",
     async () => {
       const { file } = new Authority();
       const secured = `  secured: { api: openai-chat, base_url: "https://localhost:1/v1", tls: { ca_file: ${file} } }\n`;

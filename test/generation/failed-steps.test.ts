@@ -64,7 +64,7 @@ describe.each(WAYS)("A failure in a later step of %s", (_name, run) => {
     expect(error.usage?.totalTokens).toBe(30);
   });
 
-  it("lets the program go on without executing a tool again", async () => {
+  it("lets the program continue without executing a tool again", async () => {
     const { model, executed, options } = setUp(turns);
     const error = await failureFrom(() => run(options));
     const result = await run({ ...options, messages: [...messages, ...error.messages] });
@@ -148,7 +148,7 @@ describe.each(WAYS)("A limit of cost of %s", (_name, run) => {
   const limits = { maxCostNanoUsd: 1n };
   const turns = [[{ name: "order" }]];
 
-  it("refuses to go on if the price of a step is unknown, before a tool is executed", async () => {
+  it("refuses to continue if the price of a step is unknown, before a tool is executed", async () => {
     const { model, executed, options } = pricedBy(() => undefined, turns);
     const error = await failureFrom(() => run({ ...options, limits }));
     expect(error).toMatchObject({ kindName: "CONFIGURATION", usage: { totalTokens: 15 } });
@@ -156,7 +156,7 @@ describe.each(WAYS)("A limit of cost of %s", (_name, run) => {
     expect([model.requests.length, executed]).toEqual([1, []]);
   });
 
-  it("refuses to go on if the price of a later step is unknown", async () => {
+  it("refuses to continue if the price of a later step is unknown", async () => {
     const { model, options } = pricedBy((request) => (request === 1 ? 5n : undefined), turns);
     const error = await failureFrom(() => run({ ...options, limits: { maxCostNanoUsd: 100n } }));
     expect(error.kindName).toBe("CONFIGURATION");
@@ -164,7 +164,7 @@ describe.each(WAYS)("A limit of cost of %s", (_name, run) => {
     expect(model.requests).toHaveLength(2);
   });
 
-  it.each([1, 2])("refuses to go on if the provider tells no usage of step %i", async (step) => {
+  it.each([1, 2])("refuses to continue if the provider reports no usage of step %i", async (step) => {
     const { model, executed, options } = pricedBy((request) => (request === step ? "no usage" : 5n), turns);
     const error = await failureFrom(() => run({ ...options, limits: { maxCostNanoUsd: 100n } }));
     expect(error.message).toContain('the price of "m" of "scripted" is unknown');
@@ -192,7 +192,7 @@ describe.each(WAYS)("A limit of cost of %s", (_name, run) => {
     },
   );
 
-  it("warns about a last answer whose price is unknown, which nothing can save any more", async () => {
+  it("warns about a last answer whose price is unknown, which comes too late to be prevented", async () => {
     const { options } = pricedBy(() => undefined, ["done"]);
     const result = await run({ ...options, limits });
     expect(result.warnings.map(({ code }) => code)).toEqual(["unknown_price"]);
@@ -240,7 +240,7 @@ describe.each(WAYS)("A limit that ends %s while the model calls tools", (_name, 
   });
 });
 
-describe("A program that goes on after a failure", () => {
+describe("A program that continues after a failure", () => {
   it("can do so again and again", async () => {
     const failing: Turn[] = [1, 2, 3].flatMap((): Turn[] => [
       [{ name: "order" }],

@@ -182,7 +182,7 @@ describe("The result of a tool", () => {
     expect(texts[0]).toMatch(want);
   });
 
-  it("is an error after the time limit of a tool, whose signal is aborted; other tools go on", async () => {
+  it("is an error after the time limit of a tool, whose signal is aborted; other tools continue", async () => {
     const signals: AbortSignal[] = [];
     const slow = functionTool({
       name: "slow",
@@ -208,7 +208,7 @@ it("An executor answers a call of a tool that it does not have with an error res
   expect(outcome?.result.content.map(textIn)).toEqual(['there is no tool "other"']);
 });
 
-it("passes the events of a stream on also if each step is told", async () => {
+it("passes on the events of a stream even if each step is reported", async () => {
   const client = new Client({ providers: { scripted: new ScriptedModel([callEcho("{}"), "done"]) } });
   const steps: number[] = [];
   const onStepFinish = ({ toolResults }: { toolResults: readonly unknown[] }) =>
@@ -231,8 +231,8 @@ it("gives a tool whose time limit no timer can wait for all its time", async () 
   expect(texts).toEqual(["done"]);
 });
 
-describe("What a tool is told", () => {
-  it("is the conversation with the call, the id of the call, and a signal", async () => {
+describe("The context of a tool", () => {
+  it("has the conversation with the call, the id of the call, and a signal", async () => {
     const contexts: (ToolContext & { readonly count: number })[] = [];
     const tool = functionTool({
       name: "echo",
@@ -245,7 +245,7 @@ describe("What a tool is told", () => {
     expect(contexts[0]?.signal.aborted).toBe(false);
   });
 
-  it("is by its signal that the generation failed later, for work that goes on after the result", async () => {
+  it("has a signal that aborts when the generation fails later, for work that continues after the result", async () => {
     const signals: AbortSignal[] = [];
     const tool = functionTool({ name: "echo", execute: (_args, { signal }) => void signals.push(signal) });
     const client = new Client({

@@ -36,7 +36,7 @@ describe("A provider that pauses its turn", () => {
   it.each([
     ["generate()", generate],
     ["stream()", (options: Parameters<typeof stream>[0]) => stream(options).result()],
-  ])("is asked to go on with its answer by %s", async (_name, run) => {
+  ])("is asked to continue with its answer by %s", async (_name, run) => {
     const { model, options } = pausing(2, ["one ", "two ", "three"]);
     const result = await run(options);
     expect(result).toMatchObject({ text: "one two three", stopReason: "COMPLETED" });
@@ -46,7 +46,7 @@ describe("A provider that pauses its turn", () => {
     expect(result.warnings).toEqual([]);
   });
 
-  it.each([0, 1])("is asked to go on whatever is left of %i rounds of tools", async (maxToolRounds) => {
+  it.each([0, 1])("is asked to continue whatever is left of %i rounds of tools", async (maxToolRounds) => {
     const calls = Array.from({ length: maxToolRounds }, () => [{ name: "a" }]);
     const model = new ScriptedModel([...calls, "one ", "two"]);
     const client = new Client({

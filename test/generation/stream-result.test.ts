@@ -161,7 +161,7 @@ describe("StreamResult", () => {
     expect(isClosed).toBe(true);
   });
 
-  it("cancels a read under way if it is returned meanwhile", async () => {
+  it("cancels a read in progress if it is returned meanwhile", async () => {
     const { model, result } = open(["hello"]);
     model.beforeAnswer = (signal) =>
       new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));

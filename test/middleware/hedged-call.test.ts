@@ -12,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 
 const RELAYED = new TextEncoder().encode("relayed");
 
-/** A request under way, and how it ends. */
+/** A request in progress, and how it ends. */
 interface Sent {
   readonly model: string;
   readonly options: CallOptions;
@@ -107,7 +107,7 @@ describe("a hedged call", () => {
     expect(told).toEqual(["parallel 2 loses", "third failed", "parallel 1 loses", "second lost"]);
   });
 
-  it("reports that the first request has failed while others go on, and that the last failure is the call's", async () => {
+  it("reports that the first request has failed while others continue, and that the last failure is the call's", async () => {
     const { outcome, getSent, told } = startCall();
     await pass(15);
     await getSent(0).fail(new ServerError("down", { provider: "p" }));
@@ -161,7 +161,7 @@ describe("a hedged call", () => {
     expect(left.sent).toHaveLength(1);
   });
 
-  it("does not listen to its caller's signal any more when it has ended", async () => {
+  it("no longer listens to its caller's signal when it has ended", async () => {
     const { call, outcome, getSent, controller } = startCall();
     await pass(25);
     await getSent(2).fail(new ServerError("down", { provider: "p" }));

@@ -38,7 +38,7 @@ function scripted(
   return { one, client: new Client({ providers: { one }, middleware, catalog }) };
 }
 
-/** Keeps what is told of waits. */
+/** Records the reported waits. */
 class NotedTiming implements CallTiming {
   readonly noted: string[] = [];
 

@@ -77,7 +77,7 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
     expect(failure.kind).toBe(ErrorKind.SERVER);
   });
 
-  it("does not go on to a fallback if the first model is not allowed, nor retry", async () => {
+  it("does not continue to a fallback if the first model is not allowed, nor retry", async () => {
     const fallback = createFallback({ targets: [{ provider: "two", model: "sim-text" }] });
     const middleware = [fallback, createRetry({ maxRetries: 3, baseDelay: 0.001 }), access];
     const denied = await toFailure(run(middleware, "sim-text", getCaller("two/sim-text")));

@@ -24,7 +24,7 @@ describe("RetryBudget", () => {
     expect(drain(budget)).toBe(10);
   });
 
-  it("gains as many retries a second as it is told to", () => {
+  it("gains the configured number of retries per second", () => {
     const { clock, budget } = budgetAt({ minPerSecond: 2 });
     expect(drain(budget)).toBe(20);
     clock.now += 3000;

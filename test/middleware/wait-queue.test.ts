@@ -40,7 +40,7 @@ describe("TokenBucket", () => {
 });
 
 describe("WaitQueue", () => {
-  it("lets calls go on in their order, each when there is enough for it", async () => {
+  it("lets calls continue in their order, each when there is enough for it", async () => {
     const { queue } = createQueue();
     const order: string[] = [];
     await queue.take([60], Infinity, undefined);
@@ -54,7 +54,7 @@ describe("WaitQueue", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("lets nobody overtake the first call, and all go on at once for whom there is enough", async () => {
+  it("lets nobody overtake the first call, and all for whom there is enough continue at once", async () => {
     const { queue } = createQueue();
     const order: number[] = [];
     await queue.take([60], Infinity, undefined);
@@ -96,7 +96,7 @@ describe("WaitQueue", () => {
     expect(await queue.take([1, 100], Infinity, undefined)).toEqual({ bucket: 1, waitMs: 10_000 });
   });
 
-  it("lets a call go on as soon as another one gives enough back", async () => {
+  it("lets a call continue as soon as another one gives enough back", async () => {
     const { queue } = createQueue();
     await queue.take([60], Infinity, undefined);
     const waiting = queue.take([5], Infinity, undefined);
@@ -138,7 +138,7 @@ describe("WaitQueue", () => {
     expect(await next).toBe(queue.giveBack);
   });
 
-  it("leaves no listener on the signal of a call that went on", async () => {
+  it("leaves no listener on the signal of a call that continued", async () => {
     const { queue } = createQueue();
     const { signal } = abortable();
     await queue.take([60], Infinity, signal);

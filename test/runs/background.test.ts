@@ -199,7 +199,7 @@ describe("a sidecar that ends", () => {
     expect(await result).toMatchObject({ status: RunStatus.COMPLETED });
   });
 
-  it("fails runs of waiting callers that are still under way when it closes", async () => {
+  it("fails runs of waiting callers that are still in progress when it closes", async () => {
     const store = await openMemory();
     const { engine, model } = await createTestEngine(["hello"], { store: sharedStore(store) });
     model.beforeAnswer = untilAborted;

@@ -172,7 +172,7 @@ describe("a run in the background", () => {
   });
 });
 
-describe("a run without a provider's call under way", () => {
+describe("a run without a provider's call in progress", () => {
   it("is cancelled in the queue, and never calls the model", async () => {
     const { engine: testEngine, model } = await createTestEngine(["hello"], {
       limits: { maxBackgroundRuns: 0 },

@@ -252,7 +252,7 @@ describe("a process", () => {
   });
 });
 
-describe("a run that goes on with submitted results", () => {
+describe("a run that continues with submitted results", () => {
   const options = {
     request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "ask" })] },
   };

@@ -1,4 +1,4 @@
-/** Background runs go on in another process after their latest complete step, when their process ends or dies. */
+/** Background runs continue in another process after their latest complete step, when their process ends or dies. */
 import { create } from "@bufbuild/protobuf";
 import { Client, FinishReason_Reason, functionTool, type Middleware, textOf, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
@@ -308,7 +308,7 @@ describe("a background run whose process dies", () => {
     expect(failed.usage).toMatchObject({ totalTokens: 15 });
   }, 20_000);
 
-  it("is taken over after the timeout of the process, with an event for the call that was under way", async () => {
+  it("is taken over after the timeout of the process, with an event for the call that was in progress", async () => {
     const store = await openMemory();
     const dying = await mortalProcess(store, ["never"]);
     dying.model.beforeAnswer = () => new Promise(() => {});
@@ -534,7 +534,7 @@ describe("a foreground run whose process dies", () => {
     expect(cancelled.error).toBeUndefined();
   });
 
-  it("cannot be written any more by a process that was taken for dead", async () => {
+  it("can no longer be written by a process that was taken for dead", async () => {
     const store = await openMemory();
     const blocked = Promise.withResolvers<void>();
     const asleep = wrapStore(store, { beat: async () => [], close: async () => undefined });

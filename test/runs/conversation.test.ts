@@ -119,7 +119,7 @@ describe("withRunFields()", () => {
     input: [userMessage("and"), userMessage("more")],
   });
 
-  /** The field that the caller of the run is told. */
+  /** The field that is reported to the caller of the run. */
   function rename(field: string, system = "Be brief."): string | undefined {
     const error = new InvalidRequestError("wrong", { violations: [{ field, description: "wrong" }] });
     const fields = { system, conversation: { messages }, inputPath: "options.request.messages" };

@@ -127,7 +127,7 @@ describe("EventHub", () => {
     ["the hub is closed", (hub) => hub.close({ case: "over" })],
     ["it has no caller any more", (hub) => hub.setCaller(undefined)],
     ["its caller is given up", (hub) => hub.giveUpCaller(new Error("stalled"))],
-  ])("lets the run go on if %s", async (_name, change) => {
+  ])("lets the run continue if %s", async (_name, change) => {
     const hub = new EventHub(0);
     hub.setCaller(createReader().reader);
     hub.publish(eventsFrom(0, 1));

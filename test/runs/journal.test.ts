@@ -309,7 +309,7 @@ describe("the end of a run", () => {
     expect(published()).toEqual([5]);
   });
 
-  it("is for another process to write if the run goes on there", async () => {
+  it("is for another process to write if the run continues there", async () => {
     const { journal, writes, published } = open();
     journal.add(1, nothing);
     expect(await journal.finish(running)).toBe(5);
@@ -323,7 +323,7 @@ describe("the end of a run", () => {
     expect(published()).toEqual([5]);
   });
 
-  it("does not go on elsewhere if the store is full, and is tried again if it is away", async () => {
+  it("does not continue elsewhere if the store is full, and is tried again if it is away", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const refused = open([full()]);
     await expect(refused.journal.finish(running)).rejects.toThrow("full");

@@ -107,7 +107,7 @@ async function createUntilGone(
   }
 }
 
-/** Waits until no run is under way. */
+/** Waits until no run is in progress. */
 async function expectAllEnded(url: string): Promise<void> {
   const statuses = ["RUN_STATUS_QUEUED", "RUN_STATUS_IN_PROGRESS"];
   const underWay = () => call<{ runs?: JsonRun[] }>(url, "ListRuns", { statuses, pageSize: 1 });

@@ -194,7 +194,7 @@ describe("the limits of runs", () => {
     expect(most).toBe(2);
   });
 
-  it("let runs in the foreground go on while the background, the tools and the readers are full", async () => {
+  it("let runs in the foreground continue while the background, the tools and the readers are full", async () => {
     const tools = new FakeServerTools(["stuck"], () => new Promise(() => {}));
     const limits = { maxForegroundRuns: 3, maxBackgroundRuns: 1, maxToolExecutions: 1, maxStreamReaders: 1 };
     const { engine } = await engineWith(

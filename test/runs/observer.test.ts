@@ -1,4 +1,4 @@
-/** Tests of who is told about runs, and of runs that are deleted. */
+/** Tests of the notifications about runs, and of runs that are deleted. */
 import { functionTool, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Run, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
@@ -62,7 +62,7 @@ describe("an observer of runs", () => {
     expect(told).toEqual(["created IN_PROGRESS", "ended REQUIRES_ACTION", "ended CANCELLED"]);
   });
 
-  it("is not notified of the end of a run that goes on elsewhere, nor of one that is not created", async () => {
+  it("is not notified of the end of a run that continues elsewhere, nor of one that is not created", async () => {
     const store = await openMemory();
     const { engine, model, told } = await engineWith(["never"], { store: sharedStore(store) });
     model.beforeAnswer = untilAborted;
@@ -76,7 +76,7 @@ describe("an observer of runs", () => {
 });
 
 describe("a run that is deleted", () => {
-  it.each([true, false])("is cancelled before if it is under way (background: %s)", async (background) => {
+  it.each([true, false])("is cancelled first if it is in progress (background: %s)", async (background) => {
     const { engine, model, told } = await engineWith(["never"]);
     model.beforeAnswer = untilAborted;
     const started = await start(engine, runRequest("hi", { background }));

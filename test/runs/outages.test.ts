@@ -153,7 +153,7 @@ describe("a process that takes runs", () => {
 });
 
 describe("a store that is away", () => {
-  it("leaves no run under way whose end could not be written, and the failure is reported", async () => {
+  it("leaves no run in progress whose end could not be written, and the failure is reported", async () => {
     const store = await openMemory();
     let isAway = true;
     const reports: string[] = [];
@@ -449,7 +449,7 @@ describe("readers of a run that another process executes", () => {
     expect(subscriptions).toBe(1);
   });
 
-  it("go on when another one leaves", async () => {
+  it("continue when another one leaves", async () => {
     const store = await openMemory();
     const there = await processOn(store, ["hello"]);
     const blocked = Promise.withResolvers<void>();

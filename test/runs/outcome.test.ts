@@ -140,7 +140,7 @@ describe("the run after a failure", () => {
   });
 });
 
-it("completes a run that required action when its thread goes on, and keeps the time of its end", () => {
+it("completes a run that required action when its thread continues, and keeps the time of its end", () => {
   const waiting = endAfter(StopReason.TOOL_CALLS, calling("a", "risky_b"));
   expect(runAfterContinuation(waiting)).toMatchObject({
     status: RunStatus.COMPLETED,

@@ -164,7 +164,7 @@ describe("a run with a step", () => {
     ]);
   });
 
-  it("has not called the model again while a tool is under way, unless it has begun to answer", async () => {
+  it("has not called the model again while a tool is in progress, unless it has begun to answer", async () => {
     const events = [...BEGIN, lists, toolStart(0, "a")];
     expect(await read({ events, servers: true })).toMatchObject({ mayHaveCalled: false });
     expect(await read({ events: [...events, model(1, "streamStart")], servers: true })).toMatchObject({

@@ -49,7 +49,7 @@ interface Stored {
   readonly failures?: (Error | false)[];
 }
 
-/** A held run of a store that notes the writes, and who was told of its end. */
+/** A held run of a store that notes the writes, and who was notified of its end. */
 function hold({
   run = {},
   steps = [],
@@ -331,7 +331,7 @@ describe("a run that is put back into the queue", () => {
     })),
   });
 
-  it("keeps an answer whose tools were under way, with results for those that are not repeated", async () => {
+  it("keeps an answer whose tools were in progress, with results for those that are not repeated", async () => {
     const { write, events } = await requeue({
       run: tools({ tool_a: {}, tool_b: { readOnlyHint: true }, tool_c: { idempotentHint: true } }),
       steps: [stepWith(["a", "b", "c", "d"])],

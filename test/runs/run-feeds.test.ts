@@ -95,7 +95,7 @@ describe("the feed of a run", () => {
   });
 
   it.each([[RunStatus.COMPLETED], [RunStatus.REQUIRES_ACTION], [undefined]])(
-    "ends when the run is not under way any more (%s)",
+    "ends when the run is no longer in progress (%s)",
     async (status) => {
       const { state, store } = createStore(2, status);
       if (status === undefined) state.status = undefined;

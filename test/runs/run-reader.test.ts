@@ -101,7 +101,7 @@ describe("a reader of a run in this process", () => {
     expect(state.reads).toBe(1);
   });
 
-  it("goes on in the store if the run goes on elsewhere", async () => {
+  it("continues in the store if the run continues elsewhere", async () => {
     const hub = new EventHub(0);
     hub.publish(eventsFrom(0, 1));
     const { reader, state } = open({ hub, stored: eventsFrom(0, 1) });
@@ -130,7 +130,7 @@ describe("a reader of a run in this process", () => {
     expect(hub.pace).toBeUndefined();
   });
 
-  it("tells the hub what it has read, so that the run goes on", async () => {
+  it("tells the hub what it has read, so that the run continues", async () => {
     const hub = new EventHub(0);
     const { reader } = open({ hub });
     hub.setCaller(reader);
@@ -159,7 +159,7 @@ describe("a reader of the store", () => {
     expect(state.reads).toBe(2);
   });
 
-  it("goes on after a status with which the run is not over", async () => {
+  it("continues after a status with which the run is not over", async () => {
     const stored = [createStatusEvent(0, RUN)];
     const { reader, state } = open({ stored, status: RunStatus.REQUIRES_ACTION });
     expect(getSequences(await reader.next())).toEqual([0]);
@@ -235,7 +235,7 @@ describe("a reader of the store", () => {
     expect(await reader.next()).toEqual(DONE);
   });
 
-  it("joins a feed if the hub says that the run goes on elsewhere", async () => {
+  it("joins a feed if the hub says that the run continues elsewhere", async () => {
     const { reader, state } = open();
     state.hub = new EventHub(0);
     state.hub.close({ case: "elsewhere" });
@@ -272,7 +272,7 @@ describe("the beginning and the end of a reader", () => {
     expect(calls).toEqual(["begin", "end", "leave"]);
   });
 
-  it("are told of one that leaves before it reads, which has no end", async () => {
+  it("are notified of a reader that leaves before it reads, which has no end", async () => {
     const { reader, calls } = watch();
     await reader.return();
     expect(calls).toEqual(["leave"]);

@@ -66,7 +66,7 @@ describe("submitResults()", () => {
     ["was taken by another process before the write", waiting, false, waiting, { name: "RunStateError" }],
     ["was deleted meanwhile", undefined, true, undefined, { kindName: "NOT_FOUND" }],
     [
-      "has been continued and requires nothing any more",
+      "has been continued and requires nothing",
       { ...waiting, status: RunStatus.QUEUED },
       true,
       undefined,

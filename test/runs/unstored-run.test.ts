@@ -49,7 +49,7 @@ describe("a run that is not stored", () => {
     expect(await result()).toMatchObject({ status: RunStatus.CANCELLED, steps: [] });
   });
 
-  it("goes on no further than its caller reads", async () => {
+  it("proceeds no further than its caller reads", async () => {
     const client = new WordyClient(1_000);
     const engine = new RunEngine({ client, store: await openMemory() });
     engines.push(engine);

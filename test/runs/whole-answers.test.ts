@@ -1,4 +1,6 @@
-/** Runs whose models are called for whole answers: they end as streamed runs do, and their readers get complete events. */
+/**
+ * Runs whose models are called for whole answers: they end as streamed runs do, and their readers get complete events.
+ */
 import { create } from "@bufbuild/protobuf";
 import { functionTool, ServerError, textPart, userMessage } from "outrigger";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
@@ -163,7 +165,7 @@ describe("a run whose answers come whole", () => {
     checkModelEvents(await replay(engine, run.id), run);
   });
 
-  it("goes on with results of the caller's tools, streamed or not", async () => {
+  it("continues with results of the caller's tools, streamed or not", async () => {
     for (const isStreamed of [true, false]) {
       const { engine } = await engineWith([[{ name: "ask", id: "call_1" }], "answered"]);
       const request = { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "ask" })] };

@@ -36,7 +36,9 @@ export class MessageWriter extends BatchWriter {
   /** Indices of the parts that are calls of custom tools. */
   readonly #customCalls = new Set<number>();
 
-  /** @param anthropic Name of the provider whose native parts are blocks of this API; empty if it speaks another one. */
+  /**
+   * @param anthropic Name of the provider whose native parts are blocks of this API; empty if it speaks another one.
+   */
   constructor(anthropic: string) {
     super();
     this.#anthropic = anthropic;
@@ -178,7 +180,7 @@ export class MessageWriter extends BatchWriter {
     else block.events.push(write);
   }
 
-  /** Goes on with the next block, which may have waited. */
+  /** Continues with the next block, which may have waited. */
   #advance(): void {
     this.#blocks.shift();
     this.#index += 1;

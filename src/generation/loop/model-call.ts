@@ -25,7 +25,7 @@ export interface StepScope {
   readonly repeats: RepeatLimit;
 }
 
-/** One call of a client under way: its options, its time limit, and its entry in the list of attempts. */
+/** One call of a client in progress: its options, its time limit, and its entry in the list of attempts. */
 export class ModelCall {
   readonly options: CallOptions;
   readonly #log: AttemptLog;

@@ -108,7 +108,7 @@ function runsLoops(client: ModelClient): client is LoopClient {
 
 /**
  * Calls the model, executes the tools that it calls, sends their results, and repeats until the model answers or a
- * limit is reached. Begins at the first read. Leaving the iteration cancels everything that is under way.
+ * limit is reached. Begins at the first read. Leaving the iteration cancels everything that is in progress.
  *
  * Tools are not executed if their results could not be sent, or if the answer was cut: such calls are in the result. A
  * failure after the first answer has the usage of all answers.

@@ -87,7 +87,7 @@ export class Connector {
 
   /**
    * Leaves `100 Continue` out of what is read from the socket. Replaces `read`, since a library that has attached to
-   * the socket calls it by itself. Written for undici 8, which reads on `readable`; test/kit/http/socket-reads.test.ts
+   * the socket calls it itself. Written for undici 8, which reads on `readable`; test/kit/http/socket-reads.test.ts
    * checks that.
    */
   #skipContinues(socket: Socket): void {

@@ -200,7 +200,7 @@ class MarkerPlace {
     this.at = this.#find(from);
   }
 
-  /** Goes on to the first one from an index on. */
+  /** Advances to the first event at or after an index. */
   moveTo(index: number): void {
     if (this.at < index) this.at = this.#find(index);
   }

@@ -22,7 +22,7 @@ import { type McpEndpoint, readEndpoints } from "./endpoint.ts";
 import { freeToolName, readResult } from "./result.ts";
 import { DEFAULT_MCP_LIMITS, type McpLimits, type McpSettings } from "./settings.ts";
 
-/** Is told of each call of a tool. @param server Label of a configured server; empty for servers of callers. */
+/** Called after each call of a tool. @param server Label of a configured server; empty for servers of callers. */
 export type McpCallObserver = (server: string, hasFailed: boolean, durationMs: number) => void;
 
 /** A call of a tool, for traces. */

@@ -23,7 +23,9 @@ export interface Call {
   readonly caller: Caller;
   /** The trace that the call is a part of. Undefined if its client sent none. */
   readonly trace: TraceContext | undefined;
-  /** Whether it is a provider call of a background run, for which nobody waits. `trace` is the one that created the run. */
+  /**
+   * Whether it is a provider call of a background run, for which nobody waits. `trace` is the one that created the run.
+   */
   readonly isBackground: boolean;
   /** Whether it only asks for the state of the server. */
   readonly isProbe: boolean;
@@ -47,7 +49,7 @@ export interface Attempt {
   readonly inferenceId: string;
   /** Provider that is asked, bounded. Empty if none is registered. */
   readonly provider: string;
-  /** Model that is asked for, bounded. */
+  /** Requested model, bounded. */
   readonly model: string;
 }
 
@@ -55,13 +57,18 @@ export interface Attempt {
 export interface AttemptOutcome {
   /** Since the attempt began, in milliseconds. */
   readonly durationMs: number;
-  /** The call was sent again, or to another provider, since this attempt failed. Its error is in `Response.attempts`. */
+  /**
+   * The call was sent again, or to another provider, since this attempt failed. Its error is in `Response.attempts`.
+   */
   readonly isRepeated: boolean;
   /** The error with which the call failed. Undefined if it succeeded, was repeated or was left before its end. */
   readonly error: SDKError | undefined;
   /** Tokens of the call. Undefined if none are known. */
   readonly usage: Usage | undefined;
-  /** The whole answer, which must not be kept or changed. Undefined if there is none; without content if nobody wants it. */
+  /**
+   * The whole answer, which must not be kept or changed. Undefined if there is none; without content if nobody wants
+   * it.
+   */
   readonly response: Response | undefined;
 }
 
@@ -100,7 +107,7 @@ export interface TransportOutcome {
 export interface ServiceOutcome {
   /** Provider that answered, bounded; undefined if there is none. */
   readonly provider?: string | undefined;
-  /** Model that answered or was asked for, bounded; undefined if there is none. */
+  /** Model that answered or was requested, bounded; undefined if there is none. */
   readonly model?: string | undefined;
   /** Undefined if no usage is known. */
   readonly usage?: Usage | undefined;
@@ -145,7 +152,9 @@ export interface CallObserver {
   attempt?(call: Call, attempt: Attempt, request?: Request): void;
   /** Returns the trace context to send with a request to a provider. Called once, after `attempt`. */
   getSentTrace?(attempt: Attempt): TraceContext | undefined;
-  /** A request to a provider has ended. Once for each `attempt`, with the same object; after `end` if the client left. */
+  /**
+   * A request to a provider has ended. Once for each `attempt`, with the same object; after `end` if the client left.
+   */
   attemptEnd?(call: Call, attempt: Attempt, outcome: AttemptOutcome): void;
   /** Called when the caller is asked to execute a tool. */
   tool?(call: Call, tool: ToolExecution): void;

@@ -1,4 +1,4 @@
-/** A response in the background that goes on after its latest complete step, in the same stream. */
+/** A response in the background that continues after its latest complete step, in the same stream. */
 import { ServerError } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { openMemory } from "../../runs/store/sqlite/open-store.ts";

@@ -1,4 +1,4 @@
-/** Streams that break off before their response ends, since the events of the run cannot be read any more. */
+/** Streams that break off before their response ends, since the events of the run can no longer be read. */
 import { describe, expect, it } from "vitest";
 import { NetworkError } from "../../../src/core/errors.ts";
 import { getSettings } from "../../../src/endpoints/responses/settings.ts";

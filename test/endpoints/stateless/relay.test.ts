@@ -666,7 +666,7 @@ describe("A chat completion", () => {
     expect(text).toBe(CHAT.stream.filter((event) => !event.includes("usage")).join(""));
   });
 
-  it("goes on after a chunk whose error has no content", async () => {
+  it("continues after a chunk whose error has no content", async () => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);
     const chunk = (delta: object, finish_reason: string | null) =>
@@ -791,7 +791,7 @@ describe("A response", () => {
     expect((await send(change)).isRelayed).toBe(false);
   });
 
-  it("goes on with its items, unchanged, and with another model in a form that it reads", async () => {
+  it("continues with its items, unchanged, and with another model in a form that it reads", async () => {
     const output = [
       { ...reasoning, status: null },
       { ...call, id: "fc_1", status: "completed" },

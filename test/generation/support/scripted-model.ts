@@ -45,7 +45,7 @@ export class ScriptedModel implements ProviderAdapter {
   readonly #turns: Turn[];
   /** The requests that arrived, each with a copy of its messages. */
   readonly requests: Request[] = [];
-  /** Called while a call is under way, before its first event. */
+  /** Called while a call is in progress, before its first event. */
   beforeAnswer: ((signal: AbortSignal | undefined) => Promise<void>) | undefined;
   /** Streams whose iteration has begun and not ended. */
   open = 0;

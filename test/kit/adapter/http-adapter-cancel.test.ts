@@ -25,7 +25,7 @@ const SILENT: [string, string, () => boolean][] = [
   ["before the first event", "sim-text:stall_after=0", () => simulator().requests[0]?.status === 200],
 ];
 
-/** Phases of a stream under way: the model string, and the event that shows it. */
+/** Phases of a stream in progress: the model string, and the event that shows it. */
 const UNDER_WAY: [string, string, StreamEvent["event"]["case"]][] = [
   ["before the first token", "sim-text:stall_after=1", "streamStart"],
   ["while the first token is awaited", "sim-text:stall_after=4", "textStart"],

@@ -38,7 +38,7 @@ describe("the limit of a request", () => {
     expect((await simulator().waitForClose()).aborted).toBe(true);
   });
 
-  it("ends a stream under way with an error event", async () => {
+  it("ends a stream in progress with an error event", async () => {
     const request = askWithin("sim-text:stall_after=6,keepalive_ms=20", {
       request: 1500,
       betweenBytes: 1000,

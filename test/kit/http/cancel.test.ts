@@ -185,7 +185,7 @@ describe("a reader who leaves", () => {
     expect(toListeners(signal)).toBe(0);
   });
 
-  it("by destroy() closes the socket, and a read under way rejects with AbortError", async () => {
+  it("by destroy() closes the socket, and a read in progress rejects with AbortError", async () => {
     const { port, sockets } = await serveHttp((incoming, response) => {
       incoming.resume();
       response.flushHeaders();
@@ -240,7 +240,7 @@ describe("release()", () => {
     expect(sockets).toHaveLength(1);
   });
 
-  it("lets a paused answer go on", async () => {
+  it("lets a paused answer continue", async () => {
     // The time in which a released answer has to end does not pass.
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     onTestFinished(() => void vi.useRealTimers());

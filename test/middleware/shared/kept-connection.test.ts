@@ -170,7 +170,7 @@ describe("a kept connection", () => {
     expect(await kept.use(async () => "next")).toBe("next");
   });
 
-  it("is closed after the commands under way, or a second, and not made again", async () => {
+  it("is closed after the commands in progress, or a second, and not made again", async () => {
     const { kept, seen, breaks } = open({ timeoutMs: 60_000 });
     await kept.ready();
     const answer = Promise.withResolvers<string>();

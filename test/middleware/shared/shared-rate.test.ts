@@ -30,7 +30,7 @@ function open(replies: readonly Reply[], maxQueue: number) {
 }
 
 describe("a shared rate", () => {
-  it("gives back what was taken for a call that must not wait any more, since others wait already", async () => {
+  it("gives back what was taken for a call that can no longer wait, since others already wait", async () => {
     const { taken, store } = open(
       [
         [1, 0, 20],

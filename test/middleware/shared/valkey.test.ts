@@ -187,7 +187,7 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
       await expect(client.complete(request())).rejects.toThrow("too little left");
     });
 
-    it("goes on when the server forgets its scripts", async () => {
+    it("continues when the server forgets its scripts", async () => {
       const {
         sidecars: [one],
       } = await openTwo();

@@ -40,7 +40,7 @@ describe("toResponse()", () => {
       reason: Reason.TOOL_CALLS,
       raw: "end_turn",
     });
-    // The call was answered before the model went on, in code of the provider.
+    // The call was answered before the model continued, in code of the provider.
     expect(reasonFor([call, text], "end_turn")?.reason).toBe(Reason.STOP);
     expect(reasonFor([call], "max_tokens")?.reason).toBe(Reason.LENGTH);
   });

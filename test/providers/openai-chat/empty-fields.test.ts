@@ -50,7 +50,7 @@ describe("a tool call", () => {
     ["no others and not in a list (TGI)", { tool_calls: look }],
     ["an index of null", { tool_calls: [{ ...look, index: null }] }],
     ["empty audio and no images", { tool_calls: [look], audio: null, images: null, annotations: null }],
-  ])("is read beside %s", async (_, message) => {
+  ])("is read in addition to %s", async (_, message) => {
     const response = await answerWith({ content: null, ...message }, "tool_calls");
     expect(getContent(response)).toMatchObject([expected]);
     expect(response.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS });

@@ -745,7 +745,7 @@ describe("a failure in a stream", () => {
   });
 
   it.each(["", {}, { message: "", type: "", param: "", code: null }])(
-    "is not reported by an error without content beside an answer: %j",
+    "is not reported by an error without content next to an answer: %j",
     async (none) => {
       const response = getFinal(
         await decodeEvents([{ ...text("a"), error: none }, { ...chunk({}, "stop"), error: none }, "[DONE]"]),

@@ -65,7 +65,7 @@ export function readParts(parts: readonly ContentPart[]): PartContent[] {
   });
 }
 
-// The authors of some recordings shortened images, which are no valid base64 any more.
+// The authors of some recordings shortened images, which are no longer valid base64.
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 function readItem(item: Wire): PartContent[] {

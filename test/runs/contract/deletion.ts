@@ -155,7 +155,7 @@ export function deletionTests(context: StoreContext): void {
     await expectNothingLeft(context);
   });
 
-  it("removes runs that ended before a time, in batches, and none that are under way", async () => {
+  it("removes runs that ended before a time, in batches, and none that are in progress", async () => {
     const { store } = context;
     const old = [];
     for (let index = 0; index < 5; index += 1) old.push(await endedRun(store));

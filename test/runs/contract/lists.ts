@@ -87,7 +87,7 @@ export function listTests(context: StoreContext): void {
     expect(reversed).toEqual([...found].reverse());
   });
 
-  it("refuses to go on after an element that the list does not have", async () => {
+  it("refuses to continue after an element that the list does not have", async () => {
     const { store } = context;
     const run = await createdRun(store);
     const foreign = await createdRun(store, { owner: "someone" });

@@ -118,7 +118,7 @@ export function runTests(context: StoreContext): void {
     expect((await store.getRun("owner", ended.id))?.run).toEqual(ended);
   });
 
-  it("does not continue a run that is under way", async () => {
+  it("does not continue a run that is in progress", async () => {
     const { store } = context;
     const queued = await createdRun(store, { queued: true });
     const running = await createdRun(store);

@@ -5,7 +5,7 @@ function passes(text: string, limits: { maxAnswerBytes?: number; maxAnswerValues
   const gauge = new JsonGauge({ maxAnswerBytes: 1e6, maxAnswerValues: 1e6, ...limits });
   const bytes = Buffer.from(text);
   try {
-    // Cut everywhere: strings and escapes go on in the next chunk.
+    // Cut everywhere: strings and escapes continue in the next chunk.
     for (const byte of bytes) gauge.push(Uint8Array.of(byte));
     return true;
   } catch {

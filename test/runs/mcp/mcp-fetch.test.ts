@@ -98,7 +98,7 @@ describe("the requests to an MCP server", () => {
         await fetch(url, { method: "POST" });
       })
       .catch(() => {});
-    // The server is told of the cancellation.
+    // The server is notified of the cancellation.
     expect(sent[1]?.signal).toBeUndefined();
     const many = openCall();
     await expect(

@@ -56,7 +56,7 @@ beforeEach(() => {
 
 afterEach(() => void vi.useRealTimers());
 
-/** Work that lasts until it is told to end. */
+/** Work that lasts until it is ended. */
 function block() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { work: () => promise, end: resolve };

@@ -103,7 +103,7 @@ function getParts(payload: string | undefined): string[] {
   return payload?.split(" ").slice(1) ?? [];
 }
 
-/** Notes what the subscribers of a run and of the queue are told. */
+/** Records the notices to the subscribers of a run and of the queue. */
 function subscribe(notices: PostgresNotices, runId: string) {
   const heard: string[] = [];
   const leave = notices.subscribe(runId, (notice) => heard.push(notice));
@@ -136,7 +136,7 @@ describe("the notices that a process sends", () => {
     expect(senders[0]).not.toBe(senders[1]);
   });
 
-  it("are joined while one is under way, each once, and at most 200 in one", async () => {
+  it("are joined while one is in progress, each once, and at most 200 in one", async () => {
     const { notices, database } = await openNotices();
     const { promise, resolve } = Promise.withResolvers<void>();
     database.beforeRead = () => promise;

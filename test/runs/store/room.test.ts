@@ -46,7 +46,7 @@ describe("the space that changes may use", () => {
     expect(getSpaceLimit({ ...space, maxBytes: 1001 }, "create")).toBe(875);
   });
 
-  it("may be used up to a half by runs under way", () => {
+  it("may be used up to a half by runs in progress", () => {
     const { room } = createRoom();
     room.add("a", 2000);
     room.add("a", 200);

@@ -64,7 +64,7 @@ describe("the space for a change", () => {
     expect(uses).toEqual(["create", "create", "create", "create", "create"]);
   });
 
-  it("is larger for runs under way, and the largest for their ends", async () => {
+  it("is larger for runs in progress, and the largest for their ends", async () => {
     const run = await createdRun(store);
     const waiting = await createdRun(store);
     const uses = watchUses();
@@ -96,7 +96,7 @@ describe("the space for a change", () => {
   });
 });
 
-describe("the room for runs under way", () => {
+describe("the room for runs in progress", () => {
   const MEBIBYTE = 1024 * 1024;
 
   /** Creates small runs until one is refused. Returns the share of the space that is used then. */
@@ -233,7 +233,7 @@ describe("a run that this process holds", () => {
     expect((await store.readEvents(run.id, -1, 10)).map(({ sequence }) => sequence)).toEqual([0, 1, 2, 3]);
   });
 
-  it("is looked at again after a write that failed, and goes on from there", async () => {
+  it("is looked at again after a write that failed, and continues from there", async () => {
     const run = await createdRun(store);
     const hold = getHold(run.id);
     const driver = getDriver(store);

@@ -67,7 +67,7 @@ describe("an error of SQLite", () => {
     }
   });
 
-  it("is told from other errors, which stay as they are", () => {
+  it("is distinguished from other errors, which are unchanged", () => {
     const others = [
       new Error("another"),
       failure(5, "ERR_INVALID_STATE"),

@@ -193,7 +193,7 @@ describe("a batch", () => {
 });
 
 describe("a transaction", () => {
-  it("is rolled back if its work fails, and others go on", async () => {
+  it("is rolled back if its work fails, and others continue", async () => {
     const driver = await open();
     const failed = driver.transaction("any", async ({ query }) => {
       await query(INSERT, ["a", new Uint8Array(1)]);

@@ -18,6 +18,9 @@ export const toText = (ownName: string) => ownName;
 export const isSet = Object.hasOwn({}, "set");
 it("fails where it must", () => {});
 it.each([1])("reads %d", () => {});
+// It is told of runs under way,
+// and goes on.
+it("goes on", () => {});
 `;
 
 const document = `# Title
@@ -47,7 +50,7 @@ describe("the prose of a program", () => {
   it("has comments, in which lines that follow one another count once, and no strings", () => {
     expect(figures['comments with "where"']).toMatchObject({
       count: 1,
-      value: 50,
+      value: (1 / 3) * 100,
       places: ["a.ts:3: The place where it begins, and the end of it."],
     });
     expect(figures['comments with "that of", "of it"']?.count).toBe(1);
@@ -55,7 +58,14 @@ describe("the prose of a program", () => {
   });
 
   it("has titles of tests", () => {
-    expect(figures['test titles with "where"']).toMatchObject({ count: 1, value: 50 });
+    expect(figures['test titles with "where"']).toMatchObject({ count: 1, value: (1 / 3) * 100 });
+  });
+
+  it("has phrases with a plainer word", () => {
+    expect(figures['comments with "under way", "goes on"']?.places).toEqual([
+      "a.ts:17: It is told of runs under way, and goes on.",
+    ]);
+    expect(figures['test titles with "under way", "goes on"']?.places).toEqual(["a.ts:19: goes on"]);
   });
 
   it("has uses of a word, by the number of lines", () => {

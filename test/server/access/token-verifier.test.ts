@@ -595,16 +595,19 @@ describe("the metadata of an issuer", () => {
       { jwks_uri: "http://keys.example.com/x" },
       'found "http://keys.example.com/x"',
     ],
-  ])("%s are told with the field, what was expected and what was found", async (_what, metadata, problem) => {
-    const { issuer } = await startIssuer(() => metadata);
-    const tokens = await open({ issuer, jwks_file: undefined });
-    expect(await check(tokens, await signToken(key, { claims: { iss: issuer } }))).toMatch(
-      "cannot be verified",
-    );
-    const [found = ""] = listProblems(tokens);
-    expect(found).toContain(problem.replace("ISSUER", issuer));
-    expect(found).toMatch(`(${issuer}${METADATA})`);
-  });
+  ])(
+    "%s are reported with the field, what was expected and what was found",
+    async (_what, metadata, problem) => {
+      const { issuer } = await startIssuer(() => metadata);
+      const tokens = await open({ issuer, jwks_file: undefined });
+      expect(await check(tokens, await signToken(key, { claims: { iss: issuer } }))).toMatch(
+        "cannot be verified",
+      );
+      const [found = ""] = listProblems(tokens);
+      expect(found).toContain(problem.replace("ISSUER", issuer));
+      expect(found).toMatch(`(${issuer}${METADATA})`);
+    },
+  );
 
   it("do not let an issuer with TLS name an address without", () => {
     const issuer = "https://i.test";

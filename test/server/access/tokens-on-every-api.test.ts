@@ -191,7 +191,7 @@ describe("a token on a WebSocket", () => {
       socket.send(JSON.stringify(request));
     });
 
-  it("is verified at the handshake, and refused for messages after its expiry; what runs goes on", async () => {
+  it("is verified at the handshake, and refused for messages after its expiry; calls in progress continue", async () => {
     const { server } = await startApi(servers, { access: createAccess() });
     const socket = await open(server.url, await signToken(key, { claims: { exp: nowSeconds() + 3 } }));
     await once(socket, "open");

@@ -13,7 +13,7 @@ const request = create(RequestSchema, { model: "m-1" });
 const { signal } = new AbortController();
 
 describe("an InferenceRecord", () => {
-  it("reports the usage of calls that are under way at once, and of those after them", async () => {
+  it("reports the usage of calls that are in progress at once, and of those after them", async () => {
     const inference = scriptedInference({
       complete: async (call) => textResponse(call, "a"),
       stream: (call) => oneByOne(textEvents(call, ["a"])),

@@ -76,7 +76,7 @@ describe("Google's web client", () => {
       stream: async function* (call) {
         const events = textEvents(call, ["a", "b"]);
         yield events.slice(0, 3);
-        // Goes on only after the client has the first events.
+        // Continues only after the client has the first events.
         await seen.promise;
         yield events.slice(3);
       },

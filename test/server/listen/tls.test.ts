@@ -234,7 +234,7 @@ describe.skipIf(!hasTlsTools)("the certificate of a caller", () => {
 });
 
 describe.skipIf(!hasTlsTools)("files that are replaced", () => {
-  it("are used by new connections, while calls go on without a failure", async () => {
+  it("are used by new connections, while calls continue without a failure", async () => {
     const ca = new Authority();
     const files = ca.issue();
     const { server, tls, lines } = await start({ files });

@@ -49,7 +49,7 @@ describe("ArrivalWatch", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("ends stalled requests early when memory is short, and not those that go on", () => {
+  it("ends stalled requests early when memory is short, and not those that continue", () => {
     const watch = new ArrivalWatch(LIMITS);
     const [stalled, moving] = [createArrival(), createArrival()];
     watch.begin(stalled);

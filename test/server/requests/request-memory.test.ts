@@ -87,7 +87,7 @@ describe("RequestMemory", () => {
     expect(toFailure(() => share.expect(2 * MAX)).code).toBe(Code.ResourceExhausted);
   });
 
-  it("takes memory back from requests that do not go on", () => {
+  it("takes memory back from requests that do not continue", () => {
     const stalled: CallMemory[] = [];
     const memory = readMemory({}, { memory: () => stalled.pop()?.release() });
     stalled.push(memory.begin());

@@ -116,7 +116,7 @@ describe("createIdleMemory()", () => {
     expect(collect).toHaveBeenCalledTimes(2);
   });
 
-  it("collects again after many calls if there is always one under way", () => {
+  it("collects again after many calls if there is always one in progress", () => {
     const { memory, collect, bytes } = watched();
     begin(memory, MIN_CHANGES);
     bytes.resident = bytes.inUse = 200 * MIB;

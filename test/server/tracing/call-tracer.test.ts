@@ -100,7 +100,7 @@ function find(spans: readonly ReadableSpan[], kind: SpanKind): ReadableSpan {
 }
 
 describe("the spans of a call", () => {
-  it("are parts of the caller's trace, which goes on at the provider", async () => {
+  it("are parts of the caller's trace, which continues at the provider", async () => {
     const { client, getSpans } = await start();
     simulator.clearRequests();
     const headers = { traceparent: TRACEPARENT, tracestate: "congo=t61rcWkgMzE", "x-request-id": "r-1" };
@@ -194,7 +194,7 @@ describe("the spans of a call", () => {
     const models = createModels([createAliasRouting(modelAliases)], modelAliases);
     const { client, getSpans } = await start(createTracer(), models);
     const answer = client.complete({ ...request, model: "fast" });
-    // The first request has failed, while the second one goes on.
+    // The first request has failed, while the second one continues.
     await expect.poll(() => getSpans().map(({ name }) => name)).toEqual([`chat ${targets[0]?.model}`]);
     expect((await answer).model).toBe(slow);
     await expect.poll(() => getSpans().length).toBe(3);
@@ -358,7 +358,7 @@ describe("the spans of a tool loop", () => {
 describe("the span of an MCP server's tool", () => {
   const trace = readTraceContext({ traceparent: TRACEPARENT });
 
-  it("is a part of the trace of the run's call, which goes on at the server", () => {
+  it("is a part of the trace of the run's call, which continues at the server", () => {
     const { observer, getSpans } = createTracer();
     const call = { server: "desk", tool: "look", trace, isBackground: false };
     const { sent, end } = observer.traceMcpCall(call);

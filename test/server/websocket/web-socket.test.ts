@@ -375,7 +375,7 @@ describe("a WebSocket of an HTTP API", () => {
     expect(await closed).toMatchObject({ code: 1013 });
   });
 
-  it("closes when the server drains, after the answer under way and without beginning another", async () => {
+  it("closes when the server drains, after the answer in progress and without beginning another", async () => {
     const { promise: goOn, resolve } = Promise.withResolvers<void>();
     const answered: string[] = [];
     const serve: Serve = async (socket) => {

@@ -354,7 +354,7 @@ describe("bodies", () => {
       '(type.googleapis.com/google.ai.generativelanguage.v1beta.FunctionCallingConfig.Mode), "REQUIRED"',
     ],
     [
-      "a token to go on with",
+      "a token to continue with",
       { continuationToken: "AAAA" },
       "The simulator does not know how to honour 'continuation_token'.",
     ],

@@ -222,7 +222,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
   });
 
   describe("an outage", () => {
-    it("delays writes to runs under way, and neither loses nor repeats an event", async () => {
+    it("delays writes to runs in progress, and neither loses nor repeats an event", async () => {
       const [store] = await openTwo();
       const runs = await Promise.all(Array.from({ length: 10 }, () => createdRun(store)));
       let isStopped = false;

@@ -37,7 +37,7 @@ async function createUntilFull(store: RunStore, text: string): Promise<{ runs: R
 }
 
 describe("a SQLite store in memory that is full", () => {
-  it("removes the oldest runs that are over first, and never one that is under way", async () => {
+  it("removes the oldest runs that are over first, and never one that is in progress", async () => {
     const store = await openMemory({}, 4 * MEBIBYTE);
     const running = await createdRun(store, { input: [largeText(100_000)] });
     const queued = await createdRun(store, { input: [largeText(100_000)], queued: true });
@@ -75,7 +75,7 @@ describe("a SQLite store in memory that is full", () => {
     60_000,
   );
 
-  it("refuses runs before the runs under way use more than half of the space, so that all of these can end", async () => {
+  it("refuses runs before the runs in progress use more than half of the space, so that all of these can end", async () => {
     const store = await openMemory({}, 4 * MEBIBYTE);
     const text = largeText(64 * 1024);
     const { runs, failure } = await createUntilFull(store, text);
@@ -95,7 +95,7 @@ describe("a SQLite store in memory that is full", () => {
     await store.close();
   });
 
-  it("refuses events of runs under way before their ends", async () => {
+  it("refuses events of runs in progress before their ends", async () => {
     const store = await openMemory({}, 2 * MEBIBYTE);
     const runs = [await createdRun(store), await createdRun(store)];
     const [first] = runs;
@@ -144,7 +144,7 @@ describe("a SQLite store in memory that is full", () => {
 });
 
 describe("a SQLite store in a file with a limit", () => {
-  it("refuses new runs when it is nearly full, removes none, and counts runs under way after a restart", async () => {
+  it("refuses new runs when it is nearly full, removes none, and counts runs in progress after a restart", async () => {
     const path = newPath();
     const store = await openFile({ maxBytes: 4 * MEBIBYTE }, path);
     const text = largeText(64 * 1024);

@@ -38,7 +38,7 @@ describe("a client that does not read", () => {
   const EVENTS = 10_000;
   // Longest wait for all streams, on a busy machine.
   const BUSY_MS = 60_000;
-  // The bytes that may be under way on a stream without being read.
+  // The bytes that may be in transit on a stream without being read.
   const WINDOW_BYTES = 4096;
 
   it("holds up its provider instead of filling our memory", { timeout: 4 * BUSY_MS }, async () => {

@@ -85,7 +85,7 @@ describe("a stream as server-sent events", () => {
       stream: async function* (call) {
         const events = textEvents(call, ["a"]);
         yield events.slice(0, 3);
-        // Goes on only after the client has the first events.
+        // Continues only after the client has the first events.
         await go.promise;
         yield events.slice(3);
       },
