@@ -153,18 +153,19 @@ function readState(fields: Fields, allowsUnstored: boolean): ConversationState {
     if (!store && !allowsUnstored && fields.has(name))
       throw mistake(name, "invalid_value", UNSTORED_CONTINUATION);
   if (!store && background) throw mistake("background", "invalid_value", UNSTORED_BACKGROUND);
-  if (fields.has("previous_response_id") && fields.has("conversation"))
+  const hasPrevious = fields.has("previous_response_id");
+  const hasConversation = fields.has("conversation");
+  if (hasPrevious && hasConversation)
     throw mistake(
       "conversation",
       "invalid_value",
       "is set together with previous_response_id, expected only one of them",
     );
-  const hasPrevious = fields.has("previous_response_id");
   return {
     store,
     background,
     previousRunId: hasPrevious ? readId(fields, "previous_response_id", toRunId, previousNotFound) : "",
-    threadId: toConversation(fields),
+    threadId: hasConversation ? readConversation(fields) : "",
   };
 }
 
@@ -187,11 +188,10 @@ function readId(
 }
 
 /** Reads `conversation`: an id, or an object with one. */
-function toConversation(fields: Fields): string {
-  if (typeof fields.get("conversation") === "string")
-    return readId(fields, "conversation", toThreadId, conversationNotFound);
-  const conversation = fields.object("conversation");
-  if (conversation === undefined) return "";
+function readConversation(fields: Fields): string {
+  const conversation =
+    typeof fields.get("conversation") === "string" ? undefined : fields.object("conversation");
+  if (conversation === undefined) return readId(fields, "conversation", toThreadId, conversationNotFound);
   if (!conversation.has("id")) conversation.missing("id", "the id of a conversation");
   return readId(conversation, "id", toThreadId, conversationNotFound);
 }

@@ -10,9 +10,7 @@ import { TurnReader } from "./turn-reader.ts";
  * @param socket A connection of an HTTP/1.1 server of Node.
  */
 export function serveOneByOne(socket: Socket): void {
-  const reader: TurnReader = new TurnReader(socket, (bytes) => connection.read(bytes));
-  const interception = interceptReading(socket, reader.read.bind(reader));
-  const connection = new OneByOne(socket, interception, reader);
+  new OneByOne(socket);
 }
 
 /** The request in progress. */
@@ -22,24 +20,22 @@ interface Progress {
   isAnswered: boolean;
 }
 
-type Interception = ReturnType<typeof interceptReading>;
-
 class OneByOne {
   readonly #socket: Socket;
-  readonly #interception: Interception;
+  readonly #interception: ReturnType<typeof interceptReading>;
   readonly #reader: TurnReader;
   readonly #headers = new HeadersEnd();
   #progress: Progress | undefined;
   #isHolding = false;
 
-  constructor(socket: Socket, interception: Interception, reader: TurnReader) {
+  constructor(socket: Socket) {
     this.#socket = socket;
-    this.#interception = interception;
-    this.#reader = reader;
+    this.#reader = new TurnReader(socket, this.#read);
+    this.#interception = interceptReading(socket, this.#reader.read.bind(this.#reader));
   }
 
   /** Parses bytes up to the end of the next request. Keeps the bytes after it. */
-  read(bytes: Buffer): void {
+  readonly #read = (bytes: Buffer): void => {
     let rest = bytes;
     while (rest.length > 0) {
       const { isPaused } = getParserState(this.#socket);
@@ -51,7 +47,7 @@ class OneByOne {
       if (!getParserState(this.#socket).isParsing) return this.#leave(rest);
       this.#noteProgress();
     }
-  }
+  };
 
   #noteProgress(): void {
     const { response } = getParserState(this.#socket);

@@ -1,5 +1,5 @@
 /** Metrics of runs: their ends, their queue, their store, and their calls of MCP servers. */
-import { type Run, type RunStatus, RunStatusSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import { type Run, RunStatusSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import type { StoreState } from "../../runs/lazy-engine.ts";
 import type { MetricSet } from "./prometheus.ts";
 
@@ -50,7 +50,11 @@ export function createRunMetrics(metrics: MetricSet): RunMetrics {
     ["server"],
   );
   return {
-    runEnded: ({ status, background }) => ended.add([statusName(status), String(background)]),
+    runEnded({ status, background }) {
+      // Without the prefix of its enum: `COMPLETED`.
+      const name = RunStatusSchema.value[status]?.localName ?? String(status);
+      ended.add([name, String(background)]);
+    },
     runsMeasured(measured, executed) {
       queued = measured;
       inProgress = executed;
@@ -67,9 +71,4 @@ export function createRunMetrics(metrics: MetricSet): RunMetrics {
       mcpSeconds.observe([label], durationMs / 1000);
     },
   };
-}
-
-/** Returns the status without the prefix of its enum: `COMPLETED`. */
-function statusName(status: RunStatus): string {
-  return RunStatusSchema.value[status]?.localName ?? String(status);
 }
