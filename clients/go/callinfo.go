@@ -17,7 +17,7 @@ import (
 
 const requestIDHeader = "x-request-id"
 
-// CallInfo is what the sidecar sent beside the answer of a call. It is complete when the call has ended.
+// CallInfo is the metadata of a call's answer. It is complete when the call has ended.
 type CallInfo struct {
 	mu      sync.Mutex
 	headers metadata.MD

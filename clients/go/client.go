@@ -51,7 +51,7 @@ type settings struct {
 	accessKey string
 	tls       *tls.Config
 	logger    *slog.Logger
-	// hideErrors says whether models are told nothing of errors of tools.
+	// hideErrors says whether errors of tools are hidden from models.
 	hideErrors bool
 	dial       []grpc.DialOption
 }

@@ -92,7 +92,7 @@ type FieldViolation struct {
 	Description string
 }
 
-// Error is what every failed call returns, as an error for errors.As. Its kind can be asked for with
+// Error is the error of every failed call, for errors.As. Compare its kind with
 // errors.Is, the gRPC status with status.FromError.
 type Error struct {
 	// Kind is the class of the failure.
@@ -105,14 +105,14 @@ type Error struct {
 	OutputStarted bool
 	// Usage has the tokens that were used before the failure, in all steps. Nil where unknown.
 	Usage *Usage
-	// ProviderFailure has what the provider said. Nil where the failure is not the provider's.
+	// ProviderFailure has what the provider said. Nil if the failure is not the provider's.
 	ProviderFailure *ProviderFailure
 	// NoObject has the answer that is not the requested object. Set only with ErrNoObjectGenerated.
 	NoObject *NoObject
 	// Violations names the fields of the request that are wrong.
 	Violations []FieldViolation
 	// Steps are the steps of a generation that were complete before it failed. Messages returns what to
-	// append to the conversation to go on from there.
+	// append to the conversation to continue from there.
 	Steps []*StepResult
 	// Attempts are the calls of providers in a generation that failed after a step was complete: as many of
 	// the latest as the sidecar could send with the failure.
@@ -140,7 +140,7 @@ func (e *Error) Messages() []*Message {
 	return messagesOfSteps(e.Steps)
 }
 
-// RetryAfter returns how long to wait before a retry. The second result is false where that is unknown.
+// RetryAfter returns how long to wait before a retry. The second result is false if that is unknown.
 func (e *Error) RetryAfter() (time.Duration, bool) {
 	if e.retryAfter == nil {
 		return 0, false

@@ -43,7 +43,7 @@ func (r *Result) Usage() *Usage {
 	return r.lastStep().GetResponse().GetUsage()
 }
 
-// Messages returns what to append to the history to go on with the conversation: the model's messages of
+// Messages returns the messages to append to the history to continue the conversation: the model's messages of
 // all steps, unchanged, and the results of the tools.
 func (r *Result) Messages() []*Message {
 	return messagesOfSteps(r.GetSteps())

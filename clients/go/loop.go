@@ -21,12 +21,12 @@ import (
 const defaultParallelTools = 16
 
 // toolLoop is the caller's side of one RunTools call. The messages are received by the goroutine that
-// reads the stream; each call of a tool has a goroutine of its own, which sends the output.
+// reads the stream; each call of a tool has a separate goroutine, which sends the output.
 type toolLoop struct {
 	ctx     context.Context
 	options *GenerateOptions
 	tools   map[string]*Tool
-	// hideErrors says whether the model is told nothing of errors, unless a tool says otherwise.
+	// hideErrors says whether errors are hidden from the model, unless a tool says otherwise.
 	hideErrors bool
 	// slots has an element for each tool that runs.
 	slots chan struct{}
@@ -225,7 +225,7 @@ func (l *toolLoop) outputOf(ctx context.Context, execute *pb.ExecuteTool) (*pb.T
 	return &pb.ToolOutput{ToolCallId: call.GetId(), Output: &pb.ToolOutput_Result{Result: result}}, err
 }
 
-// repair asks for other arguments. A repair without a result is a failure with the problem.
+// repair requests other arguments. A repair without a result is a failure with the problem.
 func (l *toolLoop) repair(ctx context.Context, call *ToolCall, problem string) (*ToolCall, error) {
 	if l.options.RepairToolCall == nil {
 		return nil, &argumentsError{problem}
@@ -276,7 +276,7 @@ func failedOutput(callID string, err error, hide bool) *pb.ToolOutput {
 	return output
 }
 
-// hidesErrorsOf reports whether the model is told nothing of the error of a call.
+// hidesErrorsOf reports whether the error of a call is hidden from the model.
 func (l *toolLoop) hidesErrorsOf(call *ToolCall) bool {
 	if tool := l.tools[call.GetName()]; tool != nil && tool.hideErrors != nil {
 		return *tool.hideErrors

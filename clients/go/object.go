@@ -9,7 +9,7 @@ import (
 	pb "github.com/outrigger-inference/outrigger/clients/go/outrigger/v1"
 )
 
-// Strategy is how the model is asked for an object.
+// Strategy is how an object is requested from the model.
 type Strategy = pb.ObjectFormat_Strategy
 
 // The strategies. StrategyAuto, the default, takes the first that the model supports.
@@ -24,7 +24,7 @@ const (
 	StrategyPrompt = pb.ObjectFormat_STRATEGY_PROMPT
 )
 
-// ObjectOptions says how an object is asked for.
+// ObjectOptions says how an object is requested.
 type ObjectOptions struct {
 	// Name is the object's name for the model. Default "object".
 	Name string
@@ -32,7 +32,7 @@ type ObjectOptions struct {
 	Description string
 	// Schema replaces the JSON Schema that is derived from the type.
 	Schema json.RawMessage
-	// Strategy is how the model is asked for it.
+	// Strategy is how the object is requested from the model.
 	Strategy Strategy
 }
 
@@ -134,7 +134,7 @@ func readObject(message *pb.StreamObjectResponse) frame {
 }
 
 // objectRequest converts the options, which become those of a plain generation, and derives the schema from
-// T where none is given.
+// T if none is given.
 func objectRequest[T any](options *GenerateOptions) (*pb.GenerationOptions, *pb.ObjectFormat, error) {
 	if options.executesTools() {
 		return nil, nil, invalid("tools", "an object is generated without executing tools; use NewPassiveTool")

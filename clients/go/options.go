@@ -70,7 +70,7 @@ type GenerateOptions struct {
 	// encodes as a JSON object.
 	ProviderOptions map[string]any
 
-	// Object says how GenerateObject and StreamObject ask for the object. Not for other calls.
+	// Object says how GenerateObject and StreamObject request the object. Not for other calls.
 	Object *ObjectOptions
 
 	// Request has fields of the contract's Request that have no field above. It is not changed, and a
@@ -117,7 +117,7 @@ type RetryPolicy struct {
 	RetryTimeouts bool
 }
 
-// proto converts the options. It fails where they cannot be expressed in the contract.
+// proto converts the options. It fails if they cannot be expressed in the contract.
 func (o *GenerateOptions) proto() (*pb.GenerationOptions, error) {
 	if o.Object != nil {
 		return nil, invalid("object", "is for GenerateObject and StreamObject only")

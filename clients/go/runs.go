@@ -40,7 +40,7 @@ type RunOptions struct {
 	PreviousRunID string
 	// ThreadID is the thread to continue. Empty: a new one, or that of the previous run.
 	ThreadID string
-	// Background says whether the run goes on when the caller is gone. Create then returns at once.
+	// Background says whether the run continues when the caller is gone. Create then returns at once.
 	Background bool
 	// Store says whether the run is stored. Default true.
 	Store *bool
@@ -64,7 +64,7 @@ type RunFilter struct {
 	PageSize int32
 }
 
-// Runs calls the sidecar's run engine: generations that are stored, that may go on in the background, and
+// Runs calls the sidecar's run engine: generations that are stored, that can continue in the background, and
 // whose events can be read at any time.
 type Runs struct {
 	service pb.RunServiceClient
@@ -86,7 +86,7 @@ func (r *Runs) Create(ctx context.Context, options RunOptions) (*Run, error) {
 }
 
 // CreateStream creates a run and returns its events. Leaving the loop cancels the run, unless it is in the
-// background. The events of a background run are resumed by themselves when the connection is lost, as those
+// background. The events of a background run are resumed automatically when the connection is lost, as those
 // of Events are.
 //
 // A run that failed ends with its run event, and then with the failure.
@@ -103,7 +103,7 @@ func (r *Runs) CreateStream(ctx context.Context, options RunOptions) iter.Seq2[*
 }
 
 // Events returns the events of a run after one with this number, past ones first, until it has ended or
-// requires action; -1 gives all. It resumes by itself when the connection is lost, after an outage of any length:
+// requires action; -1 gives all. It resumes automatically when the connection is lost, after an outage of any length:
 // ctx bounds how long it waits. It fails at once if there is no sidecar at the beginning.
 // Leaving the loop does not affect the run. A run that failed ends with its run event, and then with the failure.
 func (r *Runs) Events(ctx context.Context, runID string, after int32) iter.Seq2[*RunEvent, error] {

@@ -79,7 +79,7 @@ var (
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// derive returns the schema of a type: a members, or a json.RawMessage where the type gives its own.
+// derive returns the schema of a type: a members, or a json.RawMessage if the type gives its own.
 func (d *deriver) derive(t reflect.Type, limits constraints) (any, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -104,7 +104,7 @@ type constraints struct {
 	enum, format, minimum, maximum string
 }
 
-// refuse returns an error where a constraint is set on a type that can have none.
+// refuse returns an error if a constraint is set on a type that can have none.
 func (c constraints) refuse() error {
 	if c == (constraints{}) {
 		return nil

@@ -85,7 +85,7 @@ func TextDeltas(events iter.Seq2[*Event, error]) iter.Seq2[string, error] {
 
 // frame is one message of a stream of any method.
 type frame struct {
-	// event is what the caller sees; nil where that is nothing.
+	// event is what the caller sees; nil if that is nothing.
 	event    *Event
 	sequence int32
 	isLast   bool
@@ -154,7 +154,7 @@ func isOutput(event *Event) bool {
 	}
 }
 
-// forward yields the events of a stream up to its last. It returns what went wrong, or nil where the
+// forward yields the events of a stream up to its last. It returns what went wrong, or nil if the
 // stream is complete or the consumer has left.
 func forward(next nextFrame, yield func(*Event) bool) error {
 	for expected := int32(0); ; expected++ {

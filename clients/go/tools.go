@@ -16,9 +16,9 @@ type Tool struct {
 	definition *pb.Tool
 	name       string
 	err        error
-	// hideErrors says whether the model is told nothing of errors; nil for what the Client says.
+	// hideErrors says whether errors are hidden from the model; nil for the Client's setting.
 	hideErrors *bool
-	// run executes a call; nil where the tool is not executed in the loop.
+	// run executes a call; nil if the tool is not executed in the loop.
 	run func(context.Context, *ToolCall) (*ToolResult, error)
 }
 
@@ -105,7 +105,7 @@ func functionTool(name, description string, schema json.RawMessage, err error) *
 	return &Tool{name: name, err: err, definition: &pb.Tool{Tool: &pb.Tool_Function{Function: function}}}
 }
 
-// HideErrors returns the tool with a switch of its own for WithHiddenToolErrors.
+// HideErrors returns the tool with a separate setting for WithHiddenToolErrors.
 func (t *Tool) HideErrors(hide bool) *Tool {
 	changed := *t
 	changed.hideErrors = &hide
@@ -117,7 +117,7 @@ func (t *Tool) Name() string {
 	return t.name
 }
 
-// Definition returns the tool as the model sees it, for Request.Tools. It fails where the tool's
+// Definition returns the tool as the model sees it, for Request.Tools. It fails if the tool's
 // type has no JSON Schema.
 func (t *Tool) Definition() (*pb.Tool, error) {
 	if t == nil {
@@ -167,7 +167,7 @@ func (e *RefusalError) Error() string {
 	return "refused: " + e.Reason
 }
 
-// PanicError is what OnToolError gets for a tool that panicked. The model is told that it did, and no more.
+// PanicError is what OnToolError gets for a tool that panicked. The model learns only that it did.
 type PanicError struct {
 	// Value is what the tool panicked with.
 	Value any
@@ -180,7 +180,7 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("the tool panicked: %v", e.Value)
 }
 
-// argumentsError is told to the model in any case: it speaks of what the model wrote.
+// argumentsError is always sent to the model: it is about the model's text.
 type argumentsError struct {
 	problem string
 }

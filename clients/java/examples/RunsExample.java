@@ -5,7 +5,7 @@ import io.github.outriggerinference.v1.Run;
 import io.github.outriggerinference.v1.RunEvent;
 import java.util.Map;
 
-/** A run in the background: it goes on when this program is gone. */
+/** A run in the background: it continues when this program is gone. */
 public class RunsExample {
   public static void main(String[] args) {
     try (OutriggerClient client = OutriggerClient.connect()) {
@@ -17,7 +17,7 @@ public class RunsExample {
                       o.generate(g -> g.model("sim-text").prompt("Say hello."))
                           .background(true)
                           .labels(Map.of("example", "runs")));
-      // A second argument resumes after an event. A lost connection is resumed by itself.
+      // A second argument resumes after an event. A lost connection is resumed automatically.
       try (RunStream events = client.runs().events(created.getId())) {
         for (RunEvent event : events) {
           System.out.print(event.getModelEvent().getTextDelta().getDelta());

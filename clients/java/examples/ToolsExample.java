@@ -4,7 +4,7 @@ import io.github.outriggerinference.OutriggerClient;
 import io.github.outriggerinference.Tool;
 import io.github.outriggerinference.v1.ToolResult;
 
-/** A tool that is a function of this program. The sidecar runs the loop and asks for each call. */
+/** A tool that is a function of this program. The sidecar runs the loop and requests each call. */
 public final class ToolsExample {
   record WeatherInput(@Description("Name of the city, in English") String city) {}
 

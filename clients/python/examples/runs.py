@@ -1,4 +1,4 @@
-"""Lets the sidecar generate in the background: the run goes on when this program is gone.
+"""Lets the sidecar generate in the background: the run continues when this program is gone.
 
 Its events can be read at any time, from any of them on.
 """
@@ -9,7 +9,7 @@ with Client() as client:
     run = client.runs.create(
         model="sim-text", prompt="Say hello.", background=True, labels={"example": "runs"}
     )
-    # `after=` resumes after an event. A lost connection is resumed by itself.
+    # `after=` resumes after an event. A lost connection is resumed automatically.
     for text in client.runs.events(run.id).text():
         print(text, end="")
     run = client.runs.get(run.id)

@@ -4,10 +4,10 @@ const client = new Client();
 const run = await client.runs.create({
   model: "sim-text",
   prompt: "Say hello.",
-  background: true, // the run goes on when this program is gone
+  background: true, // the run continues when this program is gone
   labels: { example: "runs" },
 });
-// `{ after }` resumes after an event. A lost connection is resumed by itself.
+// `{ after }` resumes after an event. A lost connection is resumed automatically.
 for await (const { event } of client.runs.events(run.id)) {
   if (event.case !== "modelEvent") continue;
   const { event: change } = event.value;

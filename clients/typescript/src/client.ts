@@ -52,7 +52,7 @@ export interface ClientOptions extends CallSettings {
   /** Certificate authority of a sidecar behind `https://`, in PEM. Default: the authorities that Node trusts. */
   readonly ca?: string | Buffer | undefined;
   /**
-   * Access key, for a sidecar that asks for one. Without TLS it travels in the clear. Default: the variable
+   * Access key, for a sidecar that requires one. Without TLS it travels in the clear. Default: the variable
    * `OUTRIGGER_ACCESS_KEY`, else none.
    */
   readonly accessKey?: string | undefined;

@@ -8,8 +8,8 @@ const RETRY_DELAY_MS = 250;
 const CONNECTING: ReadonlySet<unknown> = new Set(["connect", "getaddrinfo"]);
 
 /**
- * Makes a call once more if there was no sidecar to send it to. A second failure asks for the sidecar by its address.
- * Each call connects itself while there is no connection, so no backoff has to end first.
+ * Makes a call once more if there was no sidecar to send it to. The error of a second failure names the sidecar's
+ * address. Each call connects itself while there is no connection, so no backoff has to end first.
  */
 export function retryUnsent(address: string): Interceptor {
   return (next) => async (request) => {

@@ -153,7 +153,7 @@ class RemoteLoop {
     );
   }
 
-  /** A call with invalid arguments is answered by its repair; its result follows when the sidecar asks for it. */
+  /** A call with invalid arguments is answered by its repair; its result follows when the sidecar requests it. */
   #toOutput({ id }: ToolCall, { result, repairedCall }: ToolOutcome, isInvalid: boolean): Output {
     if (!isInvalid) return { case: "result", value: result };
     if (repairedCall === undefined) return { case: "failure", value: { message: textOf(toMessage(result)) } };

@@ -1,4 +1,4 @@
-// Command runs lets the sidecar generate in the background: the run goes on when this program is gone, and its
+// Command runs lets the sidecar generate in the background: the run continues when this program is gone, and its
 // events can be read at any time, from any of them on.
 package main
 
@@ -26,7 +26,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// A number instead of -1 resumes after that event. A lost connection is resumed by itself.
+	// A number instead of -1 resumes after that event. A lost connection is resumed automatically.
 	for event, err := range client.Runs().Events(ctx, run.GetId(), -1) {
 		if err != nil {
 			log.Fatal(err)

@@ -1,4 +1,4 @@
-"""The access key, which every call carries where the sidecar asks its callers for one."""
+"""The access key, which every call carries if the sidecar asks its callers for one."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class AsyncClient:
     Cancelling a task cancels its call.
 
     Every method takes `timeout`: seconds for the whole call, which also bound what the sidecar does.
-    All methods raise OutriggerError where a call fails.
+    All methods raise OutriggerError if a call fails.
 
     Args:
         address: `host:port` or `unix:///path`. By default OUTRIGGER_ADDRESS, else `localhost:6190`.
@@ -84,7 +84,7 @@ class AsyncClient:
         tls: True for TLS with the machine's certificates, or credentials. Default: no TLS.
         interceptors: Interceptors of gRPC, for instance those of OpenTelemetry.
         max_concurrent_tools: How many tools of one loop run at once, at most.
-        hide_tool_errors: Whether models are told "the tool failed" instead of the text of a tool's exception,
+        hide_tool_errors: Whether models get "the tool failed" instead of the text of a tool's exception,
             which may hold addresses, paths or data of others. A ToolError is always told.
     """
 
@@ -145,7 +145,7 @@ class AsyncClient:
         """The same client, over the same connection, with other settings for its calls.
 
         Args:
-            headers: Sent with each call, for instance `{"x-request-id": "..."}`, beside those set before.
+            headers: Sent with each call in addition to those set before, for instance `{"x-request-id": "..."}`.
             on_call: Is told of each call that ended: its code, headers and request id.
         """
         # Both share the channel, which is made with the first call otherwise.
@@ -156,7 +156,7 @@ class AsyncClient:
 
     @property
     def runs(self) -> AsyncRuns:
-        """The run engine: generations that are stored, and that may go on in the background."""
+        """The run engine: generations that are stored, and that can continue in the background."""
         return AsyncRuns(self._calls, RunServiceStub(self.channel))
 
     @property

@@ -86,7 +86,7 @@ class AsyncStream(Generic[M, E, R]):
                 self._event_loop.call_soon_threadsafe(self.cancel)
 
     def cancel(self) -> None:
-        """Ends the call and its tools. Does nothing where the call has ended."""
+        """Ends the call and its tools. Does nothing if the call has ended."""
         self._is_cancelled = True
         self._call.cancel()
         if self._tools is not None:

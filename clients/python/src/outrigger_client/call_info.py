@@ -1,4 +1,4 @@
-"""What is known of a call beside its answer, and the log of calls."""
+"""The metadata of a call, and the log of calls."""
 
 from __future__ import annotations
 

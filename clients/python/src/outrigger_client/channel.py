@@ -47,6 +47,6 @@ def channel_options() -> list[tuple[str, str | int]]:
         ("grpc.min_reconnect_backoff_ms", _CONNECT_TIMEOUT_MS),
         # gRPC otherwise stops its pings after two without data.
         ("grpc.http2.max_pings_without_data", 0),
-        # The machine's proxy is for the internet; the sidecar is beside the program.
+        # The machine's proxy is for the internet; the sidecar is next to the program.
         ("grpc.enable_http_proxy", 0),
     ]

@@ -80,7 +80,7 @@ class Decoder(Protocol[M_contra, E_co, R_co]):
         ...
 
     def result(self) -> R_co:
-        """What the stream gave. Raises where it did not come to its end."""
+        """What the stream gave. Raises if it did not come to its end."""
         ...
 
     @property
@@ -166,7 +166,7 @@ class ObjectDecoder(Generic[T]):
 def object_result(result: generation_pb2.GenerateResult, shape: Shape | None) -> ObjectResult[Any]:
     """The result with its object decoded.
 
-    Raises NoObjectGeneratedError where the type rejects what the schema allows.
+    Raises NoObjectGeneratedError if the type rejects what the schema allows.
     """
     try:
         value = json.loads(result.output_json)
@@ -196,5 +196,5 @@ def _cut(failure: InferenceError | None) -> OutriggerError:
 
 
 def execute_timeout(execute: ExecuteTool) -> float | None:
-    """Seconds for a tool; None where there is no limit."""
+    """Seconds for a tool; None if there is no limit."""
     return execute.timeout.ToTimedelta().total_seconds() if execute.HasField("timeout") else None

@@ -40,7 +40,7 @@ class OutriggerError(Exception):
         self.failure = failure
         """The error as it came over the wire."""
         self.field_violations: Sequence[FieldViolation] = tuple(field_violations)
-        """Fields of the request that are wrong. Empty where the request is not the reason."""
+        """Fields of the request that are wrong. Empty if the request is not the reason."""
         self.generation = FailedGeneration() if generation is None else generation
         """What a generation had done before it failed, as the contract has it. Empty for other failures."""
         if failure.HasField("cause"):
@@ -92,7 +92,7 @@ class OutriggerError(Exception):
     def messages(self) -> Sequence[Message]:
         """What `steps` add to the conversation.
 
-        A generation whose messages end with them goes on from there, and executes none of their tools again.
+        A generation whose messages end with them continues from there, and repeats none of their tools.
         """
         return [message for step in self.steps for message in step.messages]
 
@@ -106,28 +106,28 @@ class OutriggerError(Exception):
 
     @property
     def provider(self) -> str:
-        """Name of the provider that reported the failure. Empty where no provider did."""
+        """Name of the provider that reported the failure. Empty if no provider did."""
         return self.failure.provider_failure.provider
 
     @property
     def http_status_code(self) -> int | None:
-        """HTTP status of the provider's answer; None where there was none."""
+        """HTTP status of the provider's answer; None if there was none."""
         failure = self.failure.provider_failure
         return failure.http_status_code if failure.HasField("http_status_code") else None
 
     @property
     def error_code(self) -> str:
-        """The provider's own code, for instance `insufficient_quota`. Empty where none."""
+        """The provider's own code, for instance `insufficient_quota`. Empty if none."""
         return self.failure.provider_failure.error_code
 
     @property
     def request_id(self) -> str:
-        """The provider's request id, for its support team. Empty where it gives none."""
+        """The provider's request id, for its support team. Empty if it gives none."""
         return self.failure.provider_failure.request_id
 
     @property
     def raw_json(self) -> str:
-        """The provider's response body, where the request asked for it with `include_raw`."""
+        """The provider's response body, if the request asked for it with `include_raw`."""
         return self.failure.provider_failure.raw_json
 
 
@@ -320,7 +320,7 @@ def error_of_call(
 
 def _details_of(error: Any) -> Status:
     status = Status()
-    # None where the channel itself failed, for instance because no sidecar is running.
+    # None if the channel itself failed, for instance because no sidecar is running.
     for key, value in error.trailing_metadata() or ():
         if key == _STATUS_DETAILS:
             status.ParseFromString(value)

@@ -107,7 +107,7 @@ class GenerationArguments(TypedDict, total=False):
     provider_options: Mapping[str, Mapping[str, object]]
     """What the contract does not model: by provider, a JSON object that is merged into the body."""
     loss_policy: Literal["warn", "refuse"]
-    """What happens where the provider cannot honour part of the request. Default `warn`."""
+    """What happens if the provider cannot honour part of the request. Default `warn`."""
     foreign_state: Literal["strip", "to_text", "reject"]
     """What happens to another provider's reasoning and signatures in the history. Default `strip`."""
     include_raw: bool
@@ -126,17 +126,17 @@ class ObjectArguments(GenerationArguments, total=False):
     description: str
     """Description of the object, sent to the model."""
     strategy: Literal["auto", "native", "tool", "prompt"]
-    """How the model is asked for it. Default `auto`: chosen by what the model supports."""
+    """How the object is requested from the model. Default `auto`: chosen by what the model supports."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ObjectSpec:
-    """What is asked for with an object, and how the answer is decoded."""
+    """The requested object, and how the answer is decoded."""
 
     options: GenerationOptions
     format: ObjectFormat
     shape: Shape | None
-    """What decodes the object; None where the schema is a JSON Schema."""
+    """What decodes the object; None if the schema is a JSON Schema."""
 
 
 def generation_options(

@@ -61,7 +61,7 @@ class Step:
 
     @property
     def usage(self) -> Usage | None:
-        """Tokens of this step; None where the provider reported none."""
+        """Tokens of this step; None if the provider reported none."""
         return self.response.usage if self.response.HasField("usage") else None
 
     @property
@@ -130,12 +130,12 @@ class GenerateResult:
 
     @property
     def usage(self) -> Usage | None:
-        """Tokens of the last step; None where the provider reported none."""
+        """Tokens of the last step; None if the provider reported none."""
         return self._last.usage
 
     @property
     def total_usage(self) -> Usage | None:
-        """Tokens of all steps; None where no step reported any."""
+        """Tokens of all steps; None if no step reported any."""
         return self.proto.total_usage if self.proto.HasField("total_usage") else None
 
     @property
@@ -150,7 +150,7 @@ class GenerateResult:
 
     @property
     def messages(self) -> Sequence[Message]:
-        """What to append to the history to go on with the conversation: answers and tool results, unchanged."""
+        """Messages to append to the history to continue the conversation: answers and tool results."""
         return [message for step in self.steps for message in step.messages]
 
     @cached_property

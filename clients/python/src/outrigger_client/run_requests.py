@@ -37,7 +37,7 @@ class RunArguments(GenerationArguments, total=False):
     thread_id: str
     """The thread to continue. Default: a new one, or that of the previous run."""
     background: bool
-    """Whether the run goes on when the caller is gone. `create` then returns at once. Default false."""
+    """Whether the run continues when the caller is gone. `create` then returns at once. Default false."""
     store: bool
     """Whether the run is stored. Default true."""
     labels: Mapping[str, str]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class RunEvents:
     """The events of a run: an iterator and a context manager.
 
-    It resumes by itself when the connection is lost, after an outage of any length, unless the run is being
+    It resumes automatically when the connection is lost, after an outage of any length, unless the run is being
     created in the foreground: then leaving the events cancels the run. If there is no sidecar at the
     beginning, it raises at once. A run that failed ends with its `run` event, and then raises.
     """
@@ -95,7 +95,7 @@ class RunEvents:
 
 
 class Runs:
-    """The run engine: generations that are stored, and that may go on in the background."""
+    """The run engine: generations that are stored, and that can continue in the background."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls

@@ -40,7 +40,7 @@ class Shape(Protocol):
 
 
 def shape_of(hint: object) -> Shape:
-    """Compiles a type hint. Raises TypeError where it has no form in JSON."""
+    """Compiles a type hint. Raises TypeError if it has no form in JSON."""
     return _Compiler().shape(hint)
 
 

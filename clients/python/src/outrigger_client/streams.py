@@ -72,7 +72,7 @@ class Stream(Generic[M, E, R]):
         self.cancel()
 
     def cancel(self) -> None:
-        """Ends the call and its tools, in any thread. Does nothing where the call has ended."""
+        """Ends the call and its tools, in any thread. Does nothing if the call has ended."""
         self._call.cancel()
         if self._tools is not None:
             self._tools.close()

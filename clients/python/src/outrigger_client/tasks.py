@@ -49,7 +49,7 @@ class ToolTasks:
         return self._outgoing
 
     def receive(self, message: RunToolsResponse) -> None:
-        """Starts what a message of the sidecar asks for."""
+        """Starts the work that a message of the sidecar requests."""
         job = self._loop.receive(message)
         if job is not None:
             task = asyncio.create_task(self._answer(job))

@@ -29,7 +29,7 @@ RepairFunction = Callable[[ToolCall, str], Repair | Awaitable[Repair]]
 """Repairs a call whose arguments do not match the tool's schema.
 
 Takes the call and what is wrong with it. Returns the new arguments, as a mapping or as JSON text, or
-None where it cannot help; the model then gets an error result.
+None if it cannot help; the model then gets an error result.
 """
 
 MAX_CONCURRENT_TOOLS = 16
@@ -47,7 +47,7 @@ class ToolRunner(Protocol[M_contra]):
     """Runs the tools of one loop, and sends their outputs."""
 
     def receive(self, message: M_contra, /) -> None:
-        """Starts what a message of the sidecar asks for."""
+        """Starts the work that a message of the sidecar requests."""
         ...
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ class ToolRunner(Protocol[M_contra]):
 
 
 class Job:
-    """What is to be done for an `execute`: run a tool, or repair its call. Fails where neither is possible."""
+    """What is to be done for an `execute`: run a tool, or repair its call. Fails if neither is possible."""
 
     def __init__(self, execute: ExecuteTool, context: ToolContext, *, hide_errors: bool) -> None:
         self.execute = execute
@@ -87,7 +87,7 @@ class Job:
         if isinstance(error, ToolError):
             return ToolOutput(tool_call_id=call_id, failure=ToolFailure(message=_bounded(str(error))))
         if not self.context.cancelled:
-            # The model is told, but a developer would not notice otherwise.
+            # The model gets the error, but a developer would not notice it otherwise.
             _logger.warning("the tool %s failed", self.execute.tool_call.name, exc_info=error)
         if self._hide_errors:
             return ToolOutput(tool_call_id=call_id, failure=ToolFailure(message="the tool failed"))
@@ -135,7 +135,7 @@ class _RepairJob(Job):
 
 
 class ToolLoop:
-    """Follows one loop: the conversation so far, and what each message of the sidecar asks for."""
+    """Follows one loop: the conversation so far, and the work that each message of the sidecar requests."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class ToolLoop:
         self._answer: Message | None = None
 
     def receive(self, message: RunToolsResponse) -> Job | None:
-        """Takes a message. Returns the job where it asks for one."""
+        """Takes a message. Returns the job if it asks for one."""
         if message.HasField("execute"):
             return self._job(message)
         if self._tools.wants_context:
@@ -180,7 +180,7 @@ class ToolLoop:
         return Job(execute, context, hide_errors=self._hide_errors)
 
     def _conversation(self) -> Sequence[Message]:
-        # Copied only where a tool can see it.
+        # Copied only if a tool can see it.
         if not self._tools.wants_context:
             return ()
         return [*self._history, *([] if self._answer is None else [self._answer])]

@@ -77,7 +77,7 @@ class ToolThreads:
         return iter(self._outgoing.get, None)
 
     def receive(self, message: RunToolsResponse) -> None:
-        """Starts what a message of the sidecar asks for."""
+        """Starts the work that a message of the sidecar requests."""
         job = self._loop.receive(message)
         if job is None:
             return
@@ -111,7 +111,7 @@ class ToolThreads:
 
 
 class _Run:
-    """One run of a job in a thread. An async tool gets an event loop of its own."""
+    """One run of a job in a thread. An async tool gets a separate event loop."""
 
     def __init__(self, job: Job) -> None:
         self._job = job

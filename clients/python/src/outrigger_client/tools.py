@@ -64,7 +64,7 @@ class ToolContext:
 
     @property
     def remaining(self) -> float | None:
-        """Seconds until the result must be there; None where there is no limit."""
+        """Seconds until the result must be there; None if there is no limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     @property
@@ -79,7 +79,7 @@ class ToolContext:
         return self.cancelled
 
     def check(self) -> None:
-        """Raises ToolError where the call is cancelled."""
+        """Raises ToolError if the call is cancelled."""
         if self.cancelled:
             raise ToolError("the tool did not answer in time")
 
@@ -131,7 +131,7 @@ class Tool(Generic[P, R]):
         return self._context_name != ""
 
     def run(self, tool_call: ToolCall, context: ToolContext) -> R:
-        """Runs it with the arguments of a call. Raises ToolError where they are not what its type hints say."""
+        """Runs it with the arguments of a call. Raises ToolError if they are not what its type hints say."""
         try:
             values = self._arguments.decode_members(self._parse(tool_call), "")
         except MismatchError as mismatch:
@@ -192,7 +192,7 @@ def tool(
         name: Name for the model, by default that of the function.
         description: Description for the model, by default that of the docstring.
         strict: Whether the provider is asked to guarantee that arguments match the schema.
-        hide_errors: Whether the model is told "the tool failed" instead of the text of an exception, unless
+        hide_errors: Whether the model gets "the tool failed" instead of the text of an exception, unless
             it is a ToolError. None for what the client says.
     """
 

@@ -18,7 +18,7 @@ import java.util.function.Consumer;
  * Sends headers with calls, and tells of those that ended.
  *
  * @param headers by names in lower case
- * @param listener is told of each call
+ * @param listener called for each call
  */
 record CallObserver(Map<String, String> headers, Consumer<CallInfo> listener)
     implements ClientInterceptor {

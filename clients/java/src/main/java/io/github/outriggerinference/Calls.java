@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Makes calls on the connection, each with a deadline of its own. A call that finds no sidecar is
+ * Makes calls on the connection, each with a separate deadline. A call that finds no sidecar is
  * made once more if a connection comes up in time: nothing of it was sent.
  *
  * @param channel the connection's, with what is added to these calls

@@ -34,7 +34,7 @@ final class Connection {
    *
    * @param target the address of the sidecar, for errors
    * @param tools what executes tools; null for threads of the connection's own
-   * @param hidesToolErrors whether models are told nothing of exceptions of tools
+   * @param hidesToolErrors whether exceptions of tools are hidden from models
    */
   Connection(ManagedChannel channel, String target, Executor tools, boolean hidesToolErrors) {
     this.hidesToolErrors = hidesToolErrors;

@@ -21,7 +21,7 @@ abstract class EventDecoder<M, E> {
   private InferenceError failure;
   private final List<StepResult> steps = new ArrayList<>();
 
-  /** The event of a message; null where the message is none. */
+  /** The event of a message; null if the message is none. */
   abstract E decode(M message);
 
   /** Called once, when the call has ended in any way. */

@@ -10,7 +10,7 @@ interface EventSink<E> {
   /**
    * The call has ended. Called once, after all events.
    *
-   * @param failure why it failed; null where the stream is complete
+   * @param failure why it failed; null if the stream is complete
    */
   void end(OutriggerException failure);
 }

@@ -9,7 +9,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 
 /**
  * The events of a call while it runs, for one thread: {@code hasNext} waits for the next one. It
- * throws an {@link OutriggerException} where the call fails, and is false only after the last event
+ * throws an {@link OutriggerException} if the call fails, and is false only after the last event
  * of a complete stream. Closing the stream before that cancels the call, and so does an interrupt
  * of the thread that waits. A reader that stops reading stops the provider.
  *

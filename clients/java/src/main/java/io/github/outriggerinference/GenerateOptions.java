@@ -253,7 +253,7 @@ public final class GenerateOptions {
       return request(request -> request.putProviderOptionsJson(provider, json));
     }
 
-    /** How the model is asked for an object. Default: chosen by what the model supports. */
+    /** How an object is requested from the model. Default: chosen by what the model supports. */
     public Builder objectStrategy(ObjectFormat.Strategy strategy) {
       objectStrategy = strategy;
       return this;

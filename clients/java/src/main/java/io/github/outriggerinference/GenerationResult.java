@@ -77,7 +77,7 @@ public record GenerationResult(GenerateResult toProto) {
     return toProto.getResponse();
   }
 
-  /** The generated object as JSON text. Empty where none was asked for. */
+  /** The generated object as JSON text. Empty if none was requested. */
   public String output() {
     return toProto.getOutputJson();
   }
@@ -93,8 +93,8 @@ public record GenerationResult(GenerateResult toProto) {
   }
 
   /**
-   * The messages that the generation adds to the conversation: append them to the history to go on
-   * with the chat. They carry what the provider needs back.
+   * The messages that the generation adds to the conversation: append them to the history to
+   * continue with the chat. They carry what the provider needs back.
    */
   public List<Message> messages() {
     return steps().stream().flatMap(step -> Messages.ofStep(step).stream()).toList();

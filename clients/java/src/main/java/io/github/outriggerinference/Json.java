@@ -35,7 +35,7 @@ final class Json {
     JsonReader reader = new JsonReader(new StringReader(text));
     reader.setStrictness(Strictness.STRICT);
     try {
-      // Fails where there is no text, which the parser takes for null.
+      // Fails if there is no text, which the parser takes for null.
       reader.peek();
       JsonElement value = JsonParser.parseReader(reader);
       // Fails where more text follows.
@@ -50,7 +50,7 @@ final class Json {
    * Writes a value: a record, object with properties, map, collection, optional, enum, string,
    * number, boolean, date, UUID or null.
    *
-   * @throws IllegalArgumentException where it contains anything else, or a number that JSON lacks
+   * @throws IllegalArgumentException if it contains anything else, or a number that JSON lacks
    */
   static String write(Object value) {
     StringWriter text = new StringWriter();

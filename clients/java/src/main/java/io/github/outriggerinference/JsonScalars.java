@@ -54,7 +54,7 @@ final class JsonScalars {
     return value instanceof CharSequence || WRITTEN_AS_TEXT.contains(value.getClass());
   }
 
-  /** The type of a class; null where the class is none of these. */
+  /** The type of a class; null if the class is none of these. */
   static JsonType of(Class<?> type) {
     return type.isEnum() ? new Choice(type) : TYPES.get(type);
   }

@@ -14,7 +14,7 @@ interface JsonType {
    * Reads a value.
    *
    * @param path where the value is in the document, as a JSON pointer, for error messages
-   * @throws JsonMismatchException where the value is not of this type
+   * @throws JsonMismatchException if the value is not of this type
    */
   Object read(JsonElement value, String path);
 

@@ -33,7 +33,7 @@ final class JsonTypes {
   /**
    * The type of a class.
    *
-   * @throws IllegalArgumentException where it, or a member of it, is not supported, or contains
+   * @throws IllegalArgumentException if it, or a member of it, is not supported, or contains
    *     itself
    */
   static JsonType of(Class<?> type) {

@@ -31,7 +31,7 @@ public final class ObjectType<T> {
   /**
    * A record, a class with properties and a constructor without parameters, or an enum.
    *
-   * @throws IllegalArgumentException where it has a member of a type that is not supported
+   * @throws IllegalArgumentException if it has a member of a type that is not supported
    */
   public static <T> ObjectType<T> of(Class<T> objectClass) {
     return new ObjectType<>(objectClass.getSimpleName(), JsonTypes.of(objectClass));
@@ -48,7 +48,7 @@ public final class ObjectType<T> {
         new JsonContainers.ListOf(JsonTypes.of(elementClass)));
   }
 
-  /** What the sidecar is asked for. */
+  /** The request to the sidecar. */
   ObjectFormat format(ObjectFormat.Strategy strategy) {
     String allowed = name.replaceAll("[^a-zA-Z0-9_-]", "_");
     return ObjectFormat.newBuilder()

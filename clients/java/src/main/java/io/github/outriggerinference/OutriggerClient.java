@@ -69,7 +69,7 @@ public final class OutriggerClient implements AutoCloseable {
     calls = new Calls(connection, channel, options);
   }
 
-  /** Connects to {@code OUTRIGGER_ADDRESS}, or to {@code localhost:6190} where that is not set. */
+  /** Connects to {@code OUTRIGGER_ADDRESS}, or to {@code localhost:6190} if that is not set. */
   public static OutriggerClient connect() {
     return builder().connect();
   }
@@ -140,7 +140,7 @@ public final class OutriggerClient implements AutoCloseable {
   /**
    * Calls a model once, and returns the events as they arrive.
    *
-   * @param deadline how long the call may take, up to its end; null for no limit of its own
+   * @param deadline how long the call may take, up to its end; null for no separate limit
    */
   public ResponseStream stream(Request request, @Nullable Duration deadline) {
     return new ResponseStream(streamCall(request, deadline));
@@ -282,7 +282,7 @@ public final class OutriggerClient implements AutoCloseable {
     return new EventPublisher<>(objectCall(type, options));
   }
 
-  /** The run engine: generations that are stored, and that may go on in the background. */
+  /** The run engine: generations that are stored, and that can continue in the background. */
   public Runs runs() {
     return new Runs(calls);
   }
@@ -362,7 +362,7 @@ public final class OutriggerClient implements AutoCloseable {
     return connection.channel();
   }
 
-  /** Cancels the calls under way and closes the connection. */
+  /** Cancels the calls in progress and closes the connection. */
   @Override
   public void close() {
     connection.close();

@@ -46,7 +46,7 @@ public final class OutriggerClientBuilder {
 
   /**
    * Where the sidecar listens: {@code host:port}, {@code unix:///path} on Linux, or another target
-   * of gRPC. Default: {@code OUTRIGGER_ADDRESS}, or {@code localhost:6190} where that is not set.
+   * of gRPC. Default: {@code OUTRIGGER_ADDRESS}, or {@code localhost:6190} if that is not set.
    */
   public OutriggerClientBuilder address(String address) {
     this.address = address;
@@ -55,7 +55,7 @@ public final class OutriggerClientBuilder {
 
   /**
    * The key for a sidecar that asks its callers for one. Default: {@code OUTRIGGER_ACCESS_KEY}, or
-   * none where that is not set. Without TLS the key travels in the clear.
+   * none if that is not set. Without TLS the key travels in the clear.
    */
   public OutriggerClientBuilder accessKey(String key) {
     accessKey = key;
@@ -82,7 +82,7 @@ public final class OutriggerClientBuilder {
     return this;
   }
 
-  /** After how much silence a call under way pings the sidecar. Default 30 s. */
+  /** After how much silence a call in progress pings the sidecar. Default 30 s. */
   public OutriggerClientBuilder keepAlive(Duration interval) {
     keepAlive = interval;
     return this;

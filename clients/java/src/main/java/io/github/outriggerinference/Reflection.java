@@ -17,7 +17,7 @@ final class Reflection {
   /**
    * Makes a member of a class accessible, whatever its modifiers.
    *
-   * @throws IllegalArgumentException where the module of the class forbids it
+   * @throws IllegalArgumentException if the module of the class forbids it
    */
   static <M extends AccessibleObject> M open(M member, Class<?> owner) {
     try {

@@ -62,7 +62,7 @@ public final class RunOptions {
       return this;
     }
 
-    /** Whether the run goes on when the caller is gone. Default false. */
+    /** Whether the run continues when the caller is gone. Default false. */
     public Builder background(boolean background) {
       request.setBackground(background);
       return this;

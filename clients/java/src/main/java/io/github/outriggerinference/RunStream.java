@@ -16,7 +16,7 @@ import java.util.function.BiFunction;
 /**
  * The events of a run, for one thread: {@code hasNext} waits for the next one. It is false after
  * the run has ended or requires action. The events of a run that is in the background, or was
- * created before, resume by themselves when the connection is lost, after an outage of any length,
+ * created before, resume automatically when the connection is lost, after an outage of any length,
  * until the stream is closed or the thread interrupted. If there is no sidecar at the beginning,
  * {@code hasNext} throws at once. A run that failed ends with its {@code run} event, and then
  * {@code hasNext} throws.
@@ -113,7 +113,7 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
         || run.getStatus() == RunStatus.RUN_STATUS_IN_PROGRESS;
   }
 
-  /** Opens a further stream if the run goes on. Throws what ended the last one for good. */
+  /** Opens a further stream if the run continues. Throws what ended the last one for good. */
   private boolean mustResume(OutriggerException lost) {
     if (over && lost == null) {
       if (failure != null) {
@@ -138,9 +138,9 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
   }
 
   /**
-   * Whether a run may go on after this failure of a stream. A sidecar that drains, or whose store
-   * is away, says that a retry may succeed; a server that stops may reset the stream, which looks
-   * like a cancellation.
+   * Whether a run can continue after this failure of a stream. A sidecar that drains, or whose
+   * store is away, says that a retry may succeed; a server that stops may reset the stream, which
+   * looks like a cancellation.
    */
   private static boolean mayGoOn(OutriggerException lost) {
     if (lost == null) {

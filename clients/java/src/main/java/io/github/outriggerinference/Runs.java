@@ -22,8 +22,8 @@ import org.jspecify.annotations.NullMarked;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The run engine: generations that are stored, that may go on in the background, and whose events
- * can be read at any time.
+ * The run engine: generations that are stored, that can continue in the background, and whose
+ * events can be read at any time.
  */
 @NullMarked
 public final class Runs {

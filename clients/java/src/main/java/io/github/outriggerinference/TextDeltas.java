@@ -13,7 +13,7 @@ final class TextDeltas<E> implements Iterator<String> {
   /**
    * Reads a stream.
    *
-   * @param deltaOf the text of an event; null where it has none
+   * @param deltaOf the text of an event; null if it has none
    */
   TextDeltas(EventStream<E> stream, Function<E, String> deltaOf) {
     this.stream = stream;

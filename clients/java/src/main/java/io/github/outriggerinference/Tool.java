@@ -36,7 +36,7 @@ public final class Tool {
    * parameters. Its JSON Schema is derived from these: {@link Description} describes one, an {@code
    * Optional} or {@code @Nullable} one need not be given.
    *
-   * @throws IllegalArgumentException where one of them has a type that is not supported
+   * @throws IllegalArgumentException if one of them has a type that is not supported
    */
   public static <I> Tool of(
       String name, String description, Class<I> input, ToolFunction<I> function) {
@@ -77,7 +77,7 @@ public final class Tool {
         (call, context) -> function.call(textOf(call)));
   }
 
-  /** A tool without code: a call ends the generation, and the caller goes on from its result. */
+  /** A tool without code: a call ends the generation, and the caller continues from its result. */
   public static <I> Tool passive(String name, String description, Class<I> input) {
     String schema = JsonTypes.ofMembers(input).schema().toString();
     return new Tool(function(name, description, schema), null);
@@ -95,12 +95,12 @@ public final class Tool {
         io.github.outriggerinference.v1.Tool.newBuilder().setHosted(hosted).build(), null);
   }
 
-  /** The same tool with a switch of its own for {@link OutriggerClientBuilder#hideToolErrors}. */
+  /** The same tool with a separate setting for {@link OutriggerClientBuilder#hideToolErrors}. */
   public Tool hideErrors(boolean hide) {
     return new Tool(definition, executor, hide);
   }
 
-  /** Whether the model is told nothing of exceptions; empty for what the client says. */
+  /** Whether exceptions are hidden from the model; empty for the client's setting. */
   Optional<Boolean> hidesErrors() {
     return Optional.ofNullable(hidesErrors);
   }
@@ -115,7 +115,7 @@ public final class Tool {
     return definition;
   }
 
-  /** The code; empty where the tool has none here. */
+  /** The code; empty if the tool has none here. */
   Optional<Executor> executor() {
     return Optional.ofNullable(executor);
   }

@@ -11,7 +11,7 @@ public interface ToolCallRepair {
    *
    * @param call the call as the model wrote it
    * @param problem what is wrong with its arguments
-   * @return the JSON text of better arguments; empty where there are none, so that the model gets
+   * @return the JSON text of better arguments; empty if there are none, so that the model gets
    *     the problem as an error result
    */
   Optional<String> repair(ToolCall call, String problem) throws Exception;

@@ -11,7 +11,7 @@ import java.util.List;
  *
  * @param call the call as the model wrote it
  * @param messages the conversation before the step that made the call
- * @param timeout how long the tool may take, from when the sidecar asked for it; zero for no limit
+ * @param timeout how long the tool may take, from the sidecar's request; zero for no limit
  */
 public record ToolContext(ToolCall call, List<Message> messages, Duration timeout) {
   /** The id of the call, unique in a conversation. */

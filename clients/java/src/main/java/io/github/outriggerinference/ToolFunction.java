@@ -8,8 +8,8 @@ package io.github.outriggerinference;
 @FunctionalInterface
 public interface ToolFunction<I> {
   /**
-   * Executes the tool. It runs on a thread of its own, beside the other calls of the same step, and
-   * is interrupted when its time limit has passed or the generation is cancelled.
+   * Executes the tool. It runs on a separate thread, concurrently with the other calls of the same
+   * step, and is interrupted when its time limit has passed or the generation is cancelled.
    *
    * @return the result for the model: a string is sent as it is, a {@code ToolResult}, {@code
    *     ContentPart} or list of parts of the contract as these are, anything else as JSON

@@ -16,14 +16,14 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** The caller's side of RunTools: executes what the sidecar asks for and answers it. */
+/** The caller's side of RunTools: executes the requests of the sidecar and answers them. */
 final class ToolLoop extends EventDecoder<RunToolsResponse, GenerationEvent> {
   private final GenerateOptions options;
   private final Map<String, Tool> executable;
   private final ToolRunner runner;
   private final boolean hideErrors;
 
-  /** The messages before the step under way. Replaced, never changed: tools may hold it. */
+  /** The messages before the step in progress. Replaced, never changed: tools may hold it. */
   private List<Message> conversation;
 
   private StreamObserver<RunToolsRequest> requests;

@@ -16,7 +16,7 @@ import java.io.IOException;
 
 /**
  * Marks the failures of calls that never had a connection, of which nothing was sent: gRPC's status
- * does not tell them from calls that were lost under way.
+ * does not tell them from calls that were lost in progress.
  */
 final class UnsentCalls implements ClientInterceptor {
 

@@ -75,7 +75,7 @@ public class OutriggerException extends RuntimeException {
     return error.hasNoObject() ? Optional.of(error.getNoObject()) : Optional.empty();
   }
 
-  /** The invalid fields of the request. Empty where the request is not the problem. */
+  /** The invalid fields of the request. Empty if the request is not the problem. */
   public List<FieldViolation> fieldViolations() {
     return fieldViolations;
   }
@@ -86,8 +86,8 @@ public class OutriggerException extends RuntimeException {
   }
 
   /**
-   * What the steps add to the conversation. A generation whose messages end with them goes on from
-   * there, and executes none of their tools again.
+   * What the steps add to the conversation. A generation whose messages end with them continues
+   * from there, and executes none of their tools again.
    */
   public List<Message> messages() {
     return steps().stream().flatMap(step -> Messages.ofStep(step).stream()).toList();

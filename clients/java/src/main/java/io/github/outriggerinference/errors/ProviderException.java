@@ -24,7 +24,7 @@ public class ProviderException extends OutriggerException {
     return toProto().getProviderFailure().getProvider();
   }
 
-  /** HTTP status of the provider's answer. Empty where there was none. */
+  /** HTTP status of the provider's answer. Empty if there was none. */
   public OptionalInt httpStatusCode() {
     ProviderFailure failure = toProto().getProviderFailure();
     return failure.hasHttpStatusCode()
