@@ -46,6 +46,17 @@ describe("the latest responses of WebSockets", () => {
     expect(reserved).toBeGreaterThan(0);
   });
 
+  it("keeps the stored response that a response continued", () => {
+    const latest = openKept().open();
+    const event = { type: "response.completed", response: { id: "r", output: [{ type: "message" }] } };
+    const body = { store: false, input: "Hi.", previous_response_id: "stored" };
+    latest.replace(body, 10, JSON.stringify(event));
+    expect(latest.expand({ previous_response_id: "r" }, () => {})).toEqual({
+      input: [{ role: "user", content: "Hi." }, { type: "message" }],
+      previous_response_id: "stored",
+    });
+  });
+
   it("keeps no failed response, nor one without an end, and nothing of the one before", () => {
     const { open, pool } = openKept();
     const latest = open();

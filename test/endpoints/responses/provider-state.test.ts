@@ -70,6 +70,13 @@ describe("provider state in reasoning items", () => {
     expect(carried?.text).toBe("");
   });
 
+  it("needs no item for other parts if only reasoning has state", () => {
+    const signed = { block: { type: "thinking", signature: "c2ln" } };
+    const reasoning = createPart({ case: "reasoning", value: { text: "Hm." } }, signed, "anthropic");
+    expect(encodeOtherParts([reasoning, text("So.")])).toBeNull();
+    expect(encodeOtherParts([reasoning, text("So.", { part: { thoughtSignature: "a" } })])).not.toBeNull();
+  });
+
   it("gives calls, texts and images their state back, whatever their order", () => {
     const content = [
       text("one", { part: { thoughtSignature: "a" } }),
