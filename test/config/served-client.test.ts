@@ -44,6 +44,13 @@ ${more}`;
 const request = (model: string, text = "hi") => toRequest({ model, messages: [userMessage(text)] });
 
 describe("ServedClient", () => {
+  it("names the invalid fields of a request as the contract does", async () => {
+    const client = await serve(withMain());
+    const invalid = request("sim-text");
+    invalid.maxTokens = -1;
+    await expect(client.complete(invalid)).rejects.toMatchObject({ violations: [{ field: "max_tokens" }] });
+  });
+
   it("uses added providers, aliases and models from the next call on, and no longer removed ones", async () => {
     const client = await serve(withMain("middleware: { model_aliases: { old: { model: sim-text } } }"));
     expect((await client.complete(request("old"))).model).toBe("sim-text");

@@ -23,7 +23,7 @@ import type { MiddlewareMethods } from "../../src/client/middleware.ts";
 import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
 import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
 import { MAX_ATTEMPTS, withAttempts } from "../../src/middleware/attempts.ts";
-import { DEFAULT_FALLBACK_KINDS, fallbackKinds } from "../../src/middleware/fallback.ts";
+import { DEFAULT_FALLBACK_KINDS, fallbackKinds, takeNextTarget } from "../../src/middleware/fallback.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
@@ -312,6 +312,21 @@ describe("the scope of a fallback", () => {
     expect((await client.complete(requestFor("sim-text:status=503"))).provider).toBe("two");
     const other = client.complete(requestFor("sim-text:status=503", { provider: "two" }));
     expect((await toFailure(other)).kindName).toBe("SERVER");
+    await client.close();
+  });
+
+  it("gives its next target to a call in it only if that call may have it", async () => {
+    const taken: (string | undefined)[] = [];
+    const taking: MiddlewareMethods = {
+      complete(request, next, options) {
+        for (const provider of ["three", "two", "two"])
+          taken.push(takeNextTarget(options, (target) => target.provider === provider)?.provider);
+        return next(request);
+      },
+    };
+    const client = getClient(simulator(), [createFallback(toTwo), taking]);
+    expect((await client.complete(requestFor("sim-text"))).provider).toBe("one");
+    expect(taken).toEqual([undefined, "two", undefined]);
     await client.close();
   });
 

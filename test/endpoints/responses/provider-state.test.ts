@@ -73,7 +73,8 @@ describe("provider state in reasoning items", () => {
   it("needs no item for other parts if only reasoning has state", () => {
     const signed = { block: { type: "thinking", signature: "c2ln" } };
     const reasoning = createPart({ case: "reasoning", value: { text: "Hm." } }, signed, "anthropic");
-    expect(encodeOtherParts([reasoning, text("So.")])).toBeNull();
+    const plain = call("c", { part: { functionCall: { id: "c" } } });
+    expect(encodeOtherParts([reasoning, text("So."), plain])).toBeNull();
     expect(encodeOtherParts([reasoning, text("So.", { part: { thoughtSignature: "a" } })])).not.toBeNull();
   });
 
