@@ -75,7 +75,7 @@ export function finishWordIn(value: unknown): string {
  * @param stopSequence The stop sequence that ended the answer, if the provider names it.
  */
 export function finishReason(reason: Reason, raw: string, stopSequence = ""): FinishReason {
-  return { $typeName: "outrigger.v1.FinishReason", reason, raw, stopSequence };
+  return { $typeName: "outrigger.v1.FinishReason", reason, raw: raw.toWellFormed(), stopSequence };
 }
 
 /** Reports whether a finish reason means that the answer was cut before the model had finished it. */
@@ -107,11 +107,11 @@ export function createResponse(facts: CallFacts, answer: Answer): Response {
   warnAtLimit(facts, answer);
   const { withoutKeys = unchanged, models, rateLimit } = facts;
   const { content, finishReason, providerRequestId = facts.providerRequestId } = answer;
-  const model = withoutKeys(answer.model) || facts.request.model;
+  const model = withoutKeys(answer.model.toWellFormed()) || facts.request.model;
   // A literal: `create` gives the same object and takes ten times as long.
   const response: Response = {
     $typeName: "outrigger.v1.Response",
-    id: withoutKeys(answer.id),
+    id: withoutKeys(answer.id.toWellFormed()),
     model,
     provider: facts.provider,
     message: { $typeName: "outrigger.v1.Message", role: Role.ASSISTANT, content, name: "", toolCallId: "" },

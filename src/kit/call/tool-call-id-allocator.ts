@@ -22,7 +22,7 @@ export class ToolCallIdAllocator {
   /** Returns the id of the next call: the provider's id if it is free. */
   take(id: string): string {
     // Some servers accept ids of at most 40 characters: without its prefix the inference id leaves room for a suffix.
-    const base = id === "" ? `call_${this.#inferenceId.replace(/^inf_/, "")}` : id;
+    const base = id === "" ? `call_${this.#inferenceId.replace(/^inf_/, "")}` : id.toWellFormed();
     this.#used ??= toolCallIdsIn(this.#history);
     const free = this.#freeFrom(base, this.#used);
     this.#used.add(free);

@@ -119,7 +119,8 @@ export class StreamWriter {
   start(model: string): void {
     if (this.started) return;
     const { withoutKeys } = this.#facts;
-    this.#model = (withoutKeys?.(model) ?? model) || this.#facts.request.model;
+    const named = model.toWellFormed();
+    this.#model = (withoutKeys?.(named) ?? named) || this.#facts.request.model;
     this.#log.startedAt = this.#log.now();
     const { inferenceId, provider, acceptedAt, warnings } = this.#facts;
     const value: StreamStart = {
@@ -153,9 +154,9 @@ export class StreamWriter {
     partIndex: number = this.reserve(),
   ): ToolCallBlock {
     this.#toolCallIds ??= new ToolCallIdAllocator(this.#facts.inferenceId, this.#facts.request.messages);
-    const call = { id: this.#toolCallIds.take(id), name, inputKind };
+    const call = { id: this.#toolCallIds.take(id), name: name.toWellFormed(), inputKind };
     this.#log.keptChars += call.id.length + name.length;
-    const value = { partIndex, id: call.id, name, inputKind: INPUT_KINDS[inputKind] };
+    const value = { partIndex, id: call.id, name: call.name, inputKind: INPUT_KINDS[inputKind] };
     this.#log.emit({ case: "toolCallStart", value: create(ToolCallStartSchema, value) });
     return new ToolCallBlock(this.#log, partIndex, call);
   }
@@ -192,7 +193,7 @@ export class StreamWriter {
     const dataJson = this.#facts.withoutKeys?.(data) ?? data;
     this.#log.emit({
       case: "providerEvent",
-      value: { $typeName: "outrigger.v1.ProviderEvent", type, dataJson },
+      value: { $typeName: "outrigger.v1.ProviderEvent", type: type.toWellFormed(), dataJson },
     });
   }
 
@@ -441,8 +442,10 @@ export function toToolCall(
   isUnfinished = false,
 ): ToolCall {
   const text = input.toWellFormed();
-  if (inputKind === "text") return create(ToolCallSchema, { id, name, input: { case: "text", value: text } });
+  const called = { id: id.toWellFormed(), name: name.toWellFormed() };
+  if (inputKind === "text")
+    return create(ToolCallSchema, { ...called, input: { case: "text", value: text } });
   const value = text === "" && !isUnfinished ? "{}" : text;
   const argumentsInvalid = !isJson(value);
-  return create(ToolCallSchema, { id, name, argumentsInvalid, input: { case: "argumentsJson", value } });
+  return create(ToolCallSchema, { ...called, argumentsInvalid, input: { case: "argumentsJson", value } });
 }

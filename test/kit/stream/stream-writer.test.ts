@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, toJsonString } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { StreamError } from "../../../src/core/errors.ts";
@@ -11,8 +11,9 @@ import {
   RateLimitInfoSchema,
   type Response,
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
+import { finishReason } from "../../../src/kit/call/call-facts.ts";
 import { warning } from "../../../src/kit/call/loss-report.ts";
 import { StreamWriter, toToolCall } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";
@@ -52,6 +53,28 @@ function splitDeltas(events: readonly StreamEvent[]): string[] {
     event.value !== undefined && "delta" in event.value ? [event.value.delta] : [],
   );
 }
+
+describe("StreamWriter", () => {
+  it("replaces half surrogate pairs in names and ids too, which readers of JSON refuse", () => {
+    const writer = createWriter();
+    writer.start("m\ud800");
+    writer.startToolCall({ id: "call\ud800", name: "f\udfff" }).end();
+    writer.providerEvent("type\ud800", "{}");
+    const raw = finishReason(FinishReason_Reason.OTHER, "stop\ud800");
+    const response = writer.finish({ ...ANSWER, id: "resp\ud800", model: "m\ud800", finishReason: raw });
+    expect(response).toMatchObject({
+      id: "resp\ufffd",
+      model: "m\ufffd",
+      finishReason: { raw: "stop\ufffd" },
+    });
+    const events = writer.take();
+    expect(events.map((event) => toJsonString(StreamEventSchema, event)).join()).not.toContain("\\ud");
+    expect(getCases(events)).toEqual([
+      ...["streamStart", "toolCallStart", "toolCallDelta", "toolCallEnd", "providerEvent", "finish"],
+    ]);
+    expect(toolCallsOf(response)).toMatchObject([{ id: "call\ufffd", name: "f\ufffd" }]);
+  });
+});
 
 describe("StreamWriter for a caller who gets the provider's events", () => {
   it("joins deltas of one part that come together", () => {
