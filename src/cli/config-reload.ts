@@ -1,6 +1,6 @@
-import { statSync } from "node:fs";
 import type { Logger } from "pino";
 import { type Config, findChanges } from "../config/index.ts";
+import { tryStat } from "../config/small-file.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { describeFault } from "../server/telemetry/logging.ts";
 import type { Metrics } from "../server/telemetry/metrics.ts";
@@ -85,7 +85,7 @@ export class ConfigReload {
 
   #readVersion(): string {
     const { path } = this.#options.config;
-    const stats = path === undefined ? path : statSync(path, { bigint: true, throwIfNoEntry: false });
+    const stats = path === undefined ? path : tryStat(path);
     return stats === undefined ? "" : `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs}`;
   }
 }

@@ -1,3 +1,4 @@
+import { type BigIntStats, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 
 /** Reads the text of a file or pipe; undefined if it is larger than the limit. Rejects if it cannot be read. */
@@ -15,6 +16,18 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<str
 }
 
 const CHUNK_BYTES = 64 * 1024;
+
+/**
+ * Returns the metadata of a file. Undefined if they cannot be read, for whatever reason: its folder may forbid it, or
+ * links may form a circle. Reading the file then says why.
+ */
+export function tryStat(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
 
 /** Returns the system code of an error, for instance `ENOENT`. */
 export function getSystemCode(error: unknown): string {

@@ -1,6 +1,6 @@
 /** Files whose content may change while the sidecar runs: mounted secrets are rotated. */
 import { readFileSync, statSync } from "node:fs";
-import { getSystemCode } from "./small-file.ts";
+import { getSystemCode, tryStat } from "./small-file.ts";
 
 /** The content of a file as a value, or the problem with the content. */
 export type Parsed<Value> = { readonly value: Value } | { readonly problem: string };
@@ -123,7 +123,7 @@ function readFile<Value>({ path, maxBytes, parse }: WatchedFileOptions<Value>): 
 function readVersion(paths: readonly (string | undefined)[]): string {
   return paths
     .map((path) => {
-      const stats = path === undefined ? path : statSync(path, { bigint: true, throwIfNoEntry: false });
+      const stats = path === undefined ? path : tryStat(path);
       if (stats === undefined) return "";
       return `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
     })

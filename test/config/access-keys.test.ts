@@ -309,6 +309,8 @@ describe("AccessKeysFile", () => {
     for (const change of [
       () => writeFile(path, `keys: [{ name: b, key: short-${SECRET.slice(0, 6)} }, { name: "" }]`),
       () => rm(path),
+      // A circle of links, which cannot even be looked at.
+      () => symlink(path, path),
     ]) {
       await change();
       for (let look = 0; look < 2; look += 1) {
@@ -327,6 +329,7 @@ describe("AccessKeysFile", () => {
         message,
       ],
       ["warn", { path, problem: `cannot read ${path} (ENOENT)` }, message],
+      ["warn", { path, problem: `cannot read ${path} (ELOOP)` }, message],
     ]);
     expect(JSON.stringify(lines)).not.toContain("short-");
   });
