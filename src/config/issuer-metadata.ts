@@ -14,7 +14,7 @@ export function parseKeysUrl(value: unknown): URL | undefined {
   return isTrusted ? url : undefined;
 }
 
-/** Returns the address of an issuer's metadata (§4.1); undefined if the issuer is no URL that can have some. */
+/** Returns the address of an issuer's metadata (§4.1); undefined if the issuer is not a URL that can have metadata. */
 export function toMetadataUrl(issuer: string): URL | undefined {
   const url = parseKeysUrl(issuer);
   if (url === undefined || url.search !== "" || url.hash !== "") return undefined;

@@ -56,7 +56,7 @@ export class LocalExecutor implements ToolExecutor {
 
   /**
    * @param tools The tools of a request. Tools without a function are ignored.
-   * @throws InvalidRequestError if a tool's parameters are no JSON Schema.
+   * @throws InvalidRequestError if a tool's parameters are not a JSON Schema.
    */
   constructor(tools: readonly (ToolInput | ActiveTool)[], options: LocalExecutorOptions) {
     const entries = tools.flatMap((tool, index): [string, LocalTool][] => {

@@ -133,7 +133,7 @@ export function createChain({
   });
   return {
     complete(request, next, callOptions) {
-      // Vectors and counts of another model are no substitute.
+      // Vectors and counts of another model cannot replace them.
       if (chained.has(callOptions) || callOptions.operation !== undefined) return next(request);
       const marked = mark(callOptions);
       return chain.complete(request, (changed) => next(changed, marked), marked);

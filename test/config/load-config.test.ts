@@ -493,7 +493,7 @@ providers: { main: { api: openai-responses, api_key: k } }
   });
 });
 
-describe("variables that are no settings", () => {
+describe("variables that are not settings", () => {
   const loadNotices = async (environment: Record<string, string>, text = "{}") =>
     (await loadConfig({ environment, flags: { config: await toFile(text) } })).notices;
 

@@ -136,7 +136,7 @@ describe("toProto() and errorFromProto()", () => {
     expect(sent(new RateLimitError("slow down", facts))).toMatchObject(facts);
   });
 
-  it("keep the answer that is no valid object", () => {
+  it("keep the answer that is not a valid object", () => {
     const facts = { text: '{"age":"x"}', schemaViolations: ["/age: expected an integer"] };
     const error = new NoObjectGeneratedError("the answer does not match", { ...facts, usage });
     expect(sent(error)).toMatchObject({ ...facts, usage });

@@ -278,7 +278,7 @@ describe("the beginning and the end of a reader", () => {
     expect(calls).toEqual(["leave"]);
   });
 
-  it("are no leave if it has read everything", async () => {
+  it("do not count as leaving if it has read everything", async () => {
     const { reader, calls, state } = watch();
     state.hub?.close({ case: "over" });
     expect(await reader.next()).toEqual(DONE);

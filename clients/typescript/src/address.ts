@@ -5,7 +5,7 @@ import { ConfigurationError } from "../../../src/core/errors.ts";
 export interface Target {
   /** Origin of its URLs: `http://localhost:6190`. */
   readonly origin: string;
-  /** Opens the connection if it is no TCP connection to the origin. */
+  /** Opens the connection if it is not a TCP connection to the origin. */
   readonly connect: (() => Socket) | undefined;
 }
 

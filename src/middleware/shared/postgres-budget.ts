@@ -34,7 +34,7 @@ export class PostgresBudgets {
   readonly #table: string;
 
   constructor({ url, schema, timeoutMs }: PostgresSettings, observer: ConnectionObserver) {
-    // Addresses with several hosts or a Unix socket are no URLs.
+    // Addresses with several hosts or a Unix socket are not URLs.
     const server = `PostgreSQL at ${URL.parse(url)?.host || "the address of its URL"}`;
     this.#table = `${schema}.shared_budgets`;
     this.connection = new KeptConnection(

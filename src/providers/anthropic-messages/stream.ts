@@ -152,7 +152,7 @@ export class MessagesDecoder implements StreamDecoder {
       throw new StreamError("the provider began a content block before its message, or twice");
     this.#closeEmptyCall(false);
     const block = asObject<ContentBlock>(event.content_block);
-    // Entries that are no block are skipped, as in the content of a whole answer.
+    // Entries that are not blocks are skipped, as in the content of a whole answer.
     if (block === undefined) return;
     const source = toMembers(data).get("content_block") ?? "{}";
     if (block.type === "fallback") this.#changeModel(textIn(objectIn<FallbackModel>(block.to).model));

@@ -191,7 +191,7 @@ const KIND_OF_CODE: ReadonlyMap<string, ErrorKind> = new Map([
   ["overloaded_error", ErrorKind.SERVER],
   ["server_error", ErrorKind.SERVER],
   ["server_is_overloaded", ErrorKind.SERVER],
-  // The model's output is no call of a tool of the request (Groq); it is in the body.
+  // The model's output is not a call of the request's tools (Groq); it is in the body.
   ["tool_use_failed", ErrorKind.INVALID_TOOL_CALL],
   // The server could not parse the model's output; another attempt may succeed (Groq).
   ["json_validate_failed", ErrorKind.SERVER],

@@ -29,7 +29,7 @@ import { toUsage } from "./usage.ts";
 
 /**
  * Converts a whole answer to a Response.
- * @throws ServerError if the body is no Response object, and the failure that it reports.
+ * @throws ServerError if the body is not a Response object, and the failure that it reports.
  */
 export function toResponse(body: string, facts: CallFacts): Response {
   const object = asObject<ResponseObject>(tryParseJson(body));

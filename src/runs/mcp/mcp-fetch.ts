@@ -185,7 +185,7 @@ export class JsonGauge {
 
   /** An empty line ends an event. */
   #endLine(byte: number): void {
-    // No JSON string spans lines: what was left open was no JSON.
+    // No JSON string spans lines, so an open string was not JSON.
     this.#isInString = this.#isEscaped = false;
     const isSecondHalf = byte === LINE_FEED && this.#isAfterReturn;
     this.#isAfterReturn = byte === CARRIAGE_RETURN;

@@ -56,7 +56,7 @@ export interface AddressPattern {
 
 const PATTERN = /^(https?):\/\/(\*\.)?([^/*?#@\s]+)\/?$/i;
 
-/** A domain of at least two labels that is no IP address: `*.com` would be half the internet. */
+/** A domain of at least two labels that is not an IP address: `*.com` would be half the internet. */
 const DOMAIN = /^[^.]+\..*[a-z]$/;
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;

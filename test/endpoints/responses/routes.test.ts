@@ -223,7 +223,7 @@ describe("The paths of responses", () => {
     expect((await api.fetch(`${path}?order=up`)).status).toBe(400);
   });
 
-  it("refuse a cursor without a stream, and one that is no number", async () => {
+  it("reject a cursor without a stream, and a cursor that is not a number", async () => {
     const api = await startApi(servers);
     const { body } = await post(api, { model: "sim-text", input: "a" });
     for (const [query, param] of [

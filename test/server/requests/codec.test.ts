@@ -209,7 +209,7 @@ describe("a codec of JSON", () => {
 });
 
 describe("a codec of protobuf's binary format", () => {
-  it("refuses bytes that are no message, as the mistake of the caller", () => {
+  it("rejects bytes that are not a message as the caller's mistake", () => {
     expect(() => binaryCodec(RequestSchema).decode(Buffer.from([0x0a, 9, 1]))).toThrow(
       expect.objectContaining({ code: Code.InvalidArgument }),
     );

@@ -230,7 +230,7 @@ describe("a message that is malformed", () => {
     expect([status, body.message]).toEqual([400, expect.stringContaining("the request is not valid JSON")]);
   });
 
-  it("as bytes that are no message is the mistake of the caller", async () => {
+  it("as bytes that are not a message is the caller's mistake", async () => {
     const server = await startAnswering();
     const response = await fetch(`${server.url}${inferencePath("Complete")}`, {
       method: "POST",

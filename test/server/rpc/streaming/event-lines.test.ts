@@ -178,7 +178,7 @@ describe("a stream of another contract", () => {
     expect(await (await post(service.url)).text()).toBe('data: {"payload":{"body":"AAAA"}}\n\n');
   });
 
-  it("keeps the metadata of an error that is no header of HTTP itself", async () => {
+  it("keeps the metadata of an error that is not itself an HTTP header", async () => {
     const service = await startTestService({
       // biome-ignore lint/correctness/useYield: it fails before its first message.
       async *streamingOutputCall() {
