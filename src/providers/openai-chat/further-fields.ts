@@ -3,6 +3,7 @@
  * that it ran (Groq documentation: "Compound", `executed_tools`) or the documents that it found (Azure documentation:
  * "Use your data", `context`).
  */
+import { isDeepStrictEqual } from "node:util";
 import { measureMemory } from "../../core/measure-memory.ts";
 import { isEmpty, isObject, type JsonObject, type JsonValue, objectsIn } from "../../kit/json/json.ts";
 import type { AnyMessage, FoundDocument } from "../../wire/openai-chat/message.ts";
@@ -62,7 +63,9 @@ export class FurtherFields {
     if (entries.length === 0) return;
     const known = this.#lists.get(name) ?? [];
     this.#lists.set(name, known);
-    for (const entry of entries) {
+    // Some servers repeat a list so far in each delta.
+    const isRepeated = isDeepStrictEqual(entries.slice(0, known.length), known);
+    for (const entry of isRepeated ? entries.slice(known.length) : entries) {
       const last = known.at(-1);
       const completes = last !== undefined && entry.index !== undefined && entry.index === last.index;
       if (completes) Object.assign(last, withoutEmpty(entry));

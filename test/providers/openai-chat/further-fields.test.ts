@@ -42,6 +42,20 @@ describe("Tools that the server ran (Groq)", () => {
     expect(streamed.message).toEqual(respondTo(message).message);
   });
 
+  it("are there once if each delta repeats those so far", async () => {
+    const [a, b] = [{ type: "search" }, { type: "python" }];
+    const streamed = await answerTo([
+      { content: "Done.", executed_tools: [a] },
+      { executed_tools: [a] },
+      { executed_tools: [a, b] },
+      { executed_tools: [a, b] },
+    ]);
+    expect(getNatives(streamed)).toEqual([["executed_tools", { executed_tools: [a, b] }]]);
+    expect(getNatives(respondTo({ content: "Done.", executed_tools: [a, a] }))).toEqual([
+      ["executed_tools", { executed_tools: [a, a] }],
+    ]);
+  });
+
   it("do not go back to the server", async () => {
     const answer = respondTo(message).message;
     const request = { messages: [userMessage("hi"), ...(answer ? [answer] : []), userMessage("go on")] };
