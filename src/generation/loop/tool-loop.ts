@@ -115,7 +115,7 @@ function runsLoops(client: ModelClient): client is LoopClient {
  */
 export function runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> {
   const loop = new ToolLoop(options);
-  return closeAtOnce(loop.run(), () => loop.cancel());
+  return closeAtOnce(loop.run(), loop.cancel);
 }
 
 /** Maximum number of consecutive times that a paused turn is resumed. */
@@ -151,9 +151,9 @@ class ToolLoop {
     for (const { response, toolResults } of previousSteps) this.#count(response, toolResults.length);
   }
 
-  cancel(): void {
+  readonly cancel = (): void => {
     this.#scope?.abort(new AbortError("the generation was cancelled before its end"));
-  }
+  };
 
   async *run(): AsyncGenerator<LoopItem, GenerateResult> {
     const { request, isStreamed, answeredStep, signal: caller, timeouts = {} } = this.#options;
