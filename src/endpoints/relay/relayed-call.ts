@@ -28,6 +28,15 @@ const RETRY_HEADERS: readonly string[] = ["retry-after", "retry-after-ms", "x-sh
 /** Matches valid values of headers. Some servers send other characters. */
 const VALID_VALUE = /^[\t\x20-\x7e]{0,4096}$/;
 
+/**
+ * Bytes of the relayed headers of an answer, with their names. Clients read a limited head, Node's for instance 16 KiB,
+ * and the sidecar adds headers. Providers send less than 2 KiB.
+ */
+const MAX_HEADER_BYTES = 8192;
+
+/** Bytes of a header besides its name and its value. */
+const SEPARATOR_BYTES = 4;
+
 /** A call that may be relayed, and its answer in the form of the provider. */
 export class RelayedCall {
   /** The option of the call. */
@@ -50,9 +59,11 @@ export class RelayedCall {
     const { head } = this.source.relay;
     if (head === undefined) return undefined;
     const passed: Record<string, string> = {};
+    let bytes = 0;
     for (const [name, value] of head.headers) {
-      add(passed, this.#headers.answer, name, value);
       add(passed, RETRY_HEADERS, name, value);
+      if (bytes <= MAX_HEADER_BYTES && add(passed, this.#headers.answer, name, value))
+        bytes += name.length + value.length + SEPARATOR_BYTES;
     }
     return passed;
   }
@@ -73,14 +84,16 @@ export class RelayedCall {
   }
 }
 
-/** Adds a header if a list has its name. */
+/** Adds a header if a list has its name. Returns whether it was added. */
 function add(
   headers: Record<string, string>,
   names: readonly string[],
   name: string,
   value: string | undefined,
-): void {
-  if (value !== undefined && isListed(names, name) && VALID_VALUE.test(value)) headers[name] = value;
+): boolean {
+  if (value === undefined || !isListed(names, name) || !VALID_VALUE.test(value)) return false;
+  headers[name] = value;
+  return true;
 }
 
 function isListed(names: readonly string[], name: string): boolean {

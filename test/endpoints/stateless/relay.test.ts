@@ -536,6 +536,22 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     expect(refused.text).not.toContain("mood");
   });
 
+  it("passes as many headers as clients read", async () => {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider);
+    const names = Array.from(
+      { length: 1500 },
+      (_, index) => `${folder === "anthropic-messages" ? "anthropic" : "x"}-ratelimit-${index}`,
+    );
+    const many = Object.fromEntries(names.map((name) => [name, "1"]));
+    provider.answers = [{ body: [whole], headers: { ...JSON_TYPE, "retry-after": "7", ...many } }];
+    const { status, headers } = await post(sidecar, path, body);
+    expect(status).toBe(200);
+    const passed = names.filter((name) => headers.has(name)).length;
+    expect(passed).toBeGreaterThan(100);
+    expect(passed).toBeLessThan(500);
+  });
+
   it("is counted like every other call", async () => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);
