@@ -176,6 +176,11 @@ describe("the memory of an answer", () => {
     expect(await measure({ provider: "compatible", what: "", piece })).toBeGreaterThan(99 * 50_000);
   });
 
+  it("counts a list once that each event repeats", async () => {
+    const piece = () => chunk({ content: "a", documents: [{ text: LONG }] });
+    expect(await measure({ provider: "compatible", what: "", piece })).toBeLessThan(3 * LONG.length);
+  });
+
   it("does not count events that only carry text, beyond their text", async () => {
     const piece = () => ({ ...chunk({ content: "text" }), system_fingerprint: "f".repeat(1000) });
     expect(await measure({ provider: "compatible", what: "", piece })).toBeLessThan(10 * 1024);

@@ -40,9 +40,10 @@ export class FurtherFields {
     for (const name in delta) {
       const value: unknown = delta[name as keyof typeof delta];
       if (typeof value !== "object" || value === null || READ_ELSEWHERE.has(name)) continue;
-      bytes += measureMemory(value);
-      if (isObject(value)) this.#objects.set(name, Object.assign(this.#objects.get(name) ?? {}, value));
-      else this.#addEntries(name, objectsIn(value));
+      if (isObject(value)) {
+        bytes += measureMemory(value);
+        this.#objects.set(name, Object.assign(this.#objects.get(name) ?? {}, value));
+      } else bytes += this.#addEntries(name, objectsIn(value));
     }
     return bytes;
   }
@@ -58,19 +59,21 @@ export class FurtherFields {
     return objectsIn(this.#objects.get("context")?.citations);
   }
 
-  /** A later delta may complete an entry, whose index it repeats. */
-  #addEntries(name: string, entries: readonly JsonObject[]): void {
-    if (entries.length === 0) return;
+  /** A later delta may complete an entry, whose index it repeats. Returns the memory of new entries, in bytes. */
+  #addEntries(name: string, entries: readonly JsonObject[]): number {
+    if (entries.length === 0) return 0;
     const known = this.#lists.get(name) ?? [];
     this.#lists.set(name, known);
     // Some servers repeat a list so far in each delta.
     const isRepeated = isDeepStrictEqual(entries.slice(0, known.length), known);
-    for (const entry of isRepeated ? entries.slice(known.length) : entries) {
+    const added = isRepeated ? entries.slice(known.length) : entries;
+    for (const entry of added) {
       const last = known.at(-1);
       const completes = last !== undefined && entry.index !== undefined && entry.index === last.index;
       if (completes) Object.assign(last, withoutEmpty(entry));
       else known.push({ ...entry });
     }
+    return added.length === 0 ? 0 : measureMemory(added);
   }
 }
 
