@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { ConnectError, createClient } from "@connectrpc/connect";
 import * as grpc from "@grpc/grpc-js";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { BadRequestSchema } from "../../../../src/gen/google/rpc/error_details_pb.ts";
 import { ErrorKind, InferenceErrorSchema } from "../../../../src/gen/outrigger/v1/error_pb.ts";
 import { InferenceService } from "../../../../src/gen/outrigger/v1/inference_service_pb.ts";
@@ -183,7 +183,10 @@ describe("a message that is malformed", () => {
       );
       expect(trailers["grpc-status"] ?? body.toString("latin1")).toContain("13");
       expect(server.inference.calls).toEqual([]);
-      expect(server.log.at(-1)).toMatchObject({ level: 40, code: "INTERNAL", failed_by: "caller" });
+      // The line is written once the response is flushed.
+      await vi.waitFor(() =>
+        expect(server.log.at(-1)).toMatchObject({ level: 40, code: "INTERNAL", failed_by: "caller" }),
+      );
     },
   );
 
