@@ -43,7 +43,7 @@ async function toRefusal(address: string): Promise<ConnectError> {
   return ConnectError.from(await call.catch((thrown: unknown) => thrown));
 }
 
-const ORIGIN = "the provider openai refused the key that Outrigger has for it";
+const ORIGIN = "the provider openai refused the key that Outrigger has";
 
 describe("a provider's 401", () => {
   it("names the variable of the key, and has a separate reason", async () => {
