@@ -42,7 +42,9 @@ export class FurtherFields {
       if (typeof value !== "object" || value === null || READ_ELSEWHERE.has(name)) continue;
       if (isObject(value)) {
         bytes += measureMemory(value);
-        this.#objects.set(name, Object.assign(this.#objects.get(name) ?? {}, value));
+        // Without a prototype, which a member named `__proto__` would replace.
+        const known: MutableObject = this.#objects.get(name) ?? Object.create(null);
+        this.#objects.set(name, Object.assign(known, value));
       } else bytes += this.#addEntries(name, objectsIn(value));
     }
     return bytes;

@@ -92,3 +92,12 @@ describe("Fields that say nothing new", () => {
     expect(message?.content.map(({ part }) => part.case)).toEqual(["text"]);
   });
 });
+
+describe("A field with a member named __proto__", () => {
+  it("keeps the member", () => {
+    const message = JSON.parse('{"content":"Done.","context":{"__proto__":{"citations":[{"title":"D"}]}}}');
+    const [text, native] = respondTo(message).message?.content ?? [];
+    expect(text?.citations).toEqual([]);
+    expect(native?.part.value).toMatchObject({ dataJson: JSON.stringify({ context: message.context }) });
+  });
+});
