@@ -125,6 +125,8 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   #runs: ByteRange[] = [];
   /** Number of events of the latest chunk that were decoded. */
   #decodedEvents = 0;
+  /** Whether an event followed the end of the stream. */
+  #isFollowed = false;
   #events = 0;
   #jsonValues = 0;
   #isOver = false;
@@ -190,14 +192,13 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
           this.#runs = [];
           this.#decodedEvents = 0;
           this.#parser.push(chunk);
-          this.#relay?.push(chunk, this.#runs);
+          this.#relayDecoded(chunk);
         }
       } catch (thrown) {
         if (this.#isOver) return DONE;
         return this.#fail(brokenStream(thrown), decoding);
       }
       if (this.#writer.ended) {
-        this.#relay?.end();
         this.#release();
         await this.#close();
       }
@@ -215,7 +216,10 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   }
 
   readonly #take = (event: SseEvent): void => {
-    if (this.#writer.ended) return;
+    if (this.#writer.ended) {
+      this.#isFollowed = true;
+      return;
+    }
     this.#countEvents(1);
     if (this.#bytes >= SMALL_BYTES)
       this.#countValues(countJsonValues(event.data, VALUES_OF_STREAM * this.#limits.maxJsonValues));
@@ -253,12 +257,18 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     if (this.#jsonValues > maxJsonValues) throw answerTooLarge("maxJsonValues", maxJsonValues);
   }
 
+  #relayDecoded(chunk: Uint8Array): void {
+    if (this.#isFollowed) return this.#relay?.endWithin(chunk, this.#decodedEvents);
+    this.#relay?.push(chunk, this.#runs);
+    if (this.#writer.ended) this.#relay?.endWithin(NOTHING, 0);
+  }
+
   /** Ends the stream after its last byte. Throws if the provider's end marker never came. */
   #end(): void {
     this.#parser.end();
     const { stray } = this.#parser;
     if (!this.#writer.ended) this.#decoder.end(stray);
-    if (this.#writer.ended) return;
+    if (this.#writer.ended) return this.#relay?.end();
     if (this.#readWhole === undefined || this.#writer.started || !isJson(stray))
       throw new StreamError(
         `the provider's stream ${this.#bytes === 0 ? "is empty" : "ended before its end marker"}`,

@@ -92,6 +92,23 @@ export class EventRelay {
   }
 
   /**
+   * The stream is complete, but bytes follow its last event: no client expects any after the end.
+   * @param chunk The bytes that have the end.
+   * @param decodedEvents Number of events in them, up to the last one.
+   */
+  endWithin(chunk: Uint8Array, decodedEvents: number): void {
+    const bytes = this.#join(chunk);
+    const reader = new EventReader();
+    let end = 0;
+    for (let events = 0; events < decodedEvents && end < bytes.byteLength; ) {
+      const start = end;
+      end = findFirstEventEnd(bytes, start);
+      if (reader.read(bytes.subarray(start, end)) !== undefined) events += 1;
+    }
+    this.#relay(bytes.subarray(0, end), []);
+  }
+
+  /**
    * The stream has failed. Relays the events up to the one by which the provider says why. If there is none, relays
    * those that were decoded.
    * @param chunk The bytes whose decoding failed.

@@ -349,6 +349,22 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     }
   });
 
+  it.each([
+    ["an event", "data: late\n\n"],
+    ["an incomplete event", 'data: {"late'],
+    ["events with other line ends", ": ping\r\n\r\nevent: late\r\ndata: late\r\n\r\ndata: l"],
+  ])("ends with the last event of the stream, although %s follows", async (_, late) => {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider);
+    const whole = stream.join("");
+    const end = whole.length - 10;
+    for (const pieces of [[whole + late], [whole.slice(0, end), whole.slice(end) + late]]) {
+      provider.answers = [toStream(pieces)];
+      const { text } = await post(sidecar, path, { ...body, ...streamed, stream: true });
+      expect(text).toBe(whole);
+    }
+  });
+
   it("passes the provider's report of a failure, and adds none", async () => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);
