@@ -130,7 +130,7 @@ class Hedges {
     const { after, percentile } = this.#options;
     if (after !== undefined) return after * 1000;
     const time = this.#getWindow(target, kind).getPercentile(percentile ?? 0, MIN_MEASURED);
-    return Math.min(time ?? Infinity, MAX_HEDGE_AFTER * 1000);
+    return time === undefined ? Infinity : Math.min(time, MAX_HEDGE_AFTER * 1000);
   }
 
   #getWindow({ provider, model }: CallTarget, kind: MeasuredKind): LatencyWindow {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { buildClient, loadConfig, ServedClient } from "../../src/config/index.ts";
 import { KeyFile } from "../../src/config/key-files.ts";
 import { accumulate } from "../../src/core/accumulator.ts";
@@ -78,6 +78,23 @@ describe("KeyFile", () => {
     await writeFile(path, "sk-two");
     await setTimeout(NEXT_CHECK_MS);
     expect(file.current()).toBe("sk-two");
+  });
+
+  it("looks for a new key a tenth of a second after the last look, and not before", async () => {
+    const path = join(folder, "key");
+    await writeFile(path, "sk-one");
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      const file = new KeyFile("main", path, "sk-one", log);
+      file.current();
+      await writeFile(path, "sk-two-is-longer");
+      vi.advanceTimersByTime(99);
+      expect(file.current()).toBe("sk-one");
+      vi.advanceTimersByTime(1);
+      expect(file.current()).toBe("sk-two-is-longer");
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("does not read a pipe or a folder", async () => {

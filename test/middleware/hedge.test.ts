@@ -33,6 +33,7 @@ import { RepeatLimit } from "../../src/core/repeat-limit.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import { LatencyWindow } from "../../src/middleware/latency-window.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
+import { getEvents, START } from "../core/steps.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, listAsked, requestFor, toFailure } from "./support/providers.ts";
 
@@ -272,6 +273,34 @@ describe("a hedged stream", () => {
     for await (const { event } of client.stream(requestFor(SILENT))) if (event.case === "textDelta") break;
     await Promise.all([waitForAbort("/v1/responses"), waitForAbort("/v1/messages")]);
     await client.close();
+  });
+});
+
+describe("the beginning of a hedged stream without output", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  /** A stream that begins, and then has no output for long. */
+  async function* beginOnly() {
+    yield getEvents([START]);
+    await new Promise((resolve) => setTimeout(resolve, 3_600_000));
+  }
+
+  it.each<[string, HedgeOptions, number]>([
+    ["the last request, if calls are sent again", { after: 10, max: 2 }, 25_000],
+    ["the only request, if no call is sent again yet", { percentile: 95 }, 5000],
+  ])("reaches the caller five seconds after %s", async (_name, options, heldMs) => {
+    const { stream } = createHedge(options);
+    const request = create(RequestSchema, { provider: "one", model: "m" });
+    const events = stream(request, () => new EventStream(beginOnly()), {})[Symbol.asyncIterator]();
+    let begun: string | undefined;
+    void events.next().then(({ value }) => {
+      begun = value?.event.case;
+    });
+    await vi.advanceTimersByTimeAsync(heldMs - 1);
+    expect(begun).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(begun).toBe("streamStart");
   });
 });
 

@@ -305,14 +305,23 @@ describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
     expect(right.stores.problems[0]).toContain("the user lacks rights");
   });
 
-  it("is named if nothing answers, or something that is not Valkey", async () => {
+  it("is named if nothing answers", async () => {
     const nothing = await openSidecar({ valkey: toSettings({ port: 1 }) });
     expect(nothing.stores.problems).toEqual([
       "shared counts: Valkey at 127.0.0.1:1: no answer at that address (ECONNREFUSED), so each sidecar counts separately",
     ]);
-    const port = await listen(createTcpServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")));
-    const other = await openSidecar({ valkey: toSettings({ port }) });
-    expect(other.stores.problems[0]).toMatch(/^shared counts: Valkey at 127.0.0.1:\d+: the connection/);
+  });
+
+  it.each<[string, string, (socket: Socket) => void]>([
+    ["answers in another protocol", "was lost", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")],
+    ["resets the connection", "failed (ECONNRESET)", (socket) => socket.resetAndDestroy()],
+  ])("is named if it %s", async (_name, problem, answer) => {
+    const port = await listen(createTcpServer(answer));
+    const sidecar = await openSidecar({ valkey: toSettings({ port }) });
+    const server = `shared counts: Valkey at 127.0.0.1:${port}`;
+    expect(sidecar.stores.problems).toEqual([
+      `${server}: the connection ${problem}, so each sidecar counts separately`,
+    ]);
   });
 
   it.skipIf(!hasTlsTools)(
