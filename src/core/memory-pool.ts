@@ -127,7 +127,6 @@ export class MemoryPool {
 
   /** Changes the bytes that an owner has taken, without a check. */
   change(bytes: number, owner: string): void {
-    if (bytes === 0) return;
     this.#usedBytes += bytes;
     if (owner !== "") this.#changeOwner(bytes, owner);
     if (bytes < 0) this.#account.wake();

@@ -1,6 +1,7 @@
+import { getEventListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RateLimitError } from "../../src/core/errors.ts";
 import {
   getMaxAnswerBytes,
@@ -102,6 +103,87 @@ describe("shares of memory that wait", () => {
     expect(() => share.reserve(answers.maxBytes + MIB)).toThrow(/limits\.max_answer_memory/);
   });
 
+  it("get exactly what is left: all of it for the oldest one, and up to half of the limit for others", async () => {
+    const { answers } = openAccount();
+    const [alone, other, late] = [answers.open(""), answers.open(""), answers.open("")];
+    expect(alone.reserve(answers.maxBytes + FREE_BYTES)).toBeUndefined();
+    expect(() => answers.open("").reserve(answers.maxBytes + FREE_BYTES + 1)).toThrow(RateLimitError);
+    alone.give(answers.maxBytes - MIB);
+    expect(other.reserve(answers.maxBytes / 2 - MIB + FREE_BYTES)).toBeUndefined();
+    expect(answers.usedBytes).toBe(answers.maxBytes / 2);
+    expect(await isSettled(late.reserve(FREE_BYTES))).toBe(true);
+    expect(await isSettled(late.reserve(1))).toBe(false);
+    late.end();
+  });
+
+  it("get their turns by age, as soon as there is enough for each", async () => {
+    const { answers } = openAccount();
+    const holder = answers.open("");
+    const shares = ["first", "second", "third"].map((name) => ({ name, share: answers.open("") }));
+    void holder.reserve(answers.maxBytes / 2 + FREE_BYTES);
+    const turns: string[] = [];
+    const [first, second, third] = shares.map(({ name, share }) => async () => {
+      await share.reserve(8 * MIB);
+      turns.push(name);
+    });
+    const all = [third?.(), first?.(), second?.()];
+    holder.give(8 * MIB);
+    await sleep(0);
+    expect(turns).toEqual(["first"]);
+    holder.give(16 * MIB);
+    await sleep(0);
+    expect(turns).toEqual(["first", "second", "third"]);
+    await Promise.all(all);
+  });
+
+  it("do not overtake an older one that needs more", async () => {
+    const { answers } = openAccount();
+    const [holder, first, second] = [answers.open(""), answers.open(""), answers.open("")];
+    void holder.reserve(answers.maxBytes / 2 + FREE_BYTES);
+    const waits = [first.reserve(8 * MIB), second.reserve(MIB)];
+    holder.give(4 * MIB);
+    expect(await isSettled(waits[1])).toBe(false);
+    holder.give(6 * MIB);
+    await Promise.all(waits);
+    expect(answers.usedBytes).toBe(answers.maxBytes / 2 - MIB - 2 * FREE_BYTES);
+  });
+
+  it("leave no listener at a signal after their turn", async () => {
+    const { answers } = openAccount();
+    const [holder, waiting] = [answers.open(""), answers.open("")];
+    void holder.reserve(answers.maxBytes / 2);
+    const { signal } = new AbortController();
+    const wait = waiting.reserve(MIB, signal);
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    holder.end();
+    await wait;
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  it("count only what exceeds 64 KiB", () => {
+    const { answers } = openAccount();
+    const share = answers.open("", 2);
+    expect(share.reserve(32 * 1024)).toBeUndefined();
+    expect(answers.usedBytes).toBe(0);
+    expect(share.reserve(1)).toBeUndefined();
+    expect(answers.usedBytes).toBe(2);
+    share.give(1);
+    expect(answers.usedBytes).toBe(0);
+  });
+
+  it("do not wait behind an owner that has taken all that one owner may", async () => {
+    const { answers } = openAccount({ isShared: true });
+    const [holder, greedy, modest] = ["holder", "greedy", "modest"].map((owner) => answers.open(owner));
+    void holder?.reserve(20 * MIB);
+    void greedy?.reserve(10 * MIB);
+    const waits = [greedy?.reserve(40 * MIB), modest?.reserve(MIB)];
+    holder?.give(MIB);
+    expect(await isSettled(waits[1])).toBe(true);
+    expect(await isSettled(waits[0])).toBe(false);
+    greedy?.end();
+    await expect(waits[0]).rejects.toThrow("the call has ended");
+  });
+
   it("ends a wait when its call ends or is cancelled, and takes nothing", async () => {
     const { answers } = openAccount();
     const [holder, ended, cancelled] = [answers.open(""), answers.open(""), answers.open("")];
@@ -138,6 +220,41 @@ describe("shares of memory that wait", () => {
     expect(waiting.bytes).toBe(MIB);
   });
 
+  it("reads values of unknown sizes as if each had a quarter of a mebibyte", async () => {
+    const { reads } = openAccount({ limits: { maxReadMemoryBytes: 4 * MIB } });
+    const shares = Array.from({ length: 20 }, () => reads.open("", READ_WEIGHT));
+    let [atOnce, most] = [0, 0];
+    const all = shares.map(async (share) => {
+      await share.read(async () => {
+        atOnce += 1;
+        most = Math.max(most, atOnce);
+        await sleep(20);
+        atOnce -= 1;
+        return "small";
+      });
+      share.end();
+    });
+    await Promise.all(all);
+    // Half of the limit, with 64 KiB of each share that are not counted.
+    expect(most).toBe(10);
+  });
+
+  it("reads a value of up to twice the limit, and smaller ones after it", async () => {
+    const limit = 4 * MIB;
+    const { reads } = openAccount({ limits: { maxReadMemoryBytes: limit } });
+    const read = async (bytes: number) => {
+      const share = reads.open("", READ_WEIGHT);
+      const text = await share.read(async () => "x".repeat(bytes / READ_WEIGHT)).finally(() => share.end());
+      return text.length * READ_WEIGHT;
+    };
+    expect(await read(2 * limit - 1024)).toBe(2 * limit - 1024);
+    expect(await read(1024)).toBe(1024);
+    await expect(read(2 * limit + 1024)).rejects.toThrow(
+      /^what is stored needs \d+ bytes of memory, expected at most 4194304 \(limits\.max_read_memory\)$/,
+    );
+    expect(reads.usedBytes).toBe(0);
+  });
+
   it("reads large values one after the other once it knows how large they are", async () => {
     const account = openAccount();
     const large = "x".repeat(account.reads.maxBytes / 8);
@@ -159,5 +276,51 @@ describe("shares of memory that wait", () => {
     await Promise.all(reads);
     expect(most).toBe(1);
     expect(account.reads.usedBytes).toBe(0);
+  });
+});
+
+describe("a share of memory that waits for long", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  function openFull() {
+    const { answers } = openAccount();
+    const [holder, waiting] = [answers.open(""), answers.open("")];
+    void holder.reserve(answers.maxBytes / 2 + FREE_BYTES);
+    let error: unknown;
+    waiting.reserve(MIB)?.catch((thrown: unknown) => {
+      error = thrown;
+    });
+    return { answers, holder, waiting, getError: () => error };
+  }
+
+  it("is refused after 15 seconds, and may be tried again", async () => {
+    const { answers, getError } = openFull();
+    await vi.advanceTimersByTimeAsync(14_999);
+    expect(getError()).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(getError()).toMatchObject({ kindName: "RATE_LIMIT", retryable: true, retryAfter: 1 });
+    expect(String(getError())).toContain(
+      `use all of their ${answers.maxBytes} bytes (limits.max_answer_memory)`,
+    );
+  });
+
+  it("asks twice a second for memory of peers that do not read, and no longer than it waits", async () => {
+    const { answers, holder } = openFull();
+    const reclaim = vi.fn();
+    answers.onShortage(reclaim);
+    await vi.advanceTimersByTimeAsync(1999);
+    expect(reclaim).toHaveBeenCalledTimes(3);
+    holder.end();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(reclaim).toHaveBeenCalledTimes(3);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("does not wait when its call ends, also if no other one waits", async () => {
+    const { waiting, getError } = openFull();
+    waiting.end();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(String(getError())).toContain("the call has ended");
   });
 });

@@ -91,7 +91,7 @@ export class DeltaTemplate {
       let at = begun;
       let textStart = 0;
       let textEnd = 0;
-      for (let index = 0; index < last && at >= 0; index += 1) {
+      for (let index = 0; index < last; index += 1) {
         const valueStart = index === 0 ? begun : findConstantEnd(bytes, at, constants[index]);
         at = findValueEnd(bytes, valueStart);
         if (index !== this.#textAt) continue;

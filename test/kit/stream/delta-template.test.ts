@@ -180,6 +180,17 @@ describe("DeltaTemplate of events in a row", () => {
     expect([events, chars]).toEqual([100, 100_000]);
   });
 
+  it("leaves events above the given size, and texts above 64 KiB, to a parser", () => {
+    const event = delta("a");
+    const bytes = Buffer.from(event.repeat(2));
+    expect(learnt().readRun(bytes, 0, event.length, false)?.texts).toEqual(["a", "a"]);
+    expect(learnt().readRun(bytes, 0, event.length - 1, false)).toBeUndefined();
+    const readText = (length: number) =>
+      learnt().readRun(Buffer.from(delta("x".repeat(length))), 0, 100_000, false)?.texts[0]?.length;
+    expect(readText(64 * 1024)).toBe(64 * 1024);
+    expect(readText(64 * 1024 + 1)).toBeUndefined();
+  });
+
   it.each([
     delta(""),
     delta('a "quoted" word'),
