@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, NetworkError, StreamError } from "../../../src/core/errors.ts";
 import { createHttpTransport } from "../../../src/kit/http/transport.ts";
-import { getError, openTransport, serveHttp, serveTcp, waitUntil } from "./servers.ts";
+import { getError, openTransport, pause, serveHttp, serveTcp, waitUntil } from "./servers.ts";
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -244,27 +244,77 @@ describe("text()", () => {
     expect(await answer.text(100)).toBe('{"a":"é😀"}');
   });
 
-  it.each([
-    ["announced", true],
-    ["unannounced", false],
-  ])("refuses %s bytes over the limit, and takes exactly the limit", async (_name, announced) => {
-    const { port } = await serveHttp((request, response) => {
+  /** Serves a body of the number of bytes in the path. Its second half, from the middle of a character, can wait. */
+  async function serveHalves(isAnnounced: boolean, secondHalf: Promise<void>) {
+    const { port } = await serveHttp(async (request, response) => {
       request.resume();
-      const body = "a".repeat(Number(request.url?.slice(1)));
-      response.writeHead(200, announced ? { "content-length": body.length } : {});
-      response.write(body.slice(0, 500));
-      setImmediate(() => response.end(body.slice(500)));
+      const body = toBody(Number(request.url?.slice(1)));
+      response.writeHead(200, isAnnounced ? { "content-length": body.length } : {});
+      response.write(body.subarray(0, 500));
+      await secondHalf;
+      response.end(body.subarray(500));
     });
-    const transport = openTransport({ port });
-    const fits = await transport.post("1000", { headers: {}, body: "x" });
-    expect(await fits.text(1000)).toHaveLength(1000);
-    const over = await transport.post("1001", { headers: {}, body: "x" });
-    const error = await getError(over.text(1000));
+    return openTransport({ port });
+  }
+
+  function toBody(bytes: number): Buffer {
+    return Buffer.from(`a${"é".repeat((bytes - 1) / 2)}`);
+  }
+
+  it.each([
+    ["announced and there before they are read", true, false],
+    ["announced and come in pieces", true, true],
+    ["not announced and there before they are read", false, false],
+    ["not announced and come in pieces", false, true],
+  ])("refuses bytes over the limit that are %s, and takes exactly the limit", async (_name, ...parts) => {
+    const [isAnnounced, isCut] = parts;
+    const read = async (bytes: number) => {
+      const rest = Promise.withResolvers<void>();
+      const transport = await serveHalves(isAnnounced, rest.promise);
+      const answer = await transport.post(String(bytes), { headers: {}, body: "x" });
+      if (!isCut) rest.resolve();
+      await pause(20);
+      const reading = answer.text(1001);
+      reading.catch(() => {});
+      await pause(20);
+      rest.resolve();
+      return reading;
+    };
+    expect(await read(1001)).toBe(toBody(1001).toString());
+    const error = await getError(read(1003));
     expect(error).toBeInstanceOf(StreamError);
     expect(error).toMatchObject({
       retryable: false,
-      message: expect.stringContaining("larger than 1000 bytes"),
+      message: expect.stringMatching(
+        /^the answer of 127\.0\.0\.1:\d+ is larger than 1001 bytes, the limit max_answer_bytes$/,
+      ),
     });
+  });
+
+  it.each([
+    ["there before they are read", false],
+    ["come in pieces", true],
+  ])("waits for memory for bytes that are %s", async (_name, isCut) => {
+    const [rest, room] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const transport = await serveHalves(false, rest.promise);
+    const answer = await transport.post("1001", { headers: {}, body: "x" });
+    if (!isCut) rest.resolve();
+    await pause(20);
+    let held = 0;
+    const grow = (bytes: number) => {
+      held = bytes;
+      return room.promise;
+    };
+    let isRead = false;
+    const reading = answer.text(2000, { grow }).finally(() => {
+      isRead = true;
+    });
+    rest.resolve();
+    await pause(20);
+    expect(isRead).toBe(false);
+    room.resolve();
+    expect(await reading).toBe(toBody(1001).toString());
+    expect(held).toBe(1001);
   });
 
   it("refuses by the announced length, without waiting for the bytes", async () => {
