@@ -269,6 +269,35 @@ keys:
     ]);
   });
 
+  it("may reach each of its bounds", async () => {
+    const whole = `keys: [{ name: a, key: ${SECRET} }]\n#`;
+    expect((await load(whole.padEnd(1024 * 1024, "x"))).keys).toHaveLength(1);
+    const entries = Array.from({ length: 256 }, (_, index) => ({
+      name: `k${index}`,
+      key: [`${SECRET}-${index}`, `${SECRET}+${index}`],
+    }));
+    expect((await load(JSON.stringify({ keys: entries }))).keys).toHaveLength(256);
+    const eight = Array.from({ length: 8 }, (_, index) => `${SECRET}${index}`);
+    expect((await load(JSON.stringify({ keys: [{ name: "a", key: eight }] }))).keys[0]?.digests).toHaveLength(
+      8,
+    );
+    const longest = { name: "n".repeat(64), key: "k".repeat(512), certificate: "c".repeat(256) };
+    expect((await load(JSON.stringify({ keys: [longest] }))).keys).toMatchObject([{ name: longest.name }]);
+  });
+
+  it.each([
+    ["name", { name: "n".repeat(65), key: SECRET }],
+    ["key", { name: "a", key: "k".repeat(513) }],
+    ["key", { name: "a", key: "k".repeat(15) }],
+    ["key", { name: "a", key: `sha256:${"0".repeat(63)}` }],
+    ["certificate", { name: "a", certificate: "c".repeat(257) }],
+    ["certificate", { name: "a", certificate: "" }],
+  ])("refuses a %s one character beyond its bound", async (field, entry) => {
+    expect(await mistakesIn(JSON.stringify({ keys: [entry] }))).toEqual([
+      expect.stringContaining(` keys[0].${field}: expected `),
+    ]);
+  });
+
   it("has to be there", async () => {
     await writeFile(join(folder, "outrigger.yaml"), "access_keys_file: none.yaml");
     const config = join(folder, "outrigger.yaml");
