@@ -27,6 +27,8 @@ export class AnswerFacts {
   #finish = "";
   #stopSequence = "";
   #hasFurtherChoices = false;
+  /** Whether a filter objects to the prompt or to the answer, which then may be empty. */
+  isSensitive = false;
   /** Sources that are listed alongside the message. */
   sources: readonly Citation[] = [];
 
@@ -65,6 +67,7 @@ export class AnswerFacts {
     this.#model ||= textIn(chunk.model);
     this.#requestId ||=
       textIn(asObject<CompletionExtensions["x_groq"]>(chunk.x_groq)?.id) || textIn(chunk.request_id);
+    this.isSensitive ||= chunk.input_sensitive === true || chunk.output_sensitive === true;
     this.sources = getSources(chunk) ?? this.sources;
     const counts = countsIn(chunk, choices);
     const known = this.#counts ?? {};

@@ -16,8 +16,10 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** A failure as a body reports it. */
 export interface ProviderErrorBody {
-  /** One word for the failure; empty if there is none. Numbers do not count. */
+  /** One word for the failure; empty if there is none. */
   readonly code: string;
+  /** A code that is a number and not an HTTP status; empty if there is none. */
+  readonly codeNumber: string;
   readonly type: string;
   readonly message: string;
   /** The field that is wrong; empty if the server names none. */
@@ -30,6 +32,7 @@ export interface ProviderErrorBody {
 
 const EMPTY: ProviderErrorBody = {
   code: "",
+  codeNumber: "",
   type: "",
   message: "",
   param: "",
@@ -47,8 +50,9 @@ export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
   const failedStatus = body.error === undefined ? failedStatusIn(body) : undefined;
   if (failedStatus !== undefined) return ofStatus(failedStatus);
   const reported: ProviderErrorBody = {
-    code: wordIn(error.code),
-    type: error.type === "error" ? "" : textIn(error.type),
+    code: wordIn(error.code) || wordIn(body.error_code),
+    codeNumber: numberIn(error.code) || numberIn(body.error_code),
+    type: error.type === "error" ? "" : textIn(error.type) || textIn(body.error_type),
     message: messageIn(error, body),
     param: textIn(error.param) || locationIn(body.detail),
     status: statusIn(error) ?? statusIn(body),
@@ -60,16 +64,19 @@ export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
 /** Returns the status that MiniMax puts alongside each answer, if it is the one of a failure. */
 export function failedStatusIn({ base_resp: status }: ErrorHolder): Untrusted<BaseStatus> | undefined {
   const known = asObject<BaseStatus>(status);
-  return typeof known?.status_code === "number" && known.status_code !== 0 ? known : undefined;
+  return known !== undefined && !IS_SUCCESS.has(known.status_code) ? known : undefined;
 }
 
+const IS_SUCCESS: ReadonlySet<unknown> = new Set([undefined, null, "", 0, "0"]);
+
 function ofStatus({ status_code: code, status_msg: message }: Untrusted<BaseStatus>): ProviderErrorBody {
+  const number = Number(code);
   return {
     ...EMPTY,
     code: String(code),
     message: textIn(message),
-    status: STATUS_OF_CODE.get(Number(code)) ?? 500,
-    isModerated: code === 1026 || code === 1027,
+    status: STATUS_OF_CODE.get(number) ?? 500,
+    isModerated: number === 1026 || number === 1027,
   };
 }
 
@@ -103,6 +110,8 @@ function messageIn(error: Untrusted<ErrorFields>, body: ErrorHolder): string {
     asString(asObject<ErrorBody["x_groq"]>(body.x_groq)?.error) ??
     (detailIn(nested?.detail) ||
       detailIn(body.detail) ||
+      textIn(body.error_msg) ||
+      textIn(body.title) ||
       textIn(objectIn<ErrorBody["fault"]>(body.fault).faultstring))
   );
 }
@@ -117,7 +126,8 @@ function detailIn(detail: unknown): string {
     const path = listIn(loc).join(".");
     return path === "" ? textIn(msg) : `${path}: ${textIn(msg)}`;
   });
-  return lines.join("; ") || textIn(asObject<ErrorFields>(detail)?.message);
+  const fields = asObject<ErrorBody & ErrorFields>(detail);
+  return lines.join("; ") || textIn(fields?.message) || textIn(fields?.error);
 }
 
 /** Returns the first field that FastAPI found wrong, without the part of the request that it is in. */
@@ -144,6 +154,7 @@ function withUpstream(
   return {
     ...reported,
     code: reported.code || upstream.code,
+    codeNumber: reported.codeNumber || upstream.codeNumber,
     type: reported.type || upstream.type,
     param: reported.param || upstream.param,
     message: upstream.message === "" ? reported.message : `${reported.message}: ${upstream.message}`,
@@ -155,13 +166,24 @@ function wordIn(code: unknown): string {
   return typeof code === "string" && /^[A-Za-z][\w.-]*$/.test(code) ? code : "";
 }
 
+/** Returns a code that is a number of the server, not an HTTP status. */
+function numberIn(code: unknown): string {
+  const text = typeof code === "number" ? String(code) : textIn(code);
+  return /^\d{1,12}$/.test(text) && !isStatus(Number(text)) && Number(text) !== 0 ? text : "";
+}
+
 function statusIn({
   code,
   status,
   status_code: snake,
   statusCode: camel,
+  http_status_code: http,
 }: Untrusted<ErrorFields>): number | undefined {
-  return [code, status, snake, camel].map(Number).find((number) => number >= 400 && number <= 599);
+  return [http, code, status, snake, camel].map(Number).find(isStatus);
+}
+
+function isStatus(number: number): boolean {
+  return number >= 400 && number <= 599;
 }
 
 function listIn(value: unknown): readonly unknown[] {

@@ -42,7 +42,9 @@ export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { ty
   // Groq puts here why it stopped a stream early.
   if (asObject<ErrorBody["x_groq"]>(body.x_groq)?.error !== undefined) return true;
   if (failedStatusIn(body) !== undefined) return true;
-  return body.choices === undefined && (typeof body.message === "string" || body.detail !== undefined);
+  // Servers that write all fields have null in place of the choices.
+  const isAnswer = (body.choices ?? undefined) !== undefined;
+  return !isAnswer && [body.message, body.detail, body.error_code].some(isGiven);
 }
 
 /**
@@ -57,6 +59,10 @@ export function isError(error: unknown, isAnswer: boolean): boolean {
 }
 
 const EMPTY: ReadonlySet<unknown> = new Set([null, "", 0]);
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && !EMPTY.has(value);
+}
 
 /** Returns the failure that a body with status 200, a chunk or a choice reports. */
 export function reportedError(
@@ -90,9 +96,9 @@ function toFailure(
   status: number | undefined,
   isOverflow = false,
 ): ReportedFailure {
-  const { code, type, message, param } = reported;
+  const { code, codeNumber, type, message, param } = reported;
   return {
-    code: code || type,
+    code: code || type || codeNumber,
     message,
     field: param,
     fieldNames: FIELD_NAMES,
@@ -130,6 +136,8 @@ function getKind(reported: ProviderErrorBody, httpStatus: number | undefined): E
   const known = KIND_OF_CODE.get(code) ?? KIND_OF_CODE.get(type);
   if (known !== undefined) return known;
   if (reported.isModerated) return ErrorKind.CONTENT_FILTER;
+  const byNumber = type === "" && code === "" ? KIND_OF_NUMBER.get(reported.codeNumber) : undefined;
+  if (byNumber !== undefined) return byNumber;
   const byMessage = code === "" ? getMessageKind(reported.message, status) : undefined;
   if (byMessage !== undefined) return byMessage;
   if (status !== undefined) return kindOfStatus(status);
@@ -191,10 +199,48 @@ const KIND_OF_CODE: ReadonlyMap<string, ErrorKind> = new Map([
   ["overloaded_error", ErrorKind.SERVER],
   ["server_error", ErrorKind.SERVER],
   ["server_is_overloaded", ErrorKind.SERVER],
+  // Databricks ("Foundation Model APIs").
+  ["request_limit_exceeded", ErrorKind.RATE_LIMIT],
   // The model's output is not a call of the request's tools (Groq); it is in the body.
   ["tool_use_failed", ErrorKind.INVALID_TOOL_CALL],
   // The server could not parse the model's output; another attempt may succeed (Groq).
   ["json_validate_failed", ErrorKind.SERVER],
+]);
+
+/** Z.ai's codes (documentation: "Error codes"), whose statuses are less precise. No other server has a number alone. */
+const KIND_OF_NUMBER: ReadonlyMap<string, ErrorKind> = new Map([
+  ["1000", ErrorKind.AUTHENTICATION],
+  ["1001", ErrorKind.AUTHENTICATION],
+  ["1002", ErrorKind.AUTHENTICATION],
+  ["1003", ErrorKind.AUTHENTICATION],
+  ["1004", ErrorKind.AUTHENTICATION],
+  ["1110", ErrorKind.ACCESS_DENIED],
+  ["1111", ErrorKind.ACCESS_DENIED],
+  ["1112", ErrorKind.ACCESS_DENIED],
+  ["1113", ErrorKind.QUOTA_EXCEEDED],
+  ["1121", ErrorKind.ACCESS_DENIED],
+  ["1210", ErrorKind.INVALID_REQUEST],
+  ["1211", ErrorKind.NOT_FOUND],
+  ["1212", ErrorKind.INVALID_REQUEST],
+  ["1213", ErrorKind.INVALID_REQUEST],
+  ["1214", ErrorKind.INVALID_REQUEST],
+  ["1215", ErrorKind.INVALID_REQUEST],
+  ["1220", ErrorKind.ACCESS_DENIED],
+  ["1221", ErrorKind.NOT_FOUND],
+  ["1222", ErrorKind.NOT_FOUND],
+  ["1234", ErrorKind.SERVER],
+  ["1261", ErrorKind.CONTEXT_LENGTH],
+  ["1301", ErrorKind.CONTENT_FILTER],
+  ["1302", ErrorKind.RATE_LIMIT],
+  ["1303", ErrorKind.RATE_LIMIT],
+  ["1304", ErrorKind.RATE_LIMIT],
+  ["1305", ErrorKind.RATE_LIMIT],
+  ["1308", ErrorKind.RATE_LIMIT],
+  ["1309", ErrorKind.QUOTA_EXCEEDED],
+  ["1310", ErrorKind.RATE_LIMIT],
+  ["1311", ErrorKind.ACCESS_DENIED],
+  ["1312", ErrorKind.RATE_LIMIT],
+  ["1313", ErrorKind.RATE_LIMIT],
 ]);
 
 // Types are less precise than statuses; they decide only inside a stream, which has no status. Lower case.
@@ -205,6 +251,10 @@ const KIND_OF_TYPE: ReadonlyMap<string, ErrorKind> = new Map([
   ["permission_error", ErrorKind.ACCESS_DENIED],
   ["not_found_error", ErrorKind.NOT_FOUND],
   ["notfounderror", ErrorKind.NOT_FOUND],
+  ["validation", ErrorKind.INVALID_REQUEST],
+  ["overloaded", ErrorKind.SERVER],
+  ["generation", ErrorKind.SERVER],
+  ["incomplete_generation", ErrorKind.SERVER],
   ["rate_limit_error", ErrorKind.RATE_LIMIT],
   ["tokens", ErrorKind.RATE_LIMIT],
   ["requests", ErrorKind.RATE_LIMIT],

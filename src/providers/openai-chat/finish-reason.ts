@@ -18,7 +18,7 @@ export function toFinishReason(
   stopSequence = "",
 ): FinishReason {
   // Gemini's details follow a colon: `content_filter: RECITATION`.
-  const [word = ""] = raw.toLowerCase().split(":");
+  const [word = ""] = raw.toLowerCase().replaceAll("-", "_").split(":");
   const reason = REASONS.get(word) ?? Reason.OTHER;
   const isPlain = reason === Reason.STOP || raw === "";
   if (isPlain && hasToolCalls) return finishReason(Reason.TOOL_CALLS, raw, stopSequence);
@@ -47,6 +47,8 @@ const REASONS: ReadonlyMap<string, Reason> = new Map([
   ["safety", Reason.CONTENT_FILTER],
   ["sensitive", Reason.CONTENT_FILTER],
   // Words of Bedrock, Cohere and Gemini, which routers pass on.
+  ["max_length", Reason.LENGTH],
+  ["max_output_tokens", Reason.LENGTH],
   ["content_filtered", Reason.CONTENT_FILTER],
   ["guardrail_intervened", Reason.CONTENT_FILTER],
   ["error_toxic", Reason.CONTENT_FILTER],
@@ -54,8 +56,10 @@ const REASONS: ReadonlyMap<string, Reason> = new Map([
   ["blocklist", Reason.CONTENT_FILTER],
   ["prohibited_content", Reason.CONTENT_FILTER],
   ["spii", Reason.CONTENT_FILTER],
+  ["image_safety", Reason.CONTENT_FILTER],
   ["error", Reason.ERROR],
   ["function_call_filter", Reason.ERROR],
+  ["malformed_function_call", Reason.ERROR],
   ["network_error", Reason.ERROR],
   ["insufficient_system_resource", Reason.ERROR],
   ["abort", Reason.ERROR],

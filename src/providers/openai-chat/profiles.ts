@@ -138,6 +138,9 @@ const PROFILES = {
     documentInput: "file_or_url",
   },
   together: { supportsParallelToolCalls: false, documentInput: "none" },
+  // Takes earlier reasoning in this field, for models that think between their calls (Fireworks documentation:
+  // "Reasoning").
+  fireworks: { reasoningField: "reasoning_content", replayReasoning: true, audioInput: "none" },
   cerebras: {
     maxTokensField: "max_completion_tokens",
     supportsStrictTools: true,
@@ -193,7 +196,9 @@ const PROFILES = {
   },
   alibaba: {
     reasoningFormat: "qwen",
+    // Read if the model thinks between its calls, or the request has `preserve_thinking`; ignored otherwise.
     reasoningField: "reasoning_content",
+    replayReasoning: true,
     emptyAssistantContent: "",
     documentInput: "none",
   },
@@ -207,16 +212,24 @@ const PROFILES = {
   // Reads the earlier reasoning from this field only, for models that think between their calls (vLLM documentation:
   // "Interleaved Thinking"); the templates of other models leave it out.
   vllm: { ...LOCAL, reasoningField: "reasoning", replayReasoning: true },
-  sglang: LOCAL,
+  // Both give the field to the model's template, as vLLM does.
+  sglang: { ...LOCAL, reasoningField: "reasoning_content", replayReasoning: true },
   // Takes `tool_choice` as a string only, and treats the object that names a tool as `auto` without saying so:
   // https://github.com/ggml-org/llama.cpp/issues/26535
-  "llama-cpp": { ...LOCAL, toolChoices: ["none", "required"] },
+  "llama-cpp": {
+    ...LOCAL,
+    toolChoices: ["none", "required"],
+    reasoningField: "reasoning_content",
+    replayReasoning: true,
+  },
   ollama: {
     ...LOCAL,
     supportsParallelToolCalls: false,
     toolChoices: [],
     reasoningFormat: "openai",
+    // Read in earlier messages too, as the model's thinking.
     reasoningField: "reasoning",
+    replayReasoning: true,
     emptyAssistantContent: "",
     audioInput: "none",
     documentInput: "none",
@@ -245,6 +258,7 @@ const HOSTS: readonly (readonly [host: string, profile: ProfileName])[] = [
   ["openrouter.ai", "openrouter"],
   ["api.together.xyz", "together"],
   ["api.together.ai", "together"],
+  ["api.fireworks.ai", "fireworks"],
   ["api.cerebras.ai", "cerebras"],
   ["api.perplexity.ai", "perplexity"],
   [".snowflakecomputing.com", "snowflake"],

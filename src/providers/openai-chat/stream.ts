@@ -175,16 +175,23 @@ export class ChatDecoder implements StreamDecoder {
   }
 
   #endOfStream(): void {
-    if (!this.#answer.hasFinish && this.#profile.requireFinishReason)
+    if (!this.#answer.hasFinish && !this.#isWithheld && this.#profile.requireFinishReason)
       throw new StreamError("the provider's stream ended without a finish reason");
     this.#finish("");
   }
 
+  /** Whether a filter left nothing of the answer. */
+  get #isWithheld(): boolean {
+    return this.#answer.isSensitive && !this.#writer.outputStarted;
+  }
+
   #finish(rawJson: string): Response {
-    if (!this.#hasMessage) throw answerMissing(this.#facts);
+    const isWithheld = this.#isWithheld;
+    if (!this.#hasMessage && !isWithheld) throw answerMissing(this.#facts);
     this.#start();
     this.#message.end(this.#answer.sources, this.#answer.isStopped);
-    const { hasToolCalls, hasRefusal } = this.#message;
+    const { hasToolCalls } = this.#message;
+    const hasRefusal = this.#message.hasRefusal || isWithheld;
     return this.#writer.finish(this.#answer.end({ hasToolCalls, hasRefusal }, rawJson));
   }
 }

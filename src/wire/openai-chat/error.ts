@@ -11,7 +11,7 @@ export interface ErrorBody extends Partial<ErrorFields> {
    * A text, or a list of mistakes with their places: FastAPI ("Handling errors") and the servers that are built with
    * it.
    */
-  detail?: string | ValidationDetail[] | { message?: string };
+  detail?: string | ValidationDetail[] | { message?: string; error?: string };
   /** `error` if the facts are at the top (vLLM: "OpenAI-compatible server"; Mistral). */
   object?: string;
   /** Why a stream stopped early (Groq documentation: "Errors"). */
@@ -20,6 +20,14 @@ export interface ErrorBody extends Partial<ErrorFields> {
   base_resp?: BaseStatus;
   /** The texts that a filter stopped (Z.ai documentation: "Chat completion"). */
   contentFilter?: { role?: string; level?: number }[];
+  /** Kind of the failure, alongside a text in `error` (Hugging Face documentation: "Text Generation Inference"). */
+  error_type?: string;
+  /** A word at Databricks ("Foundation Model APIs"), a number at Baidu ("Error codes"). */
+  error_code?: string | number;
+  /** Description of the failure (Baidu documentation: "Error codes"). */
+  error_msg?: string;
+  /** Description of the failure by RFC 9457, which NVIDIA's servers follow. */
+  title?: string;
   /** Apigee, a gateway in front of some servers ("Fault handling"). */
   fault?: { faultstring?: string };
 }
@@ -27,7 +35,7 @@ export interface ErrorBody extends Partial<ErrorFields> {
 /** `base_resp` of an answer (MiniMax documentation: "Error codes"). */
 export interface BaseStatus {
   /** Zero for success. */
-  status_code: number;
+  status_code: number | string;
   /** Description of the failure. */
   status_msg?: string;
 }
@@ -44,6 +52,8 @@ export interface ErrorFields extends Omit<OpenAIErrorObject, "code" | "message" 
   status: number | string;
   /** The HTTP status, as some proxies spell it. */
   status_code: number;
+  /** The HTTP status, inside a stream (Hugging Face documentation: "Text Generation Inference"). */
+  http_status_code: number;
   /** The HTTP status (Azure API Management, in front of Azure OpenAI). */
   statusCode: number;
   /** Further facts from OpenRouter ("Errors"). */

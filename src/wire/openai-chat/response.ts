@@ -34,6 +34,10 @@ export interface CompletionExtensions {
   x_groq?: { id?: string; usage?: Usage; error?: string };
   /** Status of the answer (MiniMax documentation: "Error codes"). */
   base_resp?: BaseStatus;
+  /** Whether a filter objects to the prompt (MiniMax documentation: "Chat Completions"). */
+  input_sensitive?: boolean;
+  /** Whether a filter objects to the answer (MiniMax documentation: "Chat Completions"). */
+  output_sensitive?: boolean;
   /** Id of the exchange (Z.ai documentation: "Chat completion"). */
   request_id?: string;
   /** The failure that ended an answer (OpenRouter documentation: "Errors"). */

@@ -498,13 +498,23 @@ describe("an assistant message", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("is sent back with its reasoning to vLLM, in the one field that it reads", async () => {
-    const message = { reasoning: "hm", reasoning_content: "hm", content: "x" };
-    const response = respond({ model: "model-1", choices: [{ message }] }, "vllm");
-    const { messages, warnings } = await converted([response.message ?? {}], "vllm");
-    expect(messages).toEqual([{ role: "assistant", content: "x", reasoning: "hm" }]);
-    expect(warnings).toEqual([]);
-  });
+  it.each([
+    ["vllm", "reasoning"],
+    ["ollama", "reasoning"],
+    ["sglang", "reasoning_content"],
+    ["llama-cpp", "reasoning_content"],
+    ["fireworks", "reasoning_content"],
+    ["alibaba", "reasoning_content"],
+  ] as const)(
+    "is sent back with its reasoning to %s, in the one field that it reads: %s",
+    async (profile, field) => {
+      const message = { reasoning: "hm", reasoning_content: "hm", content: "x" };
+      const response = respond({ model: "model-1", choices: [{ message }] }, profile);
+      const { messages, warnings } = await converted([response.message ?? {}], profile);
+      expect(messages).toEqual([{ role: "assistant", content: "x", [field]: "hm" }]);
+      expect(warnings).toEqual([]);
+    },
+  );
 
   describe("with thinking blocks", () => {
     const blocks = [

@@ -719,6 +719,36 @@ describe("a failure in a stream", () => {
       { kind: ErrorKind.SERVER },
     ],
     [
+      "MiniMax's status as text",
+      { choices: [], base_resp: { status_code: "1026", status_msg: "input new_sensitive" } },
+      { kind: ErrorKind.CONTENT_FILTER, errorCode: "1026" },
+    ],
+    [
+      "a number of Z.ai",
+      { error: { code: "1302", message: "too many" } },
+      { kind: ErrorKind.RATE_LIMIT, errorCode: "1302", retryable: true },
+    ],
+    [
+      "the status of TGI",
+      { error: { message: "Model is overloaded", http_status_code: 429 } },
+      { kind: ErrorKind.RATE_LIMIT },
+    ],
+    [
+      "the type of TGI",
+      { error: "Request failed during generation: oom", error_type: "generation" },
+      { kind: ErrorKind.SERVER, errorCode: "generation" },
+    ],
+    [
+      "a number and a text (Baidu)",
+      { error_code: 336003, error_msg: "the length of messages must be an odd number" },
+      { kind: ErrorKind.PROVIDER, errorCode: "336003" },
+    ],
+    [
+      "a message without choices, all fields written",
+      { code: 10013, message: "input is filtered", choices: null, usage: null },
+      { kind: ErrorKind.PROVIDER, errorCode: "10013" },
+    ],
+    [
       "the texts that a filter stopped (Z.ai)",
       { error: { code: "1301", message: "unsafe" }, contentFilter: [{ level: 1, role: "assistant" }] },
       { kind: ErrorKind.CONTENT_FILTER, retryable: false },
@@ -742,6 +772,22 @@ describe("a failure in a stream", () => {
     const { events, error } = await decodeEvents([text("a"), failure, "[DONE]"]);
     expect(error).toMatchObject({ ...expected, outputStarted: true });
     expect(events.map(({ event }) => event.case)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
+  });
+
+  // Written by hand after MiniMax's documentation.
+  it("may be that a filter left nothing of the answer", async () => {
+    const withheld = { output_sensitive: true, output_sensitive_type: 1, base_resp: { status_code: 0 } };
+    const empty = { role: "assistant", content: "" };
+    const finishReason = { reason: Reason.CONTENT_FILTER, raw: "stop" };
+    const whole = { choices: [{ index: 0, message: empty, finish_reason: "stop" }], ...withheld };
+    expect(respond(whole)).toMatchObject({ finishReason });
+    expect(respond({ choices: null, ...withheld })).toMatchObject({
+      finishReason: { ...finishReason, raw: "" },
+    });
+    const events = [chunk(empty), chunk({}, "stop", withheld), "[DONE]"];
+    expect(getFinal(await decodeEvents(events))).toMatchObject({ finishReason });
+    const mild = getFinal(await decodeEvents([text("a"), chunk({}, "stop", withheld), "[DONE]"]));
+    expect(mild).toMatchObject({ finishReason: { reason: Reason.STOP } });
   });
 
   it.each(["", {}, { message: "", type: "", param: "", code: null }])(
