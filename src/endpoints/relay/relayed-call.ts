@@ -60,11 +60,11 @@ export class RelayedCall {
     if (head === undefined) return undefined;
     const passed: Record<string, string> = {};
     let bytes = 0;
-    for (const [name, value] of head.headers) {
-      add(passed, RETRY_HEADERS, name, value);
-      if (bytes <= MAX_HEADER_BYTES && add(passed, this.#headers.answer, name, value))
-        bytes += name.length + value.length + SEPARATOR_BYTES;
-    }
+    for (const names of [RETRY_HEADERS, this.#headers.answer])
+      for (const [name, value] of head.headers) {
+        const size = name.length + value.length + SEPARATOR_BYTES;
+        if (bytes + size <= MAX_HEADER_BYTES && add(passed, names, name, value)) bytes += size;
+      }
     return passed;
   }
 
