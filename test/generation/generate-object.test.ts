@@ -169,6 +169,29 @@ describe("generateObject()", () => {
     expect(model.requests).toHaveLength(1);
   });
 
+  it.each([
+    "response_format is not supported",
+    "unknown field responseFormat",
+    "json_schema: unsupported",
+    "JsonSchema is not available",
+    "the model has no structured output",
+    "structured_output is not enabled",
+    "text.format: unknown",
+    "output_config is not allowed",
+    "output_format: extra inputs are not permitted",
+    'Unknown name "response_schema"',
+    'Unknown name "responseJsonSchema"',
+    "guided_json failed",
+    "cannot compile the grammar",
+  ])("asks in another way if the provider says: %s", async (message) => {
+    const answer = JSON.stringify({ title: "Pancakes", minutes: 10, steps: ["mix", "fry"] });
+    const refusal = new InvalidRequestError(message, { provider: "scripted" });
+    const model = new ScriptedModel([refusal, [{ name: "object", args: answer }]]);
+    const client = new Client({ providers: { scripted: model } });
+    const { output } = await generateObject({ model: "m", client, prompt, schema: recipe });
+    expect(output.title).toBe("Pancakes");
+  });
+
   it("asks in another way if the provider refuses the format, and fails if it refuses all", async () => {
     const refusal = () => new InvalidRequestError("the json_schema is wrong", { provider: "scripted" });
     const answer = JSON.stringify({ title: "Pancakes", minutes: 10, steps: ["mix", "fry"] });

@@ -11,11 +11,10 @@ export function createScript(text: string): Script {
   return { text, sha1: createHash("sha1").update(text).digest("hex") };
 }
 
-/** Lua that scripts of shared rules begin with. Times are the server's, since clocks of sidecars differ. */
-
 /**
- * Sets `key`, `seconds` since 1970 and `now` in milliseconds. A value that is not a hash is not ours, so it is removed.
- * Nothing else is written before the first HSET: after a write, a server does not check its memory.
+ * Lua that scripts of shared rules begin with. Sets `key`, `seconds` since 1970 and `now` in milliseconds, by the server's
+ * clock, since those of sidecars differ. A value that is not a hash is not ours, so it is removed. Nothing else is
+ * written before the first HSET: after a write, a server does not check its memory.
  */
 export const PRELUDE = `
 local key = KEYS[1]
