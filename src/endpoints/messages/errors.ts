@@ -1,5 +1,5 @@
 /** SDKErrors -> errors of Anthropic's API ("Errors"): the status and the body of a failed response. */
-import type { SDKError } from "../../core/errors.ts";
+import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
 import type { FailedResponse } from "../../http/endpoint.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { failedResponse } from "../openai/errors.ts";
@@ -24,8 +24,28 @@ export function failedMessage(error: SDKError): FailedResponse {
   return { status, headers, body: Buffer.from(JSON.stringify(toErrorBody(error, status))) };
 }
 
+/** The code by which Anthropic's SDKs know that they have to send the whole conversation. */
+const THREAD_UNSUPPORTED = "thread_unsupported_request";
+
+/** Creates the error for a request with `thread`, which the model's provider cannot honour. */
+export function threadUnsupported(): InvalidRequestError {
+  const description =
+    "expected none, since the model's provider keeps no conversations; send the whole conversation";
+  return new InvalidRequestError(`thread: ${description}`, {
+    violations: [{ field: "thread", description }],
+    errorCode: THREAD_UNSUPPORTED,
+  });
+}
+
 /** Returns the body of an error, which is also the data of the event by which a stream ends that failed. */
 export function toErrorBody(error: SDKError, status = failedMessage(error).status): JsonObject {
   const type = TYPES.get(status) ?? (status < 500 ? "invalid_request_error" : "api_error");
-  return { type: "error", error: { type, message: error.message } };
+  return { type: "error", error: { type, message: error.message, ...toDetails(error) } };
+}
+
+/** The details that Anthropic's SDKs read. */
+function toDetails(error: SDKError): JsonObject {
+  if (!(error instanceof InvalidRequestError) || error.provider !== "") return {};
+  if (error.errorCode !== THREAD_UNSUPPORTED) return {};
+  return { details: { error_code: THREAD_UNSUPPORTED, unsupported: ["thread"] } };
 }

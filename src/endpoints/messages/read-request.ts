@@ -1,10 +1,12 @@
 /** The body of `POST /v1/messages` -> a request of the contract. */
 import { create } from "@bufbuild/protobuf";
+import type { InvalidRequestError } from "../../core/errors.ts";
 import {
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormatSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
+import { asObject } from "../../kit/json/json.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
 import type { ModelResolver } from "../models/model-directory.ts";
 import { type Fields, parseBody } from "../openai/fields.ts";
@@ -12,6 +14,7 @@ import type { RelayedHeaders } from "../relay/relayed-call.ts";
 import { readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
 import { type BodyContent, toRequest } from "../stateless/to-request.ts";
+import { threadUnsupported } from "./errors.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { isAnthropic } from "./provider-state.ts";
 import { readMessages } from "./read-messages.ts";
@@ -56,7 +59,7 @@ export function readRequest(
   } as const;
   const read = () => toRequest(readFields(fields, context, { betas, isCount }), context);
   return {
-    ...readForm(reading, read),
+    ...readForm(reading, read, () => findThread(fields, context)),
     anthropic: isAnthropic(context) ? context.served.provider : "",
     isStreamed: fields.boolean("stream") ?? false,
     warnings: context.notes.warnings,
@@ -82,6 +85,16 @@ function readFields(
     },
     fieldNames: FIELDS,
   };
+}
+
+/**
+ * Conversations that the provider keeps: only Anthropic has them, and a request that continues one lacks the conversation
+ * that another provider would need. A request that begins one is complete.
+ */
+function findThread(fields: Fields, context: ReadingContext): InvalidRequestError | undefined {
+  const thread = fields.get("thread");
+  if (thread === undefined || thread === null) return undefined;
+  return isAnthropic(context) && asObject(thread)?.type === "create" ? undefined : threadUnsupported();
 }
 
 /** Anthropic gets the id of the end user, in whatever form its clients write it. */

@@ -29,8 +29,9 @@ export function readForm(
   const { api, fields, context, mayRelay = true } = reading;
   if (!mayRelay) return read();
   const isSame = context.served.api === api;
+  let untranslatable: SDKError | undefined;
   try {
-    const untranslatable = findUntranslatable();
+    untranslatable = findUntranslatable();
     if (untranslatable !== undefined && !isSame) throw untranslatable;
     const found = read();
     if (context.hasCarried && untranslatable !== undefined) throw untranslatable;
@@ -39,7 +40,7 @@ export function readForm(
     return { ...found, form: createForm(reading, untranslatable) };
   } catch (thrown) {
     if (!isSame || context.hasCarried || !(thrown instanceof InvalidRequestError)) throw thrown;
-    const form = createForm(reading, thrown);
+    const form = createForm(reading, untranslatable ?? thrown);
     return { request: createStandIn(fields, context.target), form, toBodyPath: (field) => field };
   }
 }

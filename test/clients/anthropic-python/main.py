@@ -127,6 +127,21 @@ def to_result(block: anthropic.types.ToolUseBlock) -> dict[str, object]:
     return {"type": "tool_result", "tool_use_id": block.id, "content": "18 degrees"}
 
 
+def tool_runner(target: Target) -> None:
+    """The SDK runs a function of the program. It first asks the provider to keep the conversation."""
+    cities: list[str] = []
+
+    @anthropic.beta_tool
+    def get_weather(city: str) -> str:
+        """The weather in a city."""
+        cities.append(city)
+        return "18 degrees"
+
+    arguments = target.arguments("reasoning:rounds=2", "Weather in Paris?", tools=[get_weather])
+    message = target.client.beta.messages.tool_runner(**arguments).until_done()
+    assert "18 degrees" in text_of(message) and len(cities) == 2, (message, cities)
+
+
 def parallel_tools(target: Target) -> None:
     """Two calls in one answer; one of the results is an error, the other has an image."""
     messages: list[object] = [{"role": "user", "content": "Weather in Paris and Oslo?"}]
@@ -243,6 +258,7 @@ CHECKS = (
     structured_output,
     tools,
     tools_stream,
+    tool_runner,
     parallel_tools,
     forced_tool,
     image,

@@ -11,6 +11,7 @@ export const anthropicPython = createPythonSdk(
     "structured_output",
     "tools",
     "tools_stream",
+    "tool_runner",
     "parallel_tools",
     "forced_tool",
     "image",

@@ -1,5 +1,6 @@
 /** Anthropic's official SDK against the Messages API over real sockets, with a simulator of each provider behind it. */
 import Anthropic from "@anthropic-ai/sdk";
+import type { BetaTool } from "@anthropic-ai/sdk/resources/beta/messages/messages";
 import type { MessageParam, Tool } from "@anthropic-ai/sdk/resources/messages";
 import { describe, expect, it } from "vitest";
 import { AccessControl } from "../../../src/server/access/access-control.ts";
@@ -109,6 +110,29 @@ describe.each(columns)("With $title behind it, the Messages API", (column) => {
       expect(facts.filter(({ kind }) => kind === "state")).not.toEqual([]);
     },
   );
+
+  it.each([false, true])("serves the SDK's tool runner (streamed: %s)", async (stream) => {
+    const { anthropic } = await start();
+    const cities: unknown[] = [];
+    const runner = anthropic.beta.messages.toolRunner({
+      model: model("sim-reasoning:rounds=2"),
+      max_tokens: 20_000,
+      messages: [user("Weather in Paris?")],
+      tools: [
+        {
+          ...(tools[0] as BetaTool),
+          parse: (input) => input as { city: string },
+          run: ({ city }) => {
+            cities.push(city);
+            return "18 degrees";
+          },
+        },
+      ],
+      stream,
+    });
+    expect(JSON.stringify((await runner.runUntilDone()).content)).toContain("18 degrees");
+    expect(cities).toEqual(["Paris", "Paris"]);
+  });
 
   it("passes on images, results with images, and errors of tools", async () => {
     const api = await start();

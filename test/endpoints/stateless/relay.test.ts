@@ -682,6 +682,52 @@ describe("A message", () => {
     expect(getBody(provider)).toMatchObject({ output_config: { format: output_format } });
     expect(getBody(provider)).not.toHaveProperty("output_format");
   });
+
+  const unsupported = { error_code: "thread_unsupported_request", unsupported: ["thread"] };
+  const result = { type: "tool_result", tool_use_id: "toolu_earlier", content: "18 degrees" };
+  const continuation = {
+    thread: { type: "continue", previous_message_id: "msg_1" },
+    messages: [{ role: "user", content: [result] }],
+  };
+
+  it("continues a conversation that Anthropic keeps there only", async () => {
+    const provider = await startWireServer(servers);
+    const fallback = createFallback({ targets: [{ provider: "openai", model: "gpt-x" }] });
+    const sidecar = await start(provider, { middleware: [fallback] });
+    const body = { ...MESSAGES.body, ...continuation };
+    provider.answers = [{ body: [MESSAGES.whole], headers: JSON_TYPE }];
+    expect((await post(sidecar, MESSAGES.path, body)).text).toBe(MESSAGES.whole);
+    expect(getBody(provider)).toMatchObject(continuation);
+    provider.answers = [{ status: 503, body: ["{}"], headers: JSON_TYPE }];
+    const answer = await post(sidecar, MESSAGES.path, body);
+    expect([answer.status, JSON.parse(answer.text).error.details]).toEqual([400, unsupported]);
+  });
+
+  it("begins a conversation that Anthropic keeps, and may be answered by a fallback", async () => {
+    const provider = await startWireServer(servers);
+    const fallback = createFallback({ targets: [{ provider: "openai", model: "gpt-x" }] });
+    const sidecar = await start(provider, { middleware: [fallback] });
+    const body = { ...MESSAGES.body, thread: { type: "create" } };
+    provider.answers = [
+      { status: 503, body: ["{}"], headers: JSON_TYPE },
+      { body: [RESPONSES.whole], headers: JSON_TYPE },
+    ];
+    expect((await post(sidecar, MESSAGES.path, body)).status).toBe(200);
+    expect(getBody(provider, 0)).toHaveProperty("thread");
+    expect(getBody(provider, 1)).not.toHaveProperty("thread");
+  });
+
+  it.each([{ type: "create" }, continuation.thread])(
+    "tells the SDK to send the whole conversation if another provider would get %j",
+    async (thread) => {
+      const provider = await startWireServer(servers);
+      const sidecar = await start(provider);
+      const body = { ...MESSAGES.body, ...continuation, model: "openai/m", thread };
+      const { status, text } = await post(sidecar, MESSAGES.path, body);
+      expect([status, provider.requests.length]).toEqual([400, 0]);
+      expect(JSON.parse(text).error).toMatchObject({ type: "invalid_request_error", details: unsupported });
+    },
+  );
 });
 
 describe("A chat completion", () => {
