@@ -5,6 +5,7 @@
 import { parseJsonText } from "../../core/json-text.ts";
 import type { RestoredState } from "../../core/source-form.ts";
 import { type ContentPart, type Message, Role, type ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
 import type { MessageSource } from "./kept-messages.ts";
 
 /** Maximum number of answers that are looked up for one request, the latest first: they matter most. */
@@ -45,8 +46,10 @@ function hasSameCalls(kept: Message, answer: Message): boolean {
   return left.length === right.length && left.every(isSame);
 }
 
-/** Clients parse arguments and write them anew, with other white space. */
+/** Clients parse arguments and write them anew, with other white space. A custom tool may be a function for the provider. */
 function isSameInput({ input: left }: ToolCall, { input: right }: ToolCall): boolean {
+  if (left.case === "argumentsJson" && right.case === "text")
+    return right.value === readCustomInput(left.value);
   return left.value === right.value || normalize(left.value) === normalize(right.value);
 }
 

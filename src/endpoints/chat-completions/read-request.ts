@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { SDKError } from "../../core/errors.ts";
 import {
+  type Request,
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormatSchema,
@@ -21,6 +22,8 @@ import { readTools } from "./read-tools.ts";
 export interface ReadChatRequest extends ReadRequest {
   /** Whether the last chunk of a stream has the usage. */
   readonly includesUsage: boolean;
+  /** Names of the custom tools, whose calls are written as such even if they are functions for the provider. */
+  readonly customTools: ReadonlySet<string>;
 }
 
 /**
@@ -32,12 +35,18 @@ export function readRequest(body: Uint8Array, models: ModelResolver): ReadChatRe
   const context = new ReadingContext(models.resolve(fields.string("model", { min: 1, max: 512 }) ?? ""));
   const reading = { api: "openai-chat", headers: OPENAI_HEADERS, fields, context } as const;
   const read = () => toRequest(readFields(fields, context), context);
+  const form = readForm(reading, read, () => findSeveralAnswers(fields));
   return {
-    ...readForm(reading, read, () => findSeveralAnswers(fields)),
+    ...form,
+    customTools: getCustomTools(form.request),
     isStreamed: fields.boolean("stream") ?? false,
     includesUsage: fields.object("stream_options")?.boolean("include_usage") ?? false,
     warnings: context.notes.warnings,
   };
+}
+
+function getCustomTools({ tools }: Request): ReadonlySet<string> {
+  return new Set(tools.flatMap(({ tool }) => (tool.case === "custom" ? [tool.value.name] : [])));
 }
 
 /** The contract has one answer to a request. */

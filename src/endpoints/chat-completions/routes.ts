@@ -1,4 +1,5 @@
 /** `POST /v1/chat/completions`: OpenAI's Chat Completions API, for the models of every provider. */
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
 import { answerRequest, type StatelessParts } from "../answers/answer-request.ts";
@@ -17,6 +18,9 @@ export function chatRoutes(parts: StatelessParts): RouteDefinition[] {
 async function createCompletion(request: EndpointRequest, parts: StatelessParts): Promise<EndpointResponse> {
   checkContentType(request.headers["content-type"]);
   const read = readRequest(await request.readBody(), parts.models);
-  const createWriter = () => new ChunkWriter(read.includesUsage);
-  return answerRequest(read, { writeAnswer: writeCompletion, createWriter }, request, parts);
+  const format = {
+    writeAnswer: (response: Response) => writeCompletion(response, read.customTools),
+    createWriter: () => new ChunkWriter(read.includesUsage, read.customTools),
+  };
+  return answerRequest(read, format, request, parts);
 }

@@ -1,10 +1,10 @@
 /** Events of a stream -> chunks of a chat completion ("The chat completion chunk object"). */
 import type { SDKError } from "../../core/errors.ts";
-import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import {
   type Finish,
   type StreamEvent,
   type TextEnd,
+  type ToolCallEnd,
   type ToolCallStart,
   ToolCallStart_InputKind,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
@@ -19,6 +19,7 @@ import { BatchWriter } from "../stateless/batch-writer.ts";
 import { createStatedPart } from "../stateless/stated-part.ts";
 import { createDetail, encodeReasoningState, writeCallExtras } from "./provider-state.ts";
 import {
+  getCustomInput,
   readLogprobs,
   writeFinish,
   writeHead,
@@ -32,12 +33,15 @@ const CHUNK = "chat.completion.chunk";
 /** Writes the chunks of one stream. */
 export class ChunkWriter extends BatchWriter {
   readonly #includesUsage: boolean;
+  readonly #customTools: ReadonlySet<string>;
   /** The fields before the choices of every chunk, as JSON text without the closing brace. */
   #head = "";
   /** Numbers of the calls, by the indices of their parts. */
   readonly #calls = new Map<number, number>();
   /** Indices of the parts that are calls of custom tools. */
   readonly #customCalls = new Set<number>();
+  /** Those that are functions for the provider: their input is known only when its JSON is complete. */
+  readonly #heldCalls = new Set<number>();
   readonly #refusals = new Set<number>();
   /** Code points of the content before each text, by the indices of the parts. */
   readonly #offsets = new Map<number, number>();
@@ -46,9 +50,11 @@ export class ChunkWriter extends BatchWriter {
   #details = 0;
   #hasReasoning = false;
 
-  constructor(includesUsage: boolean) {
+  /** @param customTools Names of the custom tools of the request. */
+  constructor(includesUsage: boolean, customTools: ReadonlySet<string>) {
     super();
     this.#includesUsage = includesUsage;
+    this.#customTools = customTools;
   }
 
   /** Returns the event by which a stream ends that failed. The official SDKs throw it. */
@@ -91,7 +97,7 @@ export class ChunkWriter extends BatchWriter {
       case "toolCallDelta":
         return this.#writeCallDelta(event.value.partIndex, event.value.delta);
       case "toolCallEnd":
-        return this.#endCall(event.value.partIndex, event.value.providerState);
+        return this.#endCall(event.value);
       case "partAdded": {
         const part = event.value.part?.part;
         if (part?.case === "image") this.#delta({ images: [writeImage(part.value)] });
@@ -122,22 +128,31 @@ export class ChunkWriter extends BatchWriter {
   #startCall({ partIndex, id, name, inputKind }: ToolCallStart): void {
     const index = this.#calls.size;
     this.#calls.set(partIndex, index);
-    const called =
-      inputKind === ToolCallStart_InputKind.TEXT
-        ? { type: "custom", custom: { name, input: "" } }
-        : { type: "function", function: { name, arguments: "" } };
-    if (inputKind === ToolCallStart_InputKind.TEXT) this.#customCalls.add(partIndex);
+    const isText = inputKind === ToolCallStart_InputKind.TEXT;
+    const isCustom = isText || this.#customTools.has(name);
+    const called = isCustom
+      ? { type: "custom", custom: { name, input: "" } }
+      : { type: "function", function: { name, arguments: "" } };
+    if (isCustom) this.#customCalls.add(partIndex);
+    if (isCustom && !isText) this.#heldCalls.add(partIndex);
     this.#delta({ tool_calls: [{ index, id, ...called }] });
   }
 
   #writeCallDelta(partIndex: number, delta: string): void {
+    if (this.#heldCalls.has(partIndex)) return;
+    this.#writeInput(partIndex, delta);
+  }
+
+  #writeInput(partIndex: number, delta: string): void {
     const index = this.#calls.get(partIndex) ?? 0;
     const [kind, field] = this.#customCalls.has(partIndex) ? ["custom", "input"] : ["function", "arguments"];
     const called = `"${kind}":{"${field}":${JSON.stringify(delta)}}`;
     this.#writeDelta(`"tool_calls":[{"index":${index},${called}}]`);
   }
 
-  #endCall(partIndex: number, providerState: ContentPart["providerState"]): void {
+  #endCall({ partIndex, toolCall, providerState }: ToolCallEnd): void {
+    if (this.#heldCalls.has(partIndex) && toolCall !== undefined)
+      this.#writeInput(partIndex, getCustomInput(toolCall));
     const extras = writeCallExtras(providerState);
     if (Object.keys(extras).length === 0) return;
     const index = this.#calls.get(partIndex) ?? 0;

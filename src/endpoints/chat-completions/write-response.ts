@@ -1,7 +1,8 @@
 /** A response of the contract -> a chat completion ("The chat completion object"). */
-import type { ContentPart, Image } from "../../gen/outrigger/v1/message_pb.ts";
+import type { ContentPart, Image, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, type JsonObject, objectsIn } from "../../kit/json/json.ts";
 import { formatDataUri } from "../../kit/media/media.ts";
@@ -20,15 +21,16 @@ export interface CompletionHead {
 
 /**
  * Converts a whole answer.
+ * @param customTools Names of the custom tools of the request.
  * @throws ServerError if the provider ended the answer with an error.
  */
-export function writeCompletion(response: Response): JsonObject {
+export function writeCompletion(response: Response, customTools: ReadonlySet<string>): JsonObject {
   const { inferenceId, model, createdAt, usage } = response;
   const created = Number(createdAt?.seconds ?? Math.floor(Date.now() / 1000));
   const content = response.message?.content ?? [];
   const choice = {
     index: 0,
-    message: writeMessage(content),
+    message: writeMessage(content, customTools),
     logprobs: writeLogprobs(content),
     ...writeFinish(response),
   };
@@ -45,10 +47,10 @@ export function writeHead(object: string, { inferenceId, model, created }: Compl
 }
 
 /** Converts the parts of a message. Texts are joined, since the message has one. */
-function writeMessage(content: readonly ContentPart[]): JsonObject {
+function writeMessage(content: readonly ContentPart[], customTools: ReadonlySet<string>): JsonObject {
   const texts = content.filter(({ part, refusal }) => part.case === "text" && !refusal);
   const refusals = content.filter(({ part, refusal }) => part.case === "text" && refusal);
-  const calls = content.map(writeCall).filter((call) => call !== undefined);
+  const calls = content.map((part) => writeCall(part, customTools)).filter((call) => call !== undefined);
   const images = content.flatMap(({ part }) => (part.case === "image" ? [writeImage(part.value)] : []));
   const annotations = writeAnnotations(texts);
   return {
@@ -66,14 +68,20 @@ function joinTexts(parts: readonly ContentPart[]): string {
   return parts.map(({ part }) => (part.case === "text" ? part.value : "")).join("");
 }
 
-function writeCall(part: ContentPart): JsonObject | undefined {
+function writeCall(part: ContentPart, customTools: ReadonlySet<string>): JsonObject | undefined {
   if (part.part.case !== "toolCall") return undefined;
   const { id, name, input } = part.part.value;
   const called =
-    input.case === "text"
-      ? { type: "custom", custom: { name, input: input.value } }
+    input.case === "text" || customTools.has(name)
+      ? { type: "custom", custom: { name, input: getCustomInput(part.part.value) } }
       : { type: "function", function: { name, arguments: input.value ?? "" } };
   return { id, ...called, ...writeCallExtras(part.providerState) };
+}
+
+/** Returns the input of a call of a custom tool, which may be a function for the provider. */
+export function getCustomInput({ input }: ToolCall): string {
+  const text = input.value ?? "";
+  return input.case === "text" ? text : (readCustomInput(text) ?? text);
 }
 
 /** Converts an image that the model made, into the form of OpenRouter, since OpenAI has none. */

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { getCatalogProvider } from "../../client/providers.ts";
 import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
+import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
 import { getOrigin } from "../../kit/adapter/state-origin.ts";
 import { asObject, tryParseJson, without } from "../../kit/json/json.ts";
 import type { KeptMessage, KeptMessages } from "../answers/kept-messages.ts";
@@ -246,7 +246,7 @@ function isSameCall(returned: ToolCall, kept: ToolCall): boolean {
 function isSameInput(returned: ToolCall, kept: ToolCall): boolean {
   const [input = "", keptInput = ""] = [returned.input.value, kept.input.value];
   if (returned.input.case === "text" && kept.input.case !== "text")
-    return input === asObject(tryParseJson(keptInput))?.[CUSTOM_INPUT];
+    return input === readCustomInput(keptInput);
   if (returned.input.case !== kept.input.case) return false;
   if (input === keptInput) return true;
   const value = tryParseJson(input);

@@ -13,7 +13,7 @@ import {
   FinishReason_Reason as Reason,
   type Response,
 } from "../../gen/outrigger/v1/response_pb.ts";
-import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
+import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { isUnfinished } from "../../runs/status.ts";
@@ -249,7 +249,7 @@ export function isCustom({ input }: ToolCall, tool: CallerTool | undefined): boo
 export function toInput({ input }: ToolCall, tool: CallerTool | undefined): string {
   const text = input.value ?? "";
   if (input.case === "text" || tool?.type !== "custom") return text;
-  return asString(asObject(tryParseJson(text))?.[CUSTOM_INPUT]) ?? text;
+  return readCustomInput(text) ?? text;
 }
 
 /**

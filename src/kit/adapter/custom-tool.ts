@@ -1,9 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { type CustomTool, type FunctionTool, FunctionToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
 import type { LossReport } from "../call/loss-report.ts";
+import { asObject, asString, tryParseJson } from "../json/json.ts";
 
 /** Name of the only argument of a function that stands in for a custom tool. */
 export const CUSTOM_INPUT = "input";
+
+/** Returns the input of a custom tool from the arguments of its function. Undefined if they are of another form. */
+export function readCustomInput(argumentsJson: string): string | undefined {
+  return asString(asObject(tryParseJson(argumentsJson))?.[CUSTOM_INPUT]);
+}
 
 const PARAMETERS_JSON = JSON.stringify({
   type: "object",

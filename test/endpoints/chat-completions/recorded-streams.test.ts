@@ -36,7 +36,7 @@ function toLines(text: string): string[] {
 }
 
 function writeAll(events: readonly StreamEvent[]): string[] {
-  const writer = new ChunkWriter(true);
+  const writer = new ChunkWriter(true, new Set());
   return toLines(events.map((event) => writer.write([event])).join(""));
 }
 
@@ -71,10 +71,10 @@ describe("A recorded stream of a provider as chunks", () => {
     const { response } = last.value;
     if (response.finishReason?.reason === FinishReason_Reason.ERROR) {
       expect(() => writeAll(events)).toThrow(ServerError);
-      expect(() => writeCompletion(response)).toThrow(ServerError);
+      expect(() => writeCompletion(response, new Set())).toThrow(ServerError);
       return;
     }
-    const whole = JSON.parse(JSON.stringify(writeCompletion(response))).choices[0];
+    const whole = JSON.parse(JSON.stringify(writeCompletion(response, new Set()))).choices[0];
     const lines = writeAll(events);
     expect(lines.at(-1)).toBe("[DONE]");
     const chunks: Chunk[] = lines.slice(0, -1).map((line) => JSON.parse(line));
@@ -128,7 +128,7 @@ describe("A recorded stream of a provider as chunks", () => {
   });
 
   it("ends with an error that names the failure", () => {
-    const text = new ChunkWriter(false).fail(new StreamError("the stream broke off"));
+    const text = new ChunkWriter(false, new Set()).fail(new StreamError("the stream broke off"));
     expect(JSON.parse(toLines(text)[0] ?? "")).toEqual({
       error: { message: "the stream broke off", type: "server_error", param: null, code: "server_error" },
     });

@@ -43,6 +43,12 @@ function getFacts({ simulator }: ApiServer, { read }: Column): readonly Fact[] {
   return read(simulator.requests.at(-1)?.body as never).facts;
 }
 
+/** A piece of a call of a custom tool, for which the SDK has no type. */
+interface CustomPiece {
+  readonly type: string;
+  readonly custom: { readonly name: string; readonly input: string };
+}
+
 describe.each(columns)("With $title behind it, Chat Completions", (column) => {
   const model = (sim: string) => `${column.name}/${sim}`;
 
@@ -129,6 +135,36 @@ describe.each(columns)("With $title behind it, Chat Completions", (column) => {
       { role: "tool", tool_call_id: id, content: "18 degrees" },
     );
     await api.openai.chat.completions.create({ ...request, messages });
+    expect(getFacts(api, column).filter(({ kind }) => kind === "state")).not.toEqual([]);
+  });
+
+  it("returns calls of custom tools as such, also if they are functions for the provider", async () => {
+    const api = await startApi(servers);
+    const messages: ChatCompletionMessageParam[] = [user("Run Paris.")];
+    const request = {
+      model: model("sim-reasoning"),
+      tools: [{ type: "custom" as const, custom: { name: "run" } }],
+      reasoning_effort: "high" as const,
+    };
+    const first = await api.openai.chat.completions.create({ ...request, messages });
+    const [call] = first.choices[0]?.message.tool_calls ?? [];
+    if (call?.type !== "custom") throw new Error(`expected a custom call, got ${JSON.stringify(call)}`);
+    expect(call.custom).toEqual({ name: "run", input: expect.stringMatching(/^[^{]*Paris/) });
+    const pieces: CustomPiece[] = [];
+    for await (const { choices } of await api.openai.chat.completions.create({
+      ...request,
+      messages,
+      stream: true,
+    }))
+      pieces.push(...((choices[0]?.delta.tool_calls ?? []) as unknown as CustomPiece[]));
+    expect(pieces[0]).toMatchObject({ type: "custom", custom: { name: "run" } });
+    expect(pieces.map(({ custom }) => custom.input).join("")).toBe(call.custom.input);
+    messages.push(
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: call.id, content: "18 degrees" },
+    );
+    const second = await api.openai.chat.completions.create({ ...request, messages });
+    expect(second.choices[0]?.message.content).toContain("18 degrees");
     expect(getFacts(api, column).filter(({ kind }) => kind === "state")).not.toEqual([]);
   });
 

@@ -32,7 +32,7 @@ function write(content: Part[], changes: ResponseInit = {}) {
     finishReason: { reason: Reason.STOP, raw: "stop" },
     ...changes,
   });
-  return JSON.parse(JSON.stringify(writeCompletion(response)));
+  return JSON.parse(JSON.stringify(writeCompletion(response, new Set(["custom"]))));
 }
 
 const text = (value: string, refusal = false): Part => ({ part: { case: "text", value }, refusal });
@@ -82,7 +82,7 @@ describe("A chat completion", () => {
     });
     const start = { case: "streamStart" as const, value: {} };
     const batch = [start, ...events].map((event) => create(StreamEventSchema, { event }));
-    const chunks = eventsIn(new ChunkWriter(false).write(batch));
+    const chunks = eventsIn(new ChunkWriter(false, new Set()).write(batch));
     const deltas = chunks.flatMap(({ choices }) =>
       (choices as { delta: Annotated }[]).map(({ delta }) => delta),
     );
@@ -101,17 +101,21 @@ describe("A chat completion", () => {
   });
 
   it("has the calls of function tools and custom tools, in their forms", () => {
-    const call = (id: string, input: object): Part =>
-      ({ part: { case: "toolCall", value: { id, name: "f", input } } }) as Part;
+    const call = (id: string, input: object, name = "f"): Part =>
+      ({ part: { case: "toolCall", value: { id, name, input } } }) as Part;
     const parts = [
       call("c1", { case: "argumentsJson", value: '{"a":1}' }),
       call("c2", { case: "text", value: "ls" }),
       call("c3", {}),
+      call("c4", { case: "argumentsJson", value: '{"input":"pwd"}' }, "custom"),
+      call("c5", { case: "argumentsJson", value: '{"input":3}' }, "custom"),
     ];
     expect(write(parts).choices[0].message.tool_calls).toEqual([
       { id: "c1", type: "function", function: { name: "f", arguments: '{"a":1}' } },
       { id: "c2", type: "custom", custom: { name: "f", input: "ls" } },
       { id: "c3", type: "function", function: { name: "f", arguments: "" } },
+      { id: "c4", type: "custom", custom: { name: "custom", input: "pwd" } },
+      { id: "c5", type: "custom", custom: { name: "custom", input: '{"input":3}' } },
     ]);
   });
 
