@@ -12,15 +12,22 @@ import { type ThreadMessage, ThreadMessageSchema } from "../gen/outrigger/v1/thr
 import type { NewMessage } from "./engine.ts";
 import type { StoredMessage } from "./store.ts";
 
-/** Random bytes of ids by prefix. An id has twice as many hex digits; a message id leaves room for its step. */
-const ID_BYTES = { run: 16, thread: 16, msg: 18 };
+/** Hex digits of ids by prefix. A message id is longer by the four digits that number the steps of a run. */
+const ID_DIGITS = { run: 32, thread: 32, msg: 36 };
+
+/** Hex digits of the time that an id begins with, in milliseconds since 1970. */
+const TIME_DIGITS = 12;
 
 /** Maximum number of steps: a message id has room for this many, next to the id of its run. */
 const MAX_STEPS = 0x8000;
 
-/** Returns a new id of a run, of a thread, or of a message that is not the answer of a model. */
-export function createId(prefix: keyof typeof ID_BYTES): string {
-  return `${prefix}_${randomHex(ID_BYTES[prefix])}`;
+/**
+ * Returns a new id of a run, of a thread, or of a message that is not the answer of a model: the time, then at least 80
+ * random bits. Ids of the same time are neighbours in the indexes of a store, so that one write changes few pages.
+ */
+export function createId(prefix: keyof typeof ID_DIGITS): string {
+  const time = Date.now().toString(16).padStart(TIME_DIGITS, "0");
+  return `${prefix}_${time}${randomHex((ID_DIGITS[prefix] - TIME_DIGITS) / 2)}`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import { answerMessageId, createId, isRepeated } from "../../src/runs/messages.ts";
@@ -11,10 +11,26 @@ describe("ids", () => {
     ["run", /^run_[0-9a-f]{32}$/],
     ["thread", /^thread_[0-9a-f]{32}$/],
     ["msg", /^msg_[0-9a-f]{36}$/],
-  ] as const)("are random, with a prefix for their kind: %s", (prefix, form) => {
+  ] as const)("differ, and have a prefix for their kind: %s", (prefix, form) => {
     const ids = Array.from({ length: 100 }, () => createId(prefix));
     expect(new Set(ids).size).toBe(100);
     for (const id of ids) expect(id).toMatch(form);
+  });
+
+  it("begin with the time at which they were made, in milliseconds", () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: 0x19ac_1234_5678 });
+    try {
+      const ids = [createId("run"), createId("thread"), createId("msg")];
+      expect(ids.map((id) => id.replace(/^([a-z]+_.{12}).*$/, "$1"))).toEqual([
+        "run_19ac12345678",
+        "thread_19ac12345678",
+        "msg_19ac12345678",
+      ]);
+      vi.setSystemTime(1);
+      expect(createId("run")).toMatch(/^run_000000000001[0-9a-f]{20}$/);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it.each([

@@ -97,13 +97,14 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (run, number)
   ) :keyed_table;
 
-  -- A row has the events of one write, or a part of them.
+  -- A row has the events of one write, or a part of them. In SQLite a row of a keyed table keeps only a quarter of a page
+  -- beside its key; the rest of its body would take pages of its own.
   CREATE TABLE :schema.events (
     run :long NOT NULL,
     last_sequence INTEGER NOT NULL,
     body :bytes NOT NULL,
     PRIMARY KEY (run, last_sequence)
-  ) :keyed_table;
+  ) :table;
 
   CREATE TABLE :schema.messages (
     number :identity,
