@@ -12,6 +12,7 @@ import { conversationRoutes } from "./conversations/routes.ts";
 import { embeddingRoutes } from "./embeddings/routes.ts";
 import { failedGeneration } from "./gemini/errors.ts";
 import { geminiRoutes } from "./gemini/routes.ts";
+import { failedMessage } from "./messages/errors.ts";
 import { messagesRoutes } from "./messages/routes.ts";
 import type { ModelDirectory } from "./models/model-directory.ts";
 import { geminiModelRoutes, modelRoutes } from "./models/routes.ts";
@@ -53,7 +54,7 @@ export function createV1Api(parts: V1Parts): V1Api {
     ...conversationRoutes(parts.engine.threads),
     ...embeddingRoutes(parts.models),
     ...geminiRoutes("/v1/models", shared),
-    ...modelRoutes(parts.models, failedGeneration),
+    ...modelRoutes(parts.models, { google: failedGeneration, anthropic: failedMessage }),
   ];
   const betaRoutes = [
     ...geminiRoutes("/v1beta/models", shared),

@@ -12,23 +12,27 @@ import type { ListedModel, ModelDirectory } from "./model-directory.ts";
 
 type Models = Pick<ModelDirectory, "list" | "find">;
 
-/**
- * Creates the routes under `/v1`. Ids of models may contain slashes.
- * @param fail Formats the failures that Google's clients get.
- */
-export function modelRoutes(models: Models, fail: WriteFailure): RouteDefinition[] {
-  return [
-    toRoute("/v1/models", async (request) =>
-      isGoogle(request)
-        ? serveGoogle(request, fail, () => listGeminiModels(models, request))
-        : listModels(models, request),
-    ),
-    toRoute("/v1/models/{id+}", async (request, id = "") =>
-      isGoogle(request)
-        ? serveGoogle(request, fail, () => getGeminiModel(models, request, id))
-        : getModel(models, request, id),
-    ),
-  ];
+/** Formats the failures that clients of other APIs than OpenAI's get. */
+export interface ModelFailures {
+  readonly google: WriteFailure;
+  readonly anthropic: WriteFailure;
+}
+
+/** Creates the routes under `/v1`. Ids of models may contain slashes. */
+export function modelRoutes(models: Models, { google, anthropic }: ModelFailures): RouteDefinition[] {
+  const list = toRoute("/v1/models", async (request) => {
+    if (isGoogle(request)) return serveAs(google, request, () => listGeminiModels(models, request));
+    if (isAnthropic(request)) return serveAs(anthropic, request, () => listAnthropicModels(models, request));
+    return jsonResponse({ object: "list", data: listAllowed(models, request).map(modelObject) });
+  });
+  const one = toRoute("/v1/models/{id+}", async (request, id = "") => {
+    const find = () => requireModel(models, request, id);
+    if (isGoogle(request)) return serveAs(google, request, () => jsonResponse(geminiModel(find())));
+    if (isAnthropic(request)) return serveAs(anthropic, request, () => jsonResponse(anthropicModel(find())));
+    return jsonResponse(modelObject(find()));
+  });
+  // Anthropic's SDKs read the id of a request from this header.
+  return [list, one].map((route) => ({ ...route, requestIdHeader: "request-id" }));
 }
 
 function toRoute(path: string, serve: RouteDefinition["serve"]): RouteDefinition {
@@ -42,10 +46,10 @@ function isGoogle({ headers, query }: EndpointRequest): boolean {
   );
 }
 
-/** Answers in Google's form, also if it fails: clients of other APIs use the same path. */
-function serveGoogle(
-  request: EndpointRequest,
+/** Answers in the form of the caller's API, also if it fails: clients of several APIs use the same path. */
+function serveAs(
   fail: WriteFailure,
+  request: EndpointRequest,
   serve: () => EndpointResponse,
 ): EndpointResponse {
   try {
@@ -61,7 +65,9 @@ function serveGoogle(
 export function geminiModelRoutes(models: Models): RouteDefinition[] {
   return [
     toRoute("/v1beta/models", async (request) => listGeminiModels(models, request)),
-    toRoute("/v1beta/models/{id+}", async (request, id = "") => getGeminiModel(models, request, id)),
+    toRoute("/v1beta/models/{id+}", async (request, id = "") =>
+      jsonResponse(geminiModel(requireModel(models, request, id))),
+    ),
   ];
 }
 
@@ -71,18 +77,29 @@ function listAllowed(models: Models, request: EndpointRequest): readonly ListedM
   return models.list().filter((model) => isAllowed(model, request) && isServed(model, today));
 }
 
-function listModels(models: Models, request: EndpointRequest): EndpointResponse {
-  const listed = listAllowed(models, request);
-  if (!isAnthropic(request)) return jsonResponse({ object: "list", data: listed.map(modelObject) });
-  // All on one page. Anthropic's API has no embeddings.
-  const shown = listed.filter(({ info }) => !embeds(info));
+/** Lists one page in Anthropic's form ("List models"): without a limit, all models. Its API has no embeddings. */
+function listAnthropicModels(models: Models, request: EndpointRequest): EndpointResponse {
+  const listed = listAllowed(models, request).filter(({ info }) => !embeds(info));
+  const size = Math.min(readCount(request, "limit", PAGE.max), PAGE.max) || PAGE.max;
+  const before = findPosition(listed, request, "before_id");
+  const start = before === undefined ? (findPosition(listed, request, "after_id") ?? -1) + 1 : before - size;
+  const end = before ?? start + size;
+  const shown = listed.slice(Math.max(start, 0), end);
   const [first_id = null, last_id = null] = [shown[0]?.id, shown.at(-1)?.id];
-  return jsonResponse({ data: shown.map(anthropicModel), has_more: false, first_id, last_id });
+  const has_more = before === undefined ? end < listed.length : start > 0;
+  return jsonResponse({ data: shown.map(anthropicModel), has_more, first_id, last_id });
 }
 
-function getModel(models: Models, request: EndpointRequest, id: string): EndpointResponse {
-  const model = requireModel(models, request, id);
-  return jsonResponse(isAnthropic(request) ? anthropicModel(model) : modelObject(model));
+function findPosition(
+  listed: readonly ListedModel[],
+  { query }: EndpointRequest,
+  name: string,
+): number | undefined {
+  const wanted = query.get(name);
+  if (wanted === null) return undefined;
+  const position = listed.findIndex(({ id }) => id === wanted);
+  if (position >= 0) return position;
+  throw mistake(name, "invalid_value", `expected the id of a listed model, found ${quote(wanted)}`);
 }
 
 /** @throws NotFoundError also for a model that the caller may not use. */
@@ -116,7 +133,7 @@ function modelObject({ id, served, info }: ListedModel): object {
   return { id, object: "model", created, owned_by: served.provider };
 }
 
-/** Returns a model as Anthropic's API describes it ("List models"). Without a day of release it is as old as can be. */
+/** Returns a model as Anthropic's API describes it. Without a day of release it is as old as can be. */
 function anthropicModel({ id, info }: ListedModel): object {
   const released = Date.parse(info?.releaseDate ?? "");
   const created_at = new Date(Number.isNaN(released) ? 0 : released).toISOString();
@@ -139,10 +156,6 @@ function readCount({ query }: EndpointRequest, name: string, usual: number): num
   const text = query.get(name) || String(usual);
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw mistake(name, "invalid_value", `expected a whole number from 0, found ${quote(text)}`);
-}
-
-function getGeminiModel(models: Models, request: EndpointRequest, id: string): EndpointResponse {
-  return jsonResponse(geminiModel(requireModel(models, request, id)));
 }
 
 /** Returns a model as the Gemini API describes it ("Model"). Limits that are not known are absent. */

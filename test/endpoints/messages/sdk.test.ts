@@ -202,6 +202,10 @@ describe.each(columns)("With $title behind it, the Messages API", (column) => {
       anthropic.messages.create({ model: model(sim), max_tokens: 300, messages: [user("Hello")] });
     expect(await call("sim-text")).toHaveProperty("_request_id", expect.stringMatching(/./));
     await expect(call("sim-text:status=500")).rejects.toHaveProperty("requestID", expect.stringMatching(/./));
+    await expect(anthropic.models.retrieve("unheard-of")).rejects.toMatchObject({
+      requestID: expect.stringMatching(/./),
+      type: "not_found_error",
+    });
   });
 
   it("ends a stream that was cut with an error and without message_stop", async () => {

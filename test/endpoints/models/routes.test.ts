@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createCatalog } from "../../../src/catalog/catalog.ts";
 import type { ProviderApi } from "../../../src/client/providers.ts";
 import { failedGeneration } from "../../../src/endpoints/gemini/errors.ts";
+import { failedMessage } from "../../../src/endpoints/messages/errors.ts";
 import { modelRoutes } from "../../../src/endpoints/models/routes.ts";
 import { expectValid } from "../schemas/validate.ts";
 import { call, keyHolder } from "../support/call.ts";
@@ -16,7 +17,8 @@ const catalog = createCatalog({
   models: [{ id: "meta-llama/Llama-3", provider: "router", releaseDate: "2024-04-18" }],
 });
 const aliases = { fast: { provider: "router", model: "meta-llama/Llama-3" } };
-const routes = modelRoutes(createDirectory({ providers, aliases, catalog }), failedGeneration);
+const failures = { google: failedGeneration, anthropic: failedMessage };
+const routes = modelRoutes(createDirectory({ providers, aliases, catalog }), failures);
 
 describe("GET /v1/models", () => {
   it("lists the models of the registered providers and the aliases, in OpenAI's form", async () => {
@@ -50,6 +52,29 @@ describe("GET /v1/models", () => {
       type: "model",
       display_name: model.id,
     });
+  });
+
+  it("lists them in pages for Anthropic's clients that ask for them, and fails in that form", async () => {
+    const headers = { "anthropic-version": "2023-06-01" };
+    const list = async (query: string) => {
+      const { body } = await call(routes, `GET /v1/models?${query}`, { headers });
+      return { ids: (body.data as { id: string }[]).map(({ id }) => id), has_more: body.has_more };
+    };
+    const { ids } = await list("");
+    expect(await list("limit=2")).toEqual({ ids: ids.slice(0, 2), has_more: true });
+    expect(await list(`limit=2&after_id=${ids[1]}`)).toEqual({ ids: ids.slice(2, 4), has_more: true });
+    expect(await list(`after_id=${ids[1]}`)).toEqual({ ids: ids.slice(2), has_more: false });
+    expect(await list(`limit=2&before_id=${ids[3]}`)).toEqual({ ids: ids.slice(1, 3), has_more: true });
+    expect(await list(`limit=2&before_id=${ids[1]}`)).toEqual({ ids: ids.slice(0, 1), has_more: false });
+    expect(await list(`limit=9&after_id=${ids.at(-1)}`)).toEqual({ ids: [], has_more: false });
+    const wrong = await call(routes, "GET /v1/models?after_id=unheard-of", { headers });
+    const message = 'after_id: expected the id of a listed model, found "unheard-of"';
+    expect([wrong.status, wrong.body.error]).toEqual([400, { type: "invalid_request_error", message }]);
+    const missing = await call(routes, "GET /v1/models/unheard-of", { headers });
+    expect([missing.status, missing.body]).toMatchObject([
+      404,
+      { type: "error", error: { type: "not_found_error" } },
+    ]);
   });
 
   it("lists them in Google's form for its clients, and fails in that form", async () => {
@@ -108,10 +133,7 @@ describe("GET /v1/models/{id}", () => {
       provider: "router",
       endOfLifeDate,
     }));
-    const ended = modelRoutes(
-      createDirectory({ providers, catalog: createCatalog({ models }) }),
-      failedGeneration,
-    );
+    const ended = modelRoutes(createDirectory({ providers, catalog: createCatalog({ models }) }), failures);
     vi.setSystemTime("2026-01-02T12:00:00Z");
     onTestFinished(() => void vi.useRealTimers());
     const { body } = await call(ended, "GET /v1/models");
@@ -123,7 +145,7 @@ describe("GET /v1/models/{id}", () => {
     const served = { provider: "router", model: "m", api: undefined };
     const list = () =>
       Array.from({ length: 1001 }, (_, index) => ({ id: `m${index}`, served, info: undefined }));
-    const many = modelRoutes({ list, find: () => undefined }, failedGeneration);
+    const many = modelRoutes({ list, find: () => undefined }, failures);
     const headers = { "x-goog-api-client": "google-genai-sdk/3.1.0" };
     const { body } = await call(many, "GET /v1/models?pageSize=5000", { headers });
     expect(body).toMatchObject({ nextPageToken: "1000", models: { length: 1000 } });
