@@ -3,7 +3,7 @@ import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import catalogFile from "./catalog.json" with { type: "json" };
 import type { CapabilityWord, CatalogData, CatalogEntry } from "./catalog-data.ts";
 import { type CostOptions, costWith, pricesAt, toDay } from "./model-cost.ts";
-import { embeds, getCapabilities, toCapability, toInfo } from "./model-info.ts";
+import { getCapabilities, isEmbeddingModel, toCapability, toInfo } from "./model-info.ts";
 import { ModelNames, maxIdLength } from "./model-names.ts";
 import { type ModelSettings, toEntry } from "./model-settings.ts";
 import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
@@ -73,7 +73,7 @@ export class Catalog {
     const day = toDay(now);
     const wantsVectors = capabilities.some((each) => toCapability(each) === Capability.EMBEDDINGS);
     const served = this.#matching(provider, capabilities).filter(
-      (entry) => isServed(entry, day) && embeds(entry) === wantsVectors,
+      (entry) => isServed(entry, day) && isEmbeddingModel(entry) === wantsVectors,
     );
     const latest = served.find(({ preview }) => preview !== true) ?? served[0];
     return latest && toInfo(latest, this.traitsOf(provider, latest.id), day);

@@ -8,7 +8,7 @@ import {
 } from "../gen/outrigger/v1/catalog_service_pb.ts";
 import { type CapabilityWord, type CatalogEntry, capabilityWords, type PriceTier } from "./catalog-data.ts";
 import { pricesOn } from "./model-cost.ts";
-import { type ModelTraits, reasons } from "./model-traits.ts";
+import { isReasoningModel, type ModelTraits } from "./model-traits.ts";
 
 /**
  * Converts an entry to a message of the contract, with the prices of a day. Creates a new object each time: the caller
@@ -32,15 +32,15 @@ export function toInfo(entry: CatalogEntry, traits: ModelTraits, day: string): M
 }
 
 /** Reports whether a model embeds texts, and answers nothing. */
-export function embeds({ capabilities = [] }: CatalogEntry): boolean {
+export function isEmbeddingModel({ capabilities = [] }: CatalogEntry): boolean {
   return capabilities.includes("embeddings");
 }
 
 /** Returns the capabilities of a model: the ones in its entry, and the ones that follow from its traits. */
 export function getCapabilities(entry: CatalogEntry, traits: ModelTraits): Set<Capability> {
   const has = new Set((entry.capabilities ?? []).map(toNumber));
-  if (embeds(entry)) return has;
-  if (reasons(traits)) has.add(Capability.REASONING);
+  if (isEmbeddingModel(entry)) return has;
+  if (isReasoningModel(traits)) has.add(Capability.REASONING);
   if (traits.jsonSchema) has.add(Capability.STRUCTURED_OUTPUT);
   if (traits.sampling !== "never") has.add(Capability.SAMPLING);
   if (cachesPrompts(entry, traits)) has.add(Capability.PROMPT_CACHING);

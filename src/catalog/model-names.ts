@@ -22,7 +22,7 @@ export class ModelNames {
    * @param added Entries that override the entries of the data with the same provider and id.
    */
   constructor(data: CatalogData, added: readonly CatalogEntry[]) {
-    this.entries = layOver(data.models, added);
+    this.entries = mergeEntries(data.models, added);
     for (const entry of this.entries) this.#add(entry);
     this.#namings = new Map(data.providers.map((naming) => [naming.provider, naming]));
     this.#families = data.families;
@@ -88,7 +88,7 @@ function endFits(pattern: string, text: string): boolean {
  * Returns one entry for each provider and id. An added entry changes only the fields that it names, and replaces prices
  * together with all their changes.
  */
-function layOver(entries: readonly CatalogEntry[], added: readonly CatalogEntry[]): CatalogEntry[] {
+function mergeEntries(entries: readonly CatalogEntry[], added: readonly CatalogEntry[]): CatalogEntry[] {
   const byId = new Map<string, CatalogEntry>();
   for (const entry of [...entries, ...added]) {
     const key = `${entry.provider}\n${entry.id}`;

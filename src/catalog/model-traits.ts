@@ -139,14 +139,14 @@ export function withTraits(base: ModelTraits, ...entries: readonly (TraitsEntry 
  * Reports whether a request may carry `temperature` and `top_p`.
  * @param effort The effort that the request asks for; empty if it names none.
  */
-export function takesSampling(traits: ModelTraits, effort: string): boolean {
+export function acceptsSampling(traits: ModelTraits, effort: string): boolean {
   if (traits.sampling !== "without_reasoning") return traits.sampling === "always";
   const asked = effort === "" ? traits.defaultEffort : effort;
   return asked === "none" && traits.reasoningOff === "disabled";
 }
 
 /** Reports whether the model reasons, always or on request. False if unknown. */
-export function reasons(traits: ModelTraits): boolean {
+export function isReasoningModel(traits: ModelTraits): boolean {
   return traits.reasoningControl !== "none" && traits.reasoningControl !== "unknown";
 }
 

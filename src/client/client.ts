@@ -15,7 +15,7 @@ import { type Response, ResponseSchema, type Warning } from "../gen/outrigger/v1
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { type AdapterCallOptions, noEmbeddings } from "../kit/adapter/http-adapter.ts";
 import { warning } from "../kit/call/loss-report.ts";
-import { noteIn, withNotes } from "./answer-notes.ts";
+import { addWarningsToEvent, withWarnings } from "./answer-warnings.ts";
 import { wrapComplete, wrapStream } from "./apply-middleware.ts";
 import { expectedNames } from "./check-input.ts";
 import { copyRequest } from "./copy-request.ts";
@@ -35,7 +35,7 @@ import { createAdapter } from "./providers.ts";
 import { ProviderRegistry, type RegisteredProvider } from "./registry.ts";
 import { type RequestInput, toRequest } from "./request-input.ts";
 import { toTokenCount } from "./token-count.ts";
-import { validateRequest, wasValidatedAhead } from "./validate.ts";
+import { isValidated, validateRequest } from "./validate.ts";
 
 /** Options of a Client. */
 export interface ClientOptions {
@@ -204,7 +204,7 @@ export class Client {
     try {
       const call = this.#prepare(request, options);
       const response = await this.#complete(call.request, call.options);
-      return completeResponse(call.notes.length === 0 ? response : withNotes(response, call.notes));
+      return completeResponse(call.notes.length === 0 ? response : withWarnings(response, call.notes));
     } catch (thrown) {
       throw thrown instanceof SDKError ? this.#toFailure(thrown) : thrown;
     }
@@ -304,7 +304,7 @@ export class Client {
     const { provider, model, alias, targets, isChosen } = this.resolveModel(given);
     const isSame = provider === given.provider && model === given.model;
     const named = isSame ? given : { ...given, provider, model };
-    if (!wasValidatedAhead(given) || named.model.trim() === "") validateRequest(named);
+    if (!isValidated(given) || named.model.trim() === "") validateRequest(named);
     const request = this.#hasMiddleware ? copyRequest(named) : named;
     if (this.#hasMiddleware) this.#checked.add(request);
     const options: CallOptions = {
@@ -387,7 +387,7 @@ export class Client {
     const noted =
       notes.length === 0
         ? batches
-        : mapBatches(batches, (batch) => batch.map((event) => noteIn(event, notes)));
+        : mapBatches(batches, (batch) => batch.map((event) => addWarningsToEvent(event, notes)));
     return request.finalResponse === FinalResponse.WITHOUT_CONTENT
       ? mapBatches(noted, (batch) => batch.map(withoutContent))
       : noted;

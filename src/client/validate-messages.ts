@@ -31,13 +31,13 @@ export interface ConversationState {
   /** Whether the provider stores earlier messages, whose tool calls the results here may answer. */
   readonly open: boolean;
   /** Whether calls may be answered later. Default false. */
-  readonly goesOn?: boolean;
+  readonly continues?: boolean;
 }
 
 /** Checks messages, in one pass. */
 export function checkMessages(
   messages: readonly Message[],
-  { open, goesOn = false }: ConversationState,
+  { open, continues: goesOn = false }: ConversationState,
   violations: Violations,
 ): void {
   // Most conversations have no tool calls.

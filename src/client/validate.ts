@@ -54,13 +54,13 @@ const validated = new WeakSet<Request>();
  * validate it once more.
  * @throws InvalidRequestError as `validateRequest`.
  */
-export function validateAhead(request: Request): void {
+export function validateOnce(request: Request): void {
   validateRequest(request, { mayNameNoModel: true });
   validated.add(request);
 }
 
 /** Reports whether a request was validated ahead. True once: it may be changed before it is sent again. */
-export function wasValidatedAhead(request: Request): boolean {
+export function isValidated(request: Request): boolean {
   return validated.delete(request);
 }
 

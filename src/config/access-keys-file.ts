@@ -5,7 +5,7 @@ import type { Environment } from "../client/from-env.ts";
 import type { AccessKey } from "./caller-grants.ts";
 import { grantFields, toGrants } from "./caller-grants.ts";
 import { fields, list } from "./fields.ts";
-import { leaf, textThat } from "./leaves.ts";
+import { checkedText, leaf } from "./leaves.ts";
 import type { ModelNames } from "./model-grants.ts";
 import { describeIssues, type Locate } from "./problems.ts";
 import { parseYamlFile } from "./yaml-file.ts";
@@ -43,12 +43,12 @@ export function readAccessKeys(content: string, context: AccessKeysContext): Acc
   const result = fileSchema.safeParse(file.value);
   const problems = [...file.problems];
   if (!result.success) {
-    const description = { locate, secrets: file.filled };
+    const description = { locate, secrets: file.substituted };
     problems.push(...describeIssues(result.error.issues, file.value, description));
     return { problems };
   }
-  problems.push(...unreachableIn(result.data.keys, locate), ...duplicatesIn(result.data.keys, locate));
-  problems.push(...excessIn(result.data.keys, locate));
+  problems.push(...listUnreachable(result.data.keys, locate), ...listDuplicates(result.data.keys, locate));
+  problems.push(...findExcess(result.data.keys, locate));
   const keys = result.data.keys.map((entry, index): AccessKey => {
     const { name, key: digests = [], certificate } = entry;
     const path = ["keys", index];
@@ -78,12 +78,12 @@ function readDigest(key: unknown): Buffer | undefined {
 }
 
 const entrySchema = fields({
-  name: textThat('a name of at most 64 letters, digits, ".", "_" or "-"', (value) =>
+  name: checkedText('a name of at most 64 letters, digits, ".", "_" or "-"', (value) =>
     /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(value),
   ),
   key: z.optional(secrets),
   certificate: z.optional(
-    textThat("a SPIFFE id, or the common name of a certificate, of at most 256 characters", (value) =>
+    checkedText("a SPIFFE id, or the common name of a certificate, of at most 256 characters", (value) =>
       /^[\x20-\x7e]{1,256}$/.test(value),
     ),
   ),
@@ -95,7 +95,7 @@ const fileSchema = fields({
 });
 
 /** Finds entries that no caller can be. */
-function unreachableIn(entries: readonly Entry[], locate: Locate): string[] {
+function listUnreachable(entries: readonly Entry[], locate: Locate): string[] {
   return entries.flatMap(({ key, certificate }, index) => {
     if (key !== undefined || certificate !== undefined) return [];
     return [`${locate(["keys", index, "key"])}: expected ${EXPECTED_KEY}; or a certificate; found nothing`];
@@ -118,7 +118,7 @@ function withoutUnknownNames(locate: Locate): Locate {
 }
 
 /** Finds names and keys that occur in two entries: a call with such a key would have two callers. */
-function duplicatesIn(entries: readonly Entry[], locate: Locate): string[] {
+function listDuplicates(entries: readonly Entry[], locate: Locate): string[] {
   const names = new Set<string>();
   const owners = new Map<string, string>();
   const certificates = new Set<string>();
@@ -141,7 +141,7 @@ function duplicatesIn(entries: readonly Entry[], locate: Locate): string[] {
 }
 
 /** Finds more keys than a request can be compared with. */
-function excessIn(entries: readonly Entry[], locate: Locate): string[] {
+function findExcess(entries: readonly Entry[], locate: Locate): string[] {
   const total = entries.reduce((sum, { key = [] }) => sum + key.length, 0);
   if (total <= MAX_ALL_KEYS) return [];
   return [

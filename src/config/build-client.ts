@@ -6,9 +6,9 @@ import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { buildMiddleware, type MiddlewareParts } from "./build-middleware.ts";
 import type { ClientConfig } from "./config.ts";
-import { KeptClientParts } from "./kept-parts.ts";
 import { KeyFile } from "./key-files.ts";
 import { mistakes } from "./problems.ts";
+import { ReusableClientParts } from "./reusable-parts.ts";
 import { createRotatingAdapter } from "./rotating-adapter.ts";
 
 /** Creates the catalog of a configuration: the shipped one, with added and changed models. */
@@ -22,7 +22,7 @@ export function createCatalogWith({ models }: ClientConfig): Catalog {
  */
 export function buildClient(config: ClientConfig, parts: MiddlewareParts): Client {
   const { providers, keyFiles, keyOrigins, defaultProvider, remedy } = config;
-  const { kept = new KeptClientParts(), log } = parts;
+  const { kept = new ReusableClientParts(), log } = parts;
   const comparable = new Map([...providers.keys()].map((name) => [name, toComparable(name, config)]));
   const adapters: Record<string, ProviderAdapter> = {};
   const problems: string[] = [];

@@ -18,8 +18,8 @@ import { createRetry } from "../middleware/retry.ts";
 import type { SharedStores } from "../middleware/shared/shared-stores.ts";
 import { createAttemptLog } from "./attempt-log.ts";
 import type { ClientConfig, FallbackRule, MiddlewareConfig } from "./config.ts";
-import { KeptClientParts, type KeptParts } from "./kept-parts.ts";
 import type { CallRules } from "./middleware-schema.ts";
+import { ReusableClientParts, type ReusableParts } from "./reusable-parts.ts";
 import { createRuleLevels } from "./rule-levels.ts";
 
 /** The parts that the middleware of a configuration uses. */
@@ -31,7 +31,7 @@ export interface MiddlewareParts {
   /** Is notified of the middleware's decisions. */
   readonly observer?: MiddlewareObserver | undefined;
   /** The parts of the configuration before, if there was one. */
-  readonly kept?: KeptClientParts | undefined;
+  readonly kept?: ReusableClientParts | undefined;
   /** Prices for budgets, which may outlive the catalog. Default: the catalog. */
   readonly prices?: BudgetOptions["catalog"] | undefined;
   /** Stores of the rules that sidecars share. Undefined if there are none. */
@@ -51,7 +51,7 @@ export function buildMiddleware(
     catalog,
     log,
     observer,
-    kept: earlier = new KeptClientParts(),
+    kept: earlier = new ReusableClientParts(),
     prices = catalog,
     shared,
   }: MiddlewareParts,
@@ -97,7 +97,7 @@ export function buildMiddleware(
 /** An alias that does not change keeps what it has measured of its targets. */
 function buildAliases(
   aliases: MiddlewareConfig["modelAliases"],
-  kept: KeptParts<MiddlewareMethods>,
+  kept: ReusableParts<MiddlewareMethods>,
   options: AliasRoutingOptions,
 ): MiddlewareMethods[] {
   const routed = Object.entries(aliases).filter(
@@ -130,7 +130,7 @@ function buildBudgets(
   rules: NonNullable<CallRules["budgets"]>,
   parts: BudgetParts & { readonly name: string },
   shared: SharedStores | undefined,
-  keptSums: KeptParts<BudgetStore>,
+  keptSums: ReusableParts<BudgetStore>,
 ): MiddlewareMethods {
   const keys = new Set<string>();
   const budgets = rules.map((rule) => {

@@ -7,7 +7,7 @@ import { toMetadataUrl } from "./issuer-metadata.ts";
 import { readKeyFile } from "./key-files.ts";
 import { type KeySet, MAX_KEY_SET_BYTES, parseKeySet } from "./key-set.ts";
 import type { ModelNames } from "./model-grants.ts";
-import { type Locate, mistakes, type Path, take } from "./problems.ts";
+import { type Locate, mistakes, type Path, unwrapParsed } from "./problems.ts";
 import type { Settings } from "./schema.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { type ClientTlsFiles, openClientTls } from "./tls-files.ts";
@@ -87,7 +87,7 @@ export async function readJwt(section: Section, context: JwtContext): Promise<re
       keys,
     });
   }
-  problems.push(...confusableIn(section, context));
+  problems.push(...findConfusable(section, context));
   if (problems.length > 0) throw mistakes(problems);
   return issuers;
 }
@@ -101,7 +101,7 @@ async function readKeys(
   const { keysFile, keysUrl } = entry;
   if (keysFile !== undefined) {
     const file = resolve(context.folder, keysFile);
-    const keys = take(await readKeySet(file), context.locate([...path, "jwks_file"]), problems);
+    const keys = unwrapParsed(await readKeySet(file), context.locate([...path, "jwks_file"]), problems);
     return keys && { kind: "file", path: file, keys };
   }
   if (keysUrl !== undefined)
@@ -131,14 +131,14 @@ async function readAddress(
 ): Promise<KeysUrl> {
   const tokenFile = keysTokenFile && resolve(folder, keysTokenFile);
   if (tokenFile !== undefined)
-    take(await readKeyFile(tokenFile), locate([...path, "jwks_token_file"]), problems);
+    unwrapParsed(await readKeyFile(tokenFile), locate([...path, "jwks_token_file"]), problems);
   const reading = files && openClientTls(files, folder, locate([...path, "tls"]));
   if (reading !== undefined && "problem" in reading) problems.push(reading.problem);
   return { ...address, tokenFile, tls: reading && "value" in reading ? reading.value : undefined };
 }
 
 /** Finds issuers of which one could name a caller of another. */
-function confusableIn(section: Section, { locate }: JwtContext): string[] {
+function findConfusable(section: Section, { locate }: JwtContext): string[] {
   return section.flatMap(({ issuer, caller = DEFAULT_CALLER }, index) => {
     const before = section.slice(0, index);
     if (before.some((other) => other.issuer === issuer))

@@ -22,7 +22,7 @@ export function leaf<Value>(expected: string, read: (value: unknown) => Value | 
 }
 
 /** A text that a function accepts. @param expected As for `leaf`. */
-export function textThat(expected: string, isValid: (text: string) => boolean) {
+export function checkedText(expected: string, isValid: (text: string) => boolean) {
   return leaf(expected, (value) => (typeof value === "string" && isValid(value) ? value : undefined));
 }
 
@@ -98,10 +98,10 @@ export const dollars = leaf("a number of US dollars from 0 such as 1.25", (value
 });
 
 /** A day. */
-export const day = textThat("a day such as 2026-01-31", (value) => /^\d{4}-\d{2}-\d{2}$/.test(value));
+export const day = checkedText("a day such as 2026-01-31", (value) => /^\d{4}-\d{2}-\d{2}$/.test(value));
 
 /** A listen address. */
-export const address = textThat(
+export const address = checkedText(
   'an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock"',
   isAddress,
 );
@@ -116,15 +116,15 @@ export const addressOrOff = leaf(
 );
 
 /** A folder, by its absolute path. */
-export const folder = textThat("an absolute path", isAbsolute);
+export const folder = checkedText("an absolute path", isAbsolute);
 
 /** The value of a browser's `Origin` header, or `*`. */
-export const origin = textThat('an origin such as "https://app.example.com", or "*"', (value) => {
+export const origin = checkedText('an origin such as "https://app.example.com", or "*"', (value) => {
   return value === "*" || URL.parse(value)?.origin === value;
 });
 
 /** A name by which the sidecar may be called: `api.example.com`, `*.example.com`, or `*`. */
-export const hostPattern = textThat(
+export const hostPattern = checkedText(
   'a host name such as "api.example.com", "*.example.com" or "*"',
   (value) => /^(?:\*|(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)$/.test(value),
 );

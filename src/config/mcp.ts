@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { ConfigurationError } from "../core/errors.ts";
 import type { ConfiguredMcpServer, McpSettings } from "../runs/mcp/settings.ts";
 import { readKeyFile } from "./key-files.ts";
-import { type Locate, take } from "./problems.ts";
+import { type Locate, unwrapParsed } from "./problems.ts";
 import type { Settings } from "./schema.ts";
 import type { ClientTlsFiles } from "./tls-files.ts";
 
@@ -38,7 +38,7 @@ export async function checkMcpTokens(
   for (const [label, { authorization_file: file }] of Object.entries(section?.servers ?? {})) {
     if (file === undefined) continue;
     const where = locate(["mcp", "servers", label, "authorization_file"]);
-    take(await readKeyFile(resolve(folder, file)), where, problems);
+    unwrapParsed(await readKeyFile(resolve(folder, file)), where, problems);
   }
   return problems;
 }

@@ -69,7 +69,11 @@ export function mistakes(problems: readonly string[]): ConfigurationError {
 }
 
 /** Returns a value that was read from a file; undefined if it has a problem, which is added to the others. */
-export function take<Value>(read: Parsed<Value>, where: string, problems: string[]): Value | undefined {
+export function unwrapParsed<Value>(
+  read: Parsed<Value>,
+  where: string,
+  problems: string[],
+): Value | undefined {
   if ("value" in read) return read.value;
   problems.push(`${where}: ${read.problem}`);
   return undefined;

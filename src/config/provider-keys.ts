@@ -2,7 +2,7 @@ import { basename, resolve } from "node:path";
 import { needsNoKey } from "../client/providers.ts";
 import { isObject } from "../kit/json/json.ts";
 import { readKeyFile } from "./key-files.ts";
-import { type Locate, take } from "./problems.ts";
+import { type Locate, unwrapParsed } from "./problems.ts";
 
 /** The keys of the providers in a file. */
 export interface ProviderKeys {
@@ -45,7 +45,7 @@ export async function readProviderKeys(
       keyFiles.set(name, file);
       keyOrigins.set(name, `providers.${name}.api_key_file: ${basename(file)}`);
       const where = locate(["providers", name, "api_key_file"]);
-      const found = take(await readKeyFile(file), where, problems);
+      const found = unwrapParsed(await readKeyFile(file), where, problems);
       if (found !== undefined) keys.set(name, found);
     }
   }

@@ -3,8 +3,8 @@ import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallTarget } from "../core/adapter.ts";
 import { chooseMiddleware } from "../middleware/choose-middleware.ts";
 import type { ConfiguredModel, MiddlewareConfig } from "./config.ts";
-import type { KeptParts } from "./kept-parts.ts";
 import type { CallRules } from "./middleware-schema.ts";
+import type { ReusableParts } from "./reusable-parts.ts";
 
 /** The middleware of one kind, by the level of its rules. */
 interface Levels {
@@ -27,7 +27,7 @@ export function createRuleLevels(
   { rules, providerRules }: MiddlewareConfig,
   models: readonly ConfiguredModel[],
   catalog: Catalog,
-  kept: KeptParts<MiddlewareMethods>,
+  kept: ReusableParts<MiddlewareMethods>,
 ) {
   // The key of the configured model that a call goes to, even if the call uses an alias or snapshot of the model.
   const getModel = ({ provider, model }: CallTarget) =>

@@ -7,7 +7,7 @@ import { ConfigurationError } from "../core/errors.ts";
 import type { RunLimits } from "../runs/limits.ts";
 import { type EncryptionKey, parseEncryptionKey } from "../runs/store/body-codec.ts";
 import { readKeyFile } from "./key-files.ts";
-import { mistakes, take } from "./problems.ts";
+import { mistakes, unwrapParsed } from "./problems.ts";
 import { parseStorePlace, type StorePlace } from "./runs-schema.ts";
 import type { Settings } from "./schema.ts";
 import type { ReadSource } from "./sources.ts";
@@ -143,7 +143,7 @@ async function readPlace(
   const memory = { kind: "memory" } as const;
   if (store !== undefined || storeFile === undefined) return store ?? memory;
   const where = locate(["runs", "store_file"]);
-  const text = take(await readKeyFile(resolve(folder, storeFile)), where, problems);
+  const text = unwrapParsed(await readKeyFile(resolve(folder, storeFile)), where, problems);
   const place = text === undefined ? memory : parseStorePlace(text);
   if (place !== undefined) return place;
   problems.push(`${where}: expected "memory", an absolute path or a postgres:// URL in the file`);
@@ -158,7 +158,7 @@ async function readListenUrl(
   const { listenUrl, listenUrlFile } = postgres;
   if (listenUrlFile === undefined) return listenUrl;
   const where = locate(["runs", "postgres", "listen_url_file"]);
-  return take(await readKeyFile(resolve(folder, listenUrlFile)), where, problems);
+  return unwrapParsed(await readKeyFile(resolve(folder, listenUrlFile)), where, problems);
 }
 
 async function readKeys(
@@ -169,7 +169,7 @@ async function readKeys(
   const keys: EncryptionKey[] = [];
   for (const [index, path] of encryptionKeyFiles.entries()) {
     const where = locate(["runs", "encryption_key_files", index]);
-    const key = take(await readEncryptionKey(resolve(folder, path)), where, problems);
+    const key = unwrapParsed(await readEncryptionKey(resolve(folder, path)), where, problems);
     if (key !== undefined) keys.push(key);
   }
   return keys;

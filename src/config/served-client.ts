@@ -8,8 +8,8 @@ import { buildClient, createCatalogWith } from "./build-client.ts";
 import type { MiddlewareParts } from "./build-middleware.ts";
 import type { ClientConfig } from "./config.ts";
 import { FormerAdapters } from "./former-adapters.ts";
-import { KeptClientParts } from "./kept-parts.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
+import { ReusableClientParts } from "./reusable-parts.ts";
 
 /** The parts that every Client of a ServedClient uses. The log takes the changes of key files as well. */
 export type ServedClientParts = Pick<MiddlewareParts, "log" | "observer" | "shared">;
@@ -17,7 +17,7 @@ export type ServedClientParts = Pick<MiddlewareParts, "log" | "observer" | "shar
 /** A Client, and the parts that it was built with. */
 interface Version {
   readonly client: Client;
-  readonly kept: KeptClientParts;
+  readonly kept: ReusableClientParts;
   /** Wire APIs of the providers, by their names. */
   readonly providers: ReadonlyMap<string, ProviderApi>;
   /** Models that middleware names, by any name. */
@@ -51,7 +51,7 @@ export class ServedClient implements ModelClient {
   }
 
   #build(config: ClientConfig, before?: Version): Version {
-    const kept = new KeptClientParts(before?.kept);
+    const kept = new ReusableClientParts(before?.kept);
     const catalog = createCatalogWith(config);
     const client = buildClient(config, { ...this.#parts, catalog, kept, prices: this.#prices });
     const providers = new Map([...config.providers].map(([name, { api }]) => [name, api]));

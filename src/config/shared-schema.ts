@@ -1,7 +1,7 @@
 /** The fields of a configuration about counts that sidecars share. */
 import * as z from "zod/mini";
 import { fields, notBoth } from "./fields.ts";
-import { choice, flag, leaf, positiveDuration, text, textThat } from "./leaves.ts";
+import { checkedText, choice, flag, leaf, positiveDuration, text } from "./leaves.ts";
 import { clientTls } from "./tls-schema.ts";
 
 /** The fate of calls if shared counts cannot be reached. */
@@ -49,7 +49,7 @@ const valkey = fields({
   password_file: z.optional(text),
   tls: z.optional(clientTls),
   prefix: z.optional(
-    textThat("up to 100 letters, digits, dots, colons, underscores and hyphens", (value) =>
+    checkedText("up to 100 letters, digits, dots, colons, underscores and hyphens", (value) =>
       /^[\w.:-]{1,100}$/.test(value),
     ),
   ),
@@ -70,10 +70,10 @@ export function isPostgresUrl(text: string): boolean {
 }
 
 const postgres = fields({
-  url: z.optional(textThat('a URL that begins with "postgres://"', isPostgresUrl)),
+  url: z.optional(checkedText('a URL that begins with "postgres://"', isPostgresUrl)),
   url_file: z.optional(text),
   schema: z.optional(
-    textThat("up to 40 lower-case letters, digits and underscores, not beginning with a digit", (value) =>
+    checkedText("up to 40 lower-case letters, digits and underscores, not beginning with a digit", (value) =>
       /^[a-z_][a-z0-9_]{0,39}$/.test(value),
     ),
   ),

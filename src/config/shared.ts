@@ -5,7 +5,7 @@ import type { SharedRule, SharedSettings } from "../middleware/shared/shared-sto
 import type { ValkeySettings } from "../middleware/shared/valkey.ts";
 import type { AccessKeysConfig } from "./access-keys.ts";
 import { readKeyFile } from "./key-files.ts";
-import { mistakes, type Path, take } from "./problems.ts";
+import { mistakes, type Path, unwrapParsed } from "./problems.ts";
 import type { RunsConfig } from "./runs.ts";
 import type { Settings } from "./schema.ts";
 import { isPostgresUrl } from "./shared-schema.ts";
@@ -127,7 +127,7 @@ async function readValkey(
   const path = file === undefined ? undefined : resolve(folder, file);
   const where = locate(["shared", "valkey", "password_file"]);
   const first =
-    path === undefined ? (password ?? url.password) : take(await readKeyFile(path), where, problems);
+    path === undefined ? (password ?? url.password) : unwrapParsed(await readKeyFile(path), where, problems);
   return {
     host: url.host,
     port: url.port,
@@ -161,7 +161,9 @@ async function readPostgres(
   const { url_file: file, schema = DEFAULT_SCHEMA, timeout: timeoutMs = POSTGRES_TIMEOUT_MS } = postgres;
   const where = locate(["shared", "postgres", "url_file"]);
   const url =
-    file === undefined ? postgres.url : take(await readKeyFile(resolve(folder, file)), where, problems);
+    file === undefined
+      ? postgres.url
+      : unwrapParsed(await readKeyFile(resolve(folder, file)), where, problems);
   if (file !== undefined && url !== undefined && !isPostgresUrl(url))
     problems.push(`${where}: expected a postgres:// URL in the file`);
   if (url !== undefined) return { url, schema, timeoutMs };

@@ -47,10 +47,10 @@ export interface FileSource extends Source, ProviderKeys {
 
 const NONE: ReadonlySet<string> = new Set();
 
-function readSource(tree: unknown, description: Description, unfilled: ReadonlySet<string> = NONE): Source {
+function readSource(tree: unknown, description: Description, unresolved: ReadonlySet<string> = NONE): Source {
   const result = settingsSchema.safeParse(tree);
   if (result.success) return { ...description, settings: result.data, problems: [] };
-  const issues = result.error.issues.filter((issue) => !unfilled.has(formatPath(issue.path)));
+  const issues = result.error.issues.filter((issue) => !unresolved.has(formatPath(issue.path)));
   return { ...description, settings: {}, problems: describeIssues(issues, tree, description) };
 }
 
@@ -86,9 +86,16 @@ export async function readFileSource(
     throw new ConfigurationError(`the configuration file ${path} is over ${MAX_FILE_BYTES} bytes`);
   // Loaded only here: most sidecars have no file.
   const { parseYamlFile } = await import("./yaml-file.ts");
-  const { value, problems, unfilled, filled, variables, ...file } = parseYamlFile(path, text, environment);
+  const {
+    value,
+    problems,
+    unresolved,
+    substituted: filled,
+    variables,
+    ...file
+  } = parseYamlFile(path, text, environment);
   const locate: Locate = (place) => file.locate(pathIn(value, place));
-  const source = readSource(value, { locate, secrets: filled }, unfilled);
+  const source = readSource(value, { locate, secrets: filled }, unresolved);
   const providers = isObject(value) ? value.providers : undefined;
   const folder = dirname(resolve(path));
   const keys = await readProviderKeys(providers, folder, locate);

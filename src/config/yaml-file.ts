@@ -25,9 +25,9 @@ export interface YamlFile {
   /** Mistakes in the file: YAML that does not parse, variables that are not set. */
   readonly problems: readonly string[];
   /** Formatted paths of values whose variables are not set, which cannot be checked. */
-  readonly unfilled: ReadonlySet<string>;
+  readonly unresolved: ReadonlySet<string>;
   /** Values that hold the value of a variable, which may be a key. */
-  readonly filled: ReadonlySet<unknown>;
+  readonly substituted: ReadonlySet<unknown>;
   /** Names of the variables that the file refers to. */
   readonly variables: ReadonlySet<string>;
   /** Describes the location of a value: `file:line:column` and its path. */
@@ -49,12 +49,14 @@ export function parseYamlFile(name: string, text: string, environment: Environme
     // Later errors are consequences of the first one.
     if (syntaxError !== undefined)
       return brokenFile(`${place(syntaxError.pos[0])}: ${describe(syntaxError, text)}`, locate);
-    const filling = new Filling(environment, locate);
-    visit(document, filling);
-    const duplicates = filling.duplicates.map((node) => `${place(getStart(node))}: map keys must be unique`);
+    const interpolation = new Interpolation(environment, locate);
+    visit(document, interpolation);
+    const duplicates = interpolation.duplicates.map(
+      (node) => `${place(getStart(node))}: map keys must be unique`,
+    );
     return {
-      ...filling,
-      problems: [...duplicates, ...filling.problems],
+      ...interpolation,
+      problems: [...duplicates, ...interpolation.problems],
       value: document.toJS() ?? {},
       locate,
     };
@@ -65,15 +67,15 @@ export function parseYamlFile(name: string, text: string, environment: Environme
 
 function brokenFile(problem: string, locate: Locate): YamlFile {
   const none: ReadonlySet<string> = new Set();
-  return { value: {}, problems: [problem], unfilled: none, filled: none, variables: none, locate };
+  return { value: {}, problems: [problem], unresolved: none, substituted: none, variables: none, locate };
 }
 
 /** Fills in the variables of a document, as a visitor of its nodes. */
-class Filling {
+class Interpolation {
   readonly problems: string[] = [];
   readonly duplicates: unknown[] = [];
-  readonly unfilled = new Set<string>();
-  readonly filled = new Set<unknown>();
+  readonly unresolved = new Set<string>();
+  readonly substituted = new Set<unknown>();
   readonly variables = new Set<string>();
   readonly #environment: Environment;
   readonly #locate: Locate;
@@ -98,10 +100,10 @@ class Filling {
     const path = pathTo(key, ancestors);
     const text = this.#interpolate(node.value, (what) => {
       if (this.problems.length < MAX_DESCRIBED) this.problems.push(`${this.#locate(path)}: ${what}`);
-      this.unfilled.add(formatPath(path));
+      this.unresolved.add(formatPath(path));
     });
     node.value = text;
-    if (text !== "") this.filled.add(text);
+    if (text !== "") this.substituted.add(text);
   };
 
   /** Fills `${NAME}`; `$${NAME}` stands for the text `${NAME}`. */

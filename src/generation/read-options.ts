@@ -23,7 +23,7 @@ export function toLoopOptions(options: GenerateOptions, isStreamed: boolean): Lo
   const { perToolMs = 0, ...timeouts } = toTimeouts(options);
   return {
     client: caller,
-    request: requestIn(options),
+    request: toRequestFields(options),
     executor: new LocalExecutor(options.tools ?? [], {
       perToolMs,
       repairToolCall,
@@ -40,7 +40,7 @@ export function toLoopOptions(options: GenerateOptions, isStreamed: boolean): Lo
 }
 
 /** Returns the request, without the options that belong to the generation alone. */
-function requestIn(options: GenerateOptions): Request {
+function toRequestFields(options: GenerateOptions): Request {
   const { maxToolRounds, stopWhen, onStepFinish, repairToolCall, maxRetries, retry, onRetry, ...rest } =
     options;
   const { timeout, limits, signal, client, prompt, system, messages, tools, ...fields } = rest;

@@ -62,7 +62,7 @@ interface ModelChoice {
 function modelChoices({ providerOptionsJson, tools }: Request): ModelChoice[] {
   const texts = Object.values(providerOptionsJson);
   for (const { tool } of tools) if (tool.case === "hosted") texts.push(tool.value.configJson);
-  return texts.flatMap((text) => modelChoicesIn(parseOptions(text)));
+  return texts.flatMap((text) => collectModelChoices(parseOptions(text)));
 }
 
 /** Parses options of any depth: a choice must not be hidden below the levels that are read elsewhere. */
@@ -90,14 +90,14 @@ const SCHEMA =
  * Finds the fields of a JSON value that decide about models, at any depth. Not recursive, since the caller controls the
  * depth.
  */
-function modelChoicesIn(root: unknown): ModelChoice[] {
+function collectModelChoices(root: unknown): ModelChoice[] {
   const choices: ModelChoice[] = [];
   const waiting: { readonly value: unknown; readonly path: string }[] = [{ value: root, path: "" }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { value, path } = next;
     if (typeof value !== "object" || value === null) continue;
     for (const [name, inner] of Object.entries(value)) {
-      const field = Array.isArray(value) ? `${path}[${name}]` : fieldIn(path, name);
+      const field = Array.isArray(value) ? `${path}[${name}]` : toFieldPath(path, name);
       const kind = Array.isArray(value) ? "" : name.toLowerCase().replace(/[_-]/g, "");
       if (kind === "model") choices.push({ field, models: typeof inner === "string" ? [inner] : undefined });
       else if (CHOICE.test(kind)) choices.push({ field, models: undefined });
@@ -110,7 +110,7 @@ function modelChoicesIn(root: unknown): ModelChoice[] {
 /** Maximum length of a path that is kept. The path of a deep value would be as long as all its parents together. */
 const MAX_PATH = 100;
 
-function fieldIn(path: string, name: string): string {
+function toFieldPath(path: string, name: string): string {
   const inner = path === "" ? name : `${path}.${name}`;
   return inner.length > MAX_PATH ? `…${inner.slice(-MAX_PATH)}` : inner;
 }

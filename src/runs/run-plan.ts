@@ -1,7 +1,7 @@
 /** Creates runs, and plans what they execute: made of their requests, or of what the store has. */
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
-import { validateAhead } from "../client/validate.ts";
+import { validateOnce } from "../client/validate.ts";
 import type { CallOptions } from "../core/adapter.ts";
 import { toSdkError } from "../core/errors.ts";
 import type { TraceContext } from "../core/trace-context.ts";
@@ -115,7 +115,7 @@ function checkInput({ draft, share, begins }: NewRun, history: readonly Message[
   const system = request.options?.system ?? "";
   const modelRequest = createModelRequest(generation.request, system, conversation);
   try {
-    validateAhead(modelRequest);
+    validateOnce(modelRequest);
   } catch (thrown) {
     throw withRunFields(toSdkError(thrown), { system, conversation, inputPath });
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultCatalog } from "../../src/catalog/catalog.ts";
-import { mergeTraits, reasons, takesSampling } from "../../src/catalog/model-traits.ts";
+import { acceptsSampling, isReasoningModel, mergeTraits } from "../../src/catalog/model-traits.ts";
 
 describe("mergeTraits()", () => {
   it("lays later entries over earlier ones and over the defaults", () => {
@@ -14,7 +14,7 @@ describe("mergeTraits()", () => {
   });
 });
 
-describe("takesSampling()", () => {
+describe("acceptsSampling()", () => {
   const cases = [
     ["openai", "gpt-4o", "", true],
     ["openai", "gpt-5", "none", false],
@@ -35,7 +35,7 @@ describe("takesSampling()", () => {
     ["compatible", "anything", "high", true],
   ] as const;
   it.each(cases)("%s %s with effort '%s': %s", (provider, model, effort, want) => {
-    expect(takesSampling(defaultCatalog.traitsOf(provider, model), effort)).toBe(want);
+    expect(acceptsSampling(defaultCatalog.traitsOf(provider, model), effort)).toBe(want);
   });
 });
 
@@ -105,6 +105,6 @@ describe("the traits of the models", () => {
       toolResultMedia: true,
       thoughtSignatures: true,
     });
-    expect(reasons(defaultCatalog.traitsOf("gemini", "gemini-2.0-flash"))).toBe(false);
+    expect(isReasoningModel(defaultCatalog.traitsOf("gemini", "gemini-2.0-flash"))).toBe(false);
   });
 });

@@ -19,7 +19,7 @@ import {
 import { LawChecker } from "outrigger/kit";
 import { create, RequestSchema } from "outrigger/proto";
 import { describe, expect, it } from "vitest";
-import { validateAhead } from "../../src/client/validate.ts";
+import { validateOnce } from "../../src/client/validate.ts";
 import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 
 type Next = (request: Request) => Promise<Response>;
@@ -56,7 +56,7 @@ describe("Client", () => {
   it("does not validate a request twice", async () => {
     const { client } = getClient("one");
     const ahead = create(RequestSchema, request);
-    validateAhead(ahead);
+    validateOnce(ahead);
     // A change that only a second check would notice.
     ahead.temperature = -1;
     expect(textOf(await client.complete(ahead))).toBe("one m1");
@@ -66,7 +66,7 @@ describe("Client", () => {
   it("requires a model for a request that was validated without one", async () => {
     const { client } = getClient("one");
     const ahead = create(RequestSchema, { ...request, model: "" });
-    validateAhead(ahead);
+    validateOnce(ahead);
     await expect(client.complete(ahead)).rejects.toMatchObject({ violations: [{ field: "model" }] });
   });
 

@@ -1,7 +1,7 @@
 /** Runs that are not stored, and whose models are called while their callers read. */
 import { Client, functionTool, type ModelClient, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
-import { wasValidatedAhead } from "../../src/client/validate.ts";
+import { isValidated } from "../../src/client/validate.ts";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { RunEngine } from "../../src/runs/run-engine.ts";
 import { ScriptedModel } from "../generation/support/scripted-model.ts";
@@ -140,11 +140,11 @@ describe("The request of a run", () => {
     const checks: boolean[] = [];
     const client: ModelClient = {
       complete(sent, options) {
-        checks.push(wasValidatedAhead(sent));
+        checks.push(isValidated(sent));
         return inner.complete(sent, options);
       },
       stream(sent, options) {
-        checks.push(wasValidatedAhead(sent));
+        checks.push(isValidated(sent));
         return inner.stream(sent, options);
       },
     };

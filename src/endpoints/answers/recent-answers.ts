@@ -7,7 +7,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { NotFoundError } from "../../core/errors.ts";
 import { type Message, MessageSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { RunOptions } from "../../runs/engine.ts";
-import type { MessageSource, MessageWithId } from "./kept-messages.ts";
+import type { MessageSource, MessageWithId } from "./earlier-messages.ts";
 import type { Kept, KeptResponses } from "./kept-responses.ts";
 
 /** How long an answer is kept after its last use, in milliseconds. A tool may wait for a person's approval. */

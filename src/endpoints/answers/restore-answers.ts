@@ -6,7 +6,7 @@ import { parseJsonText } from "../../core/json-text.ts";
 import type { RestoredState } from "../../core/source-form.ts";
 import { type ContentPart, type Message, Role, type ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
-import type { MessageSource } from "./kept-messages.ts";
+import type { MessageSource } from "./earlier-messages.ts";
 
 /** Maximum number of answers that are looked up for one request, the latest first: they matter most. */
 const MAX_ANSWERS = 256;

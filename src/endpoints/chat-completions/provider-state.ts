@@ -16,8 +16,8 @@ import {
   StateAttacher,
 } from "../responses/provider-state.ts";
 import { createPart } from "../responses/read-content.ts";
+import { createPartWithState } from "../stateless/part-with-state.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
-import { createStatedPart } from "../stateless/stated-part.ts";
 
 /** `format` of the details in which the state of every provider travels. */
 const FORMAT = "outrigger-v1";
@@ -149,7 +149,7 @@ export function readThinkPart(fields: Fields, context: ReadingContext): ContentP
       .join("");
   const state =
     context.served.api === "openai-chat" ? context.createState({ chunk: fields.value }) : undefined;
-  return createStatedPart({ case: "reasoning", value: { text } }, state);
+  return createPartWithState({ case: "reasoning", value: { text } }, state);
 }
 
 /** Converts a block of Anthropic's API, as LiteLLM passes it on. */

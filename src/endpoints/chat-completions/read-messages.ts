@@ -14,8 +14,8 @@ import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
 import { createTextPart } from "../answers/create-request.ts";
 import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import { createPart, type ReadPart } from "../responses/read-content.ts";
+import { createPartWithState } from "../stateless/part-with-state.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
-import { createStatedPart } from "../stateless/stated-part.ts";
 import { type ReadMessage, toReadMessage } from "../stateless/to-request.ts";
 import { readCallExtras, readReasoning, readThinkPart, restoreStates } from "./provider-state.ts";
 
@@ -138,7 +138,7 @@ function readCalls(fields: Fields, context: ReadingContext): readonly ReadPart[]
       name: called.requireString("name", { min: 1 }),
       input,
     });
-    const part = createStatedPart({ case: "toolCall", value }, readCallExtras(call, context));
+    const part = createPartWithState({ case: "toolCall", value }, readCallExtras(call, context));
     return { part, path: call.path };
   });
 }

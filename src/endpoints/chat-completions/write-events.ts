@@ -16,7 +16,7 @@ import { encodeOtherParts } from "../responses/provider-state.ts";
 import { createPart } from "../responses/read-content.ts";
 import { countCodePoints } from "../responses/write-annotations.ts";
 import { BatchWriter } from "../stateless/batch-writer.ts";
-import { createStatedPart } from "../stateless/stated-part.ts";
+import { createPartWithState } from "../stateless/part-with-state.ts";
 import { createDetail, encodeReasoningState, writeCallExtras } from "./provider-state.ts";
 import {
   getCustomInput,
@@ -89,7 +89,7 @@ export class ChunkWriter extends BatchWriter {
         return this.#writeDelta(`"reasoning_content":${JSON.stringify(event.value.delta)}`);
       case "reasoningEnd": {
         const { text, redacted, providerState } = event.value;
-        const part = createStatedPart({ case: "reasoning", value: { text, redacted } }, providerState);
+        const part = createPartWithState({ case: "reasoning", value: { text, redacted } }, providerState);
         return this.#writeState(encodeReasoningState(part));
       }
       case "toolCallStart":

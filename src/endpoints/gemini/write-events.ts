@@ -10,7 +10,7 @@ import type {
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { BatchWriter } from "../stateless/batch-writer.ts";
-import { createStatedPart } from "../stateless/stated-part.ts";
+import { createPartWithState } from "../stateless/part-with-state.ts";
 import { toErrorBody } from "./errors.ts";
 import { StateFields } from "./provider-state.ts";
 import { writeEnd, writeHead, writePart, writeUsage } from "./write-response.ts";
@@ -74,11 +74,11 @@ export class GenerationWriter extends BatchWriter {
   }
 
   #endText({ text, providerState }: TextEnd): void {
-    this.#endWith(createStatedPart({ case: "text", value: text }, providerState), {});
+    this.#endWith(createPartWithState({ case: "text", value: text }, providerState), {});
   }
 
   #endReasoning({ text, redacted, providerState }: ReasoningEnd): void {
-    const part = createStatedPart({ case: "reasoning", value: { text, redacted } }, providerState);
+    const part = createPartWithState({ case: "reasoning", value: { text, redacted } }, providerState);
     this.#endWith(part, { thought: true });
   }
 
@@ -92,7 +92,7 @@ export class GenerationWriter extends BatchWriter {
 
   #endCall({ toolCall, providerState }: ToolCallEnd): void {
     if (toolCall === undefined) return;
-    this.#addWhole(createStatedPart({ case: "toolCall", value: toolCall }, providerState));
+    this.#addWhole(createPartWithState({ case: "toolCall", value: toolCall }, providerState));
   }
 
   #addWhole(part: ContentPart): void {

@@ -10,8 +10,8 @@ import { asObject, asString, type JsonObject } from "../../kit/json/json.ts";
 import type { Fields } from "../openai/fields.ts";
 import { type CarriedState, encodeReasoning, isCarried } from "../responses/provider-state.ts";
 import { createPart } from "../responses/read-content.ts";
+import { createPartWithState } from "../stateless/part-with-state.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
-import { createStatedPart } from "../stateless/stated-part.ts";
 
 /** Reports whether the provider of the model speaks the Messages API itself. */
 export function isAnthropic({ served }: ReadingContext): boolean {
@@ -62,7 +62,7 @@ export function readThinking(fields: Fields, context: ReadingContext): ReadThink
     const { thinking: _, ...block } = fields.value;
     const state = opaque === "" ? undefined : createBlockState(block, context);
     const value = { text, redacted: isRedacted };
-    return { part: createStatedPart({ case: "reasoning", value }, state), carried: [] };
+    return { part: createPartWithState({ case: "reasoning", value }, state), carried: [] };
   }
   const states = context.readCarried(opaque, fields.at(field));
   const reasoning = states.find(({ part }) => part === undefined);

@@ -9,8 +9,8 @@ import { createTextPart } from "../answers/create-request.ts";
 import { Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import { type CarriedState, createEmptyPart, StateAttacher } from "../responses/provider-state.ts";
 import { createPart, type ReadPart } from "../responses/read-content.ts";
+import { createPartWithState } from "../stateless/part-with-state.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
-import { createStatedPart } from "../stateless/stated-part.ts";
 import { type ReadMessage, toReadMessage } from "../stateless/to-request.ts";
 import { createBlockState, isAnthropic, readThinking } from "./provider-state.ts";
 import { isToolChange } from "./read-tools.ts";
@@ -281,5 +281,5 @@ function readCall(block: Fields, context: ReadingContext): ContentPart {
   const { type: _type, id: _id, name: _name, input: _input, cache_control: _hint, ...extras } = block.value;
   const hasExtras = Object.keys(extras).length > 0;
   const state = hasExtras ? createBlockState(extras, context) : undefined;
-  return createStatedPart({ case: "toolCall", value }, state);
+  return createPartWithState({ case: "toolCall", value }, state);
 }

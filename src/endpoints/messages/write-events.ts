@@ -12,7 +12,7 @@ import {
 import type { JsonObject } from "../../kit/json/json.ts";
 import { encodeOtherParts } from "../responses/provider-state.ts";
 import { BatchWriter } from "../stateless/batch-writer.ts";
-import { createStatedPart } from "../stateless/stated-part.ts";
+import { createPartWithState } from "../stateless/part-with-state.ts";
 import { toErrorBody } from "./errors.ts";
 import { writeCarried, writeThinking } from "./provider-state.ts";
 import { writeBlock, writeCitations, writeHead, writeStop, writeUsage } from "./write-response.ts";
@@ -108,7 +108,7 @@ export class MessageWriter extends BatchWriter {
 
   /** A block without visible text is written at its end, when it is known whether the provider redacted it. */
   #endReasoning({ partIndex, text, redacted, providerState }: ReasoningEnd): void {
-    const part = createStatedPart({ case: "reasoning", value: { text, redacted } }, providerState);
+    const part = createPartWithState({ case: "reasoning", value: { text, redacted } }, providerState);
     const block = writeThinking(part);
     if (block.type === "redacted_thinking") return this.#addWhole(partIndex, block);
     if (!this.#open.has(partIndex)) this.#begin(partIndex, { type: "thinking", thinking: "", signature: "" });

@@ -54,7 +54,7 @@ const UNSUPPORTED_MEDIA_TYPE = 415;
 const JSON_HEADERS = { "content-type": "application/json" };
 
 /** Statuses that the official SDKs retry unless a response header forbids it. */
-const SENT_AGAIN = (status: number): boolean => status === 409 || status === 429 || status >= 500;
+const isRetriedByClients = (status: number): boolean => status === 409 || status === 429 || status >= 500;
 
 /** Returns the HTTP status of a failure. */
 export function getStatus(error: SDKError): number {
@@ -64,7 +64,7 @@ export function getStatus(error: SDKError): number {
 /** Creates the response to a failed request. */
 export function failedResponse(error: SDKError): FailedResponse {
   const { status } = getMeaning(error);
-  const retry = SENT_AGAIN(status) && !error.retryable ? { "x-should-retry": "false" } : {};
+  const retry = isRetriedByClients(status) && !error.retryable ? { "x-should-retry": "false" } : {};
   const headers = { ...JSON_HEADERS, ...retryAfterHeaders(error), ...retry };
   return { status, headers, body: Buffer.from(JSON.stringify({ error: toErrorObject(error) })) };
 }

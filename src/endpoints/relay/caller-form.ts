@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { withFieldPaths } from "../../client/field-paths.ts";
 import type { ProviderApi } from "../../client/providers.ts";
-import { validateAhead } from "../../client/validate.ts";
+import { validateOnce } from "../../client/validate.ts";
 import { type SDKError, toSdkError } from "../../core/errors.ts";
 import { userMessage } from "../../core/message.ts";
 import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
@@ -48,7 +48,7 @@ function isOtherModel(name: string): boolean {
  */
 export function validateRead(read: { readonly request: Request; toBodyPath(field: string): string }): void {
   try {
-    validateAhead(read.request);
+    validateOnce(read.request);
   } catch (thrown) {
     throw withFieldPaths(toSdkError(thrown), (field) => read.toBodyPath(field));
   }
@@ -58,7 +58,7 @@ export function validateRead(read: { readonly request: Request; toBodyPath(field
 const LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 
 /** Stands in for a request that could not be read: middleware sees its size, and its limit. */
-export function createStandIn(fields: Fields, { provider, model }: ModelTarget): Request {
+export function createPlaceholder(fields: Fields, { provider, model }: ModelTarget): Request {
   const request = create(RequestSchema, { provider, model, messages: [userMessage(fields.text())] });
   const limit = LIMITS.map((name) => asInt32(fields.get(name))).find((value) => value !== undefined);
   if (limit !== undefined && limit > 0) request.maxTokens = limit;

@@ -59,11 +59,11 @@ async function shorten({ input, target }: ReadRequest, parts: Compacting): Promi
   });
   const response = await parts.client.complete(request, { signal: parts.signal });
   const users = messages.filter(({ role }) => role === Role.USER);
-  return toCompaction(users, summaryIn(response), response);
+  return toCompaction(users, requireSummary(response), response);
 }
 
 /** @throws ServerError if the model wrote no complete summary. */
-function summaryIn(response: Response): string {
+function requireSummary(response: Response): string {
   const summary = textOf(response);
   const isCut = response.finishReason?.reason === FinishReason_Reason.LENGTH;
   if (summary !== "" && !isCut) return summary;

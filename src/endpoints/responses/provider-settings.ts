@@ -85,14 +85,14 @@ export function readProviderSettings(
 ): ProviderSettings {
   const includes = fields.strings("include", { max: 64 }) ?? [];
   if (served.api === "openai-responses") {
-    tellPenalties(fields, notes);
+    warnAboutPenalties(fields, notes);
     if (fields.has(BACKGROUND)) notes.warn(BACKGROUND, "unsupported_setting", NO_WINDOWS);
     return { optionsJson: optionsFor(served, nativeOptions(fields, includes)), metadata: {} };
   }
-  refuseVital(fields);
+  refuseRequiredFields(fields);
   const { options, metadata, read } = counterparts(fields, served);
-  tellLost(fields, read, notes);
-  tellLostIncludes(includes, notes);
+  warnAboutLostFields(fields, read, notes);
+  warnAboutLostIncludes(includes, notes);
   return { optionsJson: optionsFor(served, options), metadata };
 }
 
@@ -155,7 +155,7 @@ function readPenalties(fields: Fields): { readonly [Name in Penalty]?: number } 
   return Object.fromEntries(found.filter(([, value]) => value !== undefined && value !== 0));
 }
 
-function tellPenalties(fields: Fields, notes: RequestNotes): void {
+function warnAboutPenalties(fields: Fields, notes: RequestNotes): void {
   for (const name of PENALTIES) {
     const penalty = fields.number(name, PENALTY_BOUNDS) ?? 0;
     if (penalty !== 0)
@@ -209,7 +209,7 @@ function textOptions(text: Fields): JsonObject {
 }
 
 /** Refuses settings if ignoring them would change the meaning of the request. */
-function refuseVital(fields: Fields): void {
+function refuseRequiredFields(fields: Fields): void {
   if (fields.has("prompt"))
     throw mistake(
       "prompt",
@@ -243,7 +243,7 @@ function toTier(fields: Fields): JsonObject {
   }
 }
 
-function tellLost(fields: Fields, read: readonly string[], notes: RequestNotes): void {
+function warnAboutLostFields(fields: Fields, read: readonly string[], notes: RequestNotes): void {
   const all = { ...fields.value, "text.verbosity": readVerbosity(fields.object("text")) };
   for (const [name, value] of Object.entries(all)) {
     if (value === null || value === undefined || READ_ELSEWHERE.has(name) || read.includes(name)) continue;
@@ -252,7 +252,7 @@ function tellLost(fields: Fields, read: readonly string[], notes: RequestNotes):
   }
 }
 
-function tellLostIncludes(includes: readonly string[], notes: RequestNotes): void {
+function warnAboutLostIncludes(includes: readonly string[], notes: RequestNotes): void {
   for (const [index, value] of includes.entries()) {
     if (SIDECAR_INCLUDES.includes(value)) continue;
     const problem = PROVIDER_INCLUDES.includes(value)

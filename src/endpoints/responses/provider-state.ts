@@ -59,7 +59,7 @@ export interface PartReference {
 export function encodeReasoning({ part, providerState }: ContentPart): string | null {
   if (part.case !== "reasoning" || providerState === undefined) return null;
   const { text, redacted } = part.value;
-  const item = itemIn(providerState);
+  const item = getItem(providerState);
   if (item === undefined) return encode([{ part: undefined, state: providerState, text, redacted }]);
   return encode([{ part: undefined, state: withoutId(providerState, item), text: "", redacted }]);
 }
@@ -76,7 +76,7 @@ export function encodeOtherParts(content: readonly ContentPart[]): string | null
     const { providerState: state } = part;
     if (state === undefined) return [];
     // An image is found by its id alone.
-    if (itemIn(state) !== undefined && !needsIds && part.part.case !== "image") return [];
+    if (getItem(state) !== undefined && !needsIds && part.part.case !== "image") return [];
     const reference = referenceTo(part);
     return reference === undefined ? [] : [{ part: reference, state, ...NO_REASONING }];
   });
@@ -98,7 +98,7 @@ export function decodeStates(encrypted: string, maxValues: number): readonly Car
 }
 
 /** Counts the JSON values of a carried state: its fields, and the values in the JSON text that its provider wrote. */
-export function valuesIn({ state }: CarriedState, max: number): number {
+export function countStateValues({ state }: CarriedState, max: number): number {
   return VALUES_OF_ROW + countJsonValues(state.dataJson, max);
 }
 
@@ -224,7 +224,7 @@ function getKeys({ kind, key, alias }: PartReference): string[] {
 }
 
 /** Returns the item of a state that OpenAI's own adapter wrote: what the items of this API show themselves. */
-function itemIn({ dataJson }: ProviderState): JsonObject | undefined {
+function getItem({ dataJson }: ProviderState): JsonObject | undefined {
   return asObject(asObject(tryParseJson(dataJson))?.item);
 }
 
@@ -233,7 +233,7 @@ function itemIn({ dataJson }: ProviderState): JsonObject | undefined {
  */
 function isReasoningById({ part, providerState }: ContentPart): boolean {
   if (part.case !== "reasoning" || providerState === undefined) return false;
-  const item = itemIn(providerState);
+  const item = getItem(providerState);
   return item !== undefined && typeof item.encrypted_content !== "string";
 }
 

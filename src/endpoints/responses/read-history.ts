@@ -94,7 +94,7 @@ export async function readEnd(
   let [isPart, after, needed, bytes] = [lastRunId === "", "", ids.size === 0 ? before : Infinity, 0];
   for (let searched = 0; searched < MAX_SEARCHED; searched += PAGE) {
     const query = { threadId, after, limit: PAGE, order: "latest first" } as const;
-    const { elements, hasMore } = await threads.listMessages(owner, query).catch(noneIfMissing);
+    const { elements, hasMore } = await threads.listMessages(owner, query).catch(undefinedIfNotFound);
     for (const message of elements) {
       isPart ||= message.runId === lastRunId;
       if (!isPart) continue;
@@ -109,7 +109,7 @@ export async function readEnd(
 }
 
 /** The engine says later that there is no such conversation. */
-function noneIfMissing(thrown: unknown): Awaited<ReturnType<Threads["listMessages"]>> {
+function undefinedIfNotFound(thrown: unknown): Awaited<ReturnType<Threads["listMessages"]>> {
   if (thrown instanceof NotFoundError) return { elements: [], hasMore: false };
   throw thrown;
 }

@@ -6,7 +6,7 @@ import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import type { NewMessage } from "../../runs/engine.ts";
 import type { InputItem } from "../../wire/openai-responses/request.ts";
 import { createMessage, createTextPart } from "../answers/create-request.ts";
-import { KeptMessages } from "../answers/kept-messages.ts";
+import { EarlierMessages } from "../answers/earlier-messages.ts";
 import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import { parseItemId } from "../openai/ids.ts";
 import { decodeCompaction } from "./compaction.ts";
@@ -127,7 +127,7 @@ class InputReader {
   readonly #drafts = new MessageDrafts();
   readonly #reasoning: ReasoningReader;
   readonly #states = new StateAttacher();
-  readonly #kept: KeptMessages;
+  readonly #kept: EarlierMessages;
   readonly #approvals: ToolApproval[] = [];
   /**
    * The items that were referred to. Each reference adds a whole item, so that a small request could become a huge one.
@@ -144,7 +144,7 @@ class InputReader {
   constructor(context: ReadingContext) {
     this.#context = context;
     this.#reasoning = new ReasoningReader(context);
-    this.#kept = new KeptMessages(context.messages);
+    this.#kept = new EarlierMessages(context.messages);
     this.#searches = new Set(context.searches);
   }
 
@@ -162,7 +162,7 @@ class InputReader {
     }
     this.#addLoose(loose);
     const { isStateful, conversation, served, recent } = this.#context;
-    const sources = [recent && new KeptMessages(recent)];
+    const sources = [recent && new EarlierMessages(recent)];
     // A request that neither is stored nor continues stored ones does not need the store.
     if (isStateful || conversation !== undefined) sources.push(this.#kept);
     const known = sources.filter((source) => source !== undefined);
@@ -183,7 +183,7 @@ class InputReader {
     const type = getType(item);
     switch (type) {
       case "message":
-        return this.#addSpoken(item);
+        return this.#addMessage(item);
       case "reasoning":
         return this.#addReasoning(item);
       case "function_call":
@@ -211,7 +211,7 @@ class InputReader {
     else this.#drafts.addResult(result, item.path);
   }
 
-  #addSpoken(item: Fields): void {
+  #addMessage(item: Fields): void {
     const role = ROLES[item.word("role", ROLE_NAMES) ?? item.missing("role", joinWords(ROLE_NAMES))];
     if (role === Role.ASSISTANT) return this.#addAnswer(item);
     const parts = readContent(item, "content", readInputPart, this.#context);

@@ -4,7 +4,7 @@ import { objectsIn, textIn } from "../../kit/json/json.ts";
 import type { ReasoningPart } from "../../wire/openai-responses/items.ts";
 import { type Fields, mistake } from "../openai/fields.ts";
 import { parseItemId } from "../openai/ids.ts";
-import { type CarriedState, decodeStates, isCarried, valuesIn } from "./provider-state.ts";
+import { type CarriedState, countStateValues, decodeStates, isCarried } from "./provider-state.ts";
 import { createPart } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
@@ -63,7 +63,8 @@ export class ReasoningReader {
 
   #decode(encrypted: string, path: string): readonly CarriedState[] {
     const states = decodeStates(encrypted, MAX_STATE_VALUES - this.#values);
-    for (const state of states ?? []) this.#values += valuesIn(state, MAX_STATE_VALUES - this.#values);
+    for (const state of states ?? [])
+      this.#values += countStateValues(state, MAX_STATE_VALUES - this.#values);
     if (states !== undefined && this.#values <= MAX_STATE_VALUES) return states;
     const expected = `expected the value from an earlier response, and at most ${MAX_STATE_VALUES} JSON values in all items`;
     throw mistake(path, "invalid_value", `was changed or truncated, or is too large; ${expected}`);

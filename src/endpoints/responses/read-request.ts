@@ -306,7 +306,7 @@ class RequestReader {
       },
       recent: recent?.createSource(owner),
       conversation: this.#conversation(),
-      searches: searchesIn(this.#previous),
+      searches: listToolSearches(this.#previous),
     });
   }
 
@@ -419,7 +419,7 @@ class RequestReader {
 }
 
 /** Returns the ids of the tool searches in a response. */
-function searchesIn(run: Run | undefined): readonly string[] {
+function listToolSearches(run: Run | undefined): readonly string[] {
   const parts = run?.steps.flatMap(({ response }) => response?.message?.content ?? []) ?? [];
   return parts.flatMap(({ part }) => {
     if (part.case !== "native" || part.value.kind !== "tool_search_call") return [];

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import type { MessageSource } from "../answers/kept-messages.ts";
+import type { MessageSource } from "../answers/earlier-messages.ts";
 import type { ServedModel } from "../models/model-directory.ts";
 import type { RequestNotes } from "../openai/request-notes.ts";
 import type { ContinuedConversation } from "./read-history.ts";

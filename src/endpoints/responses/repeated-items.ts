@@ -24,7 +24,7 @@ export interface ReturnedMessage {
 }
 
 /** Leaves repeated items out. @returns Ids of those returned messages that are part of the conversation. */
-export async function leaveOutRepetitions(
+export async function removeRepeatedItems(
   drafts: MessageDrafts,
   returned: ReadonlyMap<string, ReturnedMessage>,
   conversation: ContinuedConversation,

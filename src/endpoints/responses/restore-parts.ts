@@ -9,11 +9,11 @@ import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/mess
 import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
 import { getOrigin } from "../../kit/adapter/state-origin.ts";
 import { asObject, tryParseJson, without } from "../../kit/json/json.ts";
-import type { KeptMessage, KeptMessages } from "../answers/kept-messages.ts";
+import type { EarlierMessage, EarlierMessages } from "../answers/earlier-messages.ts";
 import type { ServedModel } from "../models/model-directory.ts";
 import type { MessageDrafts, ModelTurn, ReturnedPart } from "./message-drafts.ts";
 import type { ContinuedConversation } from "./read-history.ts";
-import { leaveOutRepetitions } from "./repeated-items.ts";
+import { removeRepeatedItems } from "./repeated-items.ts";
 
 /** A part that the client returned, and the message that it is from. */
 interface FoundPart {
@@ -30,7 +30,7 @@ class FoundMessage {
   /** Indices of its parts by their keys, the last one first. */
   readonly #indices = new Map<string, number[]>();
 
-  constructor({ id, message }: KeptMessage) {
+  constructor({ id, message }: EarlierMessage) {
     this.id = id;
     this.content = message.content;
     for (const [index, part] of [...message.content.entries()].reverse())
@@ -58,13 +58,13 @@ class FoundMessage {
 
 /** Restores the model's messages of one request. */
 export class PartRestorer {
-  readonly #sources: readonly KeptMessages[];
+  readonly #sources: readonly EarlierMessages[];
   readonly #served: ServedModel;
   readonly #found = new Map<string, FoundMessage>();
   #hasAdded = false;
 
   /** @param sources Sources of messages, which are searched in this order. */
-  constructor(sources: readonly KeptMessages[], served: ServedModel) {
+  constructor(sources: readonly EarlierMessages[], served: ServedModel) {
     this.#sources = sources;
     this.#served = served;
   }
@@ -82,7 +82,7 @@ export class PartRestorer {
   async restore(drafts: MessageDrafts, conversation: ContinuedConversation | undefined): Promise<void> {
     // The latest first: they matter most if the request looks up too much.
     for (const turn of drafts.turns.toReversed()) await this.#matchTurn(turn);
-    const repeated = conversation && (await leaveOutRepetitions(drafts, this.#found, conversation));
+    const repeated = conversation && (await removeRepeatedItems(drafts, this.#found, conversation));
     for (const [id, found] of this.#found) if (repeated?.has(id) !== true) this.#addMissing(found);
   }
 
@@ -120,7 +120,7 @@ export class PartRestorer {
   }
 
   async #find(
-    look: (source: KeptMessages) => Promise<KeptMessage | undefined>,
+    look: (source: EarlierMessages) => Promise<EarlierMessage | undefined>,
     fits: (message: Message) => boolean = () => true,
   ): Promise<FoundMessage | undefined> {
     for (const source of this.#sources) {
@@ -130,7 +130,7 @@ export class PartRestorer {
     return undefined;
   }
 
-  #register(kept: KeptMessage): FoundMessage {
+  #register(kept: EarlierMessage): FoundMessage {
     const known = this.#found.get(kept.id);
     if (known !== undefined) return known;
     const found = new FoundMessage(kept);

@@ -13,7 +13,7 @@ import { answerRequest, type ReadRequest as CallRequest } from "../answers/answe
 import type { ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake } from "../openai/fields.ts";
 import { parseItemId } from "../openai/ids.ts";
-import { createForm, createStandIn, validateRead } from "../relay/caller-form.ts";
+import { createForm, createPlaceholder, validateRead } from "../relay/caller-form.ts";
 import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
 import { isCompaction } from "./compaction.ts";
 import type { ResponsesParts } from "./parts.ts";
@@ -110,7 +110,7 @@ export async function readRelayable(
     if (!(thrown instanceof InvalidRequestError)) throw thrown;
     return {
       request: {
-        request: createStandIn(fields, target),
+        request: createPlaceholder(fields, target),
         isStreamed: fields.get("stream") === true,
         warnings: [],
         form: createForm(source, thrown),

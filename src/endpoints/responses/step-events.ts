@@ -278,7 +278,7 @@ export class StepEvents {
       part: { case: "text", value: text },
       citations,
       refusal,
-      ...stateIn(providerState),
+      ...toStateField(providerState),
     });
     this.#content[partIndex] = whole;
     const { item } = part;
@@ -295,7 +295,7 @@ export class StepEvents {
     } = this.#endPart(partIndex);
     const whole = createPart({
       part: { case: "reasoning", value: { text, redacted } },
-      ...stateIn(providerState),
+      ...toStateField(providerState),
     });
     this.#content[partIndex] = whole;
     if (item === undefined) return;
@@ -309,7 +309,7 @@ export class StepEvents {
     if (call === undefined) return;
     this.#content[partIndex] = createPart({
       part: { case: "toolCall", value: call },
-      ...stateIn(providerState),
+      ...toStateField(providerState),
     });
     const { items, tools, output } = this.#context;
     if (item === undefined) return tools.called(call, { messageId: this.#messageId, part: partIndex });
@@ -393,6 +393,6 @@ function hasBegun({ item, isOver }: OpenPart): boolean {
   return item !== undefined || isOver;
 }
 
-function stateIn(providerState: ProviderState | undefined): { providerState?: ProviderState } {
+function toStateField(providerState: ProviderState | undefined): { providerState?: ProviderState } {
   return providerState === undefined ? {} : { providerState };
 }

@@ -23,9 +23,9 @@ export async function getResponse(
   id: string,
 ): Promise<EndpointResponse> {
   const { query } = request;
-  const isStreamed = booleanIn(query, "stream") || (await isStreamWantedInBody(request));
-  const startingAfter = cursorIn(query);
-  const pads = booleanIn(query, "include_obfuscation");
+  const isStreamed = readBoolean(query, "stream") || (await requestsStream(request));
+  const startingAfter = readCursor(query);
+  const pads = readBoolean(query, "include_obfuscation");
   if (startingAfter !== undefined && !isStreamed)
     throw invalidField("starting_after", "is set without stream=true, expected both or neither");
   const run = await findRun(request, parts, id, !isStreamed);
@@ -40,7 +40,7 @@ function createSource(
   { engine, marks: all, keepAliveMs = KEEP_ALIVE_MS }: ResponsesParts,
   options: EventOptions,
 ): StreamSource {
-  const settings = wantedSettings(run, query);
+  const settings = getRequestedSettings(run, query);
   const marks = all.open(run, settings);
   const mark = marks.find(options.startingAfter);
   const events = engine.streamRun(caller.name, run.id, mark?.sequence ?? -1, signal);
@@ -79,7 +79,7 @@ export async function listInputItems(
 ): Promise<EndpointResponse> {
   const page = readPage(request.query);
   const run = await findRun(request, parts, id, false);
-  const settings = wantedSettings(run, request.query);
+  const settings = getRequestedSettings(run, request.query);
   const query = { ...page, owner: request.caller.name, source: { inputRunId: run.id } };
   return await listItems(withinMemory(parts.engine.threads, request), query, new ItemWriter(settings));
 }
@@ -101,22 +101,22 @@ async function getResponseObject(
   { query, caller, signal }: EndpointRequest,
   { engine }: ResponsesParts,
 ): Promise<string> {
-  const settings = wantedSettings(run, query);
+  const settings = getRequestedSettings(run, query);
   if (run.mcpTools.length === 0) return writeRun(run, settings);
   return await objectFromEvents(run, engine.streamRun(caller.name, run.id, -1, signal), settings);
 }
 
-function wantedSettings(run: RunWithOrigin, query: URLSearchParams): ResponseSettings {
+function getRequestedSettings(run: RunWithOrigin, query: URLSearchParams): ResponseSettings {
   const settings = getSettings(run);
-  return { ...settings, include: [...settings.include, ...includedIn(query)] };
+  return { ...settings, include: [...settings.include, ...readIncludes(query)] };
 }
 
 /** Reads `include`, in the forms in which clients send lists. */
-function includedIn(query: URLSearchParams): readonly string[] {
+function readIncludes(query: URLSearchParams): readonly string[] {
   return ["include", "include[]"].flatMap((name) => query.getAll(name).flatMap((value) => value.split(",")));
 }
 
-function booleanIn(query: URLSearchParams, name: string): boolean {
+function readBoolean(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   if (value === null || value === "false") return false;
   if (value === "true") return true;
@@ -124,12 +124,12 @@ function booleanIn(query: URLSearchParams, name: string): boolean {
 }
 
 /** OpenAI's SDK for Go sends `stream` in a body, although the request is a GET. */
-async function isStreamWantedInBody({ readBody }: EndpointRequest): Promise<boolean> {
+async function requestsStream({ readBody }: EndpointRequest): Promise<boolean> {
   const body = await readBody();
   return body.byteLength > 0 && asObject(tryParseJson(Buffer.from(body).toString("utf8")))?.stream === true;
 }
 
-function cursorIn(query: URLSearchParams): number | undefined {
+function readCursor(query: URLSearchParams): number | undefined {
   const value = query.get("starting_after");
   if (value === null) return undefined;
   if (/^(-1|\d{1,9})$/.test(value)) return Number(value);

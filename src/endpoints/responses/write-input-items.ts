@@ -21,7 +21,7 @@ export function toMessageItems(kept: StoredMessage, writer: ItemWriter): readonl
           : [],
       );
     default:
-      return [spokenItem(id, message.role, message.content)];
+      return [messageItem(id, message.role, message.content)];
   }
 }
 
@@ -41,7 +41,7 @@ const ROLES: ReadonlyMap<Role, string> = new Map([
   [Role.DEVELOPER, "developer"],
 ]);
 
-function spokenItem(messageId: string, role: Role, content: readonly ContentPart[]): WrittenItem {
+function messageItem(messageId: string, role: Role, content: readonly ContentPart[]): WrittenItem {
   const id = toItemId("message", messageId, 0);
   const named = ROLES.get(role) ?? "user";
   return { id, type: "message", status: "completed", role: named, content: content.map(toInputPart) };

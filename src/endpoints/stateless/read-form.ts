@@ -1,7 +1,7 @@
 /** Reads requests whose API is also a wire API of providers: those providers get them unchanged. */
 import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
-import { createForm, createStandIn, type FormSource, validateRead } from "../relay/caller-form.ts";
+import { createForm, createPlaceholder, type FormSource, validateRead } from "../relay/caller-form.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
 /** A request, and what is needed to relay it. */
@@ -41,6 +41,6 @@ export function readForm(
   } catch (thrown) {
     if (!isSame || context.hasCarried || !(thrown instanceof InvalidRequestError)) throw thrown;
     const form = createForm(reading, untranslatable ?? thrown);
-    return { request: createStandIn(fields, context.target), form, toBodyPath: (field) => field };
+    return { request: createPlaceholder(fields, context.target), form, toBodyPath: (field) => field };
   }
 }

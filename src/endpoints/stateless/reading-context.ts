@@ -4,7 +4,7 @@ import type { JsonObject } from "../../kit/json/json.ts";
 import type { ModelTarget, ServedModel } from "../models/model-directory.ts";
 import { mistake } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
-import { type CarriedState, decodeStates, valuesIn } from "../responses/provider-state.ts";
+import { type CarriedState, countStateValues, decodeStates } from "../responses/provider-state.ts";
 
 /** Maximum number of JSON values in the provider states of one request. */
 const MAX_STATE_VALUES = 65_536;
@@ -54,7 +54,7 @@ export class ReadingContext {
     this.#hasCarried = true;
     const states = decodeStates(data, MAX_STATE_VALUES - this.#stateValues);
     for (const state of states ?? [])
-      this.#stateValues += valuesIn(state, MAX_STATE_VALUES - this.#stateValues);
+      this.#stateValues += countStateValues(state, MAX_STATE_VALUES - this.#stateValues);
     if (states !== undefined && this.#stateValues <= MAX_STATE_VALUES) return states;
     const expected = `expected the value from an earlier answer, and at most ${MAX_STATE_VALUES} JSON values in all`;
     throw mistake(path, "invalid_value", `was changed or truncated, or is too large; ${expected}`);

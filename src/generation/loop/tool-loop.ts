@@ -221,7 +221,7 @@ class ToolLoop {
     const isCalling = response.finishReason.reason === FinishReason_Reason.TOOL_CALLS;
     const calls = isCalling ? toolCallsOf(response) : [];
     this.#count(response, calls.length);
-    const forbidden = this.#reasonAgainst(calls, step);
+    const forbidden = this.#findRefusal(calls, step);
     if (forbidden === undefined) this.#checkCost(response);
     const execution =
       forbidden === undefined
@@ -247,7 +247,7 @@ class ToolLoop {
   /**
    * Returns why the calls of a step are not executed, for instance because the answer was cut. Undefined if they are.
    */
-  #reasonAgainst(calls: readonly ToolCall[], step: number): StopReason | undefined {
+  #findRefusal(calls: readonly ToolCall[], step: number): StopReason | undefined {
     const { maxToolRounds, limits = {} } = this.#options;
     const isPaused = this.#pauses > 0 && this.#pauses <= MAX_PAUSES;
     if (calls.length === 0 && !isPaused) return StopReason.COMPLETED;

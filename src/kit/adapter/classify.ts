@@ -80,7 +80,7 @@ export interface ProviderMessage {
 /** Reads a provider's message: bounded and on one line. */
 export function readMessage(message: string, request: Request): ProviderMessage {
   const bounded = onOneLine(message).slice(0, MAX_MESSAGE_CHARS).toWellFormed();
-  if (echoes(bounded, textsIn(request))) return { classifiable: "", repeatable: ECHO };
+  if (echoes(bounded, collectTexts(request))) return { classifiable: "", repeatable: ECHO };
   return { classifiable: bounded, repeatable: bounded.replace(KEY_LIKE, "(key)") };
 }
 
@@ -108,19 +108,19 @@ function isEchoed(said: string, text: string, windows: readonly string[]): boole
  * Returns the caller's texts: messages, descriptions of tools, metadata, stop sequences, and the texts inside schemas
  * and provider options. Names of models, tools and fields are excluded: an error may name those.
  */
-function textsIn(request: Request): string[] {
+function collectTexts(request: Request): string[] {
   const { messages, tools, metadata, stopSequences, responseFormat, providerOptionsJson } = request;
   return [
-    ...messages.flatMap(({ content }) => content.flatMap(textsInPart)),
-    ...tools.flatMap(textsInTool),
+    ...messages.flatMap(({ content }) => content.flatMap(collectPartTexts)),
+    ...tools.flatMap(collectToolTexts),
     ...Object.values(metadata),
     ...stopSequences,
-    ...proseIn(responseFormat?.schemaJson ?? ""),
-    ...Object.values(providerOptionsJson).flatMap(proseIn),
+    ...collectProse(responseFormat?.schemaJson ?? ""),
+    ...Object.values(providerOptionsJson).flatMap(collectProse),
   ];
 }
 
-function textsInPart({ part }: ContentPart): string[] {
+function collectPartTexts({ part }: ContentPart): string[] {
   switch (part.case) {
     case "text":
       return [part.value];
@@ -129,24 +129,24 @@ function textsInPart({ part }: ContentPart): string[] {
     case "toolCall":
       return [toolInputOf(part.value)];
     case "toolResult":
-      return part.value.content.flatMap(textsInPart);
+      return part.value.content.flatMap(collectPartTexts);
     case "document":
       return [part.value.fileName];
     case "native":
-      return proseIn(part.value.dataJson);
+      return collectProse(part.value.dataJson);
     default:
       return [];
   }
 }
 
-function textsInTool({ tool }: Tool): string[] {
+function collectToolTexts({ tool }: Tool): string[] {
   switch (tool.case) {
     case "function":
-      return [tool.value.description, ...proseIn(tool.value.parametersJson)];
+      return [tool.value.description, ...collectProse(tool.value.parametersJson)];
     case "custom":
       return [tool.value.description, tool.value.grammar?.definition ?? ""];
     case "hosted":
-      return proseIn(tool.value.configJson);
+      return collectProse(tool.value.configJson);
     default:
       return [];
   }
@@ -155,7 +155,7 @@ function textsInTool({ tool }: Tool): string[] {
 /** Matches prose. A single word in JSON is more likely a setting, which an error may name. */
 const PROSE = /\s|^.{24}/;
 
-function proseIn(json: string): string[] {
+function collectProse(json: string): string[] {
   const texts: string[] = [];
   const open: unknown[] = [tryReadJson(json)];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {

@@ -17,7 +17,7 @@ export class KeyMask {
   /** @param headers The headers of every request, among them those with the keys. */
   constructor(headers: Readonly<Record<string, string>>) {
     const values = Object.entries(headers).flatMap(([name, value]) =>
-      SECRET_HEADER.test(name) ? secretsIn(value) : [],
+      SECRET_HEADER.test(name) ? readSecrets(value) : [],
     );
     this.#keys = [...new Set(values)]
       .filter((value) => value.length >= SHORTEST_KEY_CHARS)
@@ -69,7 +69,7 @@ interface Key {
 }
 
 /** Returns the secrets in a header: the credentials after the scheme, and the parts of a user name with a password. */
-function secretsIn(header: string): string[] {
+function readSecrets(header: string): string[] {
   const [, scheme = "", credentials = ""] = /^(Bearer|Basic|Token) +(.*)$/is.exec(header) ?? [];
   if (scheme === "") return [header];
   if (scheme.toLowerCase() !== "basic") return [credentials];

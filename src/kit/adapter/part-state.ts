@@ -41,7 +41,7 @@ export abstract class PartStateWriter {
 }
 
 /** Returns the bare signature that `reasoningPart` keeps; undefined for a state that an adapter wrote. */
-export function bareSignatureIn(state: ProviderState | undefined): string | undefined {
+export function getBareSignature(state: ProviderState | undefined): string | undefined {
   return asString(dataOfState(state).signature);
 }
 

@@ -2,7 +2,7 @@ import { createError, type FieldViolation, type SDKError } from "../../core/erro
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { boundedId } from "../call/call-facts.ts";
-import { retryDelayInText } from "../http/retry-after.ts";
+import { findRetryDelayInText } from "../http/retry-after.ts";
 import { boundedRaw, readMessage } from "./classify.ts";
 import { type FieldNames, toContractField } from "./refused-field.ts";
 
@@ -52,7 +52,7 @@ export function createProviderError(failure: ReportedFailure, source: FailureSou
   const { classifiable, repeatable } = readMessage(failure.message, source.request);
   const kind = failure.getKind(classifiable);
   const isQuota = kind === ErrorKind.QUOTA_EXCEEDED;
-  const delay = source.retryAfter ?? failure.retryAfter ?? delayInText(kind, classifiable);
+  const delay = source.retryAfter ?? failure.retryAfter ?? findRetryDelay(kind, classifiable);
   const { provider, httpStatusCode, requestId } = source;
   return createError(kind, toErrorMessage(failure, repeatable, source), {
     provider,
@@ -62,12 +62,12 @@ export function createProviderError(failure: ReportedFailure, source: FailureSou
     retryAfter: isQuota ? undefined : delay,
     retryable: isQuota ? false : source.retryable,
     errorCode: failure.code === "" ? undefined : failure.code.slice(0, MAX_CODE_CHARS),
-    violations: violationsIn(failure, kind, repeatable, source),
+    violations: toViolations(failure, kind, repeatable, source),
     rawJson: keepsBody(kind, source.request) ? boundedRaw(toBodyText(source.body)) : undefined,
   });
 }
 
-function violationsIn(
+function toViolations(
   { field = "", fieldNames = [] }: ReportedFailure,
   kind: ErrorKind,
   message: string,
@@ -80,8 +80,10 @@ function violationsIn(
 const MAX_CODE_CHARS = 128;
 
 /** Only these kinds can have a delay in their message; in others, one is about something else. */
-function delayInText(kind: ErrorKind, message: string): number | undefined {
-  return kind === ErrorKind.RATE_LIMIT || kind === ErrorKind.SERVER ? retryDelayInText(message) : undefined;
+function findRetryDelay(kind: ErrorKind, message: string): number | undefined {
+  return kind === ErrorKind.RATE_LIMIT || kind === ErrorKind.SERVER
+    ? findRetryDelayInText(message)
+    : undefined;
 }
 
 /** The body of a rejected tool call holds the model's output, which the caller needs to continue. */

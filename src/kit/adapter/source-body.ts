@@ -23,6 +23,6 @@ export function writeMembers(members: Iterable<readonly [name: string, value: st
 }
 
 /** Reports whether the source form asks for a stream. A call that differs from it has to be translated. */
-export function asksForStream(members: ReadonlyMap<string, string>): boolean {
+export function requestsStream(members: ReadonlyMap<string, string>): boolean {
   return members.get("stream") === "true";
 }

@@ -57,7 +57,7 @@ export function mergeUsage<T>(
  * Returns a warning if the usage that a provider sent holds a negative count, since the contract has none. Counts are
  * fields of the usage and of the objects in it.
  */
-export function negativeCountsIn(usage: unknown): readonly Warning[] {
+export function findNegativeCounts(usage: unknown): readonly Warning[] {
   return hasNegative(objectIn(usage), 2)
     ? [warning("usage", "count_mismatch", "the provider sent a negative count; it was left out")]
     : [];
@@ -84,7 +84,7 @@ export interface ReportedCost {
 }
 
 /** Returns the reported cost in billionths of a dollar; undefined if there is none. */
-export function reportedCostIn({ cost, cost_in_usd_ticks: ticks }: ReportedCost): bigint | undefined {
+export function readReportedCost({ cost, cost_in_usd_ticks: ticks }: ReportedCost): bigint | undefined {
   const dollars = typeof cost === "number" ? cost : objectIn<{ total_cost: number }>(cost).total_cost;
   const nanos =
     typeof ticks === "number"

@@ -64,7 +64,7 @@ export interface Answer {
  * Returns the provider's word for why an answer ended; empty if there is none. Some servers send the number of an enum
  * value, of which zero means that the answer continues, or null as a text.
  */
-export function finishWordIn(value: unknown): string {
+export function readFinishReason(value: unknown): string {
   if (typeof value === "string") return value === "null" ? "" : value;
   return typeof value === "number" && value > 0 ? String(value) : "";
 }

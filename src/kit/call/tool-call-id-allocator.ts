@@ -23,7 +23,7 @@ export class ToolCallIdAllocator {
   take(id: string): string {
     // Some servers accept ids of at most 40 characters: without its prefix the inference id leaves room for a suffix.
     const base = id === "" ? `call_${this.#inferenceId.replace(/^inf_/, "")}` : id.toWellFormed();
-    this.#used ??= toolCallIdsIn(this.#history);
+    this.#used ??= collectToolCallIds(this.#history);
     const free = this.#freeFrom(base, this.#used);
     this.#used.add(free);
     return free;
@@ -43,7 +43,7 @@ export class ToolCallIdAllocator {
   }
 }
 
-function toolCallIdsIn(messages: readonly Message[]): Set<string> {
+function collectToolCallIds(messages: readonly Message[]): Set<string> {
   const ids = new Set<string>();
   for (const { content } of messages)
     for (const { part } of content) if (part.case === "toolCall") ids.add(part.value.id);

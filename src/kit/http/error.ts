@@ -82,16 +82,16 @@ function toConfigurationError(error: Error, peer: string): ConfigurationError | 
 
 function toNetworkError(error: Error, { peer, phase }: FailedExchange): NetworkError {
   if (error.name !== "HTTPParserError") {
-    return new NetworkError(`${lossIn(phase, peer)} (${getReason(error)})`, { cause: error });
+    return new NetworkError(`${describeLoss(phase, peer)} (${getReason(error)})`, { cause: error });
   }
   // The parser's error carries the bytes that it could not read: part of an answer, not for a log.
   if (error.message.includes("(Invalid EOF state)")) {
-    return new NetworkError(`${lossIn(phase, peer)} (${CLOSED})`);
+    return new NetworkError(`${describeLoss(phase, peer)} (${CLOSED})`);
   }
   return new NetworkError(`the answer of ${peer} breaks HTTP/1.1`);
 }
 
-function lossIn(phase: ExchangePhase, peer: string): string {
+function describeLoss(phase: ExchangePhase, peer: string): string {
   switch (phase) {
     case "connecting":
       return `cannot connect to ${peer}`;

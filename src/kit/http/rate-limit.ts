@@ -20,9 +20,9 @@ const LARGEST_COUNT = 2_147_483_647;
  * limit counts. Undefined if there are no such headers. A count above the range of int32 becomes its maximum.
  */
 export function getRateLimit(headers: HttpHeaders, now: number = Date.now()): RateLimitInfo | undefined {
-  const info = rateLimitIn(windowIn(headers, REQUESTS), windowIn(headers, TOKENS), now);
+  const info = readRateLimit(readWindow(headers, REQUESTS), readWindow(headers, TOKENS), now);
   if (info !== undefined || !hasRateLimits(headers)) return info;
-  return rateLimitIn(tightestIn(headers, REQUEST_WINDOWS), tightestIn(headers, TOKEN_WINDOWS), now);
+  return readRateLimit(findTightest(headers, REQUEST_WINDOWS), findTightest(headers, TOKEN_WINDOWS), now);
 }
 
 /**
@@ -58,9 +58,9 @@ function toWindows(counted: string): WindowHeaders[] {
 const NO_WINDOW: RateWindow = { limit: undefined, remaining: undefined, reset: undefined };
 
 /** Returns the window nearest to its limit among the windows in the headers. */
-function tightestIn(headers: Pick<HttpHeaders, "get">, windows: readonly WindowHeaders[]): RateWindow {
+function findTightest(headers: Pick<HttpHeaders, "get">, windows: readonly WindowHeaders[]): RateWindow {
   const [first = NO_WINDOW, ...others] = windows
-    .map((names) => windowIn(headers, names))
+    .map((names) => readWindow(headers, names))
     .filter(({ limit, remaining }) => limit !== undefined || remaining !== undefined);
   return others.reduce(nearestToLimit, first);
 }
@@ -69,7 +69,7 @@ function tightestIn(headers: Pick<HttpHeaders, "get">, windows: readonly WindowH
  * Combines the windows of requests and tokens to rate limits. Undefined if both are empty.
  * @param now Time from which the resets count, in milliseconds since the epoch.
  */
-export function rateLimitIn(
+export function readRateLimit(
   requests: RateWindow,
   tokens: RateWindow,
   now: number,
@@ -86,16 +86,19 @@ export function rateLimitIn(
   return info;
 }
 
-function windowIn(headers: Pick<HttpHeaders, "get">, { limit, remaining, reset }: WindowHeaders): RateWindow {
+function readWindow(
+  headers: Pick<HttpHeaders, "get">,
+  { limit, remaining, reset }: WindowHeaders,
+): RateWindow {
   return {
-    limit: countIn(headers.get(limit)),
-    remaining: countIn(headers.get(remaining)),
+    limit: readCount(headers.get(limit)),
+    remaining: readCount(headers.get(remaining)),
     reset: parseGoDuration(headers.get(reset)?.trim() ?? ""),
   };
 }
 
 /** Reads a count in a header; undefined if there is none. A count above the range of int32 becomes its maximum. */
-export function countIn(text: string | undefined): number | undefined {
+export function readCount(text: string | undefined): number | undefined {
   return text !== undefined && /^\s*\d+\s*$/.test(text) ? Math.min(Number(text), LARGEST_COUNT) : undefined;
 }
 

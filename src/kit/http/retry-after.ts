@@ -15,11 +15,11 @@ const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? /i;
  * its value is negative, in the past or implausibly long.
  */
 export function getRetryAfter(headers: HeaderSource, now: number = Date.now()): number | undefined {
-  const milliseconds = numberIn(headers.get("retry-after-ms"));
+  const milliseconds = readNumber(headers.get("retry-after-ms"));
   const value = headers.get("retry-after")?.trim() ?? "";
   return (
     plausible(milliseconds === undefined ? undefined : milliseconds / 1000) ??
-    plausible(numberIn(value) ?? secondsUntil(value, now))
+    plausible(readNumber(value) ?? secondsUntil(value, now))
   );
 }
 
@@ -58,20 +58,20 @@ export function parseGoDuration(text: string): number | undefined {
 
 /** Parses a `google.protobuf.Duration` in JSON to seconds, as in `google.rpc.RetryInfo`: `46s`, `3.5s`. */
 export function parseRetryDelay(text: string): number | undefined {
-  return text.endsWith("s") ? plausible(numberIn(text.slice(0, -1))) : undefined;
+  return text.endsWith("s") ? plausible(readNumber(text.slice(0, -1))) : undefined;
 }
 
 /**
  * Finds the seconds that a provider's message asks for: `Please retry in 10h17m5.7s`. The last resort, after headers
  * and details.
  */
-export function retryDelayInText(text: string): number | undefined {
+export function findRetryDelayInText(text: string): number | undefined {
   const match = /please (?:retry|try again) (?:in|after) ([\d.]+(?:ms|[hms])[\d.hms]*)/i.exec(text);
   return match?.[1] === undefined ? undefined : parseGoDuration(match[1].replace(/\.+$/, ""));
 }
 
 /** Returns a number without sign or exponent. */
-function numberIn(text: string | undefined): number | undefined {
+function readNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\s*(\d+(\.\d*)?|\.\d+)\s*$/.test(text) ? Number(text) : undefined;
 }
 

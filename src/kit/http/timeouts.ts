@@ -37,7 +37,7 @@ export const LONGEST_TIMER_MS = 2_147_483_647;
  * Overrides limits with others. A limit longer than a timer can wait is cut to the timer's maximum. Throws
  * ConfigurationError naming a limit that is negative or no number.
  */
-export function layTimeouts(limits: Partial<HttpTimeouts> | undefined, base: HttpTimeouts): HttpTimeouts {
+export function mergeTimeouts(limits: Partial<HttpTimeouts> | undefined, base: HttpTimeouts): HttpTimeouts {
   if (limits === undefined) return base;
   return {
     connectMs: checkLimit("connectMs", limits.connectMs ?? base.connectMs),

@@ -11,7 +11,7 @@ import { MAX_RESPONSE_HEADER_BYTES, notLocal } from "./error.ts";
 import { Exchange, type HttpAnswer } from "./exchange.ts";
 import { addressInHost, isPrivateAddress, lookupPrivate } from "./private-address.ts";
 import { type Environment, getProxySettings } from "./proxy.ts";
-import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "./timeouts.ts";
+import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, mergeTimeouts } from "./timeouts.ts";
 
 export type { HttpAnswer } from "./exchange.ts";
 export { createHeaders, type HttpHeaders } from "./headers.ts";
@@ -98,7 +98,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const peer = getPeer(base);
   const { origin } = base;
   const join = createUrlJoiner(base);
-  const timeouts = layTimeouts(options.timeouts, DEFAULT_HTTP_TIMEOUTS);
+  const timeouts = mergeTimeouts(options.timeouts, DEFAULT_HTTP_TIMEOUTS);
   const userAgent = options.userAgent ?? "outrigger";
   const dispatcher = openDispatcher(base, timeouts, options);
 
@@ -117,7 +117,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     request: HttpRequest,
   ): Promise<HttpAnswer> => {
     const { body = null } = request;
-    const limits = request.timeouts === undefined ? timeouts : layTimeouts(request.timeouts, timeouts);
+    const limits = request.timeouts === undefined ? timeouts : mergeTimeouts(request.timeouts, timeouts);
     const headers = prepared.get(request.headers) ?? prepare(request.headers);
     const exchange = new Exchange({ peer, timeouts: limits, signal: request.signal, timing: request.timing });
     return exchange.run(dispatcher, { origin, path: join(path), method, headers, body });

@@ -6,7 +6,7 @@ import { expand, toTarget } from "./expand.ts";
 import { isAssertion, type JsonTypes, KEYWORDS } from "./keywords.ts";
 import { UnsupportedSchemaError } from "./messages.ts";
 import { getReference, type Target } from "./references.ts";
-import { distinct, getTypes, hasType, listEntries, literalsIn, statedTypes, toList } from "./values.ts";
+import { distinct, getLiterals, getTypes, hasType, listEntries, statedTypes, toList } from "./values.ts";
 import { rewriteBounds, writeLiterals, writeSchema } from "./write-schema.ts";
 
 /**
@@ -33,7 +33,7 @@ export function compileExpanded({ schema, place }: Placed<JsonObject>): JsonObje
   const { objects, typeLists } = place.run.dialect;
   const isAny = types.length === 0;
   if (isAny && objects === "closed") throw new UnsupportedSchemaError(place.pointer, "accepts any value");
-  const isNullable = types.length === 2 && types.includes("null") && literalsIn(schema) === undefined;
+  const isNullable = types.length === 2 && types.includes("null") && getLiterals(schema) === undefined;
   if (typeLists === "all" || types.length < 2 || isNullable) return compileTyped(schema, types, place);
   return compileUnion({ ...without(schema, "type"), anyOf: types.map((type) => ({ type })) }, place);
 }
@@ -41,7 +41,7 @@ export function compileExpanded({ schema, place }: Placed<JsonObject>): JsonObje
 /** @param types Types that the schema is meant for, as `getTypes` gives them: an empty list means every type. */
 function compileTyped(schema: JsonObject, types: JsonTypes, place: Place): JsonObject | false {
   const { dialect } = place.run;
-  const values = literalsIn(schema)?.filter((value) => hasType(value, types));
+  const values = getLiterals(schema)?.filter((value) => hasType(value, types));
   const allowed = types.filter((type) => values?.some((value) => hasType(value, [type])) ?? true);
   const members = allowed.includes("object") ? compileObject(schema, place) : {};
   const possible = members === false ? allowed.filter((type) => type !== "object") : allowed;
@@ -105,7 +105,7 @@ function areExclusive(branches: readonly Placed<JsonObject>[]): boolean {
   const types = schemas.map((each) => statedTypes(each)?.map((type) => type.replace("integer", "number")));
   const tags = toList<string>(schemas[0]?.required).slice(0, 16); // The tag of a union usually comes early.
   const tagged = tags.map((tag) => schemas.map((schema) => tagValues(schema, tag)));
-  return [types, schemas.map(literalsIn), ...tagged].some((lists) => {
+  return [types, schemas.map(getLiterals), ...tagged].some((lists) => {
     const all = lists.flatMap((list) => list ?? []);
     return !lists.includes(undefined) && distinct(all).length === all.length;
   });
@@ -114,7 +114,7 @@ function areExclusive(branches: readonly Placed<JsonObject>[]): boolean {
 function tagValues({ type, required, properties }: JsonObject, tag: string) {
   const isTag = String(type) === "object" && toList(required).includes(tag);
   const [, property] = (isTag && listEntries(properties).find(([name]) => name === tag)) || [];
-  return isObject(property) ? literalsIn(property) : undefined;
+  return isObject(property) ? getLiterals(property) : undefined;
 }
 
 /** Reports whether a schema is one reference and has no annotations. */

@@ -5,7 +5,7 @@ import { type Compilation, invalidAt } from "./compilation.ts";
 import { CONTRADICTION, compileNode } from "./compile-node.ts";
 import { compileRoot } from "./compile-root.ts";
 import type { SchemaDialect } from "./dialect.ts";
-import { checkLimits, measureSizes, schemasIn } from "./limits.ts";
+import { checkLimits, listSubschemas, measureSizes } from "./limits.ts";
 import { fieldAt, SchemaChanges, UnsupportedSchemaError } from "./messages.ts";
 import { References } from "./references.ts";
 import { checkSize, WorkBudget } from "./work-budget.ts";
@@ -77,7 +77,7 @@ function usedDefinitions(root: JsonObject, { definitions }: Compilation): JsonOb
   const used: [string, JsonObject][] = [];
   const open = [root];
   for (const schema of open) {
-    open.push(...schemasIn(schema));
+    open.push(...listSubschemas(schema));
     const definition = unused.get(String(schema.$ref));
     if (definition === undefined) continue;
     unused.delete(String(schema.$ref));

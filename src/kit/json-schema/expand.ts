@@ -5,7 +5,7 @@ import { isAssertion, type JsonType, type JsonTypes } from "./keywords.ts";
 import { shown } from "./messages.ts";
 import { normalize } from "./normalize.ts";
 import { getReference, type Target } from "./references.ts";
-import { listEntries, literalsIn, statedTypes, toIdentity, toList } from "./values.ts";
+import { getLiterals, listEntries, statedTypes, toIdentity, toList } from "./values.ts";
 
 /**
  * Expands a schema: the result is in normal form, without a reference, and its `allOf` holds only the schemas that
@@ -37,7 +37,7 @@ function mergeAll(base: JsonObject, parts: readonly Placed[], place: Place): Pla
     schema = merge(schema, expanded.schema);
     for (const target of expanded.place.expanding) expanding.add(target);
   }
-  const isPossible = literalsIn(schema)?.length !== 0 && statedTypes(schema)?.length !== 0;
+  const isPossible = getLiterals(schema)?.length !== 0 && statedTypes(schema)?.length !== 0;
   return isPossible && { schema, place: { ...place, expanding: [...expanding] } };
 }
 

@@ -61,26 +61,26 @@ function measure(schema: JsonObject, levels: number, sizes: typeof NOTHING): voi
   const names = Object.keys(schema.properties ?? {});
   const required = new Set(toList(schema.required));
   const values = toList(schema.enum);
-  const literals = charactersIn([...values, schema.const]);
+  const literals = countCharacters([...values, schema.const]);
   const level = schema.properties === undefined ? levels : levels + 1;
   sizes.properties += names.length;
   sizes.levels = Math.max(sizes.levels, level);
   sizes.optionalProperties += names.filter((name) => !required.has(name)).length;
   if (schema.anyOf !== undefined || Array.isArray(schema.type)) sizes.unions += 1;
   sizes.enumValues += values.length;
-  sizes.characters += charactersIn([...names, ...Object.keys(schema.$defs ?? {})]) + literals;
+  sizes.characters += countCharacters([...names, ...Object.keys(schema.$defs ?? {})]) + literals;
   if (values.length > LONG_ENUM) sizes.longEnumCharacters = Math.max(sizes.longEnumCharacters, literals);
   for (const each of Object.values(schema.$defs ?? {})) measure(each, 0, sizes);
-  for (const each of schemasIn(schema)) measure(each, level, sizes);
+  for (const each of listSubschemas(schema)) measure(each, level, sizes);
 }
 
 /** Returns the schemas directly below a translated one, except its definitions. */
-export function schemasIn(schema: JsonObject): JsonObject[] {
+export function listSubschemas(schema: JsonObject): JsonObject[] {
   const { properties, items, additionalProperties, prefixItems, anyOf } = schema;
   const below = [Object.values(properties ?? {}), items, additionalProperties, prefixItems, anyOf];
   return below.flat().filter(isObject);
 }
 
-function charactersIn(values: readonly (JsonValue | undefined)[]): number {
+function countCharacters(values: readonly (JsonValue | undefined)[]): number {
   return values.reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 0), 0);
 }

@@ -2,7 +2,7 @@ import { type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { invalidAt, note, type Place } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
 import { findMalformed, isAssertion, KEYWORDS } from "./keywords.ts";
-import { distinct, listEntries, literalsIn, toList } from "./values.ts";
+import { distinct, getLiterals, listEntries, toList } from "./values.ts";
 
 /**
  * Rewrites one schema, without its subschemas, in the keywords of 2020-12. Covers OpenAPI's `nullable`. Identifiers are
@@ -55,7 +55,7 @@ function normalizeEntry(schema: JsonObject, key: string, value: JsonValue, place
 
 /** In OpenAPI 3.0, null is valid as well, even if an `enum` does not list it. */
 function withNull(schema: JsonObject): JsonObject {
-  const isTyped = schema.type !== undefined && literalsIn(schema) === undefined;
+  const isTyped = schema.type !== undefined && getLiterals(schema) === undefined;
   if (isTyped) return { ...schema, type: distinct([...toList(schema.type), "null"]) };
   const annotations = without(schema, ...Object.keys(schema).filter(isAssertion));
   return { ...annotations, anyOf: [without(schema, ...Object.keys(annotations)), { type: "null" }] };

@@ -39,7 +39,7 @@ export function hasType(value: JsonValue, types: JsonTypes): boolean {
 }
 
 /** Returns the values that `enum` and `const` allow; undefined if the schema has neither. */
-export function literalsIn({ enum: values, const: only }: JsonObject): readonly JsonValue[] | undefined {
+export function getLiterals({ enum: values, const: only }: JsonObject): readonly JsonValue[] | undefined {
   if (only === undefined) return values === undefined ? undefined : toList(values);
   const identity = toIdentity(only);
   return values === undefined || toList(values).some((value) => toIdentity(value) === identity) ? [only] : [];
@@ -50,7 +50,7 @@ export function literalsIn({ enum: values, const: only }: JsonObject): readonly 
  */
 export function statedTypes(schema: JsonObject): JsonTypes | undefined {
   if (schema.type !== undefined) return toList<JsonType>(schema.type);
-  const literals = literalsIn(schema);
+  const literals = getLiterals(schema);
   return literals && [...new Set(literals.map(getType))];
 }
 

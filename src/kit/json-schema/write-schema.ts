@@ -4,7 +4,7 @@ import { lose, type Place } from "./compilation.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";
 import { isAssertion, type JsonTypes, KEYWORDS } from "./keywords.ts";
 import { toWords } from "./messages.ts";
-import { hasType, type literalsIn } from "./values.ts";
+import { type getLiterals, hasType } from "./values.ts";
 
 /**
  * Writes a schema in the order of its keywords.
@@ -96,7 +96,7 @@ function sentenceFor(key: string, value: JsonValue): string | undefined {
   return sentence.length > MAX_SENTENCE ? undefined : sentence;
 }
 
-type Literals = ReturnType<typeof literalsIn>;
+type Literals = ReturnType<typeof getLiterals>;
 
 /** Writes `enum` and `const`; nothing if the dialect cannot have the values, so that they move into the description. */
 export function writeLiterals(values: Literals, schema: JsonObject, dialect: SchemaDialect): JsonObject {

@@ -220,11 +220,11 @@ function mergeValues(
   append: boolean,
 ): JsonValue | undefined {
   if (append && Array.isArray(base) && Array.isArray(patch)) return [...base, ...patch];
-  return isObject(patch) ? mergeObjects(membersIn(base), patch) : patch;
+  return isObject(patch) ? mergeObjects(toMergeBase(base), patch) : patch;
 }
 
 /** Returns the members that a patch merges into; none if the base is not an object. */
-function membersIn(base: unknown): JsonObject {
+function toMergeBase(base: unknown): JsonObject {
   return asObject(base instanceof SourceText ? tryParseJson(base.text) : base) ?? {};
 }
 

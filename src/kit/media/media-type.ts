@@ -114,7 +114,7 @@ export function detectMediaType(bytes: Uint8Array): string | undefined {
   const found = SIGNATURES.find(({ marks }) =>
     marks.every(([offset, mark]) => head.startsWith(mark, offset)),
   );
-  return found?.mediaType ?? audioFrameIn(bytes);
+  return found?.mediaType ?? detectAudioFrame(bytes);
 }
 
 /** Reports whether a text is a media type: `type/subtype`, with or without parameters. */
@@ -132,7 +132,7 @@ function riff(form: string): Signature["marks"] {
 }
 
 /** Audio without a header begins with a frame: eleven set bits, then version and layer (ISO 11172-3, ISO 13818-7). */
-function audioFrameIn([first = 0, second = 0]: Uint8Array): string | undefined {
+function detectAudioFrame([first = 0, second = 0]: Uint8Array): string | undefined {
   if (first !== 0xff) return undefined;
   if ((second & 0xf6) === 0xf0) return "audio/aac";
   return (second & 0xe6) === 0xe2 ? "audio/mpeg" : undefined;

@@ -94,7 +94,7 @@ function createHeaders({
 function createProtocol(provider: string, options: AnthropicAdapterOptions): Protocol {
   const { allowFilesUnder = [], maxMediaBytes, apiVersion = DEFAULT_API_VERSION } = options;
   const reader = createMediaReader({ allowFilesUnder });
-  const defaultBetas = betasIn(options.defaultHeaders);
+  const defaultBetas = getBetas(options.defaultHeaders);
   const translate = async (request: Request, streaming: boolean, models: ProviderModels) => {
     const media = createRequestMedia(reader, maxMediaBytes);
     const settings = { provider, apiVersion, media, models };
@@ -123,7 +123,7 @@ function createProtocol(provider: string, options: AnthropicAdapterOptions): Pro
 }
 
 /** Returns the betas in the headers of every request. */
-function betasIn(headers: Readonly<Record<string, string>> = {}): string[] {
+function getBetas(headers: Readonly<Record<string, string>> = {}): string[] {
   const values = Object.entries(headers).filter(([name]) => name.toLowerCase() === BETA_HEADER);
   return values.flatMap(([, value]) => splitBetas(value));
 }

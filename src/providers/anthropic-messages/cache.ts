@@ -23,18 +23,18 @@ type Body = Untrusted<MessageCreateParams>;
  */
 export function withBreakpoints(body: Body): Body {
   const blocks = blocksInCacheOrder(body);
-  const used = blocks.reduce((sum, block) => sum + breakpointsIn(block), breakpointsIn(body));
-  const chosen = candidatesIn(body).slice(0, Math.max(0, MAX_CACHE_BREAKPOINTS - used));
+  const used = blocks.reduce((sum, block) => sum + countBreakpoints(block), countBreakpoints(body));
+  const chosen = listCandidates(body).slice(0, Math.max(0, MAX_CACHE_BREAKPOINTS - used));
   const replacements = new Map<object, Block>(
     chosen.map((block) => [block, withBreakpoint(block, blocks, body)]),
   );
   return {
     ...body,
-    ...(body.tools === undefined ? {} : { tools: replaceIn(body.tools, replacements) }),
-    ...(body.system === undefined ? {} : { system: replaceIn(body.system, replacements) }),
+    ...(body.tools === undefined ? {} : { tools: replaceBlock(body.tools, replacements) }),
+    ...(body.system === undefined ? {} : { system: replaceBlock(body.system, replacements) }),
     messages: objectsIn<MessageParam>(body.messages).map((message) => ({
       ...message,
-      content: replaceIn(message.content, replacements),
+      content: replaceBlock(message.content, replacements),
     })),
   };
 }
@@ -48,7 +48,7 @@ function blocksInCacheOrder({ tools, system, messages }: Body): readonly Block[]
 }
 
 /** Returns the blocks to put a breakpoint on, in order of preference. */
-function candidatesIn(body: Body): readonly Block[] {
+function listCandidates(body: Body): readonly Block[] {
   const turns = objectsIn<MessageParam>(body.messages).filter(({ role }) => role === "user");
   const [last, previous] = turns.slice(-2).reverse();
   const candidates = [
@@ -58,14 +58,14 @@ function candidatesIn(body: Body): readonly Block[] {
     objectsIn<CacheableBlock>(body.tools).findLast(({ defer_loading: deferred }) => deferred !== true),
     getLastBlock(previous?.content),
   ];
-  return candidates.filter((block) => block !== undefined).filter(takesBreakpoint);
+  return candidates.filter((block) => block !== undefined).filter(acceptsBreakpoint);
 }
 
 function getLastBlock(blocks: unknown): Block | undefined {
   return objectsIn<CacheableBlock>(blocks).at(-1);
 }
 
-function takesBreakpoint(block: Block): boolean {
+function acceptsBreakpoint(block: Block): boolean {
   return block.cache_control === undefined && getSourceText(block) === undefined && block.text !== "";
 }
 
@@ -78,17 +78,17 @@ function withBreakpoint(block: Block, blocks: readonly Block[], body: Body): Blo
 }
 
 /** Returns a list of blocks with some of these replaced; anything else is returned unchanged. */
-function replaceIn(blocks: unknown, replacements: ReadonlyMap<object, Block>): unknown {
+function replaceBlock(blocks: unknown, replacements: ReadonlyMap<object, Block>): unknown {
   if (!Array.isArray(blocks)) return blocks;
   return blocks.map((block: unknown) => replacements.get(asObject(block) ?? {}) ?? block);
 }
 
 /** Counts the breakpoints on a block and on the blocks inside it. */
-function breakpointsIn(block: Block): number {
+function countBreakpoints(block: Block): number {
   const onBlock = asObject(block.cache_control) === undefined ? 0 : 1;
   const inSource = getSourceText(block)?.includes('"cache_control"') === true ? 1 : 0;
   const inner = [block.content, objectIn<{ content: unknown }>(block.source).content].flatMap((content) =>
     objectsIn<CacheableBlock>(content),
   );
-  return inner.reduce((sum, each) => sum + breakpointsIn(each), onBlock + inSource);
+  return inner.reduce((sum, each) => sum + countBreakpoints(each), onBlock + inSource);
 }

@@ -39,7 +39,7 @@ export function getRequestId(headers: Pick<HttpHeaders, "get">): string {
 /** Converts a failed HTTP answer to an SDKError. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
   const { object = {}, text } = readFailureBody<FailureBody>(body);
-  const report = reportIn(object, text);
+  const report = readReport(object, text);
   return createProviderError(toFailure(report, status), {
     provider,
     request,
@@ -61,7 +61,7 @@ export function reportedError(
   body: Untrusted<FailureBody>,
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
-  const report = reportIn(body);
+  const report = readReport(body);
   const requestId = providerRequestId || report.requestId;
   return createProviderError(toFailure(report, undefined), { provider, request, body, requestId });
 }
@@ -70,7 +70,7 @@ export function reportedError(
  * Reads a failure, which proxies and compatible servers report at the top level, or as plain text.
  * @param text The body if it is not an object.
  */
-function reportIn(body: Untrusted<FailureBody>, text = ""): FailureReport {
+function readReport(body: Untrusted<FailureBody>, text = ""): FailureReport {
   const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body.error) ?? body;
   const type = textIn(error.type);
   return {

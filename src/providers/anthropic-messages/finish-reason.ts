@@ -1,5 +1,5 @@
 import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
-import { finishReason, finishWordIn } from "../../kit/call/call-facts.ts";
+import { finishReason, readFinishReason } from "../../kit/call/call-facts.ts";
 import { textIn } from "../../kit/json/json.ts";
 import type { Message, StopReason } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
@@ -13,7 +13,7 @@ export function toFinishReason(
   { stop_reason: word, stop_sequence: sequence }: Untrusted<Message>,
   endsWithCall: boolean,
 ): FinishReason {
-  const raw = finishWordIn(word);
+  const raw = readFinishReason(word);
   const reason = REASONS.get(raw) ?? Reason.OTHER;
   return finishReason(raw === "end_turn" && endsWithCall ? Reason.TOOL_CALLS : reason, raw, textIn(sequence));
 }

@@ -102,14 +102,14 @@ class TurnReader {
   async #readAssistant({ content: parts }: Message, field: string): Promise<Turn> {
     const assistant = await toAssistantContent(parts, `${field}.content`, this.#context, this.#ids);
     const { content, images, calls, toolsets, container } = assistant;
-    this.container = container ?? stillUsed(this.container);
+    this.container = container ?? withoutWaiting(this.container);
     for (const [id, toolset] of toolsets) this.#toolsets.set(id, toolset);
     return toTurn({ role: "assistant", field, content, images, calls });
   }
 }
 
 /** Marks a container as no longer waiting: by a later answer, its code has got its results. */
-function stillUsed(container: UsedContainer | undefined): UsedContainer | undefined {
+function withoutWaiting(container: UsedContainer | undefined): UsedContainer | undefined {
   return container && { ...container, isWaiting: false };
 }
 

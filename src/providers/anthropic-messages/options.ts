@@ -12,7 +12,7 @@ import { PROVIDER_NAME, type ProviderOptions } from "./context.ts";
 /** The beta that prompt caching needed before it became part of the API; a no-op since. */
 const LEGACY_CACHE_BETA = "prompt-caching-2024-07-31";
 
-const OWN_OPTIONS = [
+const ADAPTER_OPTIONS = [
   "auto_cache",
   "beta_headers",
   "beta_features",
@@ -36,7 +36,7 @@ export function readOptions(request: Request, provider: string): ProviderOptions
   );
   if (flag("send_legacy_cache_header", false)) betas.push(LEGACY_CACHE_BETA);
   return {
-    body: without(options, ...OWN_OPTIONS),
+    body: without(options, ...ADAPTER_OPTIONS),
     betas: [...new Set(betas)],
     autoCache: flag("auto_cache", true),
     documentCitations: flag("document_citations", false),

@@ -1,6 +1,6 @@
 import type { RateLimitInfo } from "../../gen/outrigger/v1/response_pb.ts";
 import type { HttpHeaders } from "../../kit/http/headers.ts";
-import { countIn, nearestToLimit, type RateWindow, rateLimitIn } from "../../kit/http/rate-limit.ts";
+import { nearestToLimit, type RateWindow, readCount, readRateLimit } from "../../kit/http/rate-limit.ts";
 
 type Headers = Pick<HttpHeaders, "get">;
 
@@ -12,20 +12,20 @@ type Headers = Pick<HttpHeaders, "get">;
  * @param now Milliseconds since 1970.
  */
 export function getRateLimit(headers: Headers, now: number = Date.now()): RateLimitInfo | undefined {
-  return rateLimitIn(windowIn(headers, "requests", now), tokensIn(headers, now), now);
+  return readRateLimit(readWindow(headers, "requests", now), readTokenWindow(headers, now), now);
 }
 
-function tokensIn(headers: Headers, now: number): RateWindow {
-  const tokens = windowIn(headers, "tokens", now);
+function readTokenWindow(headers: Headers, now: number): RateWindow {
+  const tokens = readWindow(headers, "tokens", now);
   if (tokens.limit !== undefined || tokens.remaining !== undefined) return tokens;
-  return nearestToLimit(windowIn(headers, "input-tokens", now), windowIn(headers, "output-tokens", now));
+  return nearestToLimit(readWindow(headers, "input-tokens", now), readWindow(headers, "output-tokens", now));
 }
 
-function windowIn(headers: Headers, name: string, now: number): RateWindow {
+function readWindow(headers: Headers, name: string, now: number): RateWindow {
   const reset = Date.parse(headers.get(`anthropic-ratelimit-${name}-reset`) ?? "");
   return {
-    limit: countIn(headers.get(`anthropic-ratelimit-${name}-limit`)),
-    remaining: countIn(headers.get(`anthropic-ratelimit-${name}-remaining`)),
+    limit: readCount(headers.get(`anthropic-ratelimit-${name}-limit`)),
+    remaining: readCount(headers.get(`anthropic-ratelimit-${name}-remaining`)),
     reset: Number.isNaN(reset) ? undefined : (reset - now) / 1000,
   };
 }

@@ -152,7 +152,7 @@ export function hasBudget(thinking: Untrusted<ThinkingConfig> | undefined): bool
 }
 
 /** Reports whether the model thinks, as requested or by default. */
-export function thinks(thinking: Untrusted<ThinkingConfig> | undefined, traits: ModelTraits): boolean {
+export function hasThinking(thinking: Untrusted<ThinkingConfig> | undefined, traits: ModelTraits): boolean {
   if (thinking !== undefined) return thinking.type !== "disabled";
   if (traits.reasoningControl === "unknown") return false;
   return (traits.defaultEffort ?? traits.reasoningControl) !== "none";
@@ -188,7 +188,7 @@ export function getMaxTokens(
   thinking: Untrusted<ThinkingConfig> | undefined,
 ): number {
   const maximum = models.getModelInfo(request.model)?.maxOutputTokens;
-  const wanted = request.maxTokens ?? defaultMaxTokens(maximum, thinks(thinking, traits), traits);
+  const wanted = request.maxTokens ?? defaultMaxTokens(maximum, hasThinking(thinking, traits), traits);
   const budget = hasBudget(thinking) ? (asInt32(thinking?.budget_tokens) ?? 0) : 0;
   if (wanted > budget) return wanted;
   if (request.maxTokens !== undefined)

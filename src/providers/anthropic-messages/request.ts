@@ -21,7 +21,7 @@ import { containerSettings } from "./container.ts";
 import type { RequestContext, RequestSettings } from "./context.ts";
 import { toConversation } from "./input.ts";
 import { readOptions } from "./options.ts";
-import { effectiveThinking, getMaxTokens, hasBudget, reasoningSettings, thinks } from "./reasoning.ts";
+import { effectiveThinking, getMaxTokens, hasBudget, hasThinking, reasoningSettings } from "./reasoning.ts";
 import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
 
@@ -82,7 +82,7 @@ async function translate(context: RequestContext, streaming: boolean): Promise<J
     stream: streaming ? true : undefined,
     thinking,
     output_config: outputConfig(effort, format),
-    ...samplingSettings(context, thinks(effective, traits)),
+    ...samplingSettings(context, hasThinking(effective, traits)),
     stop_sequences: stopSequences(request, loss),
     metadata: metadata(request, loss),
     ...containerSettings(container, context),

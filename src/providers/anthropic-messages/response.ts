@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { unreadableAnswer } from "../../kit/adapter/failure-body.ts";
-import { negativeCountsIn } from "../../kit/adapter/usage.ts";
+import { findNegativeCounts } from "../../kit/adapter/usage.ts";
 import { type CallFacts, createResponse, isStopped } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import { asObject, isEmpty, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
@@ -35,10 +35,10 @@ export function toResponse(body: string, facts: CallFacts): Response {
   if (!Array.isArray(message?.content)) {
     throw unreadableAnswer(body, facts);
   }
-  facts.warnings.push(...warningsIn(message), ...negativeCountsIn(message.usage));
+  facts.warnings.push(...getWarnings(message), ...findNegativeCounts(message.usage));
   const model = textIn(message.model);
   const states = new StateWriter(facts, model);
-  const blocks = blocksIn(toMembers(body).get("content") ?? "");
+  const blocks = getBlocks(toMembers(body).get("content") ?? "");
   const { includeRaw } = facts.request;
   const finishReason = toFinishReason(message, blocks.at(-1)?.block.type === "tool_use");
   const isCut = isStopped(finishReason.reason);
@@ -62,7 +62,7 @@ export interface SourceBlock {
 }
 
 /** Returns the blocks of a `content` list, from its text. */
-export function blocksIn(content: string): SourceBlock[] {
+export function getBlocks(content: string): SourceBlock[] {
   return splitElements(content).flatMap((source) => {
     const block = asObject<ContentBlock>(tryParseJson(source));
     return block === undefined ? [] : [{ block, source }];
@@ -160,7 +160,7 @@ export function containerParts(container: unknown, { provider }: StateWriter): C
 }
 
 /** Returns the provider's reports besides its answer: why it refused, and which parts of the input it left out. */
-export function warningsIn(message: Untrusted<Message>): Warning[] {
+export function getWarnings(message: Untrusted<Message>): Warning[] {
   const { category, explanation } = objectIn<StopDetails>(message.stop_details);
   const details = [textIn(category), textIn(explanation)].filter((text) => text !== "");
   const refusals = details.length === 0 ? [] : [`the provider refused: ${details.join(": ")}`];

@@ -1,6 +1,6 @@
 /** Requests of callers who speak the Messages API themselves. */
 import type { SourceProtocol } from "../../kit/adapter/http-adapter.ts";
-import { asksForStream, writeSourceBody } from "../../kit/adapter/source-body.ts";
+import { requestsStream, writeSourceBody } from "../../kit/adapter/source-body.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import { BETA_HEADER, MESSAGES_PATH } from "../../wire/anthropic-messages/request.ts";
 
@@ -15,7 +15,7 @@ export function createSourceProtocol(
       if (restored.hasReasoning) return undefined;
       const members = getMembers();
       // The name of `output_config.format` while it was in beta, which older clients write.
-      if (members.has("output_format") || asksForStream(members) !== streaming) return undefined;
+      if (members.has("output_format") || requestsStream(members) !== streaming) return undefined;
       return {
         path: MESSAGES_PATH,
         headers: { ...headers, ...toBetaHeader(headers[BETA_HEADER] ?? "") },

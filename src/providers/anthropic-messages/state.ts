@@ -3,7 +3,7 @@
  * be sent back unchanged.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { dataOfState, getBareSignature, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { getOrigin as getStateOrigin, type Origin } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, type JsonObject, without } from "../../kit/json/json.ts";
 import type { ContentBlock } from "../../wire/anthropic-messages/response.ts";
@@ -51,7 +51,7 @@ export function isSameProvider(name: string, provider: string): boolean {
 export function getStateBlock(part: ContentPart, provider: string): Untrusted<ContentBlock> | undefined {
   const { providerState: state } = part;
   if (state === undefined || !isSameProvider(state.provider, provider)) return undefined;
-  const signature = bareSignatureIn(state);
+  const signature = getBareSignature(state);
   if (signature !== undefined) return { type: "thinking", signature };
   return asObject<ContentBlock>(dataOfState(state).block);
 }

@@ -6,7 +6,7 @@
 
 import { StreamError } from "../../core/errors.ts";
 import { isUnnamedFailure, unreadableEvent } from "../../kit/adapter/failure-body.ts";
-import { mergeUsage, negativeCountsIn } from "../../kit/adapter/usage.ts";
+import { findNegativeCounts, mergeUsage } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts, isStopped } from "../../kit/call/call-facts.ts";
 import {
   asInt32,
@@ -36,7 +36,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { toFinishReason } from "./finish-reason.ts";
 import { addDelta, beginBlock, endBlock, type OpenBlock, wholeBlock } from "./open-blocks.ts";
-import { blocksIn, containerParts, warningsIn } from "./response.ts";
+import { containerParts, getBlocks, getWarnings } from "./response.ts";
 import { StateWriter } from "./state.ts";
 import { toUsage } from "./usage.ts";
 
@@ -143,7 +143,7 @@ export class MessagesDecoder implements StreamDecoder {
    */
   #addBlocks(data: string): void {
     const content = toMembers(toMembers(data).get("message") ?? "").get("content") ?? "";
-    for (const block of blocksIn(content)) this.#close(beginBlock(block, this.#writer), false);
+    for (const block of getBlocks(content)) this.#close(beginBlock(block, this.#writer), false);
   }
 
   #startBlock(event: Event, data: string): void {
@@ -241,7 +241,7 @@ export class MessagesDecoder implements StreamDecoder {
     for (const open of this.#open.values()) this.#close(open, isStopped(finishReason.reason));
     if (this.#done.length === 0 && !Array.isArray(message.content)) throw answerMissing(this.#facts);
     for (const part of containerParts(message.container, this.#states)) this.#writer.addPart(part);
-    this.#facts.warnings.push(...warningsIn(message), ...negativeCountsIn(this.#usage));
+    this.#facts.warnings.push(...getWarnings(message), ...findNegativeCounts(this.#usage));
     this.#writer.finish({
       id: textIn(message.id),
       model: textIn(message.model),

@@ -18,7 +18,7 @@ import type { CallFacts } from "../../kit/call/call-facts.ts";
 import {
   DEFAULT_HTTP_TIMEOUTS,
   type HttpTimeouts,
-  layTimeouts,
+  mergeTimeouts,
   toTimeouts,
 } from "../../kit/http/timeouts.ts";
 import { decodeStream } from "../../kit/stream/decode-stream.ts";
@@ -63,7 +63,7 @@ export class CommandAdapter implements ProviderAdapter {
     this.#options = options;
     this.#program = checkedProgram(options);
     this.#environment = { ...DEFAULT_ENVIRONMENT, ...options.environment };
-    this.#timeouts = layTimeouts(options.timeouts, DEFAULT_HTTP_TIMEOUTS);
+    this.#timeouts = mergeTimeouts(options.timeouts, DEFAULT_HTTP_TIMEOUTS);
     this.#limits = { ...DEFAULT_ANSWER_LIMITS, ...options.answerLimits };
     this.#mask = new KeyMask(this.#environment);
   }
@@ -123,7 +123,7 @@ export class CommandAdapter implements ProviderAdapter {
     const { folder, maxProcesses = DEFAULT_MAX_PROCESSES } = this.#options;
     const provider = this.name;
     if (this.#running.size + this.#starting >= maxProcesses) throw tooManyProcesses(provider, maxProcesses);
-    const { requestMs, betweenBytesMs } = layTimeouts(toTimeouts(request.timeouts), this.#timeouts);
+    const { requestMs, betweenBytesMs } = mergeTimeouts(toTimeouts(request.timeouts), this.#timeouts);
     const environment = this.#environment;
     this.#starting += 1;
     try {

@@ -21,7 +21,7 @@ import { toMethodPath, toPath, toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { createSourceProtocol } from "./source.ts";
 import { GeminiDecoder } from "./stream.ts";
-import { takesToolChoice } from "./tools.ts";
+import { acceptsToolChoice } from "./tools.ts";
 
 /** Settings of a provider: Google's Gemini API, or a server with the same API. */
 export interface GeminiAdapterOptions extends HttpAdapterOptions {
@@ -50,7 +50,7 @@ export class GeminiAdapter extends HttpAdapter {
   }
 
   override supportsToolChoice(mode: ToolChoice_Mode, model: string, options?: AdapterCallOptions): boolean {
-    return takesToolChoice(mode, this.modelsFor(options).traitsOf(model));
+    return acceptsToolChoice(mode, this.modelsFor(options).traitsOf(model));
   }
 }
 

@@ -70,7 +70,7 @@ export function placeCitations(cited: readonly CitedSegment[], part: CitedText):
   const utf8 = Buffer.from(part.text);
   return cited.flatMap(({ citations, segment }) => {
     const span = toSpan(segment);
-    if (span === undefined || !isSpanIn(part, utf8, segment, span)) return citations;
+    if (span === undefined || !isSpanWithin(part, utf8, segment, span)) return citations;
     for (const citation of citations) setSpan(citation, span, converter);
     return citations;
   });
@@ -82,7 +82,7 @@ function toSpan({ startIndex, endIndex }: Untrusted<Segment>): ProviderSpan | un
   return end === undefined ? undefined : { start: asInt32(startIndex) ?? 0, end };
 }
 
-function isSpanIn(
+function isSpanWithin(
   { partIndex, isFirst }: CitedText,
   utf8: Buffer,
   segment: Untrusted<Segment>,
@@ -122,15 +122,21 @@ function groundingSources(
   const supported = objectsIn<GroundingSupport>(groundingSupports).map((support) => {
     const indices = Array.isArray(support.groundingChunkIndices) ? support.groundingChunkIndices : [];
     for (const index of indices) named.add(index);
-    const citations = indices.map((index) => groundedIn(chunks[Number(index)] ?? {}, support, count));
+    const citations = indices.map((index) => toGroundedCitation(chunks[Number(index)] ?? {}, support, count));
     return { citations, segment: objectIn<Segment>(support.segment) };
   });
-  const unnamed = chunks.filter((_, index) => !named.has(index)).map((chunk) => groundedIn(chunk, {}, count));
+  const unnamed = chunks
+    .filter((_, index) => !named.has(index))
+    .map((chunk) => toGroundedCitation(chunk, {}, count));
   return [...supported, { citations: unnamed, segment: {} }];
 }
 
 /** A chunk is `{web}`, `{retrievedContext}`, `{maps}` and so on: its kind is its key. */
-function groundedIn(chunk: object, support: Untrusted<GroundingSupport>, count: CountCitation): Citation {
+function toGroundedCitation(
+  chunk: object,
+  support: Untrusted<GroundingSupport>,
+  count: CountCitation,
+): Citation {
   const [kind = "grounding", source] = Object.entries(chunk)[0] ?? [];
   return toCitation(kind, objectIn<GroundingSource>(source), { ...support, groundingChunk: chunk }, count);
 }

@@ -47,7 +47,7 @@ interface StatusDetails {
 /** Converts a failed HTTP answer to an SDKError. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
   const { object = {}, text } = readFailureBody<ErrorBody>(body);
-  return createProviderError(toFailure(statusIn(object, text), status), {
+  return createProviderError(toFailure(readStatus(object, text), status), {
     provider,
     request,
     body,
@@ -62,17 +62,17 @@ export function reportedError(
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
   const source = { provider, request, body: holder, requestId: providerRequestId };
-  return createProviderError(toFailure(statusIn(holder), undefined), source);
+  return createProviderError(toFailure(readStatus(holder), undefined), source);
 }
 
 /** Returns the status in a body. @param text The body if it is not an object. */
-function statusIn(holder: Untrusted<ErrorBody>, text = ""): StatusDetails {
+function readStatus(holder: Untrusted<ErrorBody>, text = ""): StatusDetails {
   const error: Untrusted<RpcStatus> = asObject<RpcStatus>(holder.error) ?? holder;
   const details = objectsIn<ErrorDetail>(error.details);
-  const info: Untrusted<ErrorInfo> = detailIn(details, "ErrorInfo");
-  const quota: Untrusted<QuotaFailure> = detailIn(details, "QuotaFailure");
-  const retry: Untrusted<RetryInfo> = detailIn(details, "RetryInfo");
-  const request: Untrusted<BadRequest> = detailIn(details, "BadRequest");
+  const info: Untrusted<ErrorInfo> = findDetail(details, "ErrorInfo");
+  const quota: Untrusted<QuotaFailure> = findDetail(details, "QuotaFailure");
+  const retry: Untrusted<RetryInfo> = findDetail(details, "RetryInfo");
+  const request: Untrusted<BadRequest> = findDetail(details, "BadRequest");
   return {
     code: asInt32(error.code),
     status: textIn(error.status),
@@ -85,7 +85,7 @@ function statusIn(holder: Untrusted<ErrorBody>, text = ""): StatusDetails {
   };
 }
 
-function detailIn(details: readonly Untrusted<ErrorDetail>[], name: string): Untrusted<ErrorDetail> {
+function findDetail(details: readonly Untrusted<ErrorDetail>[], name: string): Untrusted<ErrorDetail> {
   return details.find((detail) => textIn(detail["@type"]).endsWith(`google.rpc.${name}`)) ?? {};
 }
 

@@ -10,7 +10,7 @@ import type { Content } from "../../wire/gemini/request.ts";
 import { toAssistantContent } from "./assistant.ts";
 import type { RequestContext } from "./context.ts";
 import type { MediaContext } from "./media.ts";
-import { resultsIn, ToolResults } from "./tool-results.ts";
+import { collectResults, ToolResults } from "./tool-results.ts";
 import { toUserContent } from "./user-content.ts";
 
 /** The conversation in the provider's terms. */
@@ -56,7 +56,7 @@ class ContentWriter {
     this.#media = {
       media: context.media,
       loss: context.loss,
-      takesResolution: context.traits.toolResultMedia,
+      acceptsResolution: context.traits.toolResultMedia,
     };
     this.#results = new ToolResults(context, this.#media);
   }
@@ -113,7 +113,7 @@ class ContentWriter {
   }
 
   async #addResults(message: Message, field: string): Promise<void> {
-    for (const result of resultsIn(message, field)) await this.#results.add(result);
+    for (const result of collectResults(message, field)) await this.#results.add(result);
   }
 
   async #addUser({ content }: Message, field: string): Promise<void> {

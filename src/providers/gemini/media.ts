@@ -20,7 +20,7 @@ export interface MediaContext {
   readonly media: MediaSource;
   readonly loss: LossReport;
   /** Whether the model accepts a resolution for each part, as models do since Gemini 3. */
-  readonly takesResolution: boolean;
+  readonly acceptsResolution: boolean;
 }
 
 /** Converts a part with a source. Throws InvalidRequestError if the API does not accept the media type. */
@@ -70,11 +70,11 @@ const IMAGE_TYPES: ReadonlySet<string> = new Set([
 function resolution(
   { detail }: Image,
   field: string,
-  { loss, takesResolution }: MediaContext,
+  { loss, acceptsResolution }: MediaContext,
 ): Pick<Part, "mediaResolution"> {
   const level = LEVELS.get(detail) ?? detail;
   if (level === "") return {};
-  if (takesResolution) return { mediaResolution: { level } };
+  if (acceptsResolution) return { mediaResolution: { level } };
   const message = "the model does not support a resolution per image; it was left out";
   loss.lose(`${field}.detail`, "unsupported_setting", message);
   return {};

@@ -15,7 +15,7 @@ import type { FunctionCall, Part, PartialArg } from "../../wire/gemini/request.t
 import type { Candidate } from "../../wire/gemini/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { type CitedSegment, placeCitations, sourcesText, toCitations } from "./citations.ts";
-import { argumentsIn, type PartSources } from "./part-source.ts";
+import { getArgumentsText, type PartSources } from "./part-source.ts";
 import { PartialArguments } from "./partial-args.ts";
 import { imagePart, nativePart } from "./parts.ts";
 import type { StateWriter } from "./state.ts";
@@ -186,7 +186,7 @@ export class OpenBlocks {
     index: number,
   ): void {
     if (this.#open?.kind !== "call") return;
-    if (args !== undefined) this.#open.block.append(argumentsIn(sources.at(index)));
+    if (args !== undefined) this.#open.block.append(getArgumentsText(sources.at(index)));
     for (const entry of objectsIn<PartialArg>(partialArgs))
       this.#open.block.append(this.#open.args.add(entry));
     if (willContinue !== true) this.#close();

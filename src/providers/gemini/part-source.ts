@@ -27,7 +27,7 @@ export class PartSources {
 }
 
 /** Returns the arguments of a call as received; empty if there are none. @param source The part's text. */
-export function argumentsIn(source: string): string {
+export function getArgumentsText(source: string): string {
   const args = toMembers(toMembers(source).get("functionCall") ?? "").get("args");
   return args === undefined || args === "null" ? "" : args;
 }

@@ -1,6 +1,6 @@
 /** Our Request -> their body (provider documentation: "generateContent"). */
 
-import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
+import { acceptsSampling, type ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { type RequestBody, readProviderOptions } from "../../kit/adapter/request-context.ts";
@@ -93,7 +93,7 @@ function samplingSettings(request: Request, traits: ModelTraits, loss: LossRepor
     const found = `expected at most ${MAX_STOP_SEQUENCES}, found ${stopSequences.length}`;
     throw invalidField("stop_sequences", found);
   }
-  const isSupported = takesSampling(traits, request.reasoningEffort);
+  const isSupported = acceptsSampling(traits, request.reasoningEffort);
   if (!isSupported && temperature !== undefined) loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
   if (!isSupported && topP !== undefined) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);
   return {

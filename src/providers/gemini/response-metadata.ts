@@ -3,9 +3,9 @@ import { hash } from "node:crypto";
 import { FinishReason_Reason as Reason, type Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { repeatableMessage } from "../../kit/adapter/classify.ts";
-import { negativeCountsIn } from "../../kit/adapter/usage.ts";
+import { findNegativeCounts } from "../../kit/adapter/usage.ts";
 import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../../kit/call/answer-limits.ts";
-import { type CallFacts, finishWordIn } from "../../kit/call/call-facts.ts";
+import { type CallFacts, readFinishReason } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import {
   asInt32,
@@ -100,12 +100,12 @@ export class ResponseMetadata {
   }
 
   /** Records that the answer has a call for the caller to run. */
-  sawToolCall(): void {
+  noteToolCall(): void {
     this.#hasToolCalls = true;
   }
 
   /** Records that a part was added. */
-  sawPart(kind: string): void {
+  notePart(kind: string): void {
     this.#lastKind = kind;
     // Content after a finish reason revokes it: with code execution the API sends one in between.
     this.#finish = undefined;
@@ -113,8 +113,8 @@ export class ResponseMetadata {
   }
 
   /** Records why the candidate finished. Call it after the parts of the same event. */
-  sawFinish({ finishReason, finishMessage }: Untrusted<Candidate>): void {
-    this.#finish = finishWordIn(finishReason) || this.#finish;
+  noteFinish({ finishReason, finishMessage }: Untrusted<Candidate>): void {
+    this.#finish = readFinishReason(finishReason) || this.#finish;
     this.#message = asString(finishMessage) ?? this.#message;
   }
 
@@ -191,7 +191,7 @@ export class ResponseMetadata {
 
   #readUsage(metadata: unknown): void {
     const usage = toUsage(metadata, this.#facts.request.includeRaw);
-    if (isObject(metadata)) this.#negativeCounts = negativeCountsIn(metadata);
+    if (isObject(metadata)) this.#negativeCounts = findNegativeCounts(metadata);
     if (usage === undefined) return;
     this.usage = usage;
     this.#contradicts = isContradictory(metadata, usage);

@@ -3,7 +3,7 @@
  * that the part can be sent back unchanged. Written while answers are read, read while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { dataOfState, getBareSignature, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { getOrigin as getStateOrigin, type Origin } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject } from "../../kit/json/json.ts";
 import type { Part } from "../../wire/gemini/request.ts";
@@ -33,7 +33,7 @@ export function getOrigin(part: ContentPart, provider: string, model: string): O
  * Undefined if the part has no state of this API.
  */
 export function getStatePart({ providerState }: ContentPart): Untrusted<Part> | undefined {
-  const signature = bareSignatureIn(providerState);
+  const signature = getBareSignature(providerState);
   if (signature !== undefined) return { thought: true, thoughtSignature: signature };
   return asObject<Part>(dataOfState(providerState).part);
 }

@@ -109,7 +109,7 @@ export class GeminiDecoder implements StreamDecoder {
 
   /** Adds the content that one event has for the answer. */
   #addCandidate(candidate: Untrusted<Candidate>, sources: PartSources): void {
-    const parts = partsIn(candidate);
+    const parts = getParts(candidate);
     // The citations of an event belong to its last text, else to the text that is open before it.
     const cited = parts.findLastIndex(isAnswerText);
     if (cited < 0) this.#cite(candidate);
@@ -121,7 +121,7 @@ export class GeminiDecoder implements StreamDecoder {
       isFirst = false;
       if (index === cited) this.#cite(candidate);
     }
-    this.#metadata.sawFinish(candidate);
+    this.#metadata.noteFinish(candidate);
   }
 
   #cite(candidate: Untrusted<Candidate>): void {
@@ -136,19 +136,19 @@ export class GeminiDecoder implements StreamDecoder {
         this.#blocks.addText(part, isFirst);
         break;
       case "functionCall":
-        if (this.#blocks.addCall(part, sources, index)) this.#metadata.sawToolCall();
+        if (this.#blocks.addCall(part, sources, index)) this.#metadata.noteToolCall();
         break;
       default:
         this.#blocks.addWhole(kind, part, sources, index);
     }
-    this.#metadata.sawPart(kind);
+    this.#metadata.notePart(kind);
   }
 }
 
 const NO_PARTS: readonly Untrusted<Part>[] = [];
 
 /** Returns the parts of a candidate at their indices; entries that are not objects count as blank. */
-function partsIn(candidate: Untrusted<Candidate>): readonly Untrusted<Part>[] {
+function getParts(candidate: Untrusted<Candidate>): readonly Untrusted<Part>[] {
   const { parts } = objectIn<Content>(candidate.content);
   if (!Array.isArray(parts)) return NO_PARTS;
   return parts.every(isObject) ? parts : parts.map((part) => objectIn<Part>(part));

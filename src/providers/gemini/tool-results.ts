@@ -51,7 +51,7 @@ interface ToolOutput {
  * Returns the results in a message of role TOOL, one for each call. Other parts are the result of the call that the
  * message names.
  */
-export function resultsIn({ toolCallId, content }: Message, field: string): Iterable<ToolResultParts> {
+export function collectResults({ toolCallId, content }: Message, field: string): Iterable<ToolResultParts> {
   const results = new Map<string, ToolResultParts>();
   const toResult = (id: string, resultField: string) => {
     const result = results.get(id) ?? { id, parts: [], isError: false, field: resultField };
@@ -129,7 +129,7 @@ export class ToolResults {
   /** Called after the last message. Throws InvalidRequestError naming a call that has no result. */
   end(): void {
     for (const { slots, parts } of this.#contents)
-      parts.push(...slots.map(responseIn), ...slots.flatMap(({ following }) => following));
+      parts.push(...slots.map(requireResponse), ...slots.flatMap(({ following }) => following));
   }
 
   /** A native `functionResponse` is the whole result: other parts alongside it are refused. */
@@ -158,7 +158,7 @@ function isFunctionResponse(part: ContentPart["part"]): part is { case: "native"
   return part.case === "native" && part.value.kind === "functionResponse";
 }
 
-function responseIn({ call, response }: Slot): Part {
+function requireResponse({ call, response }: Slot): Part {
   if (response === undefined)
     throw invalidField(call.field, "expected a tool result for every call, found none for this call");
   return response;

@@ -40,7 +40,7 @@ export function toolSettings({
 }
 
 /** Reports whether a model accepts a tool choice: some cannot be forced to call a tool. */
-export function takesToolChoice(mode: Mode, traits: ModelTraits): boolean {
+export function acceptsToolChoice(mode: Mode, traits: ModelTraits): boolean {
   const isForced = mode === Mode.REQUIRED || mode === Mode.NAMED;
   return !isForced || traits.forcedToolChoice !== "never";
 }
@@ -176,6 +176,6 @@ function checkForced(choice: ToolChoice, functions: readonly DeclaredFunction[],
   );
   if (!isKnown)
     throw new UnsupportedToolChoiceError("tool_choice: the Gemini API can force functions, not hosted tools");
-  if (!takesToolChoice(choice.mode, traits))
+  if (!acceptsToolChoice(choice.mode, traits))
     throw new UnsupportedToolChoiceError("tool_choice: the model cannot be forced to call a tool");
 }

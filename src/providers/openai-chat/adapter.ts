@@ -22,7 +22,7 @@ import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { createSourceProtocol } from "./source.ts";
 import { ChatDecoder } from "./stream.ts";
-import { takesToolChoice } from "./tools.ts";
+import { acceptsToolChoice } from "./tools.ts";
 
 /** Options of a server that speaks the Chat Completions API. */
 export interface OpenAIChatAdapterOptions extends HttpAdapterOptions {
@@ -61,7 +61,7 @@ export class OpenAIChatAdapter extends HttpAdapter {
   }
 
   override supportsToolChoice(mode: ToolChoice_Mode, _model: string): boolean {
-    return takesToolChoice(this.#profile, mode);
+    return acceptsToolChoice(this.#profile, mode);
   }
 
   override supportsJsonSchema(model: string, options?: AdapterCallOptions): boolean {

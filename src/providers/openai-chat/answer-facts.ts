@@ -1,7 +1,7 @@
 import { measureMemory } from "../../core/measure-memory.ts";
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { type CallFacts, finishWordIn, isStopped } from "../../kit/call/call-facts.ts";
+import { type CallFacts, isStopped, readFinishReason } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import { asObject, textIn } from "../../kit/json/json.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
@@ -11,7 +11,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { getSources } from "./citations.ts";
 import { type AnswerContent, toFinishReason } from "./finish-reason.ts";
 import type { ServerProfile } from "./profile.ts";
-import { countsIn, mergeCounts, mismatchesIn, toUsage } from "./usage.ts";
+import { findCounts, findMismatches, mergeCounts, toUsage } from "./usage.ts";
 
 /**
  * The facts alongside the message that the chunks of one stream, or the body of a whole answer, hold. Every chunk may
@@ -69,7 +69,7 @@ export class AnswerFacts {
       textIn(asObject<CompletionExtensions["x_groq"]>(chunk.x_groq)?.id) || textIn(chunk.request_id);
     this.isSensitive ||= chunk.input_sensitive === true || chunk.output_sensitive === true;
     this.sources = getSources(chunk) ?? this.sources;
-    const counts = countsIn(chunk, choices);
+    const counts = findCounts(chunk, choices);
     const known = this.#counts ?? {};
     let bytes = 0;
     for (const name in counts)
@@ -88,7 +88,7 @@ export class AnswerFacts {
     stop_reason: stop,
     matched_stop: matched,
   }: Untrusted<AnyChoice>): void {
-    const word = finishWordIn(reason);
+    const word = readFinishReason(reason);
     if (this.#finish === "" || (!this.isStopped && isStoppedBy(word))) this.#finish = word;
     const { stopSequences } = this.#facts.request;
     // Both may also hold the id or the text of a token that ends every answer.
@@ -104,7 +104,7 @@ export class AnswerFacts {
   end(content: AnswerContent, rawJson: string): StreamedAnswer {
     const { usage } = this;
     this.#facts.warnings.push(
-      ...mismatchesIn(this.#counts, usage),
+      ...findMismatches(this.#counts, usage),
       ...(this.#hasFurtherChoices ? [warning("", "further_candidates", FURTHER_CHOICES)] : []),
     );
     return {

@@ -47,22 +47,22 @@ type ErrorHolder = Untrusted<ErrorBody & ErrorFields>;
 export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
   const error = asObject<ErrorFields>(body.error) ?? objectsIn<ErrorFields>(body.errors)[0] ?? body;
   const metadata = objectIn<ErrorMetadata>(error.metadata);
-  const failedStatus = body.error === undefined ? failedStatusIn(body) : undefined;
+  const failedStatus = body.error === undefined ? getFailedStatus(body) : undefined;
   if (failedStatus !== undefined) return ofStatus(failedStatus);
   const reported: ProviderErrorBody = {
-    code: wordIn(error.code) || wordIn(body.error_code),
-    codeNumber: numberIn(error.code) || numberIn(body.error_code),
+    code: readCode(error.code) || readCode(body.error_code),
+    codeNumber: readCodeNumber(error.code) || readCodeNumber(body.error_code),
     type: error.type === "error" ? "" : textIn(error.type) || textIn(body.error_type),
-    message: messageIn(error, body),
-    param: textIn(error.param) || locationIn(body.detail),
-    status: statusIn(error) ?? statusIn(body),
-    isModerated: listIn(metadata.reasons).length + listIn(body.contentFilter).length > 0,
+    message: readErrorMessage(error, body),
+    param: textIn(error.param) || readFirstLocation(body.detail),
+    status: readStatus(error) ?? readStatus(body),
+    isModerated: asList(metadata.reasons).length + asList(body.contentFilter).length > 0,
   };
-  return withUpstream(reported, upstreamIn(metadata));
+  return withUpstream(reported, readUpstreamError(metadata));
 }
 
 /** Returns the status that MiniMax puts alongside each answer, if it is the one of a failure. */
-export function failedStatusIn({ base_resp: status }: ErrorHolder): Untrusted<BaseStatus> | undefined {
+export function getFailedStatus({ base_resp: status }: ErrorHolder): Untrusted<BaseStatus> | undefined {
   const known = asObject<BaseStatus>(status);
   return known !== undefined && !IS_SUCCESS.has(known.status_code) ? known : undefined;
 }
@@ -102,14 +102,14 @@ export function plainError(message: string): ProviderErrorBody {
   return { ...EMPTY, message };
 }
 
-function messageIn(error: Untrusted<ErrorFields>, body: ErrorHolder): string {
+function readErrorMessage(error: Untrusted<ErrorFields>, body: ErrorHolder): string {
   const nested = asObject<ErrorBody>(error.message);
   return (
     asString(error.message) ??
     asString(body.error) ??
     asString(asObject<ErrorBody["x_groq"]>(body.x_groq)?.error) ??
-    (detailIn(nested?.detail) ||
-      detailIn(body.detail) ||
+    (readDetail(nested?.detail) ||
+      readDetail(body.detail) ||
       textIn(body.error_msg) ||
       textIn(body.title) ||
       textIn(objectIn<ErrorBody["fault"]>(body.fault).faultstring))
@@ -120,10 +120,10 @@ function messageIn(error: Untrusted<ErrorFields>, body: ErrorHolder): string {
  * Reads FastAPI's `detail`: a text, or a list of mistakes with their places. It also repeats the caller's input, which
  * is dropped.
  */
-function detailIn(detail: unknown): string {
+function readDetail(detail: unknown): string {
   if (typeof detail === "string") return detail;
   const lines = objectsIn<ValidationDetail>(detail).map(({ loc, msg }) => {
-    const path = listIn(loc).join(".");
+    const path = asList(loc).join(".");
     return path === "" ? textIn(msg) : `${path}: ${textIn(msg)}`;
   });
   const fields = asObject<ErrorBody & ErrorFields>(detail);
@@ -131,13 +131,13 @@ function detailIn(detail: unknown): string {
 }
 
 /** Returns the first field that FastAPI found wrong, without the part of the request that it is in. */
-function locationIn(detail: unknown): string {
-  const [part, ...path] = listIn(objectsIn<ValidationDetail>(detail)[0]?.loc);
+function readFirstLocation(detail: unknown): string {
+  const [part, ...path] = asList(objectsIn<ValidationDetail>(detail)[0]?.loc);
   return part === "body" ? path.join(".") : "";
 }
 
 /** Returns the failure of the server behind a router, which is more precise than the router's. */
-function upstreamIn({ raw }: Untrusted<ErrorMetadata>): ProviderErrorBody | undefined {
+function readUpstreamError({ raw }: Untrusted<ErrorMetadata>): ProviderErrorBody | undefined {
   const body = asObject<ErrorBody>(raw);
   if (body !== undefined) return readErrorBody(body);
   if (typeof raw !== "string") return undefined;
@@ -162,17 +162,17 @@ function withUpstream(
 }
 
 /** Returns a code that is one word. Numbers stand for statuses, and xAI puts a sentence there. */
-function wordIn(code: unknown): string {
+function readCode(code: unknown): string {
   return typeof code === "string" && /^[A-Za-z][\w.-]*$/.test(code) ? code : "";
 }
 
 /** Returns a code that is a number of the server, not an HTTP status. */
-function numberIn(code: unknown): string {
+function readCodeNumber(code: unknown): string {
   const text = typeof code === "number" ? String(code) : textIn(code);
   return /^\d{1,12}$/.test(text) && !isStatus(Number(text)) && Number(text) !== 0 ? text : "";
 }
 
-function statusIn({
+function readStatus({
   code,
   status,
   status_code: snake,
@@ -186,6 +186,6 @@ function isStatus(number: number): boolean {
   return number >= 400 && number <= 599;
 }
 
-function listIn(value: unknown): readonly unknown[] {
+function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -15,7 +15,7 @@ import type { ErrorBody } from "../../wire/openai-chat/error.ts";
 import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { isContextOverflow } from "../context-overflow.ts";
-import { failedStatusIn, type ProviderErrorBody, plainError, readErrorBody } from "./error-body.ts";
+import { getFailedStatus, type ProviderErrorBody, plainError, readErrorBody } from "./error-body.ts";
 import type { ServerProfile } from "./profile.ts";
 
 /** Converts a failed HTTP answer to an SDKError. */
@@ -41,7 +41,7 @@ export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { ty
   if (body.object === "error" || body.type === "error") return true;
   // Groq puts here why it stopped a stream early.
   if (asObject<ErrorBody["x_groq"]>(body.x_groq)?.error !== undefined) return true;
-  if (failedStatusIn(body) !== undefined) return true;
+  if (getFailedStatus(body) !== undefined) return true;
   // Servers that write all fields have null in place of the choices.
   const isAnswer = (body.choices ?? undefined) !== undefined;
   return !isAnswer && [body.message, body.detail, body.error_code].some(isGiven);
@@ -146,14 +146,14 @@ function getKind(reported: ProviderErrorBody, httpStatus: number | undefined): E
 
 /** Returns the kind that a message names, if the status is too general (400, 403, 429) or there is none. */
 function getMessageKind(message: string, status: number | undefined): ErrorKind | undefined {
-  if (QUOTA_TEXT.test(message) && isIn(status, 400, 403, 429)) return ErrorKind.QUOTA_EXCEEDED;
-  if (KEY_TEXT.test(message) && isIn(status, 400)) return ErrorKind.AUTHENTICATION;
+  if (QUOTA_TEXT.test(message) && isStatusIn(status, 400, 403, 429)) return ErrorKind.QUOTA_EXCEEDED;
+  if (KEY_TEXT.test(message) && isStatusIn(status, 400)) return ErrorKind.AUTHENTICATION;
   if (RATE_TEXT.test(message)) return status === undefined ? ErrorKind.RATE_LIMIT : undefined;
   return undefined;
 }
 
 /** Reports whether a status is in a list, or there is none. */
-function isIn(status: number | undefined, ...some: readonly number[]): boolean {
+function isStatusIn(status: number | undefined, ...some: readonly number[]): boolean {
   return status === undefined || some.includes(status);
 }
 

@@ -14,7 +14,7 @@ import type {
 import { toAssistantMessage } from "./assistant.ts";
 import type { RequestContext } from "./context.ts";
 import { ToolResults, toToolMessage } from "./tool-results.ts";
-import { simplified, toUserContent } from "./user-content.ts";
+import { simplifyContent, toUserContent } from "./user-content.ts";
 
 /** Translates the conversation. Throws InvalidRequestError naming the part that the server has no form for. */
 export async function toConversation(context: RequestContext): Promise<MessageParam[]> {
@@ -40,7 +40,7 @@ async function plainMessage(
 ): Promise<PlainMessageParam> {
   const role = getRoleName(message.role, field, context);
   const content = await toUserContent(message.content, `${field}.content`, context);
-  return { role, ...getName(message.name, field, context), content: simplified(content) };
+  return { role, ...getName(message.name, field, context), content: simplifyContent(content) };
 }
 
 function getRoleName(role: Role, field: string, { profile }: RequestContext): PlainMessageParam["role"] {

@@ -1,5 +1,5 @@
 /** Our Request -> the body of theirs (provider documentation: "Create chat completion"). */
-import { takesSampling } from "../../catalog/model-traits.ts";
+import { acceptsSampling } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import {
@@ -73,7 +73,7 @@ function sampling(context: RequestContext): Partial<ChatRequest> {
   const { request, profile, traits, loss } = context;
   const { temperature, topP, maxTokens } = request;
   const limit = maxTokens === undefined ? {} : { [profile.maxTokensField]: maxTokens };
-  if (takesSampling(traits, request.reasoningEffort)) {
+  if (acceptsSampling(traits, request.reasoningEffort)) {
     return {
       ...(temperature === undefined ? {} : { temperature }),
       ...(topP === undefined ? {} : { top_p: topP }),
@@ -144,7 +144,7 @@ function metadata(pairs: [string, string][], isLimited: boolean, loss: LossRepor
 }
 
 /** Reports whether the server takes an id of a tool call as it is. */
-export function takesToolCallId(id: string, { toolCallIdPattern }: ServerProfile): boolean {
+export function acceptsToolCallId(id: string, { toolCallIdPattern }: ServerProfile): boolean {
   return CALL_ID_RULES[toolCallIdPattern].pattern.test(id);
 }
 

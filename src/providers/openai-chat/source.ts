@@ -7,7 +7,7 @@ import {
   ResponseFormat_Type as Type,
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { SourceProtocol } from "../../kit/adapter/http-adapter.ts";
-import { asksForStream, writeSourceBody } from "../../kit/adapter/source-body.ts";
+import { requestsStream, writeSourceBody } from "../../kit/adapter/source-body.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import type { HiddenEvents } from "../../kit/stream/event-relay.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
@@ -15,7 +15,7 @@ import type { ChatRequest } from "../../wire/openai-chat/request.ts";
 import type { AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import { isError } from "./error.ts";
 import type { ServerProfile } from "./profile.ts";
-import { takesToolCallId } from "./request.ts";
+import { acceptsToolCallId } from "./request.ts";
 
 type Members = ReadonlyMap<string, string>;
 
@@ -26,7 +26,7 @@ export function createSourceProtocol(path: string, profile: ServerProfile): Sour
     toWire({ headers, restored, getMembers }, request, streaming) {
       if (needsState(restored, profile)) return undefined;
       const members = getMembers();
-      if (asksForStream(members) !== streaming || isRefused(members, request, profile)) return undefined;
+      if (requestsStream(members) !== streaming || isRefused(members, request, profile)) return undefined;
       const usage = streaming && profile.supportsUsageInStreaming ? askForUsage(members) : undefined;
       const store = profile.supportsStore && !members.has("store") ? { store: "false" } : {};
       const body = writeSourceBody(members, request, { ...store, ...usage });
@@ -94,7 +94,7 @@ function refusesMessages({ messages }: Request, profile: ServerProfile): boolean
     ({ role, name, content }) =>
       (role === Role.DEVELOPER && profile.systemRole === "system") ||
       (name !== "" && !profile.supportsNames) ||
-      content.some(({ part }) => part.case === "toolCall" && !takesToolCallId(part.value.id, profile)),
+      content.some(({ part }) => part.case === "toolCall" && !acceptsToolCallId(part.value.id, profile)),
   );
 }
 

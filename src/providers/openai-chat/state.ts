@@ -3,7 +3,7 @@
  * form. Written here while answers are read, read here while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { dataOfState, getBareSignature, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { getOrigin as getStateOrigin, type Origin } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, isEmpty, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
@@ -124,9 +124,9 @@ export function getOrigin(part: ContentPart, provider: string, model: string, ca
 
 /** Reads the state of a reasoning part. */
 export function readReasoning({ part, providerState }: ContentPart): ReasoningState {
-  const state = stateIn(providerState);
+  const state = readPartState(providerState);
   const tags = asObject<ThinkTags>(state.tags);
-  const signature = bareSignatureIn(providerState);
+  const signature = getBareSignature(providerState);
   const text = part.case === "reasoning" ? part.value.text : "";
   return {
     field: textIn(state.field),
@@ -142,30 +142,30 @@ export function readReasoning({ part, providerState }: ContentPart): ReasoningSt
 
 /** Returns the field that a text part came from. */
 export function readTextField({ providerState }: ContentPart): TextField {
-  const { text } = stateIn(providerState);
+  const { text } = readPartState(providerState);
   return text === "refusal" || text === "transcript" ? text : "content";
 }
 
 /** Returns the signatures of a message that are kept with its text part. */
 export function readSignatures({ providerState }: ContentPart): Untrusted<SignatureParam> {
-  return asObject<SignatureParam>(stateIn(providerState).signatures) ?? {};
+  return asObject<SignatureParam>(readPartState(providerState).signatures) ?? {};
 }
 
 /** Returns the fields of a tool call besides its id, name and input. */
 export function readCall({ providerState }: ContentPart): Untrusted<ToolCall> {
-  return asObject<ToolCall>(stateIn(providerState).call) ?? {};
+  return asObject<ToolCall>(readPartState(providerState).call) ?? {};
 }
 
 /** Returns the fields of a generated image besides its URL; undefined if the part was none. */
 export function readImage({ providerState }: ContentPart): Untrusted<GeneratedImage> | undefined {
-  return asObject<GeneratedImage>(stateIn(providerState).image);
+  return asObject<GeneratedImage>(readPartState(providerState).image);
 }
 
 /** Reports whether a part only reports what the server did, and is not sent back. */
 export function isReport({ providerState }: ContentPart): boolean {
-  return stateIn(providerState).isReport === true;
+  return readPartState(providerState).isReport === true;
 }
 
-function stateIn(state: ProviderState | undefined): Untrusted<PartState> {
+function readPartState(state: ProviderState | undefined): Untrusted<PartState> {
   return dataOfState(state);
 }

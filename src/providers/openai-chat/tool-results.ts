@@ -42,7 +42,7 @@ export class ToolResults {
     this.#messages = messages;
     this.#loss = loss;
     const unused = messages.flatMap((message, index) =>
-      message.role === Role.TOOL ? resultsIn(message, index) : [],
+      message.role === Role.TOOL ? collectResults(message, index) : [],
     );
     this.#byCallId = Map.groupBy(unused, ({ toolCallId }) => toolCallId);
     const byMessage = Map.groupBy(unused, ({ message }) => message);
@@ -91,7 +91,7 @@ export class ToolResults {
   }
 }
 
-function resultsIn({ content, toolCallId }: Message, message: number): LocatedResult[] {
+function collectResults({ content, toolCallId }: Message, message: number): LocatedResult[] {
   const field = `messages[${message}]`;
   const results = content.flatMap(({ part }, index): LocatedResult[] => {
     if (part.case !== "toolResult") return [];

@@ -137,7 +137,7 @@ const FORCED: ReadonlyMap<Mode, ForcedToolChoice> = new Map([
 ]);
 
 /** Reports whether a server supports a mode of tool choice. */
-export function takesToolChoice({ toolChoices }: ServerProfile, mode: Mode): boolean {
+export function acceptsToolChoice({ toolChoices }: ServerProfile, mode: Mode): boolean {
   const forced = FORCED.get(mode);
   // If the server has no `none`, the tools are left out; if it has no `named`, all tools except the named one.
   if (forced === undefined || forced === "none") return true;

@@ -4,7 +4,7 @@
  */
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { createUsage, mergeUsage, negativeCountsIn, reportedCostIn } from "../../kit/adapter/usage.ts";
+import { createUsage, findNegativeCounts, mergeUsage, readReportedCost } from "../../kit/adapter/usage.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type {
@@ -25,7 +25,7 @@ type Counts = Untrusted<WireUsage>;
  * Finds the counts of a whole answer or of a chunk, wherever the server puts them: at the top, under `x_groq` (Groq) or
  * in the choice (Moonshot). Undefined if there are none.
  */
-export function countsIn(
+export function findCounts(
   chunk: Untrusted<AnyCompletion>,
   [choice]: readonly Untrusted<AnyChoice>[],
 ): Counts | undefined {
@@ -64,20 +64,20 @@ export function toUsage(
   if (input === undefined && written === undefined) return undefined;
   const inputTokens = input ?? 0;
   const rest = (asCount(counts.total_tokens) ?? 0) - inputTokens - (written ?? 0);
-  const reasoningTokens = reasoningIn(counts) ?? (isInTotal && rest > 0 ? rest : undefined);
+  const reasoningTokens = getReasoningTokens(counts) ?? (isInTotal && rest > 0 ? rest : undefined);
   const converted = {
     inputTokens,
     // Reasoning that the server does not include in its output tokens makes its total larger by its number.
     outputTokens: (written ?? 0) + (rest > 0 && rest === reasoningTokens ? rest : 0),
     reasoningTokens,
-    cacheReadTokens: cacheReadIn(counts),
-    cacheWriteTokens: cacheWriteIn(counts),
-    costNanoUsd: reportedCostIn(counts),
+    cacheReadTokens: getCacheReadTokens(counts),
+    cacheWriteTokens: getCacheWriteTokens(counts),
+    costNanoUsd: readReportedCost(counts),
   };
   return createUsage(converted, includeRaw ? counts : undefined);
 }
 
-function reasoningIn(counts: Counts): number | undefined {
+function getReasoningTokens(counts: Counts): number | undefined {
   return firstCount(
     objectIn<OutputDetails>(counts.completion_tokens_details).reasoning_tokens,
     objectIn<OutputDetails>(counts.output_tokens_details).reasoning_tokens,
@@ -85,7 +85,7 @@ function reasoningIn(counts: Counts): number | undefined {
   );
 }
 
-function cacheReadIn(counts: Counts): number | undefined {
+function getCacheReadTokens(counts: Counts): number | undefined {
   return firstCount(
     objectIn<PromptTokensDetails>(counts.prompt_tokens_details).cached_tokens,
     objectIn<PromptTokensDetails>(counts.input_tokens_details).cached_tokens,
@@ -96,7 +96,7 @@ function cacheReadIn(counts: Counts): number | undefined {
   );
 }
 
-function cacheWriteIn(counts: Counts): number | undefined {
+function getCacheWriteTokens(counts: Counts): number | undefined {
   const details = objectIn<PromptTokensDetails>(counts.prompt_tokens_details);
   return firstCount(
     details.cache_write_tokens,
@@ -111,13 +111,13 @@ function firstCount(...values: readonly unknown[]): number | undefined {
 }
 
 /** Returns warnings about counts that contradict each other. The counts stay as the server sent them. */
-export function mismatchesIn(counts: Counts | undefined, usage: Usage | undefined): readonly Warning[] {
-  if (counts === undefined || usage === undefined) return negativeCountsIn(counts);
+export function findMismatches(counts: Counts | undefined, usage: Usage | undefined): readonly Warning[] {
+  if (counts === undefined || usage === undefined) return findNegativeCounts(counts);
   const { inputTokens, outputTokens, totalTokens, reasoningTokens = 0 } = usage;
   const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
   const total = asCount(counts.total_tokens) ?? totalTokens;
   return [
-    ...negativeCountsIn(counts),
+    ...findNegativeCounts(counts),
     ...(total === totalTokens
       ? []
       : [mismatch(`a total of ${total}, but input and output add up to ${totalTokens}`)]),

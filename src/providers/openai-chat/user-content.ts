@@ -31,7 +31,7 @@ export async function toUserContent(
 }
 
 /** Returns a single text as a string, which every server accepts; anything else as a list. */
-export function simplified(parts: ContentPartParam[]): ContentParam {
+export function simplifyContent(parts: ContentPartParam[]): ContentParam {
   if (parts.length === 0) return "";
   const [first] = parts;
   return parts.length === 1 && first?.type === "text" ? textIn(first.text) : parts;

@@ -51,7 +51,7 @@ export interface ProviderOptions {
 const CALL_IDS: ToolCallIdRule = { pattern: /^.{1,64}$/s, prefix: "call_", length: 32 };
 
 /** Reports whether the API takes the id of a call. */
-export function takesCallId(id: string): boolean {
+export function acceptsCallId(id: string): boolean {
   return CALL_IDS.pattern.test(id);
 }
 

@@ -26,7 +26,7 @@ interface ErrorDetails {
 /** Converts a failed HTTP answer to an SDKError. */
 export function toError({ provider, status, headers, body, request, elementFields }: WireFailure): SDKError {
   const { object = {}, text } = readFailureBody<ErrorBody>(body);
-  return createProviderError(toFailure(detailsIn(object, text), status), {
+  return createProviderError(toFailure(readDetails(object, text), status), {
     provider,
     request,
     elementFields,
@@ -44,25 +44,25 @@ export function reportedError(
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
   const source = { provider, request, body: holder, requestId: providerRequestId };
-  return createProviderError(toFailure(detailsIn(holder), undefined), source);
+  return createProviderError(toFailure(readDetails(holder), undefined), source);
 }
 
 /**
  * Reads the description, which servers put under `error` or at the top, or write as plain text.
  * @param text The body if it is not an object.
  */
-function detailsIn(body: Untrusted<ErrorBody>, text = ""): ErrorDetails {
+function readDetails(body: Untrusted<ErrorBody>, text = ""): ErrorDetails {
   const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body.error) ?? body;
   const type = textIn(error.type);
   return {
-    code: codeIn(error.code),
+    code: readCode(error.code),
     type: type === "error" ? "" : type,
     message: asString(error.message) ?? asString(body.error) ?? asString(body.detail) ?? text,
     param: textIn(error.param),
   };
 }
 
-function codeIn(code: unknown): string {
+function readCode(code: unknown): string {
   return typeof code === "number" ? String(code) : textIn(code);
 }
 

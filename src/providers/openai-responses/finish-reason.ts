@@ -1,7 +1,7 @@
 /** Why the model stopped. */
 
 import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
-import { finishReason, finishWordIn } from "../../kit/call/call-facts.ts";
+import { finishReason, readFinishReason } from "../../kit/call/call-facts.ts";
 import { objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   IncompleteDetails,
@@ -27,7 +27,7 @@ export function toFinishReason(
   object: Untrusted<ResponseObject>,
   items: readonly Untrusted<OutputItem>[],
 ): FinishReason {
-  const status = finishWordIn(object.status);
+  const status = readFinishReason(object.status);
   if (status === "incomplete") return getIncompleteReason(object);
   if (status === "cancelled") return finishReason(Reason.ERROR, status);
   if (status !== "completed" && status !== "") return finishReason(Reason.OTHER, status);
@@ -37,7 +37,7 @@ export function toFinishReason(
 }
 
 function getIncompleteReason({ incomplete_details: details }: Untrusted<ResponseObject>): FinishReason {
-  const reason = finishWordIn(objectIn<IncompleteDetails>(details).reason);
+  const reason = readFinishReason(objectIn<IncompleteDetails>(details).reason);
   switch (reason) {
     case "max_output_tokens":
     case "max_messages":

@@ -12,7 +12,7 @@ import type { Annotation, OutputContent, OutputItem } from "../../wire/openai-re
 import type { StreamEvent } from "../../wire/openai-responses/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { isRunByProvider } from "./finish-reason.ts";
-import { callHead, callInput, contentIn, messageText } from "./response.ts";
+import { callHead, callInput, getContentParts, messageText } from "./response.ts";
 
 /** An item that has begun. */
 export type OpenItem = OpenMessage | OpenReasoning | OpenCall | OpenNamelessCall | OpenSinglePart;
@@ -134,7 +134,7 @@ export interface DonePart {
  * has.
  */
 export function getContent({ texts }: OpenMessage, item: Untrusted<OutputItem>): DonePart[] {
-  const parts = contentIn(item);
+  const parts = getContentParts(item);
   const begun = getParts(texts, parts);
   const content: DonePart[] = [];
   for (const [open, part = textPart(open)] of begun) content.push({ open, part });

@@ -1,6 +1,6 @@
 /** Our Request -> their body (provider documentation: "Create a model response"). */
 
-import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
+import { acceptsSampling, type ModelTraits } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { type RequestBody, readBodyOptions } from "../../kit/adapter/request-context.ts";
 import { LossReport } from "../../kit/call/loss-report.ts";
@@ -116,7 +116,7 @@ const STREAMING = { stream: true, stream_options: { include_obfuscation: false }
 function samplingSettings({ request, traits, loss }: RequestContext): JsonObject {
   const { temperature, topP, maxTokens } = request;
   const isGiven = temperature !== undefined || topP !== undefined;
-  if (!isGiven || takesSampling(traits, request.reasoningEffort))
+  if (!isGiven || acceptsSampling(traits, request.reasoningEffort))
     return { temperature, top_p: topP, max_output_tokens: maxTokens } satisfies Settings<CreateRequest>;
   if (temperature !== undefined) loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
   if (topP !== undefined) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);

@@ -7,7 +7,7 @@ import {
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { isFailureReport, unreadableAnswer } from "../../kit/adapter/failure-body.ts";
-import { negativeCountsIn } from "../../kit/adapter/usage.ts";
+import { findNegativeCounts } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import { asObject, asString, objectsIn, textIn, toText, tryParseJson } from "../../kit/json/json.ts";
@@ -37,7 +37,7 @@ export function toResponse(body: string, facts: CallFacts): Response {
   if (isFailure(object)) throw reportedError(object, facts);
   if (!Array.isArray(object.output))
     throw isFailureReport(object) ? reportedError(object, facts) : answerMissing(facts);
-  facts.warnings.push(...transformationsIn(object), ...negativeCountsIn(object.usage));
+  facts.warnings.push(...getTransformationWarnings(object), ...findNegativeCounts(object.usage));
   const items = objectsIn<OutputItem>(object.output);
   const model = textIn(object.model);
   const states = new StateWriter(facts, model);
@@ -65,7 +65,7 @@ function getParts(item: Untrusted<OutputItem>, states: StateWriter): ContentPart
   if (isRunByProvider(item)) return [singlePart(item, states)];
   switch (item.type) {
     case "message": {
-      const parts = contentIn(item);
+      const parts = getContentParts(item);
       if (parts.length > 0) return parts.map((part) => messagePart(item, part, states));
       const part = { case: "text", value: "" } as const;
       return [create(ContentPartSchema, { part, providerState: states.ofEmptyMessage(item) })];
@@ -81,7 +81,7 @@ function getParts(item: Untrusted<OutputItem>, states: StateWriter): ContentPart
 }
 
 /** Returns the content parts of a message. Some servers send its text alone. */
-export function contentIn({ content }: Untrusted<OutputItem>): readonly Untrusted<OutputContent>[] {
+export function getContentParts({ content }: Untrusted<OutputItem>): readonly Untrusted<OutputContent>[] {
   const text = textIn(content);
   return text === "" ? objectsIn<OutputContent>(content) : [{ type: "output_text", text }];
 }
@@ -190,7 +190,7 @@ function nativePart(
 }
 
 /** Returns the API's reports about omitted earlier reasoning (`input_transformations`) as warnings. */
-export function transformationsIn(object: Untrusted<ResponseObject>): Warning[] {
+export function getTransformationWarnings(object: Untrusted<ResponseObject>): Warning[] {
   return objectsIn<InputTransformation>(object.input_transformations).map((transformation) => {
     const { type, reason } = transformation;
     return warning(

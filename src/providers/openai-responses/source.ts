@@ -1,13 +1,13 @@
 /** Requests of callers who speak the Responses API themselves, and who store nothing. */
-import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
+import { acceptsSampling, type ModelTraits } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { SourceProtocol } from "../../kit/adapter/http-adapter.ts";
-import { asksForStream, writeMembers, writeSourceBody } from "../../kit/adapter/source-body.ts";
+import { requestsStream, writeMembers, writeSourceBody } from "../../kit/adapter/source-body.ts";
 import { asObject, asString, tryParseJson } from "../../kit/json/json.ts";
 import { splitElements, toMembers } from "../../kit/json/json-source.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamEvent } from "../../wire/openai-responses/stream.ts";
-import { takesCallId } from "./context.ts";
+import { acceptsCallId } from "./context.ts";
 import { ENCRYPTED_REASONING, RESPONSES_PATH } from "./request.ts";
 
 /** @param store Whether the provider is asked to keep all responses, which the caller's request rules out. */
@@ -19,7 +19,7 @@ export function createSourceProtocol(store: boolean): SourceProtocol {
       if (store || restored.hasReasoning || isRefused(request, traits)) return undefined;
       const members = getMembers();
       const input = members.get("input") ?? "";
-      if (asksForStream(members) !== streaming || PARSED.test(input)) return undefined;
+      if (requestsStream(members) !== streaming || PARSED.test(input)) return undefined;
       const changes = {
         ...askForReasoning(members, traits),
         ...leaveOutIds(input),
@@ -41,9 +41,9 @@ function isRefused(request: Request, traits: ModelTraits): boolean {
   const { temperature, topP, reasoningEffort, messages } = request;
   const hasSampling = temperature !== undefined || topP !== undefined;
   const takesCalls = messages.every(({ content }) =>
-    content.every(({ part }) => part.case !== "toolCall" || takesCallId(part.value.id)),
+    content.every(({ part }) => part.case !== "toolCall" || acceptsCallId(part.value.id)),
   );
-  return !takesCalls || (hasSampling && !takesSampling(traits, reasoningEffort));
+  return !takesCalls || (hasSampling && !acceptsSampling(traits, reasoningEffort));
 }
 
 /**

@@ -3,7 +3,7 @@
  * form. Written while answers are read, read while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { dataOfState, getBareSignature, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { getOrigin as getStateOrigin, type Origin } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, objectsIn, without } from "../../kit/json/json.ts";
 import type { OutputContent, OutputItem } from "../../wire/openai-responses/response.ts";
@@ -67,7 +67,7 @@ export function getOrigin(part: ContentPart, provider: string, model: string): O
 
 /** Returns the item of reasoning if only its encrypted content was kept. */
 function bareReasoningItem(state: ProviderState | undefined): Untrusted<OutputItem> | undefined {
-  const encrypted = bareSignatureIn(state);
+  const encrypted = getBareSignature(state);
   return encrypted === undefined
     ? undefined
     : { type: "reasoning", summary: [], encrypted_content: encrypted };

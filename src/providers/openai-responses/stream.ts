@@ -8,7 +8,7 @@ import { StreamError } from "../../core/errors.ts";
 import { GrowingText } from "../../core/growing-text.ts";
 import { measureMemory } from "../../core/measure-memory.ts";
 import { isFailureReport, isUnnamedFailure, unreadableEvent } from "../../kit/adapter/failure-body.ts";
-import { negativeCountsIn } from "../../kit/adapter/usage.ts";
+import { findNegativeCounts } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import {
   asInt32,
@@ -57,6 +57,7 @@ import { isRedacted, reasoningText } from "./reasoning.ts";
 import {
   CANCELLED,
   callInput,
+  getTransformationWarnings,
   INCOMPLETE,
   isFailure,
   isUnfinished,
@@ -64,7 +65,6 @@ import {
   messageText,
   reasoningBeside,
   singlePart,
-  transformationsIn,
 } from "./response.ts";
 import { StateWriter } from "./state.ts";
 import { toUsage } from "./usage.ts";
@@ -341,7 +341,7 @@ export class ResponsesDecoder implements StreamDecoder {
     this.#start({ response: object });
     this.#endMissedItems(object);
     for (const text of reasoningBeside(object, this.#items.done)) this.#writer.startReasoning().append(text);
-    this.#facts.warnings.push(...transformationsIn(object), ...negativeCountsIn(object.usage));
+    this.#facts.warnings.push(...getTransformationWarnings(object), ...findNegativeCounts(object.usage));
     const { includeRaw } = this.#facts.request;
     this.#writer.finish({
       id: textIn(object.id),

@@ -25,13 +25,13 @@ export async function toResultItems(
   const all = withPaths(message.content, `${field}.content`);
   const parts = all.filter(({ part }) => !isItem(part, context));
   const items: JsonObject[] = [];
-  for (const result of resultsIn(message, parts)) items.push(await outputItem(result, context));
+  for (const result of collectResults(message, parts)) items.push(await outputItem(result, context));
   const natives = all.filter(({ part }) => isItem(part, context));
   return [...items, ...(await toUserContent(natives, context))];
 }
 
 /** Returns the results. Parts other than `tool_result` answer the call that the message names. */
-function resultsIn({ toolCallId, content }: Message, parts: readonly PartWithPath[]): Iterable<Result> {
+function collectResults({ toolCallId, content }: Message, parts: readonly PartWithPath[]): Iterable<Result> {
   const results = new Map<string, Result>();
   const toResult = (id: string) => {
     const result = results.get(id) ?? { toolCallId: id, parts: [], errorField: undefined };

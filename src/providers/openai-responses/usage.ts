@@ -1,5 +1,5 @@
 import type { Usage as UsageMessage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { createUsage, reportedCostIn } from "../../kit/adapter/usage.ts";
+import { createUsage, readReportedCost } from "../../kit/adapter/usage.ts";
 import { asCount, asObject } from "../../kit/json/json.ts";
 import type { InputTokensDetails, OutputTokensDetails, Usage } from "../../wire/openai-responses/response.ts";
 
@@ -26,7 +26,7 @@ export function toUsage(usage: unknown, includeRaw: boolean): UsageMessage | und
     reasoningTokens: asCount(outputDetails?.reasoning_tokens),
     cacheReadTokens: asCount(inputDetails?.cached_tokens),
     cacheWriteTokens: asCount(inputDetails?.cache_write_tokens),
-    costNanoUsd: reportedCostIn(counts),
+    costNanoUsd: readReportedCost(counts),
   };
   return createUsage(converted, includeRaw ? counts : undefined);
 }

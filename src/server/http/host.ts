@@ -21,19 +21,21 @@ export type HostCheck = (request: HttpRequest) => boolean;
  * @param addresses The listen addresses, whose hosts are allowed.
  */
 export function createHostCheck(allowed: readonly string[], addresses: readonly string[]): HostCheck {
-  const names = new Set([...allowed, ...addresses.map(hostIn), hostname()].map((name) => name.toLowerCase()));
+  const names = new Set(
+    [...allowed, ...addresses.map(getHostName), hostname()].map((name) => name.toLowerCase()),
+  );
   const suffixes = [...names].filter((name) => name.startsWith("*.")).map((name) => name.slice(1));
   return ({ httpVersionMajor, headers: { host }, socket }) => {
     if (httpVersionMajor !== 1 || host === undefined || names.has("*") || socket instanceof TLSSocket)
       return true;
-    const name = hostIn(host.toLowerCase()).replace(/\.$/, "");
+    const name = getHostName(host.toLowerCase()).replace(/\.$/, "");
     if (isPrivateHost(name) || names.has(name) || socket.remoteAddress === undefined) return true;
     return suffixes.some((suffix) => name.endsWith(suffix));
   };
 }
 
 /** Returns the host of `host:port`. */
-function hostIn(address: string): string {
+function getHostName(address: string): string {
   return address.replace(/:\d*$/, "");
 }
 

@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
 import { NotFoundError } from "../../../src/core/errors.ts";
 import { textOf, userMessage } from "../../../src/core/message.ts";
-import { KeptMessages } from "../../../src/endpoints/answers/kept-messages.ts";
+import { EarlierMessages } from "../../../src/endpoints/answers/earlier-messages.ts";
 import { readEnd, readHistory } from "../../../src/endpoints/responses/read-history.ts";
 import { defaultSettings, getOrigin } from "../../../src/endpoints/responses/settings.ts";
 import { readUnstoredHistory } from "../../../src/endpoints/responses/unstored-continuation.ts";
@@ -144,12 +144,12 @@ describe("readUnstoredHistory()", () => {
   });
 });
 
-describe("KeptMessages", () => {
+describe("EarlierMessages", () => {
   const place = (index: number) => ({ messageId: `msg_${index}`, part: 0 });
 
   it("looks each message up once, and 256 at most", async () => {
     let count = 0;
-    const kept = new KeptMessages({
+    const kept = new EarlierMessages({
       getMessage: async (id) => {
         count += 1;
         return { id, message: userMessage(id) };
@@ -169,7 +169,7 @@ describe("KeptMessages", () => {
 
   it("reads no more than 32 MiB", async () => {
     const message = userMessage("x".repeat(17 * 1024 * 1024));
-    const kept = new KeptMessages({
+    const kept = new EarlierMessages({
       getMessage: async (id) => ({ id, message }),
       findCall: async () => undefined,
     });
@@ -179,7 +179,7 @@ describe("KeptMessages", () => {
 
   it("finds calls, and passes on failures of the store", async () => {
     const message = userMessage("hi");
-    const kept = new KeptMessages({
+    const kept = new EarlierMessages({
       getMessage: (id) =>
         Promise.reject(id === "msg_0" ? new NotFoundError("no") : new Error("the disk is gone")),
       findCall: async (id) => (id === "call_1" ? { id: "msg_9", message } : undefined),

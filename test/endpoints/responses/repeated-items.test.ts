@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createTextPart } from "../../../src/endpoints/answers/create-request.ts";
 import { Fields } from "../../../src/endpoints/openai/fields.ts";
 import { MessageDrafts } from "../../../src/endpoints/responses/message-drafts.ts";
-import { leaveOutRepetitions } from "../../../src/endpoints/responses/repeated-items.ts";
+import { removeRepeatedItems } from "../../../src/endpoints/responses/repeated-items.ts";
 import { MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ThreadMessageSchema } from "../../../src/gen/outrigger/v1/thread_pb.ts";
 
@@ -41,7 +41,7 @@ function toDrafts(letters: string): MessageDrafts {
 async function getRest(conversation: string, input: string): Promise<string> {
   const drafts = toDrafts(input);
   const readEnd = async () => [...conversation].map(toStored);
-  await leaveOutRepetitions(drafts, new Map(), { readEnd });
+  await removeRepeatedItems(drafts, new Map(), { readEnd });
   return drafts.all.map(({ message }) => message.content[0]?.part.value).join("");
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
+  findRetryDelayInText,
   getRetryAfter,
   getShouldRetry,
   parseGoDuration,
   parseRetryDelay,
-  retryDelayInText,
 } from "../../../src/kit/http/retry-after.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 
@@ -88,7 +88,7 @@ describe("parseRetryDelay()", () => {
   });
 });
 
-describe("retryDelayInText()", () => {
+describe("findRetryDelayInText()", () => {
   it.each([
     ["Quota exceeded. Please retry in 46.5s.", 46.5],
     ["Please retry in 10h17m5.7s", 37_025.7],
@@ -100,6 +100,6 @@ describe("retryDelayInText()", () => {
     [`Please retry in ${"9".repeat(10_000)}`, undefined],
     ["", undefined],
   ])("reads %j as %s", (text, want) => {
-    expect(retryDelayInText(text)).toBe(want);
+    expect(findRetryDelayInText(text)).toBe(want);
   });
 });

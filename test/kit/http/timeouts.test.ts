@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, NetworkError, RequestTimeoutError } from "../../../src/core/errors.ts";
-import { DEFAULT_HTTP_TIMEOUTS, layTimeouts } from "../../../src/kit/http/timeouts.ts";
+import { DEFAULT_HTTP_TIMEOUTS, mergeTimeouts } from "../../../src/kit/http/timeouts.ts";
 import { getError, hangingPort, openTransport, pause, serveHttp, serveTcp, waitUntil } from "./servers.ts";
 
 const request = { headers: {}, body: "x" };
@@ -132,13 +132,13 @@ describe("the limit between bytes", () => {
   });
 });
 
-describe("layTimeouts()", () => {
+describe("mergeTimeouts()", () => {
   it("keeps unset limits, takes 0 for off, and clamps what no timer can wait", () => {
-    const limits = layTimeouts({ connectMs: 0, requestMs: 1e15 }, DEFAULT_HTTP_TIMEOUTS);
+    const limits = mergeTimeouts({ connectMs: 0, requestMs: 1e15 }, DEFAULT_HTTP_TIMEOUTS);
     expect(limits).toEqual({ connectMs: 0, requestMs: 2_147_483_647, betweenBytesMs: 300_000 });
-    expect(layTimeouts(undefined, limits)).toBe(limits);
-    expect(() => layTimeouts({ betweenBytesMs: -5 }, limits)).toThrow(ConfigurationError);
-    expect(() => layTimeouts({ betweenBytesMs: -5 }, limits)).toThrow(
+    expect(mergeTimeouts(undefined, limits)).toBe(limits);
+    expect(() => mergeTimeouts({ betweenBytesMs: -5 }, limits)).toThrow(ConfigurationError);
+    expect(() => mergeTimeouts({ betweenBytesMs: -5 }, limits)).toThrow(
       "betweenBytesMs is -5; expected 0 (off)",
     );
   });

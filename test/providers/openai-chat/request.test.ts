@@ -8,7 +8,7 @@ import {
   ResponseFormat_Type,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { ServerProfile } from "../../../src/providers/openai-chat/profile.ts";
-import { takesToolChoice } from "../../../src/providers/openai-chat/tools.ts";
+import { acceptsToolChoice } from "../../../src/providers/openai-chat/tools.ts";
 import { PROVIDER, type ProfileInit, profile, type RequestInit, sent, toMessages } from "./support.ts";
 
 const HI = { messages: [userMessage("hi")] };
@@ -332,7 +332,7 @@ describe("tools", () => {
 
   it("have the tool choices that supportsToolChoice reports", () => {
     const taken = (known: ServerProfile) =>
-      [Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED].filter((mode) => takesToolChoice(known, mode));
+      [Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED].filter((mode) => acceptsToolChoice(known, mode));
     expect(taken(profile())).toEqual([Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED]);
     expect(taken(profile("ollama"))).toEqual([Mode.AUTO, Mode.NONE]);
     expect(taken(profile("moonshot"))).toEqual([Mode.AUTO, Mode.NONE, Mode.NAMED]);

@@ -69,7 +69,7 @@ class ValidatorCompiler {
     const root = this.#getNode(this.#schema, "");
     // The list grows while it is read.
     for (const pending of this.#pending) this.#makeChecks(pending);
-    const endless = endlessIn([...this.#nodes.values()]);
+    const endless = findEndless([...this.#nodes.values()]);
     if (endless !== undefined)
       throw this.#invalid(endless.pointer, "expected a schema that does not apply itself to the same value");
     return root;
@@ -174,7 +174,7 @@ function memberAt(schema: JsonObject, keys: readonly (string | number)[]): JsonV
  * Finds a schema that applies itself to the same value, or one that applies such a schema, so that validating would
  * never end. Repeatedly removes all schemas that apply no remaining ones; an endless one is left.
  */
-function endlessIn(all: readonly Pending[]): Pending | undefined {
+function findEndless(all: readonly Pending[]): Pending | undefined {
   const inner = new Map(all.map(({ node }) => [node, 0]));
   const users = new Map<SchemaNode, SchemaNode[]>(all.map(({ node }) => [node, []]));
   for (const { node } of all) {

@@ -85,14 +85,14 @@ function memberSchemas({ schema, getNode, toPattern }: SchemaPlace): MemberSchem
   });
   const isClosed = schema.additionalProperties === false;
   const others = schema.additionalProperties === undefined ? undefined : getNode("additionalProperties");
-  return { properties, patterns, others: isClosed ? nothingBut(names) : others };
+  return { properties, patterns, others: isClosed ? allowOnly(names) : others };
 }
 
 /** Maximum number of property names that a message lists. */
 const MAX_NAMES = 12;
 
 /** Stands for `additionalProperties: false`, and names the expected properties. */
-function nothingBut(names: readonly string[]): SchemaNode {
+function allowOnly(names: readonly string[]): SchemaNode {
   const listed = names.slice(0, MAX_NAMES).map(nameShown).join(", ");
   const rest = names.length > MAX_NAMES ? `, and ${names.length - MAX_NAMES} more` : "";
   const expected = names.length === 0 ? "no properties" : `only the properties ${listed}${rest}`;
@@ -152,7 +152,7 @@ function checkDependentRequired({ schema }: SchemaPlace): Check | undefined {
 /** Returns the check of `unevaluatedProperties`. It comes after all others of its schema. */
 export function checkUnevaluatedProperties({ schema, getNode }: SchemaPlace): Check | undefined {
   if (schema.unevaluatedProperties === undefined) return undefined;
-  const node = schema.unevaluatedProperties === false ? nothingBut([]) : getNode("unevaluatedProperties");
+  const node = schema.unevaluatedProperties === false ? allowOnly([]) : getNode("unevaluatedProperties");
   return (value, place, run) => {
     if (!isObject(value)) return;
     for (const [name, member] of listEntries(value)) {

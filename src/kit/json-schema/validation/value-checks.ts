@@ -131,12 +131,12 @@ function checkLength({ schema }: SchemaPlace): Check | undefined {
     // A text has at least half as many characters as UTF-16 units, and at most as many.
     if (value.length >= 2 * least && value.length <= most) return;
     run.spend(value.length / 16);
-    const problem = describeCount(charactersIn(value), least, most, "character");
+    const problem = describeCount(countCodePoints(value), least, most, "character");
     if (problem !== undefined) run.report(place, problem);
   };
 }
 
-function charactersIn(text: string): number {
+function countCodePoints(text: string): number {
   let pairs = 0;
   for (let at = 0; at < text.length; at += 1) if ((text.codePointAt(at) ?? 0) > 0xffff) pairs += 1;
   return text.length - pairs;

@@ -6,7 +6,7 @@ import {
   parseTimeout,
 } from "@connectrpc/connect/protocol-connect";
 import { MAX_TIMER_MS } from "../grpc/request-headers.ts";
-import { envelopedProtocol, headerIn } from "./enveloped.ts";
+import { envelopedProtocol, getHeader } from "./enveloped.ts";
 import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
 
 /** Creates the protocol of a call. */
@@ -36,7 +36,7 @@ export function connectProtocol(
  */
 export function parseConnectTimeout(headers: IncomingHttpHeaders): number | undefined {
   const { timeoutMs = Number.POSITIVE_INFINITY, error } = parseTimeout(
-    headerIn(headers, "connect-timeout-ms"),
+    getHeader(headers, "connect-timeout-ms"),
     Number.MAX_SAFE_INTEGER,
   );
   if (error !== undefined) throw error;

@@ -34,8 +34,8 @@ export function envelopedProtocol(
   const { name, contentType, encodingHeader, acceptHeader, timeoutMs, endFlag, encodeEnd } = variant;
   const { request, response, error } = compressionNegotiate(
     [...compressions],
-    headerIn(requestHeaders, encodingHeader),
-    headerIn(requestHeaders, acceptHeader),
+    getHeader(requestHeaders, encodingHeader),
+    getHeader(requestHeaders, acceptHeader),
     acceptHeader,
   );
   const headers: OutgoingHttpHeaders = { "content-type": contentType };
@@ -59,7 +59,7 @@ export function envelopedProtocol(
 }
 
 /** Returns the value of a header; null if there is none, as in Connect's interfaces. */
-export function headerIn(headers: IncomingHttpHeaders, name: string): string | null {
+export function getHeader(headers: IncomingHttpHeaders, name: string): string | null {
   const value = headers[name];
   return value === undefined ? null : String(value);
 }

@@ -19,7 +19,7 @@ import { Metadata } from "../../status/metadata.ts";
 import { COMPRESSED, type Frame } from "../grpc/frames.ts";
 import type { FrameSource } from "../grpc/request.ts";
 import { parseConnectTimeout } from "./connect-protocol.ts";
-import { headerIn } from "./enveloped.ts";
+import { getHeader } from "./enveloped.ts";
 import type { FailedResponse, StreamMethod, StreamProtocol, StreamSettings } from "./protocol.ts";
 
 /** The text around the JSON of a message. */
@@ -72,7 +72,7 @@ export function linesProtocol(
     headers: { "content-type": contentType, "cache-control": "no-cache" },
     timeoutMs: () => parseConnectTimeout(headers),
     readRequest(share) {
-      const encoding = headerIn(headers, "content-encoding");
+      const encoding = getHeader(headers, "content-encoding");
       const { request, error } = compressionNegotiate([...compressions], encoding, null, "accept-encoding");
       if (error !== undefined) throw error;
       const announced = Number(headers["content-length"] ?? 0);

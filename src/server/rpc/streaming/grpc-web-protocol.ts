@@ -13,7 +13,7 @@ import type { Metadata } from "../../status/metadata.ts";
 import { toTrailers } from "../../status/trailers.ts";
 import type { FrameSource } from "../grpc/request.ts";
 import { parseTimeout } from "../grpc/request-headers.ts";
-import { envelopedProtocol, headerIn } from "./enveloped.ts";
+import { envelopedProtocol, getHeader } from "./enveloped.ts";
 import type { MessageCodec, RequestFormat, StreamProtocol, StreamSettings } from "./protocol.ts";
 
 /** Creates the protocol of a call. */
@@ -28,7 +28,7 @@ export function grpcWebProtocol(
     contentType: takesTextResponse(headers) ? toTextType(contentType) : contentType,
     encodingHeader: "grpc-encoding",
     acceptHeader: "grpc-accept-encoding",
-    timeoutMs: () => parseTimeout(headerIn(headers, "grpc-timeout") ?? undefined),
+    timeoutMs: () => parseTimeout(getHeader(headers, "grpc-timeout") ?? undefined),
     endFlag: trailerFlag,
     encodeEnd: encodeTrailers,
   };

@@ -73,7 +73,7 @@ function readMessages(messages: readonly Message[]): readonly NewMessage[] {
   if (messages.length > MAX_MESSAGES)
     throw invalidField("messages", `expected at most ${MAX_MESSAGES}, found ${messages.length}`);
   const violations = new Violations();
-  checkMessages(messages, { open: true, goesOn: true }, violations);
+  checkMessages(messages, { open: true, continues: true }, violations);
   violations.throwIfAny();
   return messages.map((message) => ({ message, originJson: "" }));
 }

@@ -23,16 +23,16 @@ export interface MessageSource {
 export type MessageWithId = Pick<StoredMessage, "id" | "message">;
 
 /** A message of an earlier response. */
-export interface KeptMessage {
+export interface EarlierMessage {
   readonly id: string;
   readonly message: Message;
 }
 
 /** The messages of earlier responses that the items of one request refer to. Each is read once. */
-export class KeptMessages {
+export class EarlierMessages {
   readonly #source: MessageSource;
   #bytes = 0;
-  readonly #known = new Map<string, Promise<KeptMessage | undefined>>();
+  readonly #known = new Map<string, Promise<EarlierMessage | undefined>>();
 
   constructor(source: MessageSource) {
     this.#source = source;
@@ -49,7 +49,7 @@ export class KeptMessages {
   }
 
   /** Returns a message by its id. Undefined if there is none, or the request has looked up too much. */
-  withId(messageId: string): Promise<KeptMessage | undefined> {
+  withId(messageId: string): Promise<EarlierMessage | undefined> {
     return this.#once(messageId, () => this.#source.getMessage(messageId));
   }
 
@@ -57,11 +57,11 @@ export class KeptMessages {
    * Returns the message whose first tool call has this id. Undefined if there is none, or the request has looked up too
    * much.
    */
-  withCall(toolCallId: string): Promise<KeptMessage | undefined> {
+  withCall(toolCallId: string): Promise<EarlierMessage | undefined> {
     return this.#once(`call ${toolCallId}`, () => this.#source.findCall(toolCallId));
   }
 
-  #once(key: string, read: () => Promise<MessageWithId | undefined>): Promise<KeptMessage | undefined> {
+  #once(key: string, read: () => Promise<MessageWithId | undefined>): Promise<EarlierMessage | undefined> {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     if (this.#known.size >= MAX_MESSAGES || this.#bytes >= MAX_BYTES) return Promise.resolve(undefined);
@@ -70,7 +70,7 @@ export class KeptMessages {
     return found;
   }
 
-  async #load(read: () => Promise<MessageWithId | undefined>): Promise<KeptMessage | undefined> {
+  async #load(read: () => Promise<MessageWithId | undefined>): Promise<EarlierMessage | undefined> {
     try {
       const { id = "", message } = (await read()) ?? {};
       this.#bytes += measureMemory(message);

@@ -3,7 +3,7 @@ import type { ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/mess
 import { createPart } from "../responses/read-content.ts";
 
 /** Creates a part with the data that its provider needs back, if there is any. */
-export function createStatedPart(
+export function createPartWithState(
   part: NonNullable<MessageInitShape<typeof ContentPartSchema>["part"]>,
   state: ContentPart["providerState"],
 ): ContentPart {

@@ -13,12 +13,12 @@ interface Kept<Part> {
  * Parts that stay in use when other settings of a configuration change: connections stay open, and limits continue
  * counting.
  */
-export class KeptParts<Part> {
+export class ReusableParts<Part> {
   readonly #parts = new Map<string, Kept<Part>>();
   #earlier: ReadonlyMap<string, Kept<Part>>;
 
   /** @param earlier The parts of the configuration before. They are not changed. */
-  constructor(earlier?: KeptParts<Part>) {
+  constructor(earlier?: ReusableParts<Part>) {
     this.#earlier = earlier === undefined ? new Map() : earlier.#parts;
   }
 
@@ -45,19 +45,19 @@ export class KeptParts<Part> {
 }
 
 /** Parts of a Client that may be used by the next one. */
-export class KeptClientParts {
-  readonly adapters: KeptParts<ProviderAdapter>;
+export class ReusableClientParts {
+  readonly adapters: ReusableParts<ProviderAdapter>;
   /** By providers. */
-  readonly keyFiles: KeptParts<KeyFile>;
-  readonly middleware: KeptParts<MiddlewareMethods>;
-  readonly sums: KeptParts<BudgetStore>;
+  readonly keyFiles: ReusableParts<KeyFile>;
+  readonly middleware: ReusableParts<MiddlewareMethods>;
+  readonly sums: ReusableParts<BudgetStore>;
 
   /** @param earlier The parts of the configuration before. They are not changed. */
-  constructor(earlier?: KeptClientParts) {
-    this.adapters = new KeptParts(earlier?.adapters);
-    this.keyFiles = new KeptParts(earlier?.keyFiles);
-    this.middleware = new KeptParts(earlier?.middleware);
-    this.sums = new KeptParts(earlier?.sums);
+  constructor(earlier?: ReusableClientParts) {
+    this.adapters = new ReusableParts(earlier?.adapters);
+    this.keyFiles = new ReusableParts(earlier?.keyFiles);
+    this.middleware = new ReusableParts(earlier?.middleware);
+    this.sums = new ReusableParts(earlier?.sums);
   }
 
   /** Forgets the earlier parts that are no longer in use. */
