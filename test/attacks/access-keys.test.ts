@@ -71,7 +71,7 @@ async function sendLargeHeaders(url: string): Promise<void> {
 }
 
 describe.each(SIZES)("strangers, against $name", ({ heapMiB, maxPeakMiB }) => {
-  it("with wrong keys and large bodies take neither memory nor calls from those who have a key", async () => {
+  it("with wrong keys and large bodies use no memory and no calls that callers with a key need", async () => {
     const sidecar = await attacks.start({ heapMiB, config });
     const report = await sidecar.withstand(async () => {
       await flood(sidecar.url, (index) => `a-wrong-access-key-${index}`);

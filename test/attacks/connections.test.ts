@@ -19,7 +19,7 @@ function openConnections(url: string, count: number, beginning = ""): Promise<So
   return Promise.all(opening);
 }
 
-describe("connections that are opened and not used", () => {
+describe("idle connections", () => {
   it("delay no call and no probe, and leave no memory behind", async () => {
     const sidecar = await attacks.start({ heapMiB: 512 });
     const report = await sidecar.withstand(async () => {

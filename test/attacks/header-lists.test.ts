@@ -75,7 +75,7 @@ function toHeaders(stream: number, block: Buffer): Buffer {
 }
 
 describe("a hundred connections that send nothing but header fields by reference", () => {
-  it("hold the event loop for no long time", async () => {
+  it("do not block the event loop for long", async () => {
     const sidecar = await attacks.start({ heapMiB: 128 });
     const report = await sidecar.withstand(async () => {
       const end = performance.now() + 5000;

@@ -26,7 +26,7 @@ function createModel(): (response: ServerResponse) => void {
 
 describe.each(SIZES)("an MCP server, against $name", ({ heapMiB, maxPeakMiB }) => {
   it.each(["requests", "notifications", "a batch of requests"])(
-    "that floods it with %s fails its calls alone",
+    "that floods it with %s fails only its own calls",
     async (flood) => {
       const port = await startHostileServer(flood);
       const caller = await startProvider(createModel());

@@ -100,7 +100,7 @@ describe.each(SIZES)("memory, with $name", ({ heapMiB, maxPeakMiB }) => {
     return attacks.start({ heapMiB, providers: { sized } });
   }
 
-  it("is not filled by messages of WebSockets", async () => {
+  it("is not exhausted by messages of WebSockets", async () => {
     const sidecar = await start();
     const message = textFrame(Buffer.alloc(31 * MIB, 0x20));
     const report = await sidecar.withstand(async () => {
@@ -113,7 +113,7 @@ describe.each(SIZES)("memory, with $name", ({ heapMiB, maxPeakMiB }) => {
     await sidecar.expectRecovered();
   });
 
-  it("is not filled by responses that idle WebSockets may continue", async () => {
+  it("is not exhausted by responses that idle WebSockets may continue", async () => {
     const sidecar = await start();
     const [count, chars] = isSmall ? [28, 3 * MIB] : [37, 12 * MIB];
     const types: string[] = [];
@@ -171,7 +171,7 @@ describe.each(SIZES)("memory, with $name", ({ heapMiB, maxPeakMiB }) => {
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(2);
   });
 
-  it("is not filled by answers to WebSockets that do not read", async () => {
+  it("is not exhausted by answers to WebSockets that do not read", async () => {
     const sidecar = await start();
     const body = { type: "response.create", model: `sized/m-${MIB}`, input: "Go on.", store: false };
     const message = textFrame(Buffer.from(JSON.stringify(body)));
@@ -203,7 +203,7 @@ describe.each(SIZES)("memory, with $name", ({ heapMiB, maxPeakMiB }) => {
     await sidecar.expectRecovered();
   });
 
-  it("suffices for bursts of reads of stored responses, which do not hold up probes", async () => {
+  it("suffices for bursts of reads of stored responses, which do not delay probes", async () => {
     const sidecar = await start();
     let answers: Answer[] = [];
     const report = await sidecar.withstand(async () => {

@@ -252,7 +252,7 @@ describe.each(GROUPS)("an answer without end, with the limits %s", (limits, list
   afterAll(() => close?.());
 
   it.each(list.map((attack, index) => ({ ...attack, index })))(
-    "is left at a limit: $name",
+    "is aborted at a limit: $name",
     async (attack) => {
       const sidecar = shared();
       let told = "";

@@ -24,7 +24,7 @@ function imageRequest(bytes: number): Buffer {
 }
 
 describe.each(SIZES)("with $name", ({ heapMiB, maxPeakMiB }) => {
-  it("bodies that are not finished give their memory to others", async () => {
+  it("unfinished bodies release their memory for other requests", async () => {
     const sidecar = await attacks.start({ heapMiB });
     const report = await sidecar.withstand(async () => {
       const session = http2.connect(sidecar.url).on("error", () => {});

@@ -72,7 +72,7 @@ describe.each(SIZES)("stored responses, with $name", ({ heapMiB, maxPeakMiB }) =
     expect(countAnswers(answers, 200, 429)).toBe(answers.length);
   });
 
-  it("refuses small requests that take over large tools if too many arrive at once", async () => {
+  it("refuses small requests that inherit large tools if too many arrive at once", async () => {
     const slow = await startSlowProvider();
     const sidecar = await attacks.start({ heapMiB, providers: { slow }, config: { runs: RUNS } });
     let answers: Answer[] = [];

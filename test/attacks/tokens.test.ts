@@ -108,7 +108,7 @@ async function flood(url: string, toToken: (index: number) => string, calls = CA
 }
 
 describe.each(SIZES)("strangers with tokens, against $name", ({ heapMiB, maxPeakMiB }) => {
-  it("that invent keys and signatures take neither memory nor calls, and cause few reads of keys", async () => {
+  it("that invent keys and signatures use no memory and no calls, and cause few reads of keys", async () => {
     answer = (response) => void response.end(DOCUMENT);
     const sidecar = await attacks.start({ heapMiB, config: getConfig() });
     const started = performance.now();
@@ -129,7 +129,7 @@ describe.each(SIZES)("strangers with tokens, against $name", ({ heapMiB, maxPeak
     await sidecar.expectRecovered();
   });
 
-  it("that wait for the keys of a server that hangs, or sends without end, keep nobody out", async () => {
+  it("that wait for the keys of a server that hangs, or sends without end, do not block other callers", async () => {
     const chunk = Buffer.alloc(MIB, " ");
     let isEndless = false;
     answer = (response) => {

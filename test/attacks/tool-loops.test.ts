@@ -135,7 +135,7 @@ describe.each(SIZES)("a caller of RunTools, with $name", ({ heapMiB, maxPeakMiB 
   });
 });
 
-it("1,000 loops whose tools are never answered leave room for others, and end with their callers", {
+it("1,000 loops whose tools are never answered leave memory for others, and end when their callers disconnect", {
   timeout: 120_000,
 }, async () => {
   const caller = await startProvider(callTool);

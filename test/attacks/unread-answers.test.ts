@@ -47,7 +47,7 @@ function openUnread(session: http2.ClientHttp2Session, count: number): http2.Cli
 }
 
 describe.each(SIZES)("answers that their callers do not read, with $name", ({ heapMiB, maxPeakMiB }) => {
-  it("do not ruin their connection when they are cancelled", async () => {
+  it("do not break their connection when they are cancelled", async () => {
     const talkative = await startProvider((response) => streamDeltas(response, 4 * MIB));
     const sidecar = await attacks.start({ heapMiB, providers: { talkative } });
     let status: unknown;

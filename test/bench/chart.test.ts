@@ -18,7 +18,7 @@ function widthsIn(svg: string): number[] {
 }
 
 describe("the chart of the benchmark", () => {
-  it("shows the results that are kept", () => {
+  it("shows the committed results", () => {
     expect(read("results.svg")).toBe(drawChart(read("RESULTS.md")));
   });
 

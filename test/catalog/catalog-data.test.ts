@@ -24,7 +24,7 @@ describe("catalog.json", () => {
     expect(catalog.licence).toMatch(/^The MIT License[\s\S]*Copyright[\s\S]*WITHOUT WARRANTY/);
   });
 
-  it("gives no name to two models", () => {
+  it("gives each name to one model only", () => {
     for (const { provider } of catalog.providers) {
       const models = catalog.models.filter((model) => model.provider === provider);
       const names = models.flatMap(({ id, aliases }) => [id, ...(aliases ?? [])]);
@@ -33,23 +33,26 @@ describe("catalog.json", () => {
     }
   });
 
-  it.each(catalog.models.map((model) => [model.id, model] as const))("has sound facts of %s", (_, model) => {
-    expect(catalog.providers.map(({ provider }) => provider)).toContain(model.provider);
-    expect(model.display_name?.trim()).toBeTruthy();
-    expect(model.context_window).toBeGreaterThan(embeds(model) ? 2000 : 4000);
-    expect(model.embedding_dimensions !== undefined).toBe(embeds(model));
-    expect(model.max_output_tokens ?? 1).toBeGreaterThan(0);
-    expect(model.max_output_tokens ?? 0).toBeLessThanOrEqual(model.context_window ?? 0);
-    expect(capabilities).toEqual(expect.arrayContaining([...(model.capabilities ?? [])]));
-    expectSoundDates(model);
-    expectSoundPrices(model.prices ?? [], model);
-    for (const change of model.price_changes ?? []) {
-      expect(isDay(change.from) && change.from > catalog.retrieved_at).toBe(true);
-      expectSoundPrices(change.prices, model);
-    }
-  });
+  it.each(catalog.models.map((model) => [model.id, model] as const))(
+    "has plausible facts about %s",
+    (_, model) => {
+      expect(catalog.providers.map(({ provider }) => provider)).toContain(model.provider);
+      expect(model.display_name?.trim()).toBeTruthy();
+      expect(model.context_window).toBeGreaterThan(embeds(model) ? 2000 : 4000);
+      expect(model.embedding_dimensions !== undefined).toBe(embeds(model));
+      expect(model.max_output_tokens ?? 1).toBeGreaterThan(0);
+      expect(model.max_output_tokens ?? 0).toBeLessThanOrEqual(model.context_window ?? 0);
+      expect(capabilities).toEqual(expect.arrayContaining([...(model.capabilities ?? [])]));
+      expectSoundDates(model);
+      expectSoundPrices(model.prices ?? [], model);
+      for (const change of model.price_changes ?? []) {
+        expect(isDay(change.from) && change.from > catalog.retrieved_at).toBe(true);
+        expectSoundPrices(change.prices, model);
+      }
+    },
+  );
 
-  it.each(answering.map((model) => [model.id, model] as const))("has sound traits of %s", (_, model) => {
+  it.each(answering.map((model) => [model.id, model] as const))("has consistent traits of %s", (_, model) => {
     const traits = defaultCatalog.traitsOf(model.provider, model.id);
     expect(traits.reasoningControl).not.toBe("unknown");
     const known = traits.reasoningEfforts ?? [];
@@ -71,7 +74,7 @@ describe("catalog.json", () => {
     expect([...new Set(entries)].filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it("hides no pattern of a family behind an earlier one", () => {
+  it("has no pattern of a family that an earlier one makes unreachable", () => {
     for (const { provider } of catalog.providers) {
       const patterns = catalog.families
         .filter((family) => family.provider === provider)

@@ -136,7 +136,7 @@ describe("listModels()", () => {
     );
   });
 
-  it("has models that embed texts, which answer nothing and are the latest only if embeddings are wanted", () => {
+  it("has embedding models, which are the latest model only if embeddings are requested", () => {
     const [latest] = defaultCatalog.listModels("openai", ["embeddings"]);
     expect(latest).toMatchObject({ capabilities: [Capability.EMBEDDINGS], embeddingDimensions: 3072 });
     expect(defaultCatalog.getLatestModel("openai", ["embeddings"])).toEqual(latest);
@@ -147,7 +147,7 @@ describe("listModels()", () => {
     expect(onlyVectors.getLatestModel("own", ["embeddings"])?.id).toBe("vectors");
   });
 
-  it("costs the input of models that embed texts", () => {
+  it("computes the cost of the input of embedding models", () => {
     const usage = create(UsageSchema, { inputTokens: 1_000_000 });
     expect(defaultCatalog.costOf(usage, "text-embedding-3-small", "openai")).toBe(20_000_000n);
     expect(defaultCatalog.costOf(usage, "gemini-embedding-001", "gemini")).toBe(150_000_000n);
@@ -187,11 +187,11 @@ describe("getLatestModel()", () => {
     expect(latest("gemini")).toBe("gemini-4-hydrogen");
   });
 
-  it("prefers the dearest of several of one day", () => {
+  it("prefers the most expensive of several models of one day", () => {
     expect(latest("openai", [], "2026-07-09")).toBe("gpt-5.6-sol");
   });
 
-  it("has what is asked for", () => {
+  it("has the requested capabilities", () => {
     expect(latest("anthropic", [Capability.SAMPLING])).toBe("claude-sonnet-4-6");
     expect(latest("openai", [Capability.AUDIO_INPUT])).toBeUndefined();
     expect(latest("nobody")).toBeUndefined();
@@ -261,13 +261,13 @@ describe("traitsOf()", () => {
     });
   });
 
-  it("assumes nothing of ids that look like none", () => {
+  it("assumes nothing about ids of no known form", () => {
     expect(defaultCatalog.traitsOf("openai", "my-deployment")).toEqual(defaultTraits);
     expect(defaultCatalog.traitsOf("compatible", "gpt-5.2")).toEqual(defaultTraits);
     expect(defaultCatalog.traitsOf("openai", `gpt-5.2${"x".repeat(1_000_000)}`)).toEqual(defaultTraits);
   });
 
-  it("answers alike after more ids than it remembers", () => {
+  it("returns the same traits after more ids than it caches", () => {
     const catalog = createCatalog();
     const before = catalog.traitsOf("openai", "gpt-5.2");
     for (let n = 0; n < 3000; n += 1) catalog.traitsOf("openai", `made-up-${n}`);
@@ -276,7 +276,7 @@ describe("traitsOf()", () => {
 });
 
 describe("sameModel()", () => {
-  it("takes an id, its aliases and its snapshots for one model", () => {
+  it("treats an id, its aliases and its snapshots as one model", () => {
     const pairs = [
       ["openai", "gpt-5.6", "gpt-5.6-sol"],
       ["openai", "gpt-5.2", "gpt-5.2-2025-12-11"],
@@ -333,7 +333,7 @@ describe("createCatalog()", () => {
     expect(defaultCatalog.getModelInfo("house-style")).toBeUndefined();
   });
 
-  it("lays an entry over the one with its id", () => {
+  it("merges an entry into the one with the same id", () => {
     const catalog = createCatalog({
       models: [
         {

@@ -152,7 +152,7 @@ describe("costWith()", () => {
     expect(costWith(written, usage, 1), "no price for what is kept longer").toBeUndefined();
   });
 
-  it("does not miss a price that nothing needs", () => {
+  it("is defined if an unknown price is not needed", () => {
     const usage = createUsage({
       inputTokens: 10,
       outputTokens: 0,

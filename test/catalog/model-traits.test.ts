@@ -3,7 +3,7 @@ import { defaultCatalog } from "../../src/catalog/catalog.ts";
 import { acceptsSampling, isReasoningModel, mergeTraits } from "../../src/catalog/model-traits.ts";
 
 describe("mergeTraits()", () => {
-  it("lays later entries over earlier ones and over the defaults", () => {
+  it("lets later entries override earlier ones and the defaults", () => {
     const traits = mergeTraits({ sampling: "never", prefill: false }, undefined, { sampling: "always" });
     expect(traits).toMatchObject({ sampling: "always", prefill: false, jsonSchema: true });
   });
@@ -71,7 +71,7 @@ describe("the traits of the models", () => {
     }
   });
 
-  it("refuse a forced tool choice exactly if Anthropic does", () => {
+  it("refuse a forced tool choice exactly for the models for which Anthropic does", () => {
     const rule = (model: string) => defaultCatalog.traitsOf("anthropic", model).forcedToolChoice;
     for (const model of ["claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1", "claude-fable-5-2"]) {
       expect(rule(model), model).toBe("never");

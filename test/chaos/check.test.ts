@@ -81,7 +81,7 @@ describe("judge", () => {
     expect(judge([cut], STRICT)).toMatchObject({ notContinued: 0, failed: 1 });
   });
 
-  it("expects of background runs only that they are continued, and only if runs are handed over", () => {
+  it("expects only background runs to be continued, and only if runs are handed over", () => {
     expect(judge([createFailed(true)], STRICT)).toMatchObject({ notContinued: 1, failed: 1 });
     expect(judge([createFailed(true)], LENIENT)).toMatchObject({ notContinued: 0, failed: 1 });
     expect(judge([createFailed(false)], STRICT)).toMatchObject({ notContinued: 0, failed: 1 });

@@ -30,7 +30,7 @@ describe("outrigger demo", () => {
     }
   });
 
-  it("answers in the place of the catalog's models, and if no model is named", async () => {
+  it("answers for the catalog's models, and if no model is named", async () => {
     const outrigger = spawnOutrigger(["demo", ...anyPort]);
     const [, address] = await outrigger.printed(/calls +(\S+)[\s\S]*Ctrl-C/);
     const openai = new OpenAI({ apiKey: "any", baseURL: `http://${address}/v1` });
@@ -139,7 +139,7 @@ describe("demoText()", () => {
     expect(text).toContain('the demo uses "one"');
   });
 
-  it("speaks of a Unix socket in the words of each tool", () => {
+  it("formats a Unix socket as each tool expects it", () => {
     const text = demoText({
       addresses: ["unix:///run/o.sock"],
       adminAddress: undefined,

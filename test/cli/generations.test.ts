@@ -43,7 +43,7 @@ it.each(STOP_CONDITIONS)("a sidecar stops after %s: %s", async (condition, isMet
   expect(await continueUnder(condition)).toBe(isMet ? StopReason.STOP_WHEN : StopReason.COMPLETED);
 });
 
-it("a sidecar refuses a wrong stop condition in the words of its sources", async () => {
+it("a bundled sidecar refuses an invalid stop condition with the same message as the sources", async () => {
   const condition = "steps[0].response.id.matches('a(')";
   const failure = await compileStopCondition(condition, "start.options.stop_when").catch(String);
   const refusal = await continueUnder(condition).catch(String);

@@ -54,7 +54,7 @@ function callNothing(port: number): Promise<number | undefined> {
   });
 }
 
-describe("outrigger serve with a log that takes nothing", () => {
+describe("outrigger serve with a log that cannot be written", () => {
   it("serves calls on a full disk, counts the lost lines and stops on SIGTERM", async () => {
     const disk = openSync("/dev/full", "w");
     const sidecar = await startOnto(disk);

@@ -11,7 +11,7 @@ const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", 
 afterEach(killLeftovers);
 
 describe("outrigger", () => {
-  it("explains itself", async () => {
+  it("prints its help", async () => {
     const { code, stdout, stderr } = await runOutrigger(["--help"]);
     expect([code, stderr]).toEqual([0, ""]);
     for (const text of ["outrigger demo", "OPENAI_API_KEY=sk-... outrigger serve", "Exit codes:"]) {
@@ -24,7 +24,7 @@ describe("outrigger", () => {
     expect(await runHere(["--version"])).toEqual({ code: 0, stdout: `outrigger ${version}\n`, stderr: "" });
   });
 
-  it("does not run on a Node that is too old, on which each call would fail", () => {
+  it("refuses to run on a version of Node on which each call would fail", () => {
     expect(nodeProblem("20.20.2")).toBe("Node.js 24 or newer is needed, found 20.20.2");
     expect(nodeProblem("24.0.0")).toBeUndefined();
     expect(nodeProblem("100.1.0")).toBeUndefined();
@@ -43,7 +43,7 @@ describe("outrigger", () => {
     ["demo", "--admin-listen ADDRESS", "any free port"],
     ["simulate", "--alias NAME=MODEL", "sim-text:status=429"],
     ["healthcheck", "--timeout DURATION", "Exit codes: 0 ready"],
-  ])("explains %s, in both ways of asking", async (command, ...texts) => {
+  ])("prints the help of %s, for both forms of the command", async (command, ...texts) => {
     const asked = await runHere([command, "--help"]);
     expect([asked.code, asked.stderr]).toEqual([0, ""]);
     for (const text of texts) expect(asked.stdout).toContain(text);

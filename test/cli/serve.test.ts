@@ -106,7 +106,7 @@ describe("outrigger serve", () => {
     },
   );
 
-  it("says at which address the database of runs does not answer, and which setting names it", async () => {
+  it("names the address of an unreachable database of runs, and its setting", async () => {
     const config = join(folder, "database.yaml");
     await writeFile(config, 'runs: { store: "postgres://user:very-secret@127.0.0.1:1/runs" }\n');
     const outrigger = spawnOutrigger(["serve", "--config", config, ...anyPort], provider());
@@ -130,7 +130,7 @@ describe("outrigger serve", () => {
     ]);
   });
 
-  it("says that a configuration file is not there", async () => {
+  it("says that a configuration file does not exist", async () => {
     const { code, stderr } = await runHere(["serve"], { OUTRIGGER_CONFIG: "none.yaml" });
     expect([code, stderr]).toEqual([3, "outrigger: cannot read the configuration file none.yaml (ENOENT)\n"]);
   });
@@ -206,7 +206,7 @@ describe("outrigger serve", () => {
     expect(outrigger.stdout()).toMatch(/"signal":"SIGQUIT"[^\n]*"msg":"stopping"/);
   });
 
-  it("reads its key files again on SIGHUP, and serves on", async () => {
+  it("reads its key files again on SIGHUP, and continues serving", async () => {
     const config = join(folder, "key-file.yaml");
     await writeFile(join(folder, "rotated"), "sk-one");
     await writeFile(
@@ -226,7 +226,7 @@ describe("outrigger serve", () => {
     expect(await outrigger.ended).toBe(0);
   });
 
-  it("uses a configuration file that replaces another, without a failed call, and keeps the last one that works", async () => {
+  it("reloads a replaced configuration file without a failed call, and keeps the last valid one", async () => {
     const config = join(folder, "changing.yaml");
     const replaceFile = async (aliases: string, more = "") => {
       const main = `main: { api: openai-responses, api_key: sk-in-file, base_url: "${simulator.openaiBaseUrl}" }`;

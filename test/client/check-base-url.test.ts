@@ -9,7 +9,7 @@ describe("describeBaseUrlMistake()", () => {
     ["anthropic-messages", "https://host/api/messages", "/messages", "https://host/api"],
     ["gemini", "https://host/v1beta/models", "/v1beta/models", "https://host"],
     ["gemini", "https://host/v1beta/", "/v1beta", "https://host"],
-  ] as const)("names what %s adds to %s, and the URL without it", (api, url, added, base) => {
+  ] as const)("names the extra path for %s in %s, and the URL without it", (api, url, added, base) => {
     expect(describeBaseUrlMistake(api, url)).toBe(
       `expected a base URL, to which "${added}" is added; write "${base}"`,
     );

@@ -161,7 +161,7 @@ describe("Client", () => {
       await expect(client.complete(request)).rejects.toThrow('"one" could not be initialized');
     });
 
-    it("knows a provider that is registered between two calls", async () => {
+    it("uses a provider that is registered between two calls", async () => {
       const one = new ScriptedAdapter("one");
       const client = new Client({ providers: { one }, defaultProvider: "one" });
       expect(textOf(await client.complete({ ...request, model: "two/m1" }))).toBe("one two/m1");
@@ -199,7 +199,7 @@ describe("Client", () => {
       ]);
     });
 
-    it("shows the errors of tools to models unless told otherwise", () => {
+    it("shows the errors of tools to models unless configured otherwise", () => {
       expect(new Client().hideToolErrors).toBe(false);
       expect(new Client({ hideToolErrors: true }).hideToolErrors).toBe(true);
     });
@@ -270,7 +270,7 @@ describe("Client", () => {
       expect(adapters[0]?.requests).toHaveLength(1);
     });
 
-    it("costs nothing if a stream is abandoned before its start", async () => {
+    it("sends nothing if a stream is abandoned before its start", async () => {
       const { client, adapters } = getClient("one");
       const iterator = client.stream(request).batches()[Symbol.asyncIterator]();
       expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
@@ -315,7 +315,7 @@ describe("Client", () => {
   });
 
   describe("initialize and close", () => {
-    it("throws the error of an adapter's initialize at registration", () => {
+    it("throws the error of an adapter's initialize() at registration", () => {
       const adapter = Object.assign(new ScriptedAdapter("one"), {
         initialize() {
           throw new ConfigurationError("no such region");
@@ -387,7 +387,7 @@ describe("Client", () => {
     expect(client.supportsToolChoice(ToolChoice_Mode.AUTO, "m1", "careful")).toBe(true);
   });
 
-  it("asks an adapter whether a model is held to a schema, and assumes so if it does not say", () => {
+  it("asks an adapter whether a model supports JSON schemas, and assumes so if it does not say", () => {
     const careful = Object.assign(new ScriptedAdapter("careful"), {
       supportsJsonSchema: (model: string) => model === "m1",
     });

@@ -46,7 +46,7 @@ describe("a custom catalog", () => {
     expect(await toPrice(client, "openai", "gpt-5.2")).toBeGreaterThan(0);
   });
 
-  it("may have other prices for one account, which keeps all else of the model", async () => {
+  it("may have other prices for one account, and keeps the other facts of the model", async () => {
     const catalog = catalogWith({ id: "gpt-5.2", provider: "batch", prices: flat(0.5) });
     const providers = { openai: adapter("openai"), batch: adapter("batch") };
     await using client = new Client({ catalog, providers });
@@ -72,7 +72,7 @@ describe("a custom catalog", () => {
     expect((await client.complete(request)).warnings).toEqual([]);
   });
 
-  it("of an adapter goes before that of the Client", async () => {
+  it("of an adapter takes precedence over the Client's", async () => {
     const model = { id: "our-model", provider: "openai" };
     const catalog = catalogWith({ ...model, prices: flat(1) });
     const providers = { openai: adapter("openai", catalog) };

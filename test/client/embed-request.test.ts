@@ -50,7 +50,7 @@ describe("A request for embeddings", () => {
     expect(await getViolations(changes)).toEqual([outcome]);
   });
 
-  it("is a request for middleware that costs its input, with the settings that apply to it", () => {
+  it("becomes a request for middleware, with the settings that apply and an estimate of its input", () => {
     const request = toInputRequest(
       create(EmbedRequestSchema, {
         model: "m",
@@ -67,7 +67,7 @@ describe("A request for embeddings", () => {
   });
 });
 
-it("Embeddings and counts are of the model to which middleware sends them, and it learns their usage", async () => {
+it("Embeddings and token counts use the model that middleware chooses, and report their usage to it", async () => {
   const adapter = Object.assign(new ScriptedAdapter("one"), {
     embed: async ({ provider, model }: EmbedRequest) =>
       create(EmbedResponseSchema, { provider, model, usage: { inputTokens: 3, totalTokens: 3 } }),

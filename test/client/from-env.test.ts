@@ -97,7 +97,7 @@ describe("Client.fromEnv()", () => {
   it.each([
     ["Google's variable where ours is not set", "", "/google"],
     ["ours where both are set", "/ours", "/ours"],
-  ])("takes the address of gemini from %s", async (_, ours, taken) => {
+  ])("reads the base URL of gemini from %s", async (_, ours, taken) => {
     await using client = Client.fromEnv({
       GEMINI_API_KEY: "k",
       GEMINI_BASE_URL: ours && `${simulator.geminiBaseUrl}${ours}`,
@@ -108,7 +108,7 @@ describe("Client.fromEnv()", () => {
     expect(simulator.requests[0]?.path).toMatch(new RegExp(`^${taken}/v1beta/models/sim-text:`));
   });
 
-  it("says which variable holds an address that is none", () => {
+  it("names the variable that holds an invalid address", () => {
     expect(() => Client.fromEnv({ GEMINI_API_KEY: "k", GOOGLE_GEMINI_BASE_URL: "no url" })).toThrow(
       /GOOGLE_GEMINI_BASE_URL: /,
     );
@@ -152,7 +152,7 @@ describe("Client.fromEnv()", () => {
     },
   );
 
-  it("says which variables are set in vain", async () => {
+  it("names variables that have no effect", async () => {
     const client = Client.fromEnv({
       OPENAI_BASE_URL: "https://e.org/v1",
       OPENAI_ORG_ID: "o",
@@ -164,7 +164,7 @@ describe("Client.fromEnv()", () => {
     );
   });
 
-  it("refuses a base URL that is none, without showing it", () => {
+  it("refuses an invalid base URL without showing it", () => {
     const environment = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "sk-pasted-in-the-wrong-place" };
     expect(() => Client.fromEnv(environment)).toThrow(ConfigurationError);
     expect(() => Client.fromEnv(environment)).toThrow(/^OPENAI_BASE_URL: (?!.*sk-pasted)/);
@@ -177,7 +177,7 @@ describe("the default client", () => {
     vi.unstubAllEnvs();
   });
 
-  it("is made from the environment when it is first asked for", async () => {
+  it("is created from the environment at its first use", async () => {
     vi.stubEnv("OPENAI_API_KEY", "k");
     vi.stubEnv("OPENAI_BASE_URL", simulator.openaiBaseUrl);
     await using client = getDefaultClient();

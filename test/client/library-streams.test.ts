@@ -30,7 +30,7 @@ describe("EventStream.text()", () => {
     expect(await splitPieces(open().stream.text())).toEqual(["one", " ", "m-1"]);
   });
 
-  it("cancels the call when the loop is left", async () => {
+  it("cancels the call when the loop breaks early", async () => {
     const { adapter, stream } = open();
     for await (const _piece of stream.text()) break;
     expect([adapter.started, adapter.ended]).toEqual([1, 1]);
@@ -66,7 +66,7 @@ describe("EventStream.final()", () => {
     expect(textOf(await final)).toBe("one m-1");
   });
 
-  it("puts the content together if the last event does not repeat it", async () => {
+  it("assembles the content if the last event does not repeat it", async () => {
     expect(textOf(await open({}, FinalResponse.WITHOUT_CONTENT).stream.final())).toBe("one m-1");
   });
 

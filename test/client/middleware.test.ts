@@ -170,7 +170,7 @@ describe("middleware with methods", () => {
     expect(await sizes(client.stream(request))).toEqual(direct);
   });
 
-  it("is not called before the first event is asked for", async () => {
+  it("is not called before the first event is requested", async () => {
     const stream = vi.fn((passed: Request, next: (passed: Request) => EventStream) => next(passed));
     const { client } = clientWith([{ stream }]);
     const events = client.stream(request);
@@ -393,7 +393,7 @@ describe("middleware as a function", () => {
     expect(error).toEqual(new StreamError("the finish event has no response"));
   });
 
-  it("need not wait for an answer that fails", async () => {
+  it("may return before an answer that fails", async () => {
     const impatient: Middleware = async (passed, next) => {
       void next(passed);
       throw new StreamError("no answer is wanted");

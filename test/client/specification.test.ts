@@ -120,7 +120,7 @@ describe("Client.stream() (§4.2)", () => {
     expect(simulator.requests).toHaveLength(1);
   });
 
-  it("closes the provider's socket when the loop is left", async () => {
+  it("closes the provider's socket when the loop breaks early", async () => {
     for await (const { event } of client.stream({ model: "sim-long:rate=20", messages: question })) {
       if (event.case === "textDelta") break;
     }

@@ -123,7 +123,7 @@ describe("validateRequest()", () => {
     ]);
   });
 
-  it("bounds the list and says how much it leaves out", () => {
+  it("limits the list and says how many violations it omits", () => {
     const found = wrongIn({ stopSequences: Array.from({ length: 5000 }, () => "") });
     expect(found).toHaveLength(11);
     expect(found.at(-1)).toBe("request: has 4990 more invalid fields that are not listed");
@@ -350,7 +350,7 @@ describe("validateRequest()", () => {
       expect(wrongIn({ messages: [...asked, result, toolResult("call_2", "x")] })).toEqual([]);
     });
 
-    it("refuses each result of a call that nobody made", () => {
+    it("refuses each result of a call that does not exist", () => {
       const result = toolResult("call_9", "x");
       const found = (index: number) =>
         `messages[${index}].content[0].tool_result.tool_call_id: "call_9" is not the id of an earlier tool call`;

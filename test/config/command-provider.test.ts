@@ -55,7 +55,7 @@ providers:
     await client.close();
   });
 
-  it("is never there without an entry of the configuration", async () => {
+  it("exists only with an entry in the configuration", async () => {
     const { client } = await load("", { OPENAI_API_KEY: "sk-1", PATH: "/bin" });
     expect([...client.providers.values()].map(({ api }) => api)).toEqual(["openai-responses"]);
   });

@@ -28,7 +28,7 @@ async function compare(before: string, after: string) {
 }
 
 describe("findChanges()", () => {
-  it("finds nothing in a file that says the same in other words", async () => {
+  it("finds no change in a file with the same settings in another notation", async () => {
     const [before, after] = ["log_level: info", "# Comment\nlog_level: 'info'"];
     expect(await compare(before, after)).toEqual({ live: [], fixed: [] });
   });
@@ -52,14 +52,14 @@ describe("findChanges()", () => {
     expect(await compare(before, after)).toEqual({ live: [path], fixed: [] });
   });
 
-  it("names the providers that are new, other or gone", async () => {
+  it("names the providers that were added, changed or removed", async () => {
     const before = await load("", [MAIN, OTHER]);
     const after = await load("", [MAIN.replace("k }", "l }"), "third: { api: gemini, api_key: k }"]);
     const { live, fixed } = findChanges(before, after);
     expect([[...live].sort(), fixed]).toEqual([["providers.main", "providers.other", "providers.third"], []]);
   });
 
-  it("notices another order of the providers", async () => {
+  it("reports a changed order of the providers", async () => {
     const [before, after] = [await load("", [MAIN, OTHER]), await load("", [OTHER, MAIN])];
     expect(findChanges(before, after)).toEqual({ live: ["providers"], fixed: [] });
     const [quiet, loud] = [await load("", [MAIN, OTHER]), await load("log_level: debug", [OTHER, MAIN])];
@@ -73,7 +73,7 @@ describe("findChanges()", () => {
     ["limits", "", "limits: { max_message_bytes: 1MiB }"],
     ["jwt", "", JWT],
     ["jwt", JWT, ""],
-  ])("needs a restart for another %s", async (path, before, after) => {
+  ])("requires a restart for a changed %s", async (path, before, after) => {
     expect((await compare(before, after)).fixed).toEqual([path]);
   });
 });

@@ -6,7 +6,7 @@ import { ConfigReload } from "../../src/cli/config-reload.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { recordingLogger } from "../server/support/test-server.ts";
 
-it("keeps the configuration while its file cannot even be looked at", async () => {
+it("keeps the configuration while its file cannot be accessed", async () => {
   const folder = await mkdtemp(join(tmpdir(), "outrigger-reload-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, "outrigger.yaml");

@@ -123,11 +123,11 @@ function mutated(mutations: readonly { at: number; remove: number; insert: strin
 }
 
 describe("a configuration file that is wrong in some way", () => {
-  it("is taken as it is without mutations", async () => {
+  it("is accepted without mutations", async () => {
     expect(await toRefusal(VALID)).toBeUndefined();
   });
 
-  it("is taken or refused with exit code 3 after any mutation, and no message shows a key", async () => {
+  it("is accepted, or refused with exit code 3, after any mutation, and no message shows a key", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 6 }), async (mutations) => {
         const refusal = await toRefusal(mutated(mutations));

@@ -112,7 +112,7 @@ jwt:
     ]);
   });
 
-  it("finds the metadata of an issuer by its name if there are no keys", async () => {
+  it("derives the address of an issuer's metadata from its name if no keys are configured", async () => {
     for (const [issuer, url] of [
       ["https://i.test", "https://i.test/.well-known/openid-configuration"],
       ["https://i.test/realms/a/", "https://i.test/realms/a/.well-known/openid-configuration"],
@@ -334,7 +334,7 @@ describe("claims", () => {
     ["{sub}", { sub: "system:serviceaccount:shop:checkout" }, "system:serviceaccount:shop:checkout"],
     ["{id}", { id: 42 }, "42"],
     ["ci/{repository}@{ref}", { repository: "org/app", ref: "main" }, "ci/org/app@main"],
-  ])("name a caller by %s, which tells them again", (text, claims, name) => {
+  ])("name a caller by %s, from which the claims can be read again", (text, claims, name) => {
     const pattern = parseCallerPattern(text);
     if (pattern === undefined) throw new Error("the pattern is wrong");
     expect(nameCaller(pattern, claims)).toEqual({ name });

@@ -331,7 +331,7 @@ providers:
     ]);
   });
 
-  it("names the place of YAML that does not parse", async () => {
+  it("names the line and column of YAML that does not parse", async () => {
     expect(await mistakesIn("listen: [a\nlog_level: info\n")).toEqual([
       "outrigger.yaml:2:1: flow sequence in block collection must be sufficiently indented and end with a ]",
     ]);

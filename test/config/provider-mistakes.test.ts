@@ -89,7 +89,7 @@ describe("a base URL under which every call would fail", () => {
     );
   });
 
-  it("is doubted without a path at other servers, some of which have their API there", async () => {
+  it("causes a notice without a path at other servers, some of which have their API there", async () => {
     const { notices } = await loadConfig({
       environment: { OUTRIGGER_COMPATIBLE_BASE_URL: "http://localhost:11434" },
     });
@@ -98,7 +98,7 @@ describe("a base URL under which every call would fail", () => {
     ]);
   });
 
-  it("is neither refused nor doubted as providers document it", async () => {
+  it("is accepted without a notice as providers document it", async () => {
     const { notices } = await load(`
 providers:
   one: { api: openai-chat, base_url: "https://h/openai/v1/" }
@@ -125,7 +125,7 @@ describe("a provider in variables and in the file", () => {
     ]);
   });
 
-  it("is not noticed if the file refers to the variables", async () => {
+  it("is not reported if the file refers to the variables", async () => {
     const { notices } = await load(text(`\${OPENAI_API_KEY}`), { OPENAI_API_KEY: "k" });
     expect(notices).toEqual([]);
   });

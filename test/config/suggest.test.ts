@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { closestWord, didYouMean } from "../../src/config/suggest.ts";
 
-describe("The known word that was meant", () => {
+describe("The suggested known word", () => {
   it.each([
     ["prot", "port"],
     ["opne", "open"],

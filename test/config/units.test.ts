@@ -49,11 +49,11 @@ describe("closestWord()", () => {
     ["Listen", "listen"],
     ["loglevel", "log_level"],
     ["adminlisten", "admin_listen"],
-  ])("takes %s for %s", (word, meant) => {
+  ])("returns the closest word for %s: %s", (word, meant) => {
     expect(closestWord(word, words)).toBe(meant);
   });
 
-  it.each(["tls", "li", "", "drain"])("takes %s for nothing", (word) => {
+  it.each(["tls", "li", "", "drain"])("returns no word for %s", (word) => {
     expect(closestWord(word, words)).toBeUndefined();
   });
 });

@@ -64,7 +64,7 @@ describe("ByteSink", () => {
     expect([...sink.take()]).toEqual([2, 2]);
   });
 
-  it("gives a large chunk a separate buffer, and does not hold it", () => {
+  it("puts a large chunk into a separate buffer, and does not keep it", () => {
     const sink = new ByteSink();
     sink.start();
     write(sink, 10);
@@ -76,7 +76,7 @@ describe("ByteSink", () => {
     expect(sink.buffer.length).toBe(SLAB_BYTES);
   });
 
-  it("does not hold a large chunk that was given up either", () => {
+  it("does not keep an abandoned large chunk either", () => {
     const sink = new ByteSink();
     sink.start();
     write(sink, 2 * SLAB_BYTES);

@@ -155,7 +155,7 @@ describe("toProto() and errorFromProto()", () => {
     expect(new AbortError("left").toProto().providerFailure).toBeUndefined();
   });
 
-  it("keep a cause that is none of ours on this side", () => {
+  it("do not transfer a cause that is not one of our errors", () => {
     const error = new InternalError("internal error", { cause: new TypeError("secret prompt") });
     const arrived = sent(error);
     expect("cause" in arrived).toBe(false);
@@ -234,12 +234,12 @@ describe("withProgress()", () => {
 });
 
 describe("toSdkError()", () => {
-  it("passes ours through", () => {
+  it("returns our errors unchanged", () => {
     const error = new StreamError("broke");
     expect(toSdkError(error)).toBe(error);
   });
 
-  it("makes AbortError of an abort", () => {
+  it("turns an abort into AbortError", () => {
     const reason = AbortSignal.abort().reason;
     const error = toSdkError(reason);
     expect(error).toBeInstanceOf(AbortError);
@@ -247,7 +247,7 @@ describe("toSdkError()", () => {
   });
 
   it.each([new TypeError("secret prompt"), "secret prompt", undefined, null, { message: "secret prompt" }])(
-    "takes anything else for a bug of ours whose words stay inside (%s)",
+    "turns anything else into an internal error that hides its message (%s)",
     (thrown) => {
       const error = toSdkError(thrown);
       expect(error).toBeInstanceOf(InternalError);

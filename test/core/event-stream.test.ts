@@ -44,7 +44,7 @@ describe("EventStream", () => {
     expect(seen).toEqual(batches);
   });
 
-  it("reads nothing before it is asked, and no batch ahead", async () => {
+  it("reads nothing before it is consumed, and no batch ahead", async () => {
     const source = new Source();
     const stream = new EventStream(source.give([getEvents(0, 1), getEvents(2)]));
     const iterator = stream[Symbol.asyncIterator]();

@@ -80,7 +80,7 @@ describe("the share of a turn", () => {
     expect(await countTurns(() => hasRun)).toBeGreaterThanOrEqual(1);
   });
 
-  it("goes to others between two pieces of postponed work", async () => {
+  it("lets other work run between two pieces of postponed work", async () => {
     await setImmediate();
     const order: string[] = [];
     const note = (name: string) => () => {
@@ -106,7 +106,7 @@ describe("the share of a turn", () => {
     expect(order).toEqual(["timer", "work"]);
   });
 
-  it("is not waited for while it is not used up", async () => {
+  it("needs no wait before it is used up", async () => {
     await setImmediate();
     expect(yieldTurn()).toBeUndefined();
     let hasRun = false;

@@ -67,7 +67,7 @@ describe("the constructors of parts", () => {
       { case: "url", value: "https://example.com/a.pdf" },
     ],
     [documentPart(bytes, { mediaType: "image/png", fileName: "a.pdf" }), { case: "data", value: bytes }],
-  ])("distinguish bytes from an address (%#)", ({ part }, source) => {
+  ])("distinguish bytes from a URL (%#)", ({ part }, source) => {
     expect(part.value).toMatchObject({ source, mediaType: "image/png" });
   });
 

@@ -11,7 +11,7 @@ describe("checkNodeVersion()", () => {
     expect(() => checkNodeVersion(version)).not.toThrow();
   });
 
-  it("runs before a module of the library is loaded", () => {
+  it("runs before any module of the library is loaded", () => {
     const index = readFileSync(new URL("../../src/index.ts", import.meta.url), "utf8");
     expect(/^import .*$/m.exec(index)?.[0]).toBe('import "./core/node-version.ts";');
   });

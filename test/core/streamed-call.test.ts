@@ -80,7 +80,7 @@ describe("withTerminalEvent()", () => {
     expect(await read(failed, overloaded)).toEqual({ events: failed, error: overloaded });
   });
 
-  it("hides the text of a bug of ours", async () => {
+  it("hides the message of an internal error", async () => {
     const { events } = await read(getEvents([START]), new TypeError("secret prompt"));
     expect(
       JSON.stringify(events.at(-1)?.event.value, (_, value) => (typeof value === "bigint" ? 0 : value)),
@@ -100,7 +100,7 @@ describe("withTerminalEvent()", () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined });
   });
 
-  it("gives nothing that arrives after its reader has closed it", async () => {
+  it("yields nothing that arrives after its reader has closed it", async () => {
     const late = Promise.withResolvers<IteratorResult<readonly StreamEvent[]>>();
     const source = { [Symbol.asyncIterator]: () => ({ next: () => late.promise }) };
     const stream = withTerminalEvent(source)[Symbol.asyncIterator]();
@@ -173,7 +173,7 @@ describe("streamCall()", () => {
     ["ends without a terminal event", () => give(events.slice(0, 2))],
     ["cannot be opened", () => Promise.reject(overloaded)],
     ["ends in a call of an adapter", () => withTerminalEvent(give(events))],
-  ])("leaves nothing at the signal of its caller if it %s", async (_, open) => {
+  ])("leaves no listener on its caller's signal if it %s", async (_, open) => {
     const { signal } = new AbortController();
     const iterator = streamCall(open, { signal }).batches()[Symbol.asyncIterator]();
     try {

@@ -48,7 +48,7 @@ describe.each(columns)("recorded streams of $title", ({ name }) => {
   const recordings = getRecordings(readers[name].folder, ".sse");
 
   it.each(recordings.map((recording) => [recording.file, recording] as const))(
-    "lose nothing on the way to OpenAI's SDK: %s",
+    "reach OpenAI's SDK without loss: %s",
     async (_, recording) => {
       const decoded = await read(name, recording);
       const last = decoded.events.at(-1)?.event;

@@ -117,7 +117,7 @@ describe.each(columns)("A generation over $title that is cancelled", (column) =>
     });
   });
 
-  it("releases everything when the loop over a stream is left", async () => {
+  it("releases all resources when the loop over a stream breaks early", async () => {
     const { signal } = new AbortController();
     for await (const { event } of stream(
       optionsFor(column, fixture, { prompt, model: "sim-long:rate=5", signal }),

@@ -213,7 +213,7 @@ describe("A generation that is closed while a tool runs", () => {
 });
 
 describe("A stream that is closed", () => {
-  it("ends reads that are pending, and gives nothing more", async () => {
+  it("ends pending reads, and yields nothing more", async () => {
     const iterator = eventsFrom(SILENT)[Symbol.asyncIterator]();
     const { pending } = await waitForSilence(iterator);
     const second = iterator.next();
@@ -277,7 +277,7 @@ describe("A stream that is closed", () => {
   });
 });
 
-describe("A result that is asked for before the loop begins", () => {
+describe("A result that is awaited before the loop begins", () => {
   it("leaves all events to a loop that begins later", async () => {
     for (const wait of [0, 20]) {
       const result = generation("sim-text");

@@ -219,7 +219,7 @@ describe("generateObject()", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it("fails as the provider does if that does not help", async () => {
+  it("fails with the provider's error if no other format helps", async () => {
     await using fixture = await createFixture("sim-text:status=429");
     const failed = generateObject({ ...optionsIn(column, fixture), maxRetries: 0 });
     await expect(failed).rejects.toBeInstanceOf(RateLimitError);
@@ -239,7 +239,7 @@ describe("streamObject()", () => {
     expect(titles.length).toBeGreaterThan(3);
   });
 
-  it("cancels the call when the loop is left", async () => {
+  it("cancels the call when the loop breaks early", async () => {
     await using fixture = await createFixture("sim-text:rate=20");
     const result = streamObject(optionsIn(column, fixture));
     for await (const _partial of result) break;

@@ -132,7 +132,7 @@ describe("The arguments of a tool", () => {
     functionTool({ name: "a", parameters, execute: ({ town }) => town });
   });
 
-  it("of a schema that is none are refused before anything is sent", async () => {
+  it("with an invalid schema are refused before anything is sent", async () => {
     const call = run([], { tools: [echo({ type: "object", properties: { a: { type: "list" } } })] });
     await expect(call).rejects.toBeInstanceOf(InvalidRequestError);
     await expect(call).rejects.toThrow("tools[0].parameters");
@@ -225,7 +225,7 @@ it("passes on the events of a stream even if each step is reported", async () =>
   expect(told).toContain("textDelta");
 });
 
-it("gives a tool whose time limit no timer can wait for all its time", async () => {
+it("does not end a tool early if its time limit is beyond the range of timers", async () => {
   const tool = functionTool({ name: "echo", execute: () => sleep(20, "done") });
   const { texts } = await run(callEcho("{}"), { tools: [tool], timeout: { perToolMs: 2 ** 31 } });
   expect(texts).toEqual(["done"]);

@@ -73,7 +73,7 @@ describe("A provider that pauses its turn", () => {
     expect((await generate({ ...options, maxToolRounds: 1 })).text).toBe("last");
   });
 
-  it("is not asked forever, and the result says that it is not complete", async () => {
+  it("is not asked without end, and the result says that it is incomplete", async () => {
     const { model, options } = pausing(99, ["more "]);
     const result = await generate(options);
     expect(model.requests).toHaveLength(11);

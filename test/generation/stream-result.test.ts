@@ -120,7 +120,7 @@ describe("StreamResult", () => {
     await simulator.close();
   });
 
-  it("throws the error of a generation that failed, wherever it is asked", async () => {
+  it("throws the error of a failed generation from the loop and from every promise", async () => {
     const { result } = open([[{ name: "a" }], new ServerError("overloaded")]);
     await expect(readAll(result.textStream)).rejects.toThrow("overloaded");
     await expect(result.result()).rejects.toThrow("overloaded");
@@ -134,7 +134,7 @@ describe("StreamResult", () => {
     await expect(stream({ model: "m" }).result()).rejects.toThrow("expected one of prompt and messages");
   });
 
-  it("cancels the call when the loop is left, and rejects the result that is awaited", async () => {
+  it("cancels the call when the loop breaks early, and rejects the awaited result", async () => {
     const { model, result } = open(["hello"]);
     const whole = result.result.bind(result);
     for await (const { event } of result) if (event.case === "textDelta") break;
@@ -142,7 +142,7 @@ describe("StreamResult", () => {
     await expect(whole()).rejects.toBeInstanceOf(AbortError);
   });
 
-  it("waits until the call is closed when the loop is left", async () => {
+  it("waits until the call is closed when the loop breaks early", async () => {
     const { model, result } = open(["hello"]);
     const streamed = model.stream.bind(model);
     let isClosed = false;
@@ -161,7 +161,7 @@ describe("StreamResult", () => {
     expect(isClosed).toBe(true);
   });
 
-  it("cancels a read in progress if it is returned meanwhile", async () => {
+  it("cancels a pending read if the iterator is closed", async () => {
     const { model, result } = open(["hello"]);
     model.beforeAnswer = (signal) =>
       new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));

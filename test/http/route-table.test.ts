@@ -13,7 +13,7 @@ const routes: readonly RouteDefinition[] = [
 ];
 
 describe("a table of routes", () => {
-  it("finds the parts of a path that differ", async () => {
+  it("captures the variable parts of a path", async () => {
     expect((await call(routes, "GET /v1/things/a%20b")).body).toEqual({ id: "a b" });
   });
 

@@ -122,8 +122,8 @@ it("spreads a thousand calls at the same time exactly", async () => {
   expect(providers.two.requests).toHaveLength(63);
 });
 
-describe("what keeps a call at its target", () => {
-  it("is a field of the call: each value has one target, and the shares are near the weights", async () => {
+describe("the field that keeps a call at its target", () => {
+  it("can be any field of the call: each value has one target, and the shares are near the weights", async () => {
     const client = route(createFast([3, 1], { stickyBy: ["metadata.session", "prompt_cache_key"] }));
     const ask = async (changes: Parameters<typeof requestFor>[1]) =>
       (await client.complete(requestFor("fast", changes))).provider;

@@ -140,7 +140,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
     }
   });
 
-  it("says how old an answer is, and asks again after five minutes by default", async () => {
+  it("reports the age of an answer, and expires it after five minutes by default", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const one = new ScriptedAdapter("one");
@@ -212,7 +212,7 @@ describe("createCache()", () => {
     expect(one.requests).toHaveLength(3);
   });
 
-  it("lets a caller leave without an effect on others that ask the same", async () => {
+  it("lets a caller disconnect without an effect on identical requests of others", async () => {
     const client = getClient(simulator(), [createCache()]);
     const controller = new AbortController();
     const request = requestFor("sim-text:delay_ms=100");

@@ -174,7 +174,7 @@ describe("createCircuitBreaker() around a stream", () => {
     await client.close();
   });
 
-  it("takes a stream that its reader leaves for no success between failures", async () => {
+  it("does not count a stream that its reader leaves as a success between failures", async () => {
     const down = () => new ServerError("down", { provider: "one" });
     const failures = [down()];
     const providers = { one: new ScriptedAdapter("one", { failures }) };
@@ -254,7 +254,7 @@ describe("toCallResult()", () => {
     ["a request that was not sent", new InvalidRequestError("no"), "unknown"],
     ["a limit of this process", refusal(new ServerError("no", one)), "unknown"],
     ["a caller who left", new AbortError("left"), "unknown"],
-  ])("takes %s for what it says about the provider", (_name, error, result) => {
+  ])("classifies %s by what it says about the provider", (_name, error, result) => {
     expect(toCallResult(error, request, {})).toBe(result);
     expect(toCallResult(error, request, { signal: AbortSignal.abort() })).toBe("unknown");
   });

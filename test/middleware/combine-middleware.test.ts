@@ -32,7 +32,7 @@ describe.each(calls)("combineMiddleware() around %s", (_kind, call) => {
 });
 
 describe("isCacheHit()", () => {
-  it("tells the answers of a cache from those of a provider", async () => {
+  it("distinguishes cached answers from those of a provider", async () => {
     const hits: boolean[] = [];
     const observe: Middleware = async (request, next) => {
       const response = await next(request);

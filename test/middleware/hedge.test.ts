@@ -142,7 +142,7 @@ describe.each(calls)("createHedge() around %s", (_kind, call) => {
     await failing.client.close();
   });
 
-  it("leaves a failure before the time to the fallback", async () => {
+  it("leaves a failure before the hedge's delay to the fallback", async () => {
     const { client, results } = getHedged("sim-text", { after: 60 });
     const response = await call(client, requestFor("sim-text:status=503"));
     expect(response).toMatchObject({ provider: "two", attempts: [{ provider: "one" }] });
@@ -368,7 +368,7 @@ describe.each(calls)("whether a call is sent again, by %s,", (_kind, call) => {
     ["a container", toSettings({ container: "c" }), ["one/m"]],
     ["a conversation that the provider keeps", toSettings({ conversation: "c" }), ["one/m"]],
     ["a search of the provider", toSettings({ web_search_options: {} }), ["one/m"]],
-  ])("depends on what its provider may do besides: %s", async (_name, changes, asked) => {
+  ])("depends on the side effects that its provider may have: %s", async (_name, changes, asked) => {
     const virtual = createVirtual({ after: 0.03, budget: 1 });
     await pass(call(virtual.client, requestFor("m", changes)));
     expect(virtual.started).toEqual(asked);
@@ -388,7 +388,7 @@ describe.each(calls)("whether a call is sent again, by %s,", (_kind, call) => {
     expect(virtual.started).toEqual(["one/m", "two/m"]);
   });
 
-  it("is not decided once more inside of the hedge, nor by another chain there", async () => {
+  it("is decided once, not again inside the hedge or in a chain there", async () => {
     const inner = createFallback({ targets: [{ model: "inner" }] });
     const failing: Middleware = async (request, next) => {
       const response = await next(request);
@@ -448,7 +448,7 @@ describe("the percentile of a hedge", () => {
     expect(await ask()).toBe(1);
   });
 
-  it("follows the latest times", () => {
+  it("follows the latest measurements", () => {
     const window = new LatencyWindow();
     expect(window.getPercentile(50, 1)).toBeUndefined();
     for (let time = 1; time <= 100; time += 1) window.add(time);

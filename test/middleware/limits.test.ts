@@ -152,7 +152,7 @@ describe.each(calls)("createRateLimit() around %s", (_kind, call) => {
     expect(error).toBeInstanceOf(RateLimitError);
   });
 
-  it("is not met again by a retry, and sends calls to the next provider", async () => {
+  it("is not retried, and sends calls to the next provider", async () => {
     const client = getClient(simulator(), [
       createFallback({ targets: [{ provider: "two" }] }),
       createRetry(),

@@ -141,7 +141,7 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
     expect(denied.message).toMatch(/the option "…[^"]{1,110}models"/);
   });
 
-  it("takes the name of a tool's parameter for no model, at any depth of the options", async () => {
+  it("does not treat the name of a tool's parameter as a model, at any depth of the options", async () => {
     const deep = `${'{"a":'.repeat(20_000)}{"model":"sim-tools"}${"}".repeat(20_000)}`;
     const schema = '{"tools":[{"parameters":{"properties":{"model":{"type":"string"}}}}]}';
     const caller = getCaller("one/sim-text");

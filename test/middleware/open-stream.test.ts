@@ -104,7 +104,7 @@ describe("openStream()", () => {
     vi.restoreAllMocks();
   });
 
-  it("gives a stream that ends without output to its end", async () => {
+  it("yields all events of a stream that ends without output", async () => {
     const { state, stream } = toSource([START, TEXT_START]);
     expect(await listNames(await openStream(stream))).toEqual(["streamStart", "textStart"]);
     expect(state.ended).toBe(1);

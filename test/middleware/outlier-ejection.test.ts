@@ -16,7 +16,7 @@ describe("createEjectionRule()", () => {
     });
   });
 
-  it("takes the bounds of each option", () => {
+  it("accepts the bounds of each option", () => {
     const lowest = {
       consecutiveFailures: 1,
       failureRatio: 0.01,

@@ -38,7 +38,7 @@ describe("RetryBudget", () => {
     expect(drain(budget)).toBe(5);
   });
 
-  it("saves up a limited number of retries, and never takes the floor away", () => {
+  it("accumulates a limited number of retries, and always allows the minimum", () => {
     const { budget } = budgetAt({ ratio: 1, minPerSecond: 0 });
     for (let call = 0; call < 1000; call += 1) budget.deposit();
     expect(drain(budget)).toBe(100);

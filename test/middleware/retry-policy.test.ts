@@ -160,7 +160,7 @@ describe("retry()", () => {
     expect(waits).toEqual([5000]);
   });
 
-  it("waits on a real clock", async () => {
+  it("waits with a real timer", async () => {
     const since = performance.now();
     await retry(failing(broken()), { baseDelay: 0.05, jitter: false });
     expect(performance.now() - since).toBeGreaterThan(45);
@@ -185,7 +185,7 @@ describe("retry()", () => {
   );
 });
 
-it("A wait that no timer can hold is not over at once, and ends with its signal", async () => {
+it("A delay beyond the range of timers does not end at once, and ends with its signal", async () => {
   const controller = new AbortController();
   const outcome = waitFor(2 ** 31, controller.signal).then(
     () => "over",

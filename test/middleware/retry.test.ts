@@ -69,7 +69,7 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("tells the observer of a wait, then waits before it sends the call again", async () => {
+  it("reports the delay to the observer, then waits before it sends the call again", async () => {
     const retries: unknown[] = [];
     const observer: MiddlewareObserver = {
       retry: ({ model }, { kindName }, delay) => void retries.push([model, kindName, delay]),

@@ -87,7 +87,7 @@ describe("the strategy latency", () => {
     ["limits the rate", new RateLimitError("slow down", { provider: "one" })],
     ["has no credit left", new QuotaExceededError("pay", { provider: "one" })],
     ["cannot be reached", new NetworkError("refused")],
-  ])("does not take a target for fast that %s at once", (_name, error) => {
+  ])("does not treat a target as fast if it %s at once", (_name, error) => {
     const { clock, begin, choose } = createChoice(["one/m", "two/m"], { choose: "latency" });
     const failed = begin("one");
     clock.now += 1;
@@ -99,7 +99,7 @@ describe("the strategy latency", () => {
     expect(choose()).toBe("two/m");
   });
 
-  it("knows from every call that has ended, also one that was left, that its target is not busy", () => {
+  it("counts every ended call as no longer pending, also one that its reader left", () => {
     for (const end of ["leave", "end"] as const) {
       const { clock, begin, choose } = createChoice(["one/m", "two/m"], { choose: "latency" });
       const two = begin("two");

@@ -27,7 +27,7 @@ describe("TokenBucket", () => {
     expect([bucket.msUntil(60), bucket.msUntil(61)]).toEqual([0, 1000]);
   });
 
-  it("takes unused tokens back, and owes tokens used beyond", () => {
+  it("takes unused tokens back, and goes below zero for excess tokens", () => {
     const bucket = new TokenBucket(60, now);
     bucket.take(60);
     bucket.giveBack(10);
@@ -54,7 +54,7 @@ describe("WaitQueue", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("lets nobody overtake the first call, and all for whom there is enough continue at once", async () => {
+  it("lets no call overtake the first one, and lets all that fit continue at once", async () => {
     const { queue } = createQueue();
     const order: number[] = [];
     await queue.take([60], Infinity, undefined);

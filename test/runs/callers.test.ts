@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 describe("a run in the background", () => {
-  it("uses the models of its owner, as they are when it calls them", async () => {
+  it("uses the models that its owner may use at the time of each call", async () => {
     const allowed = new Map([["a", "m"]]);
     const { engine, model } = await engineFor(allowed, ["hello", "again"]);
     const request = runRequest("hi", { background: true });

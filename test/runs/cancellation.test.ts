@@ -293,7 +293,7 @@ describe("a run without a provider's call in progress", () => {
     await memory.close();
   });
 
-  it("is cancelled with the next sign of life if the notice of that was lost", async () => {
+  it("is cancelled with the next heartbeat if the notice was lost", async () => {
     const store = await openMemory();
     const { engine: testEngine, model } = await createTestEngine(["hello"], {
       limits: { leaseMs: 300 },
@@ -308,7 +308,7 @@ describe("a run without a provider's call in progress", () => {
     await testEngine.close();
   });
 
-  it("is given up while it waits for its turn in a thread", async () => {
+  it("can be cancelled while it waits for its turn in a thread", async () => {
     const { engine: testEngine, model } = await createTestEngine(["hello"]);
     const blocked = Promise.withResolvers<void>();
     model.beforeAnswer = () => blocked.promise;

@@ -106,7 +106,7 @@ describe("a process", () => {
     return { wrapped, calls };
   }
 
-  it("gives three signs of life while its lease lasts, and looks as often for runs of dead processes", async () => {
+  it("sends three heartbeats per lease, and searches for runs of dead processes as often", async () => {
     const { wrapped, calls } = countCalls(await openMemory());
     await processOn(["never"], { store: wrapped, limits: { leaseMs: 30_000 } });
     await pass(1_000);
@@ -117,7 +117,7 @@ describe("a process", () => {
     expect(calls.takeAbandoned).toBeLessThanOrEqual(9);
   });
 
-  it("looks into the queue every two seconds, since a notice may be lost", async () => {
+  it("polls the queue every two seconds, since a notice may be lost", async () => {
     const store = await openMemory();
     const { wrapped, calls } = countCalls(wrapStore(store, { subscribeToQueue: () => () => undefined }));
     const there = await processOn(["done"], { store: wrapped });
@@ -134,7 +134,7 @@ describe("a process", () => {
     expect(calls.takeQueued).toBeLessThanOrEqual(11);
   });
 
-  it("cancels a run with its next sign of life, since the notice may be lost", async () => {
+  it("cancels a run with its next heartbeat, since the notice may be lost", async () => {
     const store = await openMemory();
     const deaf = wrapStore(sharedStore(store), { subscribe: () => () => undefined });
     const { engine, model } = await processOn(["never"], { store: deaf, limits: { leaseMs: 30_000 } });
@@ -147,7 +147,7 @@ describe("a process", () => {
     expect((await store.getRun("", run.id))?.run.status).toBe(RunStatus.CANCELLED);
   });
 
-  it("gives a sign of life before it creates a run, if the latest one is older than half of its lease", async () => {
+  it("sends a heartbeat before it creates a run if the latest one is older than half of its lease", async () => {
     vi.useRealTimers();
     vi.useFakeTimers({ toFake: ["performance"] });
     const { wrapped, calls } = countCalls(await openMemory());
@@ -164,7 +164,7 @@ describe("a process", () => {
     expect(await countSigns(14_900)).toBe(0);
   });
 
-  it("takes as many runs at a time as it has places for, and 32 at most", async () => {
+  it("takes as many queued runs as it may execute, at most 32 at a time", async () => {
     const limits: number[] = [];
     for (const maxBackgroundRuns of [5, 64]) {
       const store = await openMemory();
@@ -185,7 +185,7 @@ describe("a process", () => {
     expect(Math.max(...limits)).toBe(32);
   });
 
-  it("misses no run that is queued while it looks into the queue", async () => {
+  it("misses no run that is queued while it polls the queue", async () => {
     const store = await openMemory();
     const here = await processOn([], { store: sharedStore(store), limits: { maxBackgroundRuns: 0 } });
     let queued: Run | undefined;
@@ -237,7 +237,7 @@ describe("a process", () => {
     expect(failed).toEqual([]);
   });
 
-  it("reports how many runs are queued with each sign of life", async () => {
+  it("reports how many runs are queued with each heartbeat", async () => {
     const store = await openMemory();
     const measured: number[] = [];
     const { engine } = await processOn([], {
@@ -257,7 +257,7 @@ describe("a run that continues with submitted results", () => {
     request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "ask" })] },
   };
 
-  it("is not taken for an abandoned one by its process", async () => {
+  it("is not treated as abandoned by its process", async () => {
     const { engine, model } = await processOn([[{ name: "ask" }], "done"], {
       store: sharedStore(await openMemory()),
       limits: { leaseMs: 3_000 },
@@ -297,7 +297,7 @@ describe("the end of a run", () => {
 });
 
 describe("a reader of a run in another process", () => {
-  it("looks at the run every five seconds, since a notice may be lost", async () => {
+  it("polls the run every five seconds, since a notice may be lost", async () => {
     const store = await openMemory();
     await store.beat(holder);
     const made: Run = await createdRun(store, { owner: "" });
@@ -333,7 +333,7 @@ describe("the caller of a foreground run that does not read", () => {
 });
 
 describe("a run whose thread is busy", () => {
-  it("asks for its turn again after growing pauses", async () => {
+  it("asks for its turn again with growing delays", async () => {
     const store = await openMemory();
     let ended = "";
     const times: number[] = [];

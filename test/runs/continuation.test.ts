@@ -534,7 +534,7 @@ describe("a foreground run whose process dies", () => {
     expect(cancelled.error).toBeUndefined();
   });
 
-  it("can no longer be written by a process that was taken for dead", async () => {
+  it("can no longer be written by a process that was considered dead", async () => {
     const store = await openMemory();
     const blocked = Promise.withResolvers<void>();
     const asleep = wrapStore(store, { beat: async () => [], close: async () => undefined });

@@ -37,7 +37,7 @@ describe("the limit on one kind of work", () => {
     expect(() => gate.enter("second")).not.toThrow();
   });
 
-  it("refuses a place that was waited for to an owner that has its share", async () => {
+  it("refuses a waiter whose owner has used its share meanwhile", async () => {
     const gate = openGate(4, true);
     for (let count = 0; count < 3; count++) {
       await gate.wait(never);
@@ -51,7 +51,7 @@ describe("the limit on one kind of work", () => {
     expect(gate.claim("greedy")).toBe(true);
   });
 
-  it("gives a place that is left to the first that waits", async () => {
+  it("gives a released place to the first waiter", async () => {
     const gate = openGate(1, false);
     gate.enter("");
     const entered: string[] = [];
@@ -69,7 +69,7 @@ describe("the limit on one kind of work", () => {
     expect(gate.free).toBe(0);
   });
 
-  it("gives no place to one whose signal was aborted, and keeps no listener", async () => {
+  it("gives no place to a waiter whose signal was aborted, and leaves no listener", async () => {
     const gate = openGate(1, false);
     const stop = new AbortController();
     await gate.wait(stop.signal);
@@ -90,7 +90,7 @@ describe("the limit on one kind of work", () => {
     expect(getEventListeners(passing.signal, "abort")).toEqual([]);
   });
 
-  it("knows the owners that have their share, until they leave a place", () => {
+  it("lists the owners that have used their share, until they release a place", () => {
     const gate = openGate(4, true);
     for (const owner of ["a", "a", "b", "a"]) gate.enter(owner);
     expect(gate.fullOwners).toEqual(["a"]);

@@ -44,7 +44,7 @@ describe("the memory of conversations", () => {
     expect(() => share.check(toMessages(10_001), "previous_run_id")).toThrow(/previous_run_id/);
   });
 
-  it("takes what is stored before it is read, and then the exact size", () => {
+  it("reserves the stored size before the read, and then the exact size", () => {
     const memory = openMemory();
     const share = memory.begin("");
     share.reserve({ messages: 9000, run: 0 });
@@ -132,7 +132,7 @@ describe("the memory of conversations", () => {
     expect([await isFree(2 * bytes), await isFree(2 * bytes - 1)]).toEqual([true, false]);
   });
 
-  it("is given back as it was taken, also if a conversation shrinks", () => {
+  it("is released completely, also if a conversation shrinks", () => {
     const memory = openMemory();
     const share = memory.begin("");
     for (const size of [4000, 9000, 100, 5000]) share.take(toMessages(size), "thread_id");

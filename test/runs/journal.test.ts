@@ -83,7 +83,7 @@ describe("the log of a run", () => {
     expect(published()).toEqual([5, 6]);
   });
 
-  it("makes one write at a time, and the next one of all that came meanwhile", async () => {
+  it("makes one write at a time, and the next one with all changes since", async () => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const { journal, writes } = open([promise]);
     for (let event = 0; event < 4; event += 1) {
@@ -169,7 +169,7 @@ describe("the log of a run", () => {
 describe("the log of a run whose store fails", () => {
   const away = new StoreUnreachableError("away");
 
-  it("says so once, writes no more by itself, and keeps what was not written for the end", async () => {
+  it("reports the failure once, writes nothing more by itself, and keeps unwritten changes for the end", async () => {
     const { journal, writes, failures, published } = open([away]);
     journal.add(1, nothing);
     journal.addStep(step("a"));
@@ -185,7 +185,7 @@ describe("the log of a run whose store fails", () => {
     expect(published()).toEqual([5, 6, 7]);
   });
 
-  it("joins what came meanwhile with what was not written", async () => {
+  it("joins later changes with the unwritten ones", async () => {
     const { promise, reject } = Promise.withResolvers<boolean>();
     const { journal, writes } = open([promise]);
     journal.addStep(calling);

@@ -135,7 +135,7 @@ describe("openWhenReachable()", () => {
     expect(times).toHaveLength(8);
   });
 
-  it("tells nobody who has left before it was opened, and everybody after that", async () => {
+  it("notifies no subscriber that unsubscribed before it was opened, and all others afterwards", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const { store, lazy } = await openLate(1);

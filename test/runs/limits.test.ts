@@ -156,7 +156,7 @@ describe("the limits of runs", () => {
     await expect(queue("modest")).rejects.toMatchObject(refusedBy("max_queued_runs"));
   });
 
-  it("give the place of a run back that could not be created", async () => {
+  it("release the place of a run that could not be created", async () => {
     const { engine } = await engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
     for (let attempt = 0; attempt < 3; attempt += 1)
       await expect(start(engine, runRequest("hi", { previousRunId: "run_x" }))).rejects.toMatchObject({
@@ -166,7 +166,7 @@ describe("the limits of runs", () => {
     expect(await run(engine, runRequest("hi"))).toMatchObject({ status: RunStatus.COMPLETED });
   });
 
-  it("refuse a reader of events, and take one again when another has left", async () => {
+  it("refuse a reader of events, and accept one again when another has left", async () => {
     const { engine } = await engineWith(["hello"], { limits: { maxStreamReaders: 1 } });
     const { id } = await run(engine, runRequest("hi"));
     const reader = engine.streamRun("", id, -1, NEVER)[Symbol.asyncIterator]();

@@ -212,7 +212,7 @@ describe("the events of a run", () => {
     expect(await read({ events: many, pageSize: 100 })).toMatchObject({ losses: 1 });
   });
 
-  it("are read no further than to what tells how far it has come", async () => {
+  it("are read no further back than its progress requires", async () => {
     expect((await read({ steps: 1, events: many })).reads).toEqual([256]);
   });
 });

@@ -155,7 +155,7 @@ describe("a held run that ends", () => {
     expect(ended).toEqual([]);
   });
 
-  it("is given back as it is", async () => {
+  it("is released unchanged", async () => {
     const { held, writes, parts } = hold({ run: { status: RunStatus.QUEUED } });
     await releaseRun(parts, held);
     expect(writes).toEqual([{ hold: held.hold, run: held.run }]);

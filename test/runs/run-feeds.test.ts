@@ -148,7 +148,7 @@ describe("the feed of a run", () => {
     expect(many.state.reads.length).toBeLessThanOrEqual(1);
   });
 
-  it("looks again at once if a notice came while it read, and once for many notices", async () => {
+  it("reads again at once if a notice arrived during a read, and once for many notices", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { state, store } = createStore(2);
     const feeds = new RunFeeds();
@@ -164,7 +164,7 @@ describe("the feed of a run", () => {
 });
 
 describe("feeds that are closed", () => {
-  it("end their readers, and take no more", async () => {
+  it("end their readers, and accept no more", async () => {
     const { store } = createStore(2);
     const feeds = new RunFeeds();
     const feed = feeds.join(store, RUN, -1);

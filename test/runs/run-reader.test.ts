@@ -92,7 +92,7 @@ describe("a reader of a run in this process", () => {
     expect(await reader.next()).toEqual(DONE);
   });
 
-  it("reads from the store what the hub has no more, and then from the hub", async () => {
+  it("reads from the store what the hub no longer has, and then from the hub", async () => {
     const hub = new EventHub(3);
     hub.publish(eventsFrom(3, 2));
     const { reader, state } = open({ hub, stored: eventsFrom(0, 3) });
@@ -117,7 +117,7 @@ describe("a reader of a run in this process", () => {
     expect(state.subscriptions.size).toBe(0);
   });
 
-  it("is given up with an error, while it waits and at its next read", async () => {
+  it("is ended with an error, while it waits and at its next read", async () => {
     const hub = new EventHub(0);
     const { reader } = open({ hub });
     const next = reader.next();

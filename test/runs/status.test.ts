@@ -56,7 +56,7 @@ describe("withStatus()", () => {
   });
 });
 
-it("heeds a request to cancel unless the run has ended otherwise", () => {
+it("accepts a request to cancel unless the run has ended otherwise", () => {
   expect(statuses.filter((status) => !heedsCancel(status)).map(statusName)).toEqual([
     "COMPLETED",
     "INCOMPLETE",

@@ -13,6 +13,6 @@ it.each([
   [createRequest({ model: "m" }), create(RequestSchema, { model: "m" })],
   [createMessage({ role: Role.USER, content: [] }), create(MessageSchema, { role: Role.USER })],
   [createTextPart("a"), create(ContentPartSchema, { part: { case: "text", value: "a" } })],
-])("%# is the same", (written, created) => {
+])("the message of case %# equals the one that create() makes", (written, created) => {
   expect(written).toStrictEqual(created);
 });

@@ -155,7 +155,7 @@ describe("The recent answers", () => {
     return { answers, find, pool: account.kept };
   }
 
-  it("are not found once their time is over, even if that was not noticed yet", async () => {
+  it("are not found after their time, even if they were not removed yet", async () => {
     let now = 0;
     const memory = new KeptResponses(new MemoryAccount().kept);
     const answers = new RecentAnswers(memory, { keepMs: DEFAULT_KEEP_MS, now: () => now });
@@ -225,7 +225,7 @@ describe("The recent answers", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("give up the answer that was used longest ago if there is no memory for another", async () => {
+  it("drop the least recently used answer if there is no memory for another", async () => {
     const { answers, find, pool } = open({ bytes: 3500 });
     for (const id of ["1", "2", "3"]) answers.add("", `msg_${id}`, answer(id));
     expect(await find("1")).toBe("msg_1");
@@ -239,7 +239,7 @@ describe("The recent answers", () => {
     expect(pool.usedBytes).toBeLessThanOrEqual(3500);
   });
 
-  it("of one access key make no room for themselves at the cost of other keys", async () => {
+  it("of one access key do not evict those of other keys", async () => {
     const { answers, find } = open({ bytes: 4800, isShared: true });
     answers.add("a", "msg_0", answer("0"));
     for (const id of ["1", "2", "3", "4"]) answers.add("b", `msg_${id}`, answer(id));

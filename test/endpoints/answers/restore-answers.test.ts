@@ -54,7 +54,7 @@ describe("restoreAnswers()", () => {
     ]);
   });
 
-  it("looks at most 256 answers up, the latest ones", async () => {
+  it("looks up only the latest 256 answers", async () => {
     const lookedUp: string[] = [];
     const answers = Array.from({ length: 258 }, (_, index) => answer([call(`call_${index}`, "{}")]));
     await restoreAnswers(answers, {
@@ -164,7 +164,7 @@ describe("An answer that is streamed in one read of the network", () => {
   });
 });
 
-describe("A call that is forced of a model that cannot be", () => {
+describe("A forced tool call for a model that does not support forcing", () => {
   const schema = { name: "f", parameters: { type: "object" } };
 
   it.each([
@@ -186,7 +186,7 @@ describe("A call that is forced of a model that cannot be", () => {
         toolConfig: { functionCallingConfig: { mode: "ANY" } },
       },
     ],
-  ])("is left to the model, with a warning: %s", async (path, body) => {
+  ])("becomes optional, with a warning: %s", async (path, body) => {
     const { fetch, simulator } = await startApi(servers, { aliases: { "claude-opus-5-5": "sim-tools" } });
     const headers = { "content-type": "application/json" };
     const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });

@@ -102,7 +102,7 @@ const whole = {
 };
 
 describe("readRequest", () => {
-  it("reads the messages one for one", () => {
+  it("reads each message as one message", () => {
     const { request } = read({ ...whole, model: "local/m" });
     expect(request.messages.map(({ role }) => role)).toEqual([
       Role.SYSTEM,
@@ -362,5 +362,6 @@ describe("readRequest", () => {
     expect(readViolations(body)).toMatchObject([{ field: "messages[0].reasoning_details[0].data" }]);
   });
 
-  it("reads or refuses anything at any place, and nothing else", () => expectReadOrRefused(whole, read));
+  it("reads or refuses any value at any path, and throws nothing else", () =>
+    expectReadOrRefused(whole, read));
 });

@@ -120,7 +120,7 @@ describe.each(columns)("With $title behind it, Chat Completions", (column) => {
     expect(getFacts(api, column).filter(({ kind }) => kind === "state")).not.toEqual([]);
   });
 
-  it("finds that by the ids of the calls when a client returns nothing but text and calls", async () => {
+  it("finds it by the ids of the calls when a client returns only text and calls", async () => {
     const api = await startApi(servers);
     const request = { model: model("sim-reasoning"), tools, reasoning_effort: "high" as const };
     const messages: ChatCompletionMessageParam[] = [user("Weather in Paris?")];

@@ -14,7 +14,7 @@ const models = createDirectory({
 it.each([
   { model: "openai/m", input: ["a", "b"], dimensions: 8, encoding_format: "float", user: "u" },
   { model: "gemini/m", input: [[1, 2], [3]], dimensions: 8, encoding_format: "base64", user: "u" },
-])("A body like %j is read, or refused as invalid, with anything at any place", (whole) =>
+])("A body like %j is read, or refused as invalid, with any value at any path", (whole) =>
   expectReadOrRefused(whole, (body) => readRequest(Buffer.from(body), models)),
 );
 

@@ -334,7 +334,7 @@ describe("readRequest", () => {
   });
 
   it.each(["openai/m", "gemini/m"])(
-    "reads or refuses anything at any place, and nothing else (%s)",
+    "reads or refuses any value at any path, and throws nothing else (%s)",
     (model) => expectReadOrRefused(whole, (body) => read(body, model)),
   );
 });

@@ -47,7 +47,7 @@ describe("An answer of the Gemini API", () => {
     expect(writeParts(native("google"), native("openai"), native("google", "[]"))).toEqual([part]);
   });
 
-  it("has the data about an answer alongside its parts, and those only of a model of the same API", () => {
+  it("has the data about an answer alongside its parts, if a model of the same API wrote it", () => {
     const data = { groundingMetadata: { webSearchQueries: ["a"] } };
     const providerState = { provider: "google", model: "m", dataJson: '{"of_answer":true}' };
     const value = { provider: "google", kind: "groundingMetadata", dataJson: JSON.stringify(data) };

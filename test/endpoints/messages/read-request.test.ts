@@ -203,7 +203,7 @@ describe("readRequest", () => {
       expect(request.messages[2]?.content).toMatchObject([{ part: { value: "Tools changed." } }]);
     });
 
-    it("names the place of a definition that is wrong", () => {
+    it("names the path of an invalid definition", () => {
       const wrong = { type: "tool_definition", definition: { name: "d" } };
       const messages = [user, system(change("tool_addition", wrong))];
       expect(readViolations({ ...base, messages })).toMatchObject([
@@ -254,7 +254,7 @@ describe("readRequest", () => {
     expect(native.request.messages[3]?.content.map(({ part }) => part.case)).toEqual(["native", "native"]);
   });
 
-  it("warns about settings that the provider has not, but not about hints", () => {
+  it("warns about settings that the provider does not support, but not about hints", () => {
     const fields = { top_k: 3, container: "c", service_tier: "auto", cache_control: { type: "ephemeral" } };
     const params = (model: string) => read({ ...base, ...fields, model }).warnings.map(({ param }) => param);
     expect(params("local/m")).toEqual(["top_k", "container"]);
@@ -293,5 +293,6 @@ describe("readRequest", () => {
     expect(readViolations({ ...base, ...change })).toMatchObject([{ field }]);
   });
 
-  it("reads or refuses anything at any place, and nothing else", () => expectReadOrRefused(whole, read));
+  it("reads or refuses any value at any path, and throws nothing else", () =>
+    expectReadOrRefused(whole, read));
 });

@@ -132,7 +132,7 @@ describe("A message of Anthropic's API", () => {
     );
   });
 
-  it("counts cached tokens apart from the others, of which there are never fewer than none", () => {
+  it("counts cached tokens separately from the others, whose count is never negative", () => {
     const counts = { outputTokens: 5, cacheReadTokens: 3, cacheWriteTokens: 2 };
     expect(write([], { usage: { ...counts, inputTokens: 10, reasoningTokens: 4 } }).usage).toEqual({
       input_tokens: 5,

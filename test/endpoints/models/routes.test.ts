@@ -126,7 +126,7 @@ describe("GET /v1/models/{id}", () => {
     expect(body).toMatchObject({ id: decodeURIComponent(id), object: "model", owned_by });
   });
 
-  it("has no models whose end has come", async () => {
+  it("has no models that are past their end-of-life date", async () => {
     const ends = { yesterday: "2026-01-01", today: "2026-01-02", tomorrow: "2026-01-03" };
     const models = Object.entries(ends).map(([id, endOfLifeDate]) => ({
       id,

@@ -108,12 +108,12 @@ describe("failedResponse()", () => {
     [new ServerError("x", { retryable: false }), { "x-should-retry": "false" }],
     [new InternalError("x"), { "x-should-retry": "false" }],
     [new InvalidRequestError("x"), {}],
-  ])("tells SDKs for %o when to send the request again, if at all", (error, headers) => {
+  ])("tells SDKs for %o when to retry the request, or not to retry it", (error, headers) => {
     expect(failedResponse(error).headers).toEqual({ "content-type": "application/json", ...headers });
   });
 });
 
-describe("responseErrorOf()", () => {
+describe("toResponseError()", () => {
   it.each([
     [ErrorKind.AUTHENTICATION, "invalid_api_key"],
     [ErrorKind.INVALID_REQUEST, "invalid_prompt"],

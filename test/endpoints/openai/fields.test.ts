@@ -36,7 +36,7 @@ describe("parseBody()", () => {
     expect(getFailure(() => parse(body))).toBe(failure);
   });
 
-  it("refuses other bytes than UTF-8", () => {
+  it("refuses bytes that are not UTF-8", () => {
     const bytes = new Uint8Array([0x7b, 0xff, 0x7d]);
     expect(getFailure(() => parseBody(bytes))).toBe(
       "invalid_value expected a body of JSON in UTF-8, found other bytes",

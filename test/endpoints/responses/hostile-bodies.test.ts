@@ -82,7 +82,7 @@ describe("a body with the names of inherited properties", () => {
     },
   );
 
-  it("is read, or refused with the path of the field, at any place", async () => {
+  it("is read, or refused with the path of the field, at any path", async () => {
     for (const path of paths)
       for (const name of INHERITED)
         for (const value of [name, JSON.parse(`{"${name}":{"a":1}}`), [name]])
@@ -92,8 +92,8 @@ describe("a body with the names of inherited properties", () => {
   });
 });
 
-describe("a body in which anything may stand anywhere", () => {
-  it("is read, or refused with the path of the field, and nothing else", async () => {
+describe("a body with any value at any path", () => {
+  it("is read, or refused with the path of the field, and throws nothing else", async () => {
     const outcomes = new Set<string>();
     await expect(read(whole)).resolves.toBeDefined();
     await fc.assert(

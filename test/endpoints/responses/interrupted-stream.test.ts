@@ -59,7 +59,7 @@ async function getBody(startingAfter: number, readable?: number): Promise<string
   return (await getChunks(startingAfter, readable === undefined ? {} : { readable })).join("");
 }
 
-describe("A stream that breaks off", () => {
+describe("An interrupted stream", () => {
   it.each(events.map((_, readable) => readable))(
     "loses nothing if it is resumed after the number of its error: after %i events of the run",
     async (readable) => {

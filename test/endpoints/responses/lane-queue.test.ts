@@ -32,7 +32,7 @@ describe("a LaneQueue", () => {
     expect(begun).toEqual(["first", "without a name", "second"]);
   });
 
-  it("keeps the order of a lane whose first answer ended while another one waits", async () => {
+  it("keeps the order of a lane if its first answer ends while another request waits", async () => {
     const queue = new LaneQueue(fail);
     const { begun, answer, end } = createAnswers();
     for (const name of ["first", "second"]) queue.add("lane", answer(name));

@@ -108,7 +108,7 @@ describe("the latest responses of WebSockets", () => {
     expect(pool.usedBytes).toBe(0);
   });
 
-  it("take at most 16 MiB for each socket: the lanes that were used longest ago are dropped", () => {
+  it("take at most 16 MiB for each socket: the least recently used lanes are dropped", () => {
     const { open, all } = openKept(false, 100 * MIB);
     const large = open();
     keep(large, "1", 16 * MIB);

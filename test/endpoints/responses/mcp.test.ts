@@ -77,7 +77,7 @@ describe("an MCP server", () => {
   });
 
   it.each([true, false])(
-    "waits for the caller's approval, even if nothing is kept (store: %s)",
+    "waits for the caller's approval, even if nothing is stored (store: %s)",
     async (store) => {
       const { tool, create } = await open([{ name: "desk__sell" }], "Sold.");
       const asked = { role: "user", content: "Sell it." };

@@ -55,7 +55,7 @@ describe("provider state in reasoning items", () => {
     expect(decode(encodeReasoning(hidden) ?? "")?.[0]?.redacted).toBe(true);
   });
 
-  it("has none for reasoning without state", () => {
+  it("is absent for reasoning without state", () => {
     expect(encodeReasoning(createPart({ case: "reasoning", value: { text: "x" } }))).toBeNull();
   });
 
@@ -159,7 +159,7 @@ describe("provider state in reasoning items", () => {
     expect(encodeOtherParts([createPart(part as Part, data, "anthropic")])).not.toBeNull();
   });
 
-  it("reads no more values than it may have", () => {
+  it("reads no more values than the limit", () => {
     const states = Array.from({ length: 100 }, (_, index) =>
       call(`call_${index}`, { part: { thoughtSignature: "s" } }),
     );

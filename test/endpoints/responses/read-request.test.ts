@@ -150,7 +150,7 @@ describe("the settings of a request", () => {
     ).toEqual([]);
   });
 
-  it("tell data that the provider does not return from data that nobody knows", async () => {
+  it("distinguish data that the provider does not return from unknown data", async () => {
     const known = [
       "file_search_call.results",
       "web_search_call.results",

@@ -24,7 +24,7 @@ describe("An error of a provider that names a field", () => {
     ["tools[1]", "anthropic/sim-text", { tools: [goodTool, badTool] }],
     ["tools[1]", "compatible/sim-text", { tools: [goodTool, badTool] }],
     ["model", "openai/no-such-model", {}],
-  ])("has it in param: %s of %s", async (param, model, fields) => {
+  ])("names it in param: %s of %s", async (param, model, fields) => {
     const { fetch } = await startApi(servers);
     const answers = [false, true].map(async (stream) => {
       const body = JSON.stringify({ model, input: "Hello.", stream, ...fields });
@@ -78,7 +78,7 @@ describe("A provider that refuses a field after the stream began", () => {
     ["options.request.max_tokens", "max_output_tokens"],
     ["options.request.tools[1]", "tools[0].tools[1]"],
     ["options.request.messages", "input"],
-  ])("with %s has it in the error event as %s", (field, param) => {
+  ])("with %s names it in the error event as %s", (field, param) => {
     const tools = [{ type: "namespace", name: "n", tools: [goodTool, badTool] }];
     const error = create(InferenceErrorSchema, {
       kind: ErrorKind.INVALID_REQUEST,

@@ -143,7 +143,7 @@ describe("A stream of a long response that is resumed", () => {
   });
 });
 
-it("A stream shows a sign of life after 15 s of silence by default, when it is created and when it is read again", async () => {
+it("A stream sends a keep-alive after 15 s of silence by default, when it is created and when it is resumed", async () => {
   const { fetch } = await startApi(servers);
   const timers = vi.spyOn(globalThis, "setInterval");
   onTestFinished(() => timers.mockRestore());

@@ -90,7 +90,7 @@ describe("POST /v1/responses", () => {
     expect(body.error).toMatchObject({ param: expect.stringMatching(/^input/) });
   });
 
-  it("says that a previous response is not there as OpenAI does", async () => {
+  it("reports a missing previous response as OpenAI does", async () => {
     const api = await startApi(servers);
     const previous_response_id = `resp_${"0".repeat(32)}`;
     const { status, body } = await post(api, { model: "sim-text", input: "a", previous_response_id });

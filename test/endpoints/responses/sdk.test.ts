@@ -210,7 +210,7 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     });
   });
 
-  it("passes a failure of the provider on with its status", async () => {
+  it("returns a provider's failure with its status", async () => {
     const { openai } = await startApi(servers);
     const limited = { model: model("sim-text:status=429,retry_after_ms=20"), input: "Hello" };
     const failure = { status: 429, code: "rate_limit_exceeded" };

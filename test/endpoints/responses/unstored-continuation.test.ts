@@ -61,7 +61,7 @@ describe("A response with store: false that continues another one", () => {
     ).rejects.toMatchObject({ status: 404 });
   });
 
-  it("is refused while the other one is in progress", async () => {
+  it("is refused while that one is in progress", async () => {
     const { openai } = await startApi(servers, { allowsUnstoredContinuation: true });
     const model = "openai/sim-text:delay_ms=600000";
     const first = await openai.responses.create({ model, input: "One", background: true });

@@ -265,7 +265,7 @@ describe("The lanes of a WebSocket", () => {
     ]);
   });
 
-  it("keep at most 16 MiB together: the lanes that were used longest ago forget their responses", async () => {
+  it("keep at most 16 MiB together: the least recently used lanes drop their responses", async () => {
     const api = await startApi(servers);
     const connection = new Connection(api);
     const input = "x".repeat(6 * 1024 * 1024);
@@ -317,7 +317,7 @@ describe("A WebSocket of the API", () => {
     );
   });
 
-  it("gives input for a response in progress back, which no provider takes", async () => {
+  it("returns input for a response in progress, which no provider accepts", async () => {
     const connection = new Connection(await startApi(servers));
     const steer = { previous_response_id: "resp_1", input: "Be brief." };
     connection.socket.sendRaw(JSON.stringify({ type: "response.steer", ...steer }));
@@ -363,7 +363,7 @@ describe("A WebSocket of the API", () => {
     ]);
   });
 
-  it("is a failed call in the log if the model fails", async () => {
+  it("is logged as a failed call if the model fails", async () => {
     const { server, ...api } = await startApi(servers);
     const connection = new Connection({ server, ...api });
     const events = await connection.create({ model: "openai/sim-text:status=500", input: "One" });

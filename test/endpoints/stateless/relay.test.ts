@@ -408,7 +408,7 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     expect(text).toContain("Grüße 👋");
   });
 
-  it("passes the answer of another account, and nothing of the one that failed", async () => {
+  it("passes the answer of another account, and nothing from the failed one", async () => {
     const provider = await startWireServer(servers);
     const [target = "", model] = other.split("/");
     const fallback = createFallback({ targets: [{ provider: target, model }] });

@@ -99,7 +99,7 @@ describe("readOptions()", () => {
     expect((await read({})).request.messages).toHaveLength(1);
   });
 
-  it("takes no messages if something else gives the conversation", async () => {
+  it("accepts a request without messages if the conversation comes from elsewhere", async () => {
     const { request } = await read({ request: { model: "m" } }, { mayHaveNoMessages: true });
     expect(request.messages).toEqual([]);
   });
@@ -137,7 +137,7 @@ describe("readOptions()", () => {
     expect(violations[0]).toMatch(new RegExp(`^${field}: `));
   });
 
-  it("accepts zero wherever it means none", async () => {
+  it("accepts zero in fields in which it means none", async () => {
     const zero = { seconds: 0n };
     const fields: Fields = {
       maxToolRounds: 0,
@@ -148,7 +148,7 @@ describe("readOptions()", () => {
     expect(await read(fields)).toMatchObject({ timeouts: { totalMs: 0, perStepMs: 0 }, perToolMs: 0 });
   });
 
-  it("refuses texts that no bytes can hold, and names all fields at once", async () => {
+  it("refuses texts that cannot be encoded in UTF-8, and names all fields at once", async () => {
     const broken = "\ud83d";
     const fields = { request: { model: "m" }, prompt: broken, system: broken, limits: { maxSteps: 0 } };
     expect(await listViolations(fields)).toEqual([

@@ -162,7 +162,7 @@ describe("a stop condition", () => {
     expect(String(failure)).not.toContain("hi'");
   });
 
-  it("may do as much in each evaluation as in the first", async () => {
+  it("has the same work limit in each evaluation", async () => {
     const condition = await compileStopCondition("steps.all(a, steps.all(b, true))", "stop_when");
     const many = Array.from({ length: 100 }, (_step, index) => createStep(index, "x"));
     for (let evaluation = 0; evaluation < 30; evaluation += 1) expect(condition?.(many)).toBe(true);
@@ -199,7 +199,7 @@ describe("a stop condition", () => {
     expect(await evaluate("steps.size() == 100", many)).toBe(true);
   });
 
-  it("that is any text is refused or compiled, and never breaks", async () => {
+  it("of any text is compiled or refused, without another error", async () => {
     const piece = fc.constantFrom(
       "steps",
       ".",

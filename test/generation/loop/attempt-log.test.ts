@@ -13,7 +13,7 @@ describe("AttemptLog", () => {
     expect([log.attempts.length, log.attempts[0]?.step, log.attempts.at(-1)?.step]).toEqual([256, 44, 299]);
   });
 
-  it("notes a wait with the latest attempt, if there is one", () => {
+  it("records a delay on the latest attempt, if there is one", () => {
     const log = new AttemptLog();
     log.noteDelay(1);
     log.add(create(AttemptSchema));

@@ -90,7 +90,7 @@ describe("failedResult()", () => {
     });
   });
 
-  it("has no half characters", () => {
+  it("does not cut a surrogate pair", () => {
     expect(failedResult({ id: "c" }, "\ud800").content[0]?.part.value).toBe("\ufffd");
   });
 });

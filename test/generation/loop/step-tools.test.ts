@@ -83,7 +83,7 @@ describe("StepTools", () => {
     expect(hasPassive).toBe(true);
   });
 
-  it("rejects if an executor loses a call", async () => {
+  it("rejects if an executor returns no result for a call", async () => {
     const forgetful: ToolExecutor = { ...executesF, execute: async () => [] };
     const executing = new StepTools(tools, forgetful).execute([call("1", "f")], context);
     await expect(executing).rejects.toEqual(new InternalError("expected 1 tool results, found 0"));

@@ -369,7 +369,7 @@ describe("runToolLoop()", () => {
     expect(waits).toEqual([10_000_000, 30_000_000, undefined]);
   });
 
-  it("aborts nothing if it is returned after its end", async () => {
+  it("aborts nothing if it is closed after its end", async () => {
     const model = new ScriptedModel([[{ name: "a" }], "done"]);
     const executor = new NotingExecutor();
     const signals: AbortSignal[] = [];

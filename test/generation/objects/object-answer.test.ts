@@ -99,7 +99,7 @@ describe("readObject()", () => {
       FinishReason_Reason.CONTENT_FILTER,
       "the answer is not valid JSON (the answer was stopped by a content filter)",
     ],
-  ])("takes %s for no object", (_name, written, reason, message) => {
+  ])("does not read %s as an object", (_name, written, reason, message) => {
     const error = toFailure(() => readObject(answer([text(written)], reason), readerFor("native"), usage));
     expect(error.message).toBe(message);
     expect(error.text).toBe(written);

@@ -186,7 +186,7 @@ describe("repeatableMessage()", () => {
     expect(repeatableMessage(message, request)).toBe(LEFT_OUT);
   });
 
-  it("takes no single word for an echo", () => {
+  it("does not treat a single word as an echo", () => {
     expect(repeatableMessage("Invalid value: 'model'", requestWith("model", "Invalid"))).toBe(
       "Invalid value: 'model'",
     );

@@ -11,7 +11,7 @@ describe("effortFor()", () => {
     ["a word that is no shared level", "ludicrous", ["low"], "ludicrous"],
     ["a level of the model that no other model has", "auto", ["auto"], "auto"],
     ["nothing for `none` where the model does not reason", "none", [], undefined],
-  ])("asks for %s, and reports nothing", (_what, wanted, allowed, want) => {
+  ])("requests %s, and reports nothing", (_what, wanted, allowed, want) => {
     const loss = new LossReport();
     expect(effortFor(wanted, allowed, loss)).toBe(want);
     expect(loss.warnings).toEqual([]);
@@ -27,7 +27,7 @@ describe("effortFor()", () => {
     ["low", ["none", "high"], "high"],
     ["none", ["minimal", "low"], "minimal"],
     ["high", ["auto", "medium"], "medium"],
-  ])("asks for the nearest level instead of %s from %j, and says so", (wanted, allowed, want) => {
+  ])("requests the nearest level instead of %s from %j, and reports it", (wanted, allowed, want) => {
     const loss = new LossReport();
     expect(effortFor(wanted, allowed, loss)).toBe(want);
     expect(loss.warnings).toMatchObject([{ field: "reasoning_effort", code: "adjusted_setting" }]);
@@ -38,7 +38,7 @@ describe("effortFor()", () => {
   });
 
   it.each([[[]], [["auto"]], [["none"]]])(
-    "leaves the effort out if the model has none of the levels (%j), and says so",
+    "leaves the effort out if the model has none of the levels (%j), and reports it",
     (allowed) => {
       const loss = new LossReport();
       expect(effortFor("high", allowed, loss)).toBeUndefined();
@@ -46,7 +46,7 @@ describe("effortFor()", () => {
     },
   );
 
-  it("never goes further than it must", () => {
+  it("never chooses a level that is further away than necessary", () => {
     for (const wanted of EFFORTS) {
       for (const only of EFFORTS.filter((effort) => effort !== "none"))
         expect(effortFor(wanted, [only], new LossReport())).toBe(only);

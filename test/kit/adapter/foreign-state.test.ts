@@ -25,7 +25,7 @@ describe("replaceForeignPart()", () => {
     ["STRIP", "a native part", native],
     ["TO_TEXT", "a native part", native],
     ["TO_TEXT", "reasoning", thinking("")],
-  ] as const)("with policy %s leaves %s out, and says so", (policy, what, part) => {
+  ] as const)("with policy %s leaves %s out, and reports it", (policy, what, part) => {
     const loss = new LossReport();
     expect(replaceForeignPart(part, StatePolicy[policy], FIELD, loss)).toBeUndefined();
     expect(loss.warnings).toMatchObject([{ field: FIELD, code: "foreign_state_stripped" }]);
@@ -33,7 +33,7 @@ describe("replaceForeignPart()", () => {
     expect(() => loss.enforce(LossPolicy.REFUSE)).toThrow(FIELD);
   });
 
-  it("with policy TO_TEXT sends thinking as text, without its signature, and says so", () => {
+  it("with policy TO_TEXT sends thinking as text, without its signature, and reports it", () => {
     const loss = new LossReport();
     expect(replaceForeignPart(thinking("hm"), StatePolicy.TO_TEXT, FIELD, loss)).toEqual(textPart("hm"));
     expect(loss.warnings).toMatchObject([{ field: FIELD, code: "foreign_state_to_text" }]);
@@ -42,7 +42,7 @@ describe("replaceForeignPart()", () => {
   it.each([
     ["reasoning", thinking("secret thought")],
     ["a native part", native],
-  ])("with policy REJECT refuses %s, naming its place", (what, part) => {
+  ])("with policy REJECT refuses %s, naming its path", (what, part) => {
     const loss = new LossReport();
     const replace = () => replaceForeignPart(part, StatePolicy.REJECT, FIELD, loss);
     expect(replace).toThrow(InvalidRequestError);

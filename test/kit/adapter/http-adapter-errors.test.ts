@@ -317,7 +317,7 @@ describe("the body of a failed answer", () => {
     }
   });
 
-  it("that never comes is waited for some seconds only", async () => {
+  it("that never arrives is awaited for a few seconds only", async () => {
     const server = await answering({ "content-type": "application/json" }, undefined);
     const error = await openAdapter(server)
       .complete(ask("sim-text"))

@@ -79,7 +79,7 @@ describe("the limit between bytes", () => {
     expect([events, error]).toEqual([[], expect.any(RequestTimeoutError)]);
   });
 
-  it("takes signs of life for sound, events and comments alike", async () => {
+  it("restarts with events and with comments", async () => {
     const adapter = openAdapter(simulator());
     const streams = ["event", "comment"].map((style) => {
       const model = `sim-long:tokens=2,rate=1,keepalive_ms=40,keepalive_style=${style}`;

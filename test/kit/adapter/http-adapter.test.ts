@@ -38,7 +38,7 @@ describe("complete() and stream()", () => {
   });
 
   it.each(["sim-text", "sim-tools:calls=2", "sim-refusal", "sim-text:stop=length"])(
-    "give the same answer of %s",
+    "give the same answer for %s",
     async (model) => {
       const adapter = openAdapter(simulator());
       const whole = await adapter.complete(ask(model), { inferenceId: "inf_1" });
@@ -63,7 +63,7 @@ describe("complete() and stream()", () => {
     }
   });
 
-  it("make up an id of the run if none is given, another for each call", async () => {
+  it("create an inference id for each call if none is given", async () => {
     const adapter = openAdapter(simulator());
     const ids = [
       (await adapter.complete(ask("sim-text"))).inferenceId,
@@ -243,7 +243,7 @@ describe("the connection", () => {
     expect([ended, server.sockets.length]).toEqual([[1, 1, 1], 1]);
   });
 
-  it("serves streams at once each for itself", async () => {
+  it("serves concurrent streams independently", async () => {
     const relay = await relayTo(simulator());
     const adapter = openAdapter(relay);
     const calls = Array.from({ length: 5 }, () =>

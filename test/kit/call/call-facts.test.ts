@@ -25,7 +25,7 @@ const facts = {
   providerRequestId: "req_1",
 };
 
-describe("responseOf()", () => {
+describe("createResponse()", () => {
   it("puts an answer and the facts of its call together", () => {
     expect(createResponse(facts, answer)).toMatchObject({
       id: "resp_1",

@@ -3,17 +3,17 @@ import { AbortError, RequestTimeoutError } from "../../../src/core/errors.ts";
 import { toAbortError } from "../../../src/kit/http/abort.ts";
 
 describe("toAbortError()", () => {
-  it("gives a reason that is one of our errors as it is", () => {
+  it("returns a reason that is one of our errors unchanged", () => {
     const reason = new RequestTimeoutError("the deadline ran out");
     expect(toAbortError(AbortSignal.abort(reason))).toBe(reason);
   });
 
-  it("takes the reason of AbortSignal.timeout() for a time limit", () => {
+  it("treats the reason of AbortSignal.timeout() as a time limit", () => {
     const reason = new DOMException("The operation was aborted due to timeout", "TimeoutError");
     expect(toAbortError(AbortSignal.abort(reason))).toBeInstanceOf(RequestTimeoutError);
   });
 
-  it.each([undefined, "left", new Error("left")])("takes %s for a caller who left", (reason) => {
+  it.each([undefined, "left", new Error("left")])("treats %s as a caller that disconnected", (reason) => {
     expect(toAbortError(AbortSignal.abort(reason))).toBeInstanceOf(AbortError);
   });
 });

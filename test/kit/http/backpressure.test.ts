@@ -68,7 +68,7 @@ describe("a reader who stops", () => {
     expect(bytes).toBe(TOTAL);
   });
 
-  it("and reads from time to time draws no more from the server than it takes", {
+  it("and reads from time to time receives no more from the server than it reads", {
     timeout: 60_000,
   }, async () => {
     const { port, sockets } = await serveTcp(floodInChunks);

@@ -57,7 +57,7 @@ describe("an aborted signal", () => {
     expect(toListeners(controller.signal)).toBe(0);
   });
 
-  it("keeps a request from a connection that is used again and about to take it", async () => {
+  it("prevents a request on a reused connection that is about to be sent", async () => {
     const urls: (string | undefined)[] = [];
     const { port } = await serveHttp((incoming, response) => {
       urls.push(incoming.url);
@@ -214,7 +214,7 @@ describe("a reader who leaves", () => {
 });
 
 describe("release()", () => {
-  it("lets the rest pass by, so that the connection serves the next request", async () => {
+  it("discards the rest, so that the connection serves the next request", async () => {
     // The time in which a released answer has to end does not pass.
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     onTestFinished(() => void vi.useRealTimers());

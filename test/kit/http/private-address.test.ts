@@ -82,7 +82,7 @@ describe("a transport with localOnly", () => {
   });
 
   it.each(["http://8.8.8.8/v1", "https://[2001:db8::1]/", "http://0x08080808/", "http://169.254.169.254/"])(
-    "cannot be made for %s",
+    "cannot be created for %s",
     (baseUrl) => {
       expect(() => createHttpTransport({ baseUrl, localOnly: true })).toThrow(ConfigurationError);
       expect(() => createHttpTransport({ baseUrl, localOnly: true })).toThrow(/as local_only requires/);

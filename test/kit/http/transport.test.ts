@@ -73,7 +73,7 @@ describe("post()", () => {
     expect(calls).toBe(4);
   });
 
-  it("waits through informational answers", async () => {
+  it("skips informational answers", async () => {
     const { port } = await serveTcp((socket) => {
       socket.once("data", () => {
         socket.write("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n");

@@ -178,7 +178,7 @@ describe("findOpenedPath()", () => {
     expect(await findOpenedPath(handle, join(root, "a.txt"), descriptors)).toBe(join(root, "a.txt"));
   });
 
-  it("is not deceived if another file is open than the path names", async () => {
+  it("detects that another file is open than the path names", async () => {
     await using handle = await open(join(folder, "secret.txt"));
     expect(await findOpenedPath(handle, join(root, "a.txt"))).toBe(join(folder, "secret.txt"));
     expect(await findOpenedPath(handle, join(root, "a.txt"), "/nowhere")).toBeUndefined();

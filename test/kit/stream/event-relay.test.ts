@@ -93,7 +93,7 @@ describe("EventRelay", () => {
     ["values", `data: {"a":[${"{},".repeat(1_000_000)}`],
     ["lines", "a\n".repeat(600_000)],
     ["lines that end with CR", "data: a\r".repeat(600_000)],
-  ])("does not read an event of a million %s for the reason of a failure", (_name, text) => {
+  ])("does not search an event of a million %s for the reason of a failure", (_name, text) => {
     const reportsFailure = vi.fn(() => false);
     const { relay, target } = create({ reportsFailure });
     relay.push(Buffer.from("data: 1\n\n"));

@@ -59,7 +59,7 @@ describe("SseDecoder", () => {
     ["lines that end in CR", "data: a\rdata: b\r\rdata: c\r\r", [message("a\nb"), message("c")]],
     ["lines that end in CRLF", "data: a\r\ndata: b\r\n\r\n", [message("a\nb")]],
     ["lines that end in any of them", "data: a\rdata: b\n\r\ndata: c\r\n\n", [message("a\nb"), message("c")]],
-  ])("takes %s", (_what, text, want) => {
+  ])("reads %s", (_what, text, want) => {
     expect(eventsIn(text)).toEqual(want);
   });
 
@@ -85,7 +85,7 @@ describe("SseDecoder", () => {
     expect(events).toEqual([message("a")]);
   });
 
-  it("makes U+FFFD of bytes that are not UTF-8, the cut end of a character among them", () => {
+  it("decodes bytes that are not UTF-8 as U+FFFD, also an incomplete character at the end", () => {
     expect(read([Uint8Array.from([...Buffer.from("data: a"), 0xff, 0x62])]).events).toEqual([
       message("a\ufffdb"),
     ]);

@@ -53,7 +53,7 @@ describe("the writer's messages", () => {
     ["reasoningDelta", ReasoningDeltaSchema],
     ["toolCallDelta", ToolCallDeltaSchema],
     ["providerEvent", ProviderEventSchema],
-  ] as const)("have the type that they claim (%s)", (kind, schema) => {
+  ] as const)("have the type that their name says (%s)", (kind, schema) => {
     const found = writtenEvents().find(({ event }) => event.case === kind);
     expect(isMessage(found, StreamEventSchema)).toBe(true);
     expect(isMessage(found?.event.value, schema)).toBe(true);

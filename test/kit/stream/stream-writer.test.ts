@@ -291,7 +291,7 @@ describe("the parts", () => {
     expect(accumulated(writer.take())).toEqual(response);
   });
 
-  it("that come late take the place that was kept for them", () => {
+  it("that come late take the index that was reserved for them", () => {
     const writer = createWriter();
     writer.start("m");
     const place = writer.reserve();

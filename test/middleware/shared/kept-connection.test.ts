@@ -69,7 +69,7 @@ describe("a kept connection", () => {
     expect(kept.problem).toBeUndefined();
   });
 
-  it("is away after one command without an answer, which may still come, and back when a probe is answered", async () => {
+  it("is unavailable after one unanswered command, which may still be answered, and available when a probe is answered", async () => {
     const probes: PromiseWithResolvers<void>[] = [];
     const probe = () => {
       const answer = Promise.withResolvers<void>();
@@ -112,7 +112,7 @@ describe("a kept connection", () => {
     expect(silent.seen.slice(0, 3)).toEqual(["connect 1", "away: no answer within 5000 ms", "close 1"]);
   });
 
-  it("stays up if a command of the connection before it fails", async () => {
+  it("stays available if a command of the previous connection fails", async () => {
     const { kept, seen, breaks, toFailure } = open({ timeoutMs: 60_000 });
     await kept.ready();
     const answer = Promise.withResolvers<never>();
@@ -125,7 +125,7 @@ describe("a kept connection", () => {
     expect(seen.filter((state) => state.startsWith("away"))).toEqual(["away: Error: reset"]);
   });
 
-  it("is closed if it is made after the time for it", async () => {
+  it("is closed if it is established after the timeout", async () => {
     const connecting = Promise.withResolvers<string>();
     const { kept, seen } = open({ connect: () => connecting.promise });
     await pass(4999);
@@ -137,7 +137,7 @@ describe("a kept connection", () => {
     expect(seen).toContain("close late");
   });
 
-  it("waits longer before each attempt, with some chance, up to five seconds", async () => {
+  it("waits longer before each attempt, with jitter, up to five seconds", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.5);
     const times: number[] = [];
     open({
@@ -152,7 +152,7 @@ describe("a kept connection", () => {
     vi.restoreAllMocks();
   });
 
-  it("takes 5000 commands at the same time, and more as soon as some have ended", async () => {
+  it("accepts 5000 concurrent commands, and more as soon as some have ended", async () => {
     const { kept, toFailure } = open({ timeoutMs: 60_000 });
     await kept.ready();
     const first = Promise.withResolvers<string>();
@@ -170,7 +170,7 @@ describe("a kept connection", () => {
     expect(await kept.use(async () => "next")).toBe("next");
   });
 
-  it("is closed after the commands in progress, or a second, and not made again", async () => {
+  it("is closed after the commands in progress, or a second, and does not reconnect", async () => {
     const { kept, seen, breaks } = open({ timeoutMs: 60_000 });
     await kept.ready();
     const answer = Promise.withResolvers<string>();

@@ -58,7 +58,7 @@ const toName = ({ name }: Error) => name;
 
 const AMOUNT = { requests: 1, tokens: 10, nanoUsd: 0 };
 
-describe.skipIf(!hasValkey)("while Valkey is away", () => {
+describe.skipIf(!hasValkey)("while Valkey is unavailable", () => {
   closeAfterEach();
 
   /** A sidecar whose server has just been killed. */
@@ -166,7 +166,7 @@ describe.skipIf(!hasValkey)("while Valkey is away", () => {
   });
 });
 
-describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
+describe.skipIf(!hasValkey)("a misbehaving Valkey", () => {
   const valkey = useValkey();
   closeAfterEach();
 
@@ -191,7 +191,7 @@ describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
     await expect.poll(sums).toBe("203");
   });
 
-  it("gets no calls counted that a rate limit took too late", async () => {
+  it("undoes calls that a rate limit counted too late", async () => {
     const server = await ValkeyServer.start();
     onTestFinished(() => server.stop());
     const settings = toSettings(server, { timeoutMs: 250 });
@@ -209,7 +209,7 @@ describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
     expect(Math.round(Number(level))).toBe(8);
   });
 
-  it("is away while its memory is full, and comes back", async () => {
+  it("is unavailable while its memory is full, and available again afterwards", async () => {
     const sidecar = await openSidecar({ valkey: toSettings(valkey()) });
     const store = sidecar.stores.budget({ window: "month", requests: 1000, shared: true }, "k");
     await valkey().command("CONFIG", "SET", "maxmemory", "1");
@@ -222,7 +222,7 @@ describe.skipIf(!hasValkey)("a Valkey that does not do what it should", () => {
     expect(sidecar.failures).toContain("valkey refused");
   });
 
-  it("is away while it is a replica", async () => {
+  it("is unavailable while it is a replica", async () => {
     const sidecar = await openSidecar({ valkey: toSettings(valkey()) });
     await valkey().command("REPLICAOF", "127.0.0.1", "1");
     const store = sidecar.stores.rateLimit({ requestsPerMinute: 5, shared: true }, "k");

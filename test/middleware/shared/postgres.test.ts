@@ -55,7 +55,7 @@ describe.skipIf(postgres === undefined)("budgets shared through PostgreSQL", () 
     await expect.poll(windows).toHaveLength(1);
   });
 
-  it("are counted alone while the database is away, and together again afterwards", async () => {
+  it("are counted separately while the database is unavailable, and together again afterwards", async () => {
     const sidecar = await open();
     const store = sidecar.stores.budget({ window: "month", requests: 5, shared: true }, "away");
     await store?.take(AMOUNT, { requests: 5 });
@@ -83,7 +83,7 @@ describe.skipIf(postgres === undefined)("budgets shared through PostgreSQL", () 
     ]);
   });
 
-  it("are away while the database takes no writes, which is reported once", async () => {
+  it("are unavailable while the database accepts no writes, which is reported once", async () => {
     await postgres?.query("CREATE DATABASE standby");
     const url = postgres?.url("standby") ?? "";
     await (await open({ url })).stores.close();

@@ -47,7 +47,7 @@ describe("a shared rate", () => {
     expect(taken).toEqual([2, 3, -3]);
   });
 
-  it("takes less by what the server counted too late, after a further outage as well", async () => {
+  it("deducts what the server counted too late, after a further outage as well", async () => {
     const late = new AwayError("no answer", "timeout", Promise.resolve([1, 0, 0]));
     const { taken, store } = open([late, new AwayError("away", "connection")], 0);
     for (const amount of [4, 2, 5]) {

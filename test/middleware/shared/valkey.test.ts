@@ -205,7 +205,7 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
     });
   });
 
-  it("are none of rules that are not shared, nor without a Valkey except for budgets", async () => {
+  it("are kept only for shared rules, and without Valkey only for budgets", async () => {
     const {
       sidecars: [one],
     } = await openTwo();

@@ -119,7 +119,7 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
     expect(await execute(opened, "desk__fail")).toMatchObject({ failed: true, text: "no such row" });
   });
 
-  it("do not tell keys that their server sends back", async () => {
+  it("do not reveal keys that their server sends back", async () => {
     const server = await serveOfficial((mcp) => {
       const sent = () => `sent: ${server.seen.at(-1)?.headers.authorization}`;
       mcp.registerTool("tell", { description: sent(), inputSchema: anyObject }, () => ({

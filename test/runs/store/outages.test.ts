@@ -47,8 +47,8 @@ async function pass<Value>(work: Promise<Value>): Promise<Value | Error> {
   return outcome as Value | Error;
 }
 
-describe("work while the database is away", () => {
-  it("is tried again with growing pauses, for ten seconds", async () => {
+describe("work while the database is unavailable", () => {
+  it("is retried with growing delays, for ten seconds", async () => {
     const times: number[] = [];
     const failed = await pass(
       repeatThroughOutage(async () => {
@@ -63,7 +63,7 @@ describe("work while the database is away", () => {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(11_100);
   });
 
-  it("is done when the database is back", async () => {
+  it("succeeds when the database is available again", async () => {
     let tries = 0;
     const work = async () => {
       tries += 1;
@@ -73,7 +73,7 @@ describe("work while the database is away", () => {
     expect(await pass(repeatThroughOutage(work))).toBe("done");
   });
 
-  it("is not tried again after another failure", async () => {
+  it("is not retried after another failure", async () => {
     let tries = 0;
     const failed = repeatThroughOutage(async () => {
       tries += 1;

@@ -66,7 +66,7 @@ function block() {
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 describe("connections to PostgreSQL", () => {
-  it("have limits for all that a database or a network may hold up", () => {
+  it("have timeouts for all operations that a database or a network may delay", () => {
     const { types: parsers, ...settings } = createConnectionSettings(URL);
     expect(settings).toEqual({
       connectionString: URL,

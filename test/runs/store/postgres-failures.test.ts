@@ -46,7 +46,7 @@ describe("the error for a failure of PostgreSQL", () => {
     expect(error.cause).toBeUndefined();
   });
 
-  it("is one of a full disk, which passes", () => {
+  it("reports a full disk, which is temporary", () => {
     const error = toStoreError(failure("53100"));
     expect(error).toBeInstanceOf(StoreFullError);
     expect(error.message).toBe("the disk of the database of runs is full (SQLSTATE 53100)");

@@ -39,7 +39,7 @@ function createRoom({ evicts = true, removable = [] }: Setup = {}) {
 }
 
 describe("the space that changes may use", () => {
-  it("is the least for what is new, and all of it for deletions", () => {
+  it("is smallest for new data, and the whole space for deletions", () => {
     const space = { maxBytes: MAX, setting: "", evicts: false, usedBytes: () => 0 };
     const limits = (["create", "append", "end", "any"] as const).map((use) => getSpaceLimit(space, use));
     expect(limits).toEqual([5600, 6000, 6300, 6400]);
@@ -62,7 +62,7 @@ describe("the space that changes may use", () => {
   });
 });
 
-describe("a change that finds no room", () => {
+describe("a change for which there is no space", () => {
   it("is made when enough old runs are removed, a few at a time", async () => {
     const { room, state, take } = createRoom({ removable: Array.from({ length: 30 }, () => 100) });
     state.used = 6000;

@@ -75,7 +75,7 @@ describe("the space for a change", () => {
     expect(uses).toEqual(["append", "append", "append", "end"]);
   });
 
-  it("is all there is for deletions and for what a process says of itself", async () => {
+  it("is the whole space for deletions and heartbeats", async () => {
     const [queued, over] = [await createdRun(store, { queued: true }), await endedRun(store)];
     const conversation = thread();
     const added = message("a");
@@ -233,7 +233,7 @@ describe("a run that this process holds", () => {
     expect((await store.readEvents(run.id, -1, 10)).map(({ sequence }) => sequence)).toEqual([0, 1, 2, 3]);
   });
 
-  it("is looked at again after a write that failed, and continues from there", async () => {
+  it("is read again after a failed write, and continues from there", async () => {
     const run = await createdRun(store);
     const hold = getHold(run.id);
     const driver = getDriver(store);
@@ -246,7 +246,7 @@ describe("a run that this process holds", () => {
     expect(await store.readSteps(run.id)).toEqual([step("one"), step("two")]);
   });
 
-  it("is looked at again after a write whose answer was lost, which counts", async () => {
+  it("is read again after a write whose answer was lost, which counts", async () => {
     const run = await createdRun(store);
     const hold = getHold(run.id);
     const driver = getDriver(store);
@@ -288,7 +288,7 @@ describe("a run that this process holds", () => {
 });
 
 describe("the notices of a store", () => {
-  it("tell of a run that was continued, ended, removed or queued again", async () => {
+  it("report a run that was continued, ended, removed or queued again", async () => {
     const waiting = await endedRun(store, {}, RunStatus.REQUIRES_ACTION);
     const heard: string[] = [];
     const leave = store.subscribe(waiting.id, (notice) => heard.push(notice));

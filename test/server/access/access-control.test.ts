@@ -150,7 +150,7 @@ describe("AccessControl", () => {
     },
   );
 
-  it("knows callers by their names for work without a request", () => {
+  it("finds callers by name for work without a request", () => {
     const only = (_provider: string, model: string) => model === "m";
     const { control, source } = createControl(accessKey("a", ["a-old"], { allowsModel: only }));
     expect(control.callerNamed("a").allowsModel("p", "m")).toBe(true);

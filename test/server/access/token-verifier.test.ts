@@ -689,7 +689,7 @@ describe("the keys at an address", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it("are asked for with a token of a file, and read again after a while", async () => {
+  it("are requested with a token from a file, and read again after a while", async () => {
     fakeClock();
     const server = await startKeys(key);
     await writeFile(join(folder, "token"), "pod-token-1\n");

@@ -42,7 +42,7 @@ describe("The context of a call", () => {
     ]);
   });
 
-  it("aborts the signal at the deadline, and tells the transport once", () => {
+  it("aborts the signal at the deadline, and notifies the transport once", () => {
     const context = createContext();
     const onAbort = vi.fn();
     context.onAbort = onAbort;

@@ -204,7 +204,7 @@ describe("an HTTP API on the data listener", () => {
       });
   });
 
-  it("tells the times of a stream in trailers, over HTTP/1.1 only to clients that read them", async () => {
+  it("sends the times of a stream in trailers, over HTTP/1.1 only to clients that read them", async () => {
     const call = async (request: EndpointRequest) => {
       await request.client.complete(create(RequestSchema, { model: "m-1" }), { signal: request.signal });
       return { status: 200, headers: { "content-type": "text/plain" }, body: chunks("abc") };

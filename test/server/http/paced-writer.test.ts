@@ -128,7 +128,7 @@ describe.each([1, 2] as const)("a response over HTTP/%i", (version) => {
   });
 });
 
-describe.each([1, 2] as const)("a response over HTTP/%i whose peer has left before", (version) => {
+describe.each([1, 2] as const)("a response over HTTP/%i whose peer has already disconnected", (version) => {
   it("ends at once", async () => {
     await endPaced(await getClosedResponse(version), "text");
   });

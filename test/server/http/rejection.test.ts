@@ -74,7 +74,7 @@ describe("a path without a route", () => {
 
 // Plain text, because Connect's clients take a JSON body for an error of the RPC itself.
 describe("an RPC", () => {
-  it("takes POST", async () => {
+  it("accepts POST", async () => {
     const server = await startAnswering();
     const answer = await rejectedBy(server, inferencePath("Complete"), "GET");
     expect(answer).toMatchObject({ status: 405, type: "text/plain; charset=utf-8" });

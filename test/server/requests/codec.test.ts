@@ -86,7 +86,7 @@ describe("countElements()", () => {
     expect(getCode(() => countElements(RequestSchema, bytes, 10))).toBe(Code.ResourceExhausted);
   });
 
-  it("takes a nesting of any depth", () => {
+  it("accepts nesting of any depth", () => {
     let bytes = Buffer.alloc(0);
     for (let depth = 0; depth < 2000; depth++) {
       bytes = Buffer.concat([Buffer.from([CAUSE_TAG]), getLength(bytes.length), bytes]);

@@ -30,7 +30,7 @@ async function toFailure(bytes: Uint8Array, compression: Compression, maxMemory 
 describe.each(COMPRESSIONS)("decompress() of %s", (compression) => {
   const compress = COMPRESS[compression];
 
-  it("gives the bytes back, and takes their memory", async () => {
+  it("returns the bytes, and reserves their memory", async () => {
     const memory = readMemory(100 * MIB);
     const share = memory.begin();
     const bytes = Buffer.from(Array.from({ length: MIB }, (_, index) => (index * 7919) % 251));

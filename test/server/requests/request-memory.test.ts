@@ -87,7 +87,7 @@ describe("RequestMemory", () => {
     expect(toFailure(() => share.expect(2 * MAX)).code).toBe(Code.ResourceExhausted);
   });
 
-  it("takes memory back from requests that do not continue", () => {
+  it("reclaims memory from stalled requests", () => {
     const stalled: CallMemory[] = [];
     const memory = readMemory({}, { memory: () => stalled.pop()?.release() });
     stalled.push(memory.begin());
@@ -97,7 +97,7 @@ describe("RequestMemory", () => {
     expect(memory.calls).toBe(1);
   });
 
-  it("refuses calls over the limit if no other can make way", () => {
+  it("refuses calls over the limit if no stalled call can be ended", () => {
     const call = vi.fn(() => false);
     const memory = readMemory({ maxCalls: 1 }, { call });
     const first = memory.begin();

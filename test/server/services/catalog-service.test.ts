@@ -66,7 +66,7 @@ describe("ListModels", () => {
     expect(await response.json()).toMatchObject({ models: [{}], nextPageToken: expect.any(String) });
   });
 
-  it("takes messages of GET in base64, and says which ones are none", async () => {
+  it("accepts messages of GET in base64, and refuses others", async () => {
     const { server } = await start();
     const ask = async (message: string) => {
       const query = `encoding=json&connect=v1&base64=1&message=${encodeURIComponent(message)}`;

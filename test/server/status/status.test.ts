@@ -90,7 +90,7 @@ describe("codeName()", () => {
 });
 
 describe("toConnectError()", () => {
-  it.each(KINDS)("gives %s its code, its details and its word on retries", (name, kind) => {
+  it.each(KINDS)("gives %s its code, its details and its retry advice", (name, kind) => {
     const error = toConnectError(createError(kind, "it failed", { provider: "acme", httpStatusCode: 499 }), {
       model: "m-1",
     });
@@ -128,7 +128,7 @@ describe("toConnectError()", () => {
     expect(error.metadata.get("retry-after")).toBe("2");
   });
 
-  it("gives no delay if a retry brings nothing", () => {
+  it("gives no delay if a retry cannot help", () => {
     const spent = toConnectError(
       new QuotaExceededError("no money left", { provider: "acme", retryAfter: 60 }),
     );
@@ -150,7 +150,7 @@ describe("toConnectError()", () => {
     ]);
   });
 
-  it("reveals nothing about a bug of ours, nor about its cause", () => {
+  it("reveals nothing about an internal error or its cause", () => {
     const cause = new ServerError("secret of the cause", { provider: "acme" });
     const error = toConnectError(new InternalError("secret of the bug", { cause }));
     expect(error.rawMessage).toBe("internal error");
@@ -240,7 +240,7 @@ describe("toFailure()", () => {
     expect([status.code, fault]).toEqual([Code.NotFound, undefined]);
   });
 
-  it("takes any other value for a bug of ours, and does not describe it", () => {
+  it("treats any other value as an internal error, and does not describe it", () => {
     const thrown = new TypeError("secret");
     const { status, fault } = found(thrown);
     expect(status).toMatchObject({ code: Code.Internal, rawMessage: "internal error", details: [] });
@@ -265,7 +265,7 @@ describe("the status of a failure that a transport found", () => {
     expect(error.rawMessage).toBe("the caller's deadline was exceeded");
   });
 
-  it("leaves alone as INTERNAL a compression that no header names", () => {
+  it("leaves a compression that no header names as INTERNAL", () => {
     const error = new ConnectError("received compressed envelope, but do not know how", Code.Internal);
     expect(toFailure(error, OUR_RPC).status).toMatchObject({ code: Code.Internal, details: [] });
   });

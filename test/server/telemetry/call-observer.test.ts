@@ -38,53 +38,50 @@ function getClient(server: TestServer, transport: string) {
 }
 
 describe("a CallObserver", () => {
-  it.each(Object.keys(TRANSPORTS))(
-    "follows a stream over %s from its begin to its end",
-    async (transport) => {
-      const { server, events, ended } = await startObserved({
-        stream: (call) => oneByOne(textEvents(call, ["a", "b"])),
-      });
-      for await (const _ of getClient(server, transport).stream({ model: "asked-for" }));
-      await ended();
-      const inferenceId = server.inference.calls[0]?.inferenceId;
-      const protocol = transport.startsWith("gRPC-Web")
-        ? "grpc-web"
-        : transport === "gRPC"
-          ? "grpc"
-          : "connect";
-      expect(events).toMatchObject([
-        ["begin Stream", protocol],
-        ["attempt Stream", { inferenceId, provider: "", model: "asked-for" }],
-        ["first output Stream", { provider: "scripted", model: "asked-for", elapsedMs: expect.any(Number) }],
-        [
-          "attempt end Stream",
-          {
-            attempt: { inferenceId, provider: "", model: "asked-for" },
-            durationMs: expect.any(Number),
-            isRepeated: false,
-            error: undefined,
-            usage: { inputTokens: 7, outputTokens: 5 },
-          },
-        ],
-        [
-          "end Stream",
-          {
-            code: undefined,
-            disconnected: false,
-            inferenceId,
-            provider: "scripted",
-            usage: { inputTokens: 7, outputTokens: 5 },
-            firstOutputMs: expect.any(Number),
-          },
-        ],
-      ]);
-      const [, { firstOutputMs, durationMs }] = events.at(-1) as [
-        string,
-        { firstOutputMs: number; durationMs: number },
-      ];
-      expect(firstOutputMs).toBeLessThanOrEqual(durationMs);
-    },
-  );
+  it.each(Object.keys(TRANSPORTS))("observes a stream over %s from start to end", async (transport) => {
+    const { server, events, ended } = await startObserved({
+      stream: (call) => oneByOne(textEvents(call, ["a", "b"])),
+    });
+    for await (const _ of getClient(server, transport).stream({ model: "asked-for" }));
+    await ended();
+    const inferenceId = server.inference.calls[0]?.inferenceId;
+    const protocol = transport.startsWith("gRPC-Web")
+      ? "grpc-web"
+      : transport === "gRPC"
+        ? "grpc"
+        : "connect";
+    expect(events).toMatchObject([
+      ["begin Stream", protocol],
+      ["attempt Stream", { inferenceId, provider: "", model: "asked-for" }],
+      ["first output Stream", { provider: "scripted", model: "asked-for", elapsedMs: expect.any(Number) }],
+      [
+        "attempt end Stream",
+        {
+          attempt: { inferenceId, provider: "", model: "asked-for" },
+          durationMs: expect.any(Number),
+          isRepeated: false,
+          error: undefined,
+          usage: { inputTokens: 7, outputTokens: 5 },
+        },
+      ],
+      [
+        "end Stream",
+        {
+          code: undefined,
+          disconnected: false,
+          inferenceId,
+          provider: "scripted",
+          usage: { inputTokens: 7, outputTokens: 5 },
+          firstOutputMs: expect.any(Number),
+        },
+      ],
+    ]);
+    const [, { firstOutputMs, durationMs }] = events.at(-1) as [
+      string,
+      { firstOutputMs: number; durationMs: number },
+    ];
+    expect(firstOutputMs).toBeLessThanOrEqual(durationMs);
+  });
 
   it("gets the error and the provider of a call that failed", async () => {
     const { server, events, ended } = await startObserved({

@@ -145,7 +145,7 @@ describe("the spans of a call", () => {
     expect(sent?.tracestate).toBe("congo=t61rcWkgMzE");
   });
 
-  it("begin a trace if the caller has none, and tell when a stream's output began", async () => {
+  it("begin a trace if the caller has none, and record when a stream's output began", async () => {
     const { client, getSpans } = await start();
     for await (const _ of client.stream(request));
     await expect.poll(() => getSpans().length).toBe(2);
@@ -202,7 +202,7 @@ describe("the spans of a call", () => {
     expect(attempts.map(({ attributes }) => attributes["outrigger.repeated"])).toEqual([true, undefined]);
   });
 
-  it("have none for an answer from the cache, which the call tells", async () => {
+  it("have none for a cached answer, which the call's span shows", async () => {
     const models = createModels([createCache()]);
     const { client, getSpans } = await start(createTracer(), models);
     await client.complete(request);
@@ -213,7 +213,7 @@ describe("the spans of a call", () => {
     expect(calls.map(({ attributes }) => attributes["outrigger.cache_hit"])).toEqual([undefined, true, true]);
   });
 
-  it("tell the caller's mistakes from failures", async () => {
+  it("distinguish the caller's mistakes from failures", async () => {
     const { client, getSpans } = await start();
     await expect(client.complete({ ...request, model: "" })).rejects.toThrow();
     await expect(client.complete({ ...request, model: "sim-text:status=500" })).rejects.toThrow();

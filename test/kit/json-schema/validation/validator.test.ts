@@ -546,11 +546,11 @@ describe("a hostile schema or value", () => {
     ["1,000 comparisons of a large value", { allOf: Array(1000).fill({ enum: [[1]] }) }, list],
     ["a pattern for a text of 10 MB", { pattern: "^a*$" }, "a".repeat(10_000_000)],
     ["20,000 property names that every item lacks", { items: { required: Array(20_000).fill("b") } }, list],
-  ])("is given up: %s", (_, schema, value) => {
+  ])("ends with an error: %s", (_, schema, value) => {
     expect(createSchemaValidator(JSON.stringify(schema)).validate(value)).toEqual(TOO_MUCH);
   });
 
-  it("may have levels as JSON in a request has", () => {
+  it("may be nested as deeply as JSON in a request", () => {
     expect(getProblems(tree, nested(256))).toEqual([]);
   });
 
@@ -561,7 +561,7 @@ describe("a hostile schema or value", () => {
     expect(toRefusal(schema)).toContain("schema_json: expected at most");
   });
 
-  it("has the properties of JSON, not of JavaScript", () => {
+  it("has only its JSON members, not inherited JavaScript properties", () => {
     const schema = JSON.parse(
       '{"properties":{"__proto__":{"type":"string"}},"$defs":{"__proto__":{"required":["x"]}}}',
     );

@@ -15,13 +15,16 @@ describe("parseTimeout", () => {
     expect(parseTimeout(header)).toBeCloseTo(timeoutMs, 9);
   });
 
-  it("takes none for none", () => {
+  it("returns no timeout without a header", () => {
     expect(parseTimeout(undefined)).toBeUndefined();
   });
 
-  it.each(["99999999H", "99999999M", "99999999S"])("takes %s, which no timer reaches, for none", (header) => {
-    expect(parseTimeout(header)).toBeUndefined();
-  });
+  it.each(["99999999H", "99999999M", "99999999S"])(
+    "treats %s, beyond the range of timers, as no timeout",
+    (header) => {
+      expect(parseTimeout(header)).toBeUndefined();
+    },
+  );
 
   it.each(["", "5", "S", "123456789S", "-1S", "1.5S", "5s", "1S, 2S", " 5S", "5S\u0000"])(
     "rejects %j",
