@@ -370,8 +370,7 @@ export class MemoryShare {
   /** Gives everything back, for good: a late reservation takes nothing. */
   end(): void {
     this.#pool.abandon(this);
-    if (getCountedBytes(this.weight * this.#bytes) > 0) this.#set(0);
-    this.#bytes = 0;
+    this.#set(0);
     this.#hasEnded = true;
   }
 

@@ -101,6 +101,9 @@ describe("shares of memory that wait", () => {
     const share = answers.open("");
     expect(() => share.reserve(answers.maxBytes + MIB)).toThrow(RateLimitError);
     expect(() => share.reserve(answers.maxBytes + MIB)).toThrow(/limits\.max_answer_memory/);
+    expect(() => share.reserve(answers.maxBytes + MIB)).toThrow(
+      expect.objectContaining({ retryable: false }),
+    );
   });
 
   it("get exactly what is left: all of it for the oldest one, and up to half of the limit for others", async () => {
@@ -114,6 +117,40 @@ describe("shares of memory that wait", () => {
     expect(await isSettled(late.reserve(FREE_BYTES))).toBe(true);
     expect(await isSettled(late.reserve(1))).toBe(false);
     late.end();
+  });
+
+  it("may take the whole limit piece by piece, or wait until all of it is free", async () => {
+    const { answers } = openAccount();
+    const [first, second] = [answers.open(""), answers.open("")];
+    expect(first.reserve(MIB + FREE_BYTES)).toBeUndefined();
+    expect(first.reserve(answers.maxBytes - MIB)).toBeUndefined();
+    const waiting = second.reserve(answers.maxBytes + FREE_BYTES);
+    expect(await isSettled(waiting)).toBe(false);
+    first.end();
+    await waiting;
+    expect(answers.usedBytes).toBe(answers.maxBytes);
+  });
+
+  it("come after the one that has held memory for longest, although it may have been opened later", async () => {
+    const { answers } = openAccount();
+    const [opened, holder, other] = [answers.open(""), answers.open(""), answers.open("")];
+    void holder.reserve(MIB);
+    void other.reserve(30 * MIB);
+    const waits = [opened.reserve(8 * MIB), holder.reserve(40 * MIB)];
+    other.give(8 * MIB);
+    await waits[1];
+    expect(await isSettled(waits[0])).toBe(false);
+    holder.end();
+    await waits[0];
+  });
+
+  it("do not count as holding memory for long while they only wait for their reader", () => {
+    const { answers } = openAccount();
+    const [written, growing] = [answers.open(""), answers.open("")];
+    void written.reserve(2 * MIB);
+    written.shrink(MIB);
+    void growing.reserve(MIB);
+    expect(growing.reserve((answers.maxBytes * 3) / 4)).toBeUndefined();
   });
 
   it("get their turns by age, as soon as there is enough for each", async () => {

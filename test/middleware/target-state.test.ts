@@ -84,6 +84,17 @@ describe("TargetState", () => {
     expect(state.eject(rule, 6000)).toBe(5000);
   });
 
+  it("is an outlier if exactly its share of calls has failed, and not below", () => {
+    const state = new TargetState();
+    for (const result of ["success", "failure", "success"] as const) state.count(result);
+    expect(state.findOutlier(rule, [])).toBeUndefined();
+    state.count("failure");
+    expect(state.findOutlier(rule, [])).toBe("failure_ratio");
+    state.beginInterval(0);
+    for (const result of ["success", "failure", "success"] as const) state.count(result);
+    expect(state.findOutlier(rule, [])).toBeUndefined();
+  });
+
   it("is an outlier by its failures or its times, if it and the others have enough calls", () => {
     const [state, other, third] = [new TargetState(), new TargetState(), new TargetState()];
     const measure = (target: TargetState, times: readonly number[]) => {

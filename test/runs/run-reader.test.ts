@@ -183,6 +183,38 @@ describe("a reader of the store", () => {
     expect(state.subscriptions.size).toBe(0);
   });
 
+  it("ends at once behind the last event of a run that is over", async () => {
+    const stored = eventsFrom(0, 3);
+    const { reader, state } = open({ stored, status: RunStatus.COMPLETED, after: 2 });
+    expect(await reader.next()).toEqual(DONE);
+    expect(state.subscriptions.size).toBe(0);
+  });
+
+  it("gets the events with which the run ended while they were read", async () => {
+    const { reader, state, parts } = open({
+      stored: eventsFrom(0, 1),
+      status: RunStatus.COMPLETED,
+      after: 0,
+    });
+    const { getRun } = parts.store;
+    parts.store.getRun = async (...place) => {
+      if (state.stored.length === 1) state.stored.push(...eventsFrom(1, 1));
+      return getRun(...place);
+    };
+    expect(getSequences(await reader.next())).toEqual([1]);
+    await reader.return();
+  });
+
+  it("fails if the run has to exist and the owner has none", async () => {
+    const { reader } = open({ status: undefined, options: { mustExist: true } });
+    await expect(reader.next()).rejects.toMatchObject({
+      kindName: "NOT_FOUND",
+      message: expect.stringContaining("run_1"),
+    });
+    expect(await reader.next()).toEqual(DONE);
+    expect(await open({ status: undefined }).reader.next()).toEqual(DONE);
+  });
+
   it("ends if the run is deleted", async () => {
     const { reader, state } = open({ status: undefined });
     expect(await reader.next()).toEqual(DONE);
