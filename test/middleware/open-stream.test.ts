@@ -88,6 +88,20 @@ describe("openStream()", () => {
     expect(state.reads).toBe(2);
   });
 
+  it("yields events that come after that time once each", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    async function* batches(): AsyncGenerator<readonly StreamEvent[]> {
+      yield getEvents([START]);
+      await promise;
+      yield getEvents([TEXT_START]);
+      yield getEvents([DELTA]);
+    }
+    const opened = await openStream(new EventStream(batches()), 20);
+    const names = listNames(opened);
+    resolve();
+    expect(await names).toEqual(["streamStart", "textStart", "textDelta"]);
+  });
+
   it("holds back a limited number of events of the provider", async () => {
     const { state, stream } = toSource([START, ...Array.from({ length: 100 }, () => PING), never()]);
     expect(await openStream(stream)).toBeDefined();
@@ -114,5 +128,8 @@ describe("openStream()", () => {
     const { state, stream } = toSource([START, DELTA, DELTA]);
     for await (const _batch of await openStream(stream)) break;
     expect(state.ended).toBe(1);
+    const unread = (await openStream(toSource([START, DELTA]).stream))[Symbol.asyncIterator]();
+    expect(await unread.return?.()).toEqual({ done: true, value: undefined });
+    expect(await unread.next()).toEqual({ done: true, value: undefined });
   });
 });

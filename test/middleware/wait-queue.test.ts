@@ -106,12 +106,14 @@ describe("WaitQueue", () => {
   });
 
   it("rejects a call that has waited for as long as it may, if others used more than they reserved", async () => {
-    const { queue } = createQueue({ maxWaitMs: 5000 });
+    const { bucket, queue } = createQueue({ maxWaitMs: 5000 });
     await queue.take([60], Infinity, undefined);
     const waiting = queue.take([5], Infinity, undefined);
     queue.giveBack([-100]);
     await vi.advanceTimersByTimeAsync(5000);
     expect(await waiting).toEqual({ bucket: 0, waitMs: 100_000 });
+    // It has taken nothing.
+    expect(bucket.msUntil(1)).toBe(96_000);
     expect(vi.getTimerCount()).toBe(0);
   });
 

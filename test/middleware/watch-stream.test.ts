@@ -1,9 +1,12 @@
+import { create } from "@bufbuild/protobuf";
 import { EventStream, ServerError } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { type Batches, lazyBatches } from "../../src/core/batches.ts";
+import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
+import { ResponseSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { openStream } from "../../src/middleware/open-stream.ts";
-import { watchStream } from "../../src/middleware/watch-stream.ts";
+import { type CallEnd, watchCalls, watchStream } from "../../src/middleware/watch-stream.ts";
 import { getEvents, START, type Step } from "../core/steps.ts";
 
 const DELTA: Step = { case: "textDelta", value: { partIndex: 0, delta: "a" } };
@@ -33,7 +36,7 @@ function watchedThreeTimes(source: Batches<StreamEvent>) {
   return { told, stream: watch(opened, "third") };
 }
 
-async function read(batches: Batches<StreamEvent>, count = Infinity): Promise<number> {
+async function read(batches: AsyncIterable<unknown>, count = Infinity): Promise<number> {
   let read = 0;
   for await (const _batch of batches) {
     read += 1;
@@ -71,7 +74,9 @@ describe("watchStream()", () => {
 
   it("reports the end with the finish event, even if nobody reads on", async () => {
     const { told, stream } = watchedThreeTimes(toSource([START, FINISH]));
-    await read(stream, 2);
+    const events = stream[Symbol.asyncIterator]();
+    await events.next();
+    await events.next();
     expect(told.filter((line) => line.includes("ends: r1 after 2"))).toHaveLength(3);
   });
 
@@ -89,5 +94,47 @@ describe("watchStream()", () => {
     });
     await read(stream, 3);
     expect(told).toEqual(["named"]);
+  });
+});
+
+describe("watchCalls()", () => {
+  const request = create(RequestSchema, { provider: "p", model: "m" });
+  const response = create(ResponseSchema, { id: "r1" });
+
+  /** Calls that are watched, and what their watchers are told. */
+  function watched(isWatched = true) {
+    const told: string[] = [];
+    const calls = watchCalls((_request, _options, kind) => {
+      const watcher = {
+        output: () => void told.push(`${kind} has output`),
+        end: ({ response, error }: CallEnd) =>
+          void told.push(`${kind} ends: ${response?.id ?? error?.message}`),
+      };
+      return isWatched ? watcher : undefined;
+    });
+    return { calls, told };
+  }
+
+  it("notifies of a whole answer as of output, and of its end", async () => {
+    const { calls, told } = watched();
+    expect(await calls.complete(request, async () => response, {})).toBe(response);
+    const failed = calls.complete(request, () => Promise.reject(new ServerError("down")), {});
+    await expect(failed).rejects.toThrow("down");
+    expect(told).toEqual(["complete has output", "complete ends: r1", "complete ends: down"]);
+  });
+
+  it("notifies of the first output of a stream, and of its end", async () => {
+    const { calls, told } = watched();
+    const stream = calls.stream(request, () => new EventStream(toSource([START, DELTA, DELTA, FINISH])), {});
+    await read(stream, 2);
+    expect(told).toEqual(["stream has output", "stream ends: undefined"]);
+  });
+
+  it("leave a call alone that nobody watches", async () => {
+    const { calls, told } = watched(false);
+    expect(await calls.complete(request, async () => response, {})).toBe(response);
+    const stream = calls.stream(request, () => new EventStream(toSource([START, DELTA, FINISH])), {});
+    expect(await read(stream)).toBe(3);
+    expect(told).toEqual([]);
   });
 });
