@@ -47,6 +47,7 @@ const ROWS: readonly Row[] = [
     head: event(chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "{" } }] })),
     piece: (index) => chunk({ tool_calls: [{ index: 0, [`field${index}`]: LONG }] }),
   },
+  { provider: "compatible", what: "metadata", piece: (index) => ({ ...chunk({}), [`fact${index}`]: LONG }) },
   { provider: "compatible", what: "audio", piece: () => chunk({ audio: { id: "a", data: LONG } }) },
   {
     provider: "compatible",

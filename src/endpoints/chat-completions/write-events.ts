@@ -9,7 +9,7 @@ import {
   ToolCallStart_InputKind,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
-import type { JsonObject } from "../../kit/json/json.ts";
+import { isEmpty, type JsonObject } from "../../kit/json/json.ts";
 import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import { toErrorObject } from "../openai/errors.ts";
 import { encodeOtherParts } from "../responses/provider-state.ts";
@@ -21,6 +21,7 @@ import { createDetail, encodeReasoningState, writeCallExtras } from "./provider-
 import {
   getCustomInput,
   readLogprobs,
+  readMetadata,
   writeFinish,
   writeHead,
   writeImage,
@@ -166,9 +167,11 @@ export class ChunkWriter extends BatchWriter {
   #finish({ response, usage }: Finish): void {
     if (response === undefined) return;
     this.#writeState(encodeOtherParts(response.message?.content ?? []));
-    this.#choice({ delta: {}, logprobs: null, ...writeFinish(response) });
+    const metadata = readMetadata(response);
+    const choice = { delta: {}, logprobs: null, ...metadata.choice, ...writeFinish(response) };
+    this.#choice(choice, metadata.answer);
     if (this.#includesUsage) {
-      const counts = usage === undefined ? null : writeUsage(usage);
+      const counts = usage === undefined ? null : writeUsage(usage, metadata.usage);
       this.text += `data: ${this.#head},"choices":[],"usage":${JSON.stringify(counts)}}\n\n`;
     }
     this.text += `data: ${END_OF_STREAM}\n\n`;
@@ -184,8 +187,10 @@ export class ChunkWriter extends BatchWriter {
     this.#choice({ delta });
   }
 
-  #choice(rest: JsonObject): void {
-    this.#emit(`"index":0,${JSON.stringify({ finish_reason: null, ...rest }).slice(1, -1)}`);
+  /** @param further Fields alongside the choices. */
+  #choice(rest: JsonObject, further: JsonObject = {}): void {
+    const fields = JSON.stringify({ finish_reason: null, ...rest }).slice(1, -1);
+    this.#emit(`"index":0,${fields}`, isEmpty(further) ? "" : `,${JSON.stringify(further).slice(1, -1)}`);
   }
 
   /** Writes a delta that has one field. @param field Its JSON text: nothing but the new text is serialized. */
@@ -193,8 +198,8 @@ export class ChunkWriter extends BatchWriter {
     this.#emit(`"index":0,"finish_reason":null,"delta":{${field}}`);
   }
 
-  #emit(choice: string): void {
+  #emit(choice: string, further = ""): void {
     const usage = this.#includesUsage ? ',"usage":null' : "";
-    this.text += `data: ${this.#head},"choices":[{${choice}}]${usage}}\n\n`;
+    this.text += `data: ${this.#head},"choices":[{${choice}}]${usage}${further}}\n\n`;
   }
 }

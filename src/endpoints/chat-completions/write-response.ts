@@ -4,7 +4,14 @@ import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
-import { asObject, type JsonObject, objectsIn } from "../../kit/json/json.ts";
+import {
+  asObject,
+  type JsonObject,
+  objectIn,
+  objectsIn,
+  tryParseJson,
+  without,
+} from "../../kit/json/json.ts";
 import { formatDataUri } from "../../kit/media/media.ts";
 import { countCodePoints, toAnnotations } from "../responses/write-annotations.ts";
 import { type AnswerEnd, type FinishWords, getFinishWord } from "../stateless/write-answer.ts";
@@ -28,7 +35,9 @@ export function writeCompletion(response: Response, customTools: ReadonlySet<str
   const { inferenceId, model, createdAt, usage } = response;
   const created = Number(createdAt?.seconds ?? Math.floor(Date.now() / 1000));
   const content = response.message?.content ?? [];
+  const metadata = readMetadata(response);
   const choice = {
+    ...metadata.choice,
     index: 0,
     message: writeMessage(content, customTools),
     logprobs: writeLogprobs(content),
@@ -37,7 +46,35 @@ export function writeCompletion(response: Response, customTools: ReadonlySet<str
   return {
     ...writeHead("chat.completion", { inferenceId, model, created }),
     choices: [choice],
-    ...(usage === undefined ? {} : { usage: writeUsage(usage) }),
+    ...(usage === undefined ? {} : { usage: writeUsage(usage, metadata.usage) }),
+    ...metadata.answer,
+  };
+}
+
+/** The facts of a provider that have no unified form, by their places in a completion. */
+export interface CompletionMetadata {
+  /** Fields alongside the choices. */
+  readonly answer: JsonObject;
+  /** Fields of the choice. */
+  readonly choice: JsonObject;
+  /** Counts that the contract has no fields for. */
+  readonly usage: JsonObject;
+}
+
+/** Fields that are written for every answer. */
+const WRITTEN = ["choices", "created", "id", "model", "object", "usage", "choice"];
+
+/** The tiers that clients of OpenAI know. */
+const TIERS: ReadonlySet<unknown> = new Set(["auto", "default", "flex", "scale", "priority"]);
+
+/** Reads the facts of a provider that have no unified form. */
+export function readMetadata({ providerMetadataJson }: Response): CompletionMetadata {
+  const members = asObject(tryParseJson(providerMetadataJson)) ?? {};
+  const isTier = "service_tier" in members && !TIERS.has(members.service_tier);
+  return {
+    answer: without(members, ...WRITTEN, ...(isTier ? ["service_tier"] : [])),
+    choice: without(objectIn(members.choice), "index", "message", "logprobs", "finish_reason"),
+    usage: objectIn(members.usage),
   };
 }
 
@@ -151,21 +188,28 @@ const FINISH_WORDS: FinishWords = {
   stop: "stop",
 };
 
-/** Converts token counts. Details that the provider did not report stay absent. */
-export function writeUsage(usage: Usage): JsonObject {
+/**
+ * Converts token counts. Details that the provider did not report stay absent.
+ * @param further The provider's counts, with those that the contract has no fields for.
+ */
+export function writeUsage(usage: Usage, further: JsonObject = {}): JsonObject {
   const { inputTokens, outputTokens, totalTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } =
     usage;
   const prompt = {
+    ...objectIn(further.prompt_tokens_details),
     ...(cacheReadTokens === undefined ? {} : { cached_tokens: cacheReadTokens }),
     ...(cacheWriteTokens === undefined ? {} : { cache_write_tokens: cacheWriteTokens }),
   };
+  const completion = {
+    ...objectIn(further.completion_tokens_details),
+    ...(reasoningTokens === undefined ? {} : { reasoning_tokens: reasoningTokens }),
+  };
   return {
+    ...further,
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: totalTokens,
     ...(Object.keys(prompt).length === 0 ? {} : { prompt_tokens_details: prompt }),
-    ...(reasoningTokens === undefined
-      ? {}
-      : { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),
+    ...(Object.keys(completion).length === 0 ? {} : { completion_tokens_details: completion }),
   };
 }

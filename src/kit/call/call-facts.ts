@@ -58,6 +58,8 @@ export interface Answer {
   readonly rawJson: string;
   /** The provider's request id, if it is in the body instead of a header. */
   readonly providerRequestId?: string;
+  /** What has no unified form, as `ProviderMetadata` writes it. Default: there is nothing. */
+  readonly providerMetadataJson?: string;
 }
 
 /**
@@ -122,6 +124,7 @@ export function createResponse(facts: CallFacts, answer: Answer): Response {
     providerRequestId: withoutKeys(boundedId(providerRequestId)),
     createdAt: timestampFromMs(facts.acceptedAt),
     attempts: [],
+    providerMetadataJson: withoutKeys(answer.providerMetadataJson ?? ""),
   };
   if (answer.usage !== undefined) {
     const usage = { ...answer.usage, rawJson: withoutKeys(answer.usage.rawJson) };

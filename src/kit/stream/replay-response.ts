@@ -7,13 +7,14 @@ import type { StreamWriter } from "./stream-writer.ts";
 export function replayResponse(response: Response, writer: StreamWriter): void {
   writer.start(response.model);
   for (const part of response.message?.content ?? []) replayPart(part, writer);
-  const { id, model, usage, rawJson, providerRequestId } = response;
+  const { id, model, usage, rawJson, providerRequestId, providerMetadataJson } = response;
   writer.finish({
     id,
     model,
     usage,
     rawJson,
     providerRequestId,
+    providerMetadataJson,
     finishReason: response.finishReason ?? create(FinishReasonSchema),
   });
 }

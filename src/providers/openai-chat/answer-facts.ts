@@ -3,7 +3,8 @@ import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { type CallFacts, isStopped, readFinishReason } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
-import { asObject, textIn } from "../../kit/json/json.ts";
+import { ProviderMetadata } from "../../kit/call/provider-metadata.ts";
+import { asObject, textIn, without } from "../../kit/json/json.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import type { CompletionExtensions, Usage as WireUsage } from "../../wire/openai-chat/response.ts";
 import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts";
@@ -27,6 +28,7 @@ export class AnswerFacts {
   #finish = "";
   #stopSequence = "";
   #hasFurtherChoices = false;
+  readonly #metadata = new ProviderMetadata();
   /** Whether a filter objects to the prompt or to the answer, which then may be empty. */
   isSensitive = false;
   /** Sources that are listed alongside the message. */
@@ -60,7 +62,7 @@ export class AnswerFacts {
   /**
    * Reads the fields of a chunk.
    * @param choices Choices of the chunk.
-   * @returns The memory of the counts that no earlier chunk had, in bytes.
+   * @returns The memory of the counts and further members that no earlier chunk had, in bytes.
    */
   read(chunk: Untrusted<AnyCompletion>, choices: readonly Untrusted<AnyChoice>[]): number {
     this.#id ||= textIn(chunk.id);
@@ -72,11 +74,20 @@ export class AnswerFacts {
     const counts = findCounts(chunk, choices);
     const known = this.#counts ?? {};
     let bytes = 0;
+    for (const name in chunk)
+      if (!READ_ELSEWHERE.has(name)) bytes += this.#metadata.add(name, chunk[name as keyof typeof chunk]);
     for (const name in counts)
       if (!Object.hasOwn(known, name))
         bytes += measureMemory({ [name]: counts[name as keyof typeof counts] });
     this.#counts = mergeCounts(this.#counts, counts);
     return bytes;
+  }
+
+  /** Reads the further members of the choice. Returns the memory that they take, in bytes. */
+  readChoice(choice: Untrusted<AnyChoice>): number {
+    for (const name in choice)
+      if (!READ_IN_CHOICE.has(name)) return this.#metadata.add("choice", without(choice, ...READ_IN_CHOICE));
+    return 0;
   }
 
   /**
@@ -103,6 +114,7 @@ export class AnswerFacts {
   /** Returns the answer without its content. Adds to the warnings of the call. */
   end(content: AnswerContent, rawJson: string): StreamedAnswer {
     const { usage } = this;
+    if (hasDetails(this.#counts)) this.#metadata.add("usage", this.#counts);
     this.#facts.warnings.push(
       ...findMismatches(this.#counts, usage),
       ...(this.#hasFurtherChoices ? [warning("", "further_candidates", FURTHER_CHOICES)] : []),
@@ -114,8 +126,40 @@ export class AnswerFacts {
       usage,
       rawJson,
       providerRequestId: this.#facts.providerRequestId || this.#requestId,
+      providerMetadataJson: this.#metadata.toJson(),
     };
   }
+}
+
+/** Members of an answer that are read elsewhere, and those that fill up chunks so that their length says nothing. */
+const READ_ELSEWHERE: ReadonlySet<string> = new Set([
+  "choices",
+  "created",
+  "error",
+  "id",
+  "model",
+  "obfuscation",
+  "object",
+  "p",
+  "usage",
+]);
+
+/** Members of a choice that are read elsewhere. */
+const READ_IN_CHOICE: ReadonlySet<string> = new Set([
+  "delta",
+  "error",
+  "finish_reason",
+  "index",
+  "logprobs",
+  "message",
+  "usage",
+]);
+
+/** Counts that every server has. */
+const PLAIN_COUNTS: ReadonlySet<string> = new Set(["completion_tokens", "prompt_tokens", "total_tokens"]);
+
+function hasDetails(counts: Untrusted<WireUsage> | undefined): boolean {
+  return Object.entries(counts ?? {}).some(([name, value]) => value !== null && !PLAIN_COUNTS.has(name));
 }
 
 function isStoppedBy(word: string): boolean {

@@ -137,6 +137,7 @@ export class ChatDecoder implements StreamDecoder {
     const logprobs = asObject<Logprobs>(choice.logprobs);
     if (logprobs !== undefined) this.#message.pushLogprobs(logprobs);
     this.#answer.readFinish(choice);
+    this.#writer.hold(this.#answer.readChoice(choice));
     // A choice that was filtered before its first token has no message (Gemini).
     this.#hasMessage ||= message !== undefined || this.#answer.isStopped;
   }

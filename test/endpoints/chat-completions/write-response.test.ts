@@ -37,6 +37,50 @@ function write(content: Part[], changes: ResponseInit = {}) {
 
 const text = (value: string, refusal = false): Part => ({ part: { case: "text", value }, refusal });
 
+describe("What a provider reports alongside its answer", () => {
+  const timings = { prompt_ms: 1.5 };
+  const details = { audio_tokens: 2, cached_tokens: 9 };
+  const metadata = {
+    service_tier: "flex",
+    timings,
+    choice: { content_filter_results: {}, index: 3 },
+    usage: { prompt_tokens: 1, queue_time: 0.5, prompt_tokens_details: details },
+    id: "never",
+  };
+  const usage = { inputTokens: 3, outputTokens: 7, totalTokens: 10, cacheReadTokens: 1 };
+  const facts: ResponseInit = { usage, providerMetadataJson: JSON.stringify(metadata) };
+  const counts = {
+    queue_time: 0.5,
+    prompt_tokens: 3,
+    completion_tokens: 7,
+    total_tokens: 10,
+    prompt_tokens_details: { audio_tokens: 2, cached_tokens: 1 },
+  };
+
+  it("is in the places that clients of its server know", () => {
+    const completion = write([text("a")], facts);
+    expect(completion).toMatchObject({ id: "chatcmpl-inf_1", service_tier: "flex", timings, usage: counts });
+    expect(completion.choices).toMatchObject([{ index: 0, content_filter_results: {} }]);
+    expect(completion).not.toHaveProperty("choice");
+    const tier = { providerMetadataJson: '{"service_tier":"standard"}' };
+    expect(write([text("a")], tier)).not.toHaveProperty("service_tier");
+  });
+
+  it("is in the last chunks of a stream", () => {
+    const response = { inferenceId: "inf_1", finishReason: { reason: Reason.STOP, raw: "stop" }, ...facts };
+    const finish = { case: "finish" as const, value: { response, usage } };
+    const written = new ChunkWriter(true, new Set()).write([create(StreamEventSchema, { event: finish })]);
+    const [last, counted] = written.split("\n\n").map((event) => event.slice("data: ".length));
+    // The head, which the beginning of the stream writes, is not there.
+    expect(JSON.parse(`{${last?.slice(1)}`)).toMatchObject({
+      service_tier: "flex",
+      timings,
+      choices: [{ index: 0, finish_reason: "stop", content_filter_results: {} }],
+    });
+    expect(JSON.parse(`{${counted?.slice(1)}`)).toMatchObject({ usage: counts });
+  });
+});
+
 describe("A chat completion", () => {
   it("has the texts and the refusals of an answer apart, each joined, and null for none", () => {
     const writeMessage = (content: Part[]) => write(content).choices[0].message;

@@ -32,11 +32,9 @@ export function readStream(bytes: Buffer): Reading {
     .map((chunk) => chunk.usage ?? (chunk.x_groq as Wire | undefined)?.usage)
     .filter(Boolean);
   const body = {
+    ...joinMembers(chunks, ["choices", "usage", "obfuscation", "p"]),
     id: first("id"),
     model: first("model"),
-    citations: first("citations"),
-    search_results: first("search_results"),
-    x_groq: first("x_groq"),
     choices: indices.map((index) => joinedChoice(choices.filter((choice) => (choice.index ?? 0) === index))),
     usage: usage.at(-1),
   };
@@ -46,11 +44,27 @@ export function readStream(bytes: Buffer): Reading {
 function joinedChoice(choices: readonly Wire[]): Wire {
   const logprobs = choices.map((choice) => choice.logprobs).filter(Boolean) as Wire[];
   return {
+    ...joinMembers(choices, ["delta", "message", "finish_reason", "logprobs", "usage"]),
     index: choices[0]?.index ?? 0,
     message: choices.map(({ delta }) => (delta ?? {}) as Wire).reduce(addDelta, { role: "assistant" }),
     finish_reason: choices.map((choice) => choice.finish_reason).find(Boolean),
     ...(logprobs.length === 0 ? {} : { logprobs: joinedLogprobs(logprobs) }),
   };
+}
+
+/** The last value of each member; objects are joined. */
+function joinMembers(all: readonly Wire[], others: readonly string[]): Wire {
+  const joined: Wire = {};
+  for (const [name, value] of all.flatMap((each) => Object.entries(each))) {
+    const known = joined[name];
+    const isJoined = isPlain(known) && isPlain(value);
+    if (!others.includes(name) && value !== null) joined[name] = isJoined ? { ...known, ...value } : value;
+  }
+  return joined;
+}
+
+function isPlain(value: unknown): value is Wire {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function joinedLogprobs(all: readonly Wire[]): Wire {

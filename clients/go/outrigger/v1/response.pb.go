@@ -122,9 +122,15 @@ type Response struct {
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Provider calls that failed before this answer, in order, if the sidecar is configured to retry
 	// or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
-	Attempts      []*Attempt `protobuf:"bytes,13,rep,name=attempts,proto3" json:"attempts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Attempts []*Attempt `protobuf:"bytes,13,rep,name=attempts,proto3" json:"attempts,omitempty"`
+	// What the provider reported alongside its answer and what has no unified form, JSON text of an
+	// object with the provider's names: for instance `service_tier`, `system_fingerprint`, the results
+	// of safety filters and timings. `usage` is a member if the provider counts more than `usage` of
+	// this message. At most 64 KiB; members that would exceed that are left out. Empty if there is
+	// nothing.
+	ProviderMetadataJson string `protobuf:"bytes,14,opt,name=provider_metadata_json,json=providerMetadataJson,proto3" json:"provider_metadata_json,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *Response) Reset() {
@@ -246,6 +252,13 @@ func (x *Response) GetAttempts() []*Attempt {
 		return x.Attempts
 	}
 	return nil
+}
+
+func (x *Response) GetProviderMetadataJson() string {
+	if x != nil {
+		return x.ProviderMetadataJson
+	}
+	return ""
 }
 
 // Why a model stopped: the unified reason and the provider's reason.
@@ -463,7 +476,7 @@ var File_outrigger_v1_response_proto protoreflect.FileDescriptor
 
 const file_outrigger_v1_response_proto_rawDesc = "" +
 	"\n" +
-	"\x1boutrigger/v1/response.proto\x12\foutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/attempt.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x18outrigger/v1/usage.proto\"\xb4\x04\n" +
+	"\x1boutrigger/v1/response.proto\x12\foutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/attempt.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x18outrigger/v1/usage.proto\"\xea\x04\n" +
 	"\bResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1a\n" +
@@ -480,7 +493,8 @@ const file_outrigger_v1_response_proto_rawDesc = "" +
 	"\x13provider_request_id\x18\v \x01(\tR\x11providerRequestId\x129\n" +
 	"\n" +
 	"created_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x121\n" +
-	"\battempts\x18\r \x03(\v2\x15.outrigger.v1.AttemptR\battempts\"\x9d\x02\n" +
+	"\battempts\x18\r \x03(\v2\x15.outrigger.v1.AttemptR\battempts\x124\n" +
+	"\x16provider_metadata_json\x18\x0e \x01(\tR\x14providerMetadataJson\"\x9d\x02\n" +
 	"\fFinishReason\x129\n" +
 	"\x06reason\x18\x01 \x01(\x0e2!.outrigger.v1.FinishReason.ReasonR\x06reason\x12\x10\n" +
 	"\x03raw\x18\x02 \x01(\tR\x03raw\x12#\n" +

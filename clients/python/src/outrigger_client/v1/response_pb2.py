@@ -28,7 +28,7 @@ from outrigger_client.v1 import message_pb2 as outrigger_dot_v1_dot_message__pb2
 from outrigger_client.v1 import usage_pb2 as outrigger_dot_v1_dot_usage__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1boutrigger/v1/response.proto\x12\x0coutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/attempt.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x18outrigger/v1/usage.proto\"\xae\x03\n\x08Response\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x10\n\x08provider\x18\x03 \x01(\t\x12&\n\x07message\x18\x04 \x01(\x0b\x32\x15.outrigger.v1.Message\x12\x31\n\rfinish_reason\x18\x05 \x01(\x0b\x32\x1a.outrigger.v1.FinishReason\x12\"\n\x05usage\x18\x06 \x01(\x0b\x32\x13.outrigger.v1.Usage\x12\'\n\x08warnings\x18\x07 \x03(\x0b\x32\x15.outrigger.v1.Warning\x12/\n\nrate_limit\x18\x08 \x01(\x0b\x32\x1b.outrigger.v1.RateLimitInfo\x12\x10\n\x08raw_json\x18\t \x01(\t\x12\x14\n\x0cinference_id\x18\n \x01(\t\x12\x1b\n\x13provider_request_id\x18\x0b \x01(\t\x12.\n\ncreated_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x08\x61ttempts\x18\r \x03(\x0b\x32\x15.outrigger.v1.Attempt\"\x82\x02\n\x0c\x46inishReason\x12\x31\n\x06reason\x18\x01 \x01(\x0e\x32!.outrigger.v1.FinishReason.Reason\x12\x0b\n\x03raw\x18\x02 \x01(\t\x12\x15\n\rstop_sequence\x18\x03 \x01(\t\"\x9a\x01\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x0f\n\x0bREASON_STOP\x10\x01\x12\x11\n\rREASON_LENGTH\x10\x02\x12\x15\n\x11REASON_TOOL_CALLS\x10\x03\x12\x19\n\x15REASON_CONTENT_FILTER\x10\x04\x12\x10\n\x0cREASON_ERROR\x10\x05\x12\x10\n\x0cREASON_OTHER\x10\x06\"7\n\x07Warning\x12\x0f\n\x07message\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12\r\n\x05\x66ield\x18\x03 \x01(\t\"\x85\x02\n\rRateLimitInfo\x12\x1f\n\x12requests_remaining\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x1b\n\x0erequests_limit\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\x1d\n\x10tokens_remaining\x18\x03 \x01(\x05H\x02\x88\x01\x01\x12\x19\n\x0ctokens_limit\x18\x04 \x01(\x05H\x03\x88\x01\x01\x12,\n\x08reset_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x15\n\x13_requests_remainingB\x11\n\x0f_requests_limitB\x13\n\x11_tokens_remainingB\x0f\n\r_tokens_limitB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1boutrigger/v1/response.proto\x12\x0coutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/attempt.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x18outrigger/v1/usage.proto\"\xce\x03\n\x08Response\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x10\n\x08provider\x18\x03 \x01(\t\x12&\n\x07message\x18\x04 \x01(\x0b\x32\x15.outrigger.v1.Message\x12\x31\n\rfinish_reason\x18\x05 \x01(\x0b\x32\x1a.outrigger.v1.FinishReason\x12\"\n\x05usage\x18\x06 \x01(\x0b\x32\x13.outrigger.v1.Usage\x12\'\n\x08warnings\x18\x07 \x03(\x0b\x32\x15.outrigger.v1.Warning\x12/\n\nrate_limit\x18\x08 \x01(\x0b\x32\x1b.outrigger.v1.RateLimitInfo\x12\x10\n\x08raw_json\x18\t \x01(\t\x12\x14\n\x0cinference_id\x18\n \x01(\t\x12\x1b\n\x13provider_request_id\x18\x0b \x01(\t\x12.\n\ncreated_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x08\x61ttempts\x18\r \x03(\x0b\x32\x15.outrigger.v1.Attempt\x12\x1e\n\x16provider_metadata_json\x18\x0e \x01(\t\"\x82\x02\n\x0c\x46inishReason\x12\x31\n\x06reason\x18\x01 \x01(\x0e\x32!.outrigger.v1.FinishReason.Reason\x12\x0b\n\x03raw\x18\x02 \x01(\t\x12\x15\n\rstop_sequence\x18\x03 \x01(\t\"\x9a\x01\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x0f\n\x0bREASON_STOP\x10\x01\x12\x11\n\rREASON_LENGTH\x10\x02\x12\x15\n\x11REASON_TOOL_CALLS\x10\x03\x12\x19\n\x15REASON_CONTENT_FILTER\x10\x04\x12\x10\n\x0cREASON_ERROR\x10\x05\x12\x10\n\x0cREASON_OTHER\x10\x06\"7\n\x07Warning\x12\x0f\n\x07message\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12\r\n\x05\x66ield\x18\x03 \x01(\t\"\x85\x02\n\rRateLimitInfo\x12\x1f\n\x12requests_remaining\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x1b\n\x0erequests_limit\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\x1d\n\x10tokens_remaining\x18\x03 \x01(\x05H\x02\x88\x01\x01\x12\x19\n\x0ctokens_limit\x18\x04 \x01(\x05H\x03\x88\x01\x01\x12,\n\x08reset_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x15\n\x13_requests_remainingB\x11\n\x0f_requests_limitB\x13\n\x11_tokens_remainingB\x0f\n\r_tokens_limitB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,13 +37,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\037io.github.outriggerinference.v1P\001ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\rOutrigger::V1'
   _globals['_RESPONSE']._serialized_start=161
-  _globals['_RESPONSE']._serialized_end=591
-  _globals['_FINISHREASON']._serialized_start=594
-  _globals['_FINISHREASON']._serialized_end=852
-  _globals['_FINISHREASON_REASON']._serialized_start=698
-  _globals['_FINISHREASON_REASON']._serialized_end=852
-  _globals['_WARNING']._serialized_start=854
-  _globals['_WARNING']._serialized_end=909
-  _globals['_RATELIMITINFO']._serialized_start=912
-  _globals['_RATELIMITINFO']._serialized_end=1173
+  _globals['_RESPONSE']._serialized_end=623
+  _globals['_FINISHREASON']._serialized_start=626
+  _globals['_FINISHREASON']._serialized_end=884
+  _globals['_FINISHREASON_REASON']._serialized_start=730
+  _globals['_FINISHREASON_REASON']._serialized_end=884
+  _globals['_WARNING']._serialized_start=886
+  _globals['_WARNING']._serialized_end=941
+  _globals['_RATELIMITINFO']._serialized_start=944
+  _globals['_RATELIMITINFO']._serialized_end=1205
 # @@protoc_insertion_point(module_scope)
