@@ -5,6 +5,7 @@ import {
   AbortError,
   AccessDeniedError,
   AuthenticationError,
+  type CompletedStep,
   ConfigurationError,
   ContentFilterError,
   ContextLengthError,
@@ -15,6 +16,7 @@ import {
   InvalidToolCallError,
   invalidField,
   invalidFields,
+  isProviderTimeout,
   isRetryableKind,
   NetworkError,
   NoObjectGeneratedError,
@@ -29,8 +31,15 @@ import {
   StreamError,
   toSdkError,
   UnsupportedToolChoiceError,
+  withCause,
+  withEarlierSteps,
+  withKeyOrigin,
+  withMessage,
   withProgress,
+  withTexts,
+  withViolations,
 } from "../../src/core/errors.ts";
+import { assistantMessage } from "../../src/core/message.ts";
 import { ErrorKind, type InferenceError, InferenceErrorSchema } from "../../src/gen/outrigger/v1/error_pb.ts";
 import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
 
@@ -134,6 +143,12 @@ describe("toProto() and errorFromProto()", () => {
       rawJson: '{"error":{}}',
     };
     expect(sent(new RateLimitError("slow down", facts))).toMatchObject(facts);
+    expect(sent(new RequestTimeoutError("gave up", facts))).toMatchObject(facts);
+    expect([
+      isProviderTimeout(new RequestTimeoutError("gave up", facts)),
+      isProviderTimeout(new ServerError("down", facts)),
+    ]).toEqual([true, false]);
+    expect(isProviderTimeout(new RequestTimeoutError("the limit of the call"))).toBe(false);
   });
 
   it("keep the answer that is not a valid object", () => {
@@ -192,6 +207,83 @@ describe("toProto() and errorFromProto()", () => {
       }),
       { seed: 2 },
     );
+  });
+});
+
+/** An error with every fact. */
+const whole = new RateLimitError("slow down", {
+  provider: "openai",
+  httpStatusCode: 429,
+  errorCode: "rate_limit_exceeded",
+  requestId: "req_1",
+  rawJson: "{}",
+  retryAfter: 3,
+  retryable: false,
+  usage,
+  violations: [{ field: "model", description: "is busy" }],
+});
+
+describe("An error with other facts", () => {
+  it("has another message or other invalid fields, and is otherwise the same", () => {
+    const told = withMessage(whole, "try later");
+    expect(told).toBeInstanceOf(RateLimitError);
+    expect([told.message, { ...told }]).toEqual(["try later", { ...whole }]);
+    const violations = [{ field: "prompt", description: "is long" }];
+    const moved = withViolations(whole, "prompt: is long", violations);
+    expect([moved.message, { ...moved }]).toEqual(["prompt: is long", { ...whole, violations }]);
+  });
+
+  it.each(["message", "errorCode", "requestId", "rawJson"] as const)("has its %s changed", (name) => {
+    const text = { message: "slow", errorCode: "rate", requestId: "req", rawJson: "{" }[name];
+    const told = withTexts(whole, (found) => found.replace(text, "…"));
+    expect(told[name as "message"]).toBe(whole[name]?.replace(text, "…"));
+    expect({ ...told, [name]: undefined }).toEqual({ ...whole, [name]: undefined });
+  });
+
+  it("is the same object if none of its texts changes", () => {
+    expect(withTexts(whole, (text) => text)).toBe(whole);
+    const short = new AbortError("left");
+    expect(withTexts(short, (text) => text)).toBe(short);
+    expect(withTexts(short, () => "gone").message).toBe("gone");
+  });
+
+  it("has an earlier error behind the last of its causes that is one of ours", () => {
+    const earlier = new NetworkError("first");
+    const told = withCause(new ServerError("third", { cause: new ServerError("second") }), earlier);
+    expect(told).toMatchObject({ message: "third", cause: { message: "second", cause: earlier } });
+    const foreign = withCause(new InternalError("bug", { cause: new TypeError("text") }), earlier);
+    expect(foreign.cause).toBe(earlier);
+  });
+
+  it("names the key of Outrigger that a provider has refused, and no access key", () => {
+    const refused = new AuthenticationError("invalid key", { provider: "openai" });
+    expect(withKeyOrigin(refused, "OPENAI_API_KEY")).toMatchObject({
+      kindName: "AUTHENTICATION",
+      provider: "openai",
+      message: "the provider openai refused the key that Outrigger has (OPENAI_API_KEY): invalid key",
+    });
+    expect(withKeyOrigin(refused, undefined)).toBe(refused);
+    const denied = new AuthenticationError("the request has no valid access key");
+    expect(withKeyOrigin(denied, "OPENAI_API_KEY")).toBe(denied);
+    expect(withKeyOrigin(whole, "OPENAI_API_KEY")).toBe(whole);
+  });
+
+  it("has the steps before it, with their messages and the usage of all", () => {
+    const steps = ["a", "b"].map((text) => ({
+      messages: [assistantMessage(text)],
+    })) as unknown as CompletedStep[];
+    const told = withEarlierSteps(whole, usage, steps);
+    expect(told).toMatchObject({ kindName: "RATE_LIMIT", outputStarted: true });
+    expect([told.usage?.totalTokens, told.steps]).toEqual([18, steps]);
+    expect(told.messages).toEqual([assistantMessage("a"), assistantMessage("b")]);
+    expect([withEarlierSteps(whole, undefined, []).usage, whole.steps, whole.messages]).toEqual([
+      usage,
+      [],
+      [],
+    ]);
+    const free = new AbortError("left");
+    expect(withEarlierSteps(free, usage, []).usage).toEqual(usage);
+    expect(withEarlierSteps(free, undefined, []).usage).toBeUndefined();
   });
 });
 
