@@ -23,7 +23,7 @@ export interface EndpointRoute {
   readonly keyParameter?: string | undefined;
   /** Header of the API for the id of the request, which every answer has alongside `x-request-id`. Absent: none. */
   readonly requestIdHeader?: string | undefined;
-  /** Rejects only if the signal of the request is aborted: failures are responses. */
+  /** Rejects only if the caller has disconnected: failures are responses. */
   serve(request: EndpointRequest): Promise<EndpointResponse>;
   /** Returns the response to a request that is refused before the route is called, in the format of the API. */
   fail(error: SDKError): FailedResponse;

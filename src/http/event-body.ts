@@ -4,13 +4,14 @@
  */
 
 import type { AnswerRelay } from "../core/answer-relay.ts";
-import { type SDKError, toSdkError } from "../core/errors.ts";
+import type { SDKError } from "../core/errors.ts";
 import { yieldTurn } from "../core/loop-turns.ts";
 import type { SourceForm } from "../core/source-form.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "./endpoint.ts";
+import { toRequestFailure } from "./request-failure.ts";
 
 /** Longest silence of a stream, in milliseconds. Proxies close connections that are silent for a minute. */
 const KEEP_ALIVE_MS = 15_000;
@@ -152,9 +153,9 @@ class EventSource {
 
   async #fail(thrown: unknown): Promise<Uint8Array> {
     const { signal, noteFailure, writer, relay } = this.#options;
-    if (signal.aborted) throw thrown;
+    const error = toRequestFailure(thrown, signal);
+    if (error === undefined) throw thrown;
     this.#isOver = true;
-    const error = toSdkError(thrown);
     noteFailure(error);
     await this.close();
     const rest = relay?.take() ?? new Uint8Array();

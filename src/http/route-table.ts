@@ -1,5 +1,5 @@
 /** The routes of an HTTP API as a table of methods and paths. */
-import { InvalidRequestError, NotFoundError, type SDKError, toSdkError } from "../core/errors.ts";
+import { InvalidRequestError, NotFoundError, type SDKError } from "../core/errors.ts";
 import type {
   EndpointRequest,
   EndpointResponse,
@@ -8,6 +8,7 @@ import type {
   FailedResponse,
   HttpApi,
 } from "./endpoint.ts";
+import { toRequestFailure } from "./request-failure.ts";
 
 /** One entry of the table. */
 export interface RouteDefinition {
@@ -78,8 +79,9 @@ function toRoute(definition: RouteDefinition, pattern: RegExp, fail: WriteFailur
     try {
       response = await definition.serve(request, ...parts.map(decoded));
     } catch (thrown) {
-      if (request.signal.aborted) throw thrown;
-      response = toFailure(request, toSdkError(thrown), fail);
+      const error = toRequestFailure(thrown, request.signal);
+      if (error === undefined) throw thrown;
+      response = toFailure(request, error, fail);
     }
     return request.method === "HEAD" ? { ...response, body: new Uint8Array() } : response;
   };

@@ -174,8 +174,11 @@ async function openAdmin(
   return openListener({ field: "admin_listen", addresses, unixSocketMode, intake, handler, onRefused, tls });
 }
 
-/** Longest wait for the last frames of aborted calls: their status must arrive before the connection ends. */
-const CUT_OFF_GRACE_MS = 1000;
+/**
+ * Longest wait for the last frames of aborted calls: their status must arrive before the connection ends. On a busy
+ * machine hundreds of calls take seconds. Less than the time that a part has to close.
+ */
+const CUT_OFF_GRACE_MS = 4000;
 
 /**
  * Returns the data listener as a part of the shutdown. Before it ends, the server is no longer ready and health watches

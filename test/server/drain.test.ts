@@ -1,5 +1,6 @@
 import http from "node:http";
 import http2 from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Code, createClient } from "@connectrpc/connect";
 import * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
@@ -204,6 +205,24 @@ describe("a drain", () => {
       expect(status ?? body.toString("latin1")).toMatch(/^14$|grpc-status: 14/);
     },
   );
+
+  it("waits for the status of a call that takes seconds to end", async () => {
+    const server = await servers.start(
+      {
+        stream: async function* (call: ScriptedCall) {
+          yield textEvents(call, ["a"]).slice(0, 1);
+          await silence(call.signal).catch(() => {});
+          await sleep(1500);
+          throw call.signal.reason;
+        },
+      },
+      { drainTimeoutMs: 50 },
+    );
+    const outcome = callGrpc(grpcTo(server), stream, { model: "m" });
+    await begun(server, 1);
+    await server.drain();
+    expect((await outcome).code).toBe(grpc.status.UNAVAILABLE);
+  });
 
   it("does not wait for a reader that stopped, and logs its call as cut off", async () => {
     const server = await servers.start(

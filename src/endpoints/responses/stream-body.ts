@@ -1,9 +1,10 @@
 /**
  * The body of a streamed response: the events of a run as they arrive, with keep-alive comments during long silences.
  */
-import { type SDKError, toSdkError } from "../../core/errors.ts";
+import type { SDKError } from "../../core/errors.ts";
 import { yieldTurn } from "../../core/loop-turns.ts";
 import type { RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
+import { toRequestFailure } from "../../http/request-failure.ts";
 import type { SseSink } from "./event-output.ts";
 import type { RunMarks } from "./replay-marks.ts";
 import type { ResponseEvents } from "./write-events.ts";
@@ -112,10 +113,11 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
       }
       if (this.#isOver) writer.end();
     } catch (thrown) {
-      if (signal.aborted) throw thrown;
+      const error = toRequestFailure(thrown, signal);
+      if (error === undefined) throw thrown;
       this.#isOver = true;
       // A failed run has reported its failure in its last event.
-      if (writer.last === undefined) this.#interrupt(toSdkError(thrown));
+      if (writer.last === undefined) this.#interrupt(error);
     }
     return { done: false, value: this.#isOver ? this.#last() : sink.take() };
   }

@@ -6,6 +6,7 @@ import { withFieldPaths } from "../../client/field-paths.ts";
 import { SDKError, toSdkError } from "../../core/errors.ts";
 import { yieldTurnAfter } from "../../core/loop-turns.ts";
 import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../http/endpoint.ts";
+import { toRequestFailure } from "../../http/request-failure.ts";
 import { type JsonObject, type JsonValue, without } from "../../kit/json/json.ts";
 import { getStatus, toErrorObject } from "../openai/errors.ts";
 import { mistake, parseBody, quote, toFields } from "../openai/fields.ts";
@@ -110,8 +111,9 @@ class Exchange {
       await this.#run(this.#read);
       this.#lanes.limit();
     } catch (thrown) {
-      if (this.#request.signal.aborted) return;
-      const error = withFieldPaths(toSdkError(thrown), this.#toMessagePath);
+      const failure = toRequestFailure(thrown, this.#request.signal);
+      if (failure === undefined) return;
+      const error = withFieldPaths(failure, this.#toMessagePath);
       this.#request.noteFailure(error);
       // As in OpenAI's API, the client has to begin again with the whole conversation.
       this.#lanes.forget(this.#previousId);

@@ -149,10 +149,13 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     this.#options.socket.terminate();
   }
 
-  /** Closes the socket when the messages in progress have been answered, or at once if there are none. */
+  /**
+   * Closes the socket when the messages in progress have been answered, or at once if there are none. The last call
+   * determines the status.
+   */
   finish(code: number, reason: string): void {
-    this.#ending ??= { code, reason };
-    if (this.#inProgress === 0) this.close(this.#ending.code, this.#ending.reason);
+    this.#ending = { code, reason };
+    if (this.#inProgress === 0) this.close(code, reason);
     this.#wake?.();
   }
 

@@ -51,10 +51,10 @@ export class WebSockets {
     for (const channel of this.#open.keys()) channel.finish(closeCodes.goingAway, STOPPING);
   }
 
-  /** Closes all sockets at once. */
+  /** Closes all sockets after the calls for their messages were aborted, each when its callers have the errors. */
   cutOff(): void {
     this.#isDraining = true;
-    for (const channel of this.#open.keys()) channel.close(closeCodes.serviceRestart, STOPPING);
+    for (const channel of this.#open.keys()) channel.finish(closeCodes.serviceRestart, STOPPING);
   }
 
   #checkAll(): void {

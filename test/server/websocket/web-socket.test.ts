@@ -405,23 +405,23 @@ describe("a WebSocket of an HTTP API", () => {
     await drained;
   });
 
-  it("is cut off when the drain runs out, and its signal says why", async () => {
-    let reason: unknown;
+  it("is cut off when the drain runs out, after its signal said why and the endpoint has answered", async () => {
     const serve: Serve = async (socket, request) => {
-      for await (const _ of socket.messages) {
+      for await (const message of socket.messages) {
         await socket.send("began");
         await waitForAbort(request);
-        reason = request.signal.reason;
+        await socket.send(String(request.signal.reason));
+        message.release();
       }
     };
     const server = await serverWith(serve, { drainTimeoutMs: 50 });
     const socket = await open(server.url);
     socket.send("x");
     await nextText(socket);
-    const closed = closing(socket);
+    const [last, closed] = [nextText(socket), closing(socket)];
     await server.drain();
+    expect(await last).toContain("the sidecar is stopping");
     expect((await closed).code).toBe(1012);
-    expect(String(reason)).toContain("the sidecar is stopping");
   });
 
   it("is closed when it is idle for too long, and when its peer does not answer pings", async () => {
