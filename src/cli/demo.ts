@@ -8,7 +8,7 @@ import { demoText } from "./demo-text.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
 import { createSidecarMetrics, startSidecar } from "./sidecar.ts";
-import { stopSignal } from "./stop-signal.ts";
+import { stopSignal } from "./signals.ts";
 import type { Terminal } from "./terminal.ts";
 
 const FLAGS = {

@@ -1,9 +1,14 @@
 #!/usr/bin/env node
 import { restartWithSettings, setHeapGrowth } from "./process-settings.ts";
+import { holdHangups, stopSignal } from "./signals.ts";
 
 if (process.argv[2] === "serve") {
   restartWithSettings();
   setHeapGrowth();
+  // Before the rest is loaded, which takes most of the start: the first process of a container ignores signals without
+  // a listener, and would have to be killed.
+  void stopSignal();
+  holdHangups();
 }
 
 // A reader that closes the pipe early, such as `head`, is not a failure. The log of `serve` does not write here.

@@ -14,7 +14,7 @@ import { ConfigReload } from "./config-reload.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
 import { createSidecarMetrics, startSidecar } from "./sidecar.ts";
-import { stopSignal } from "./stop-signal.ts";
+import { onHangup, stopSignal } from "./signals.ts";
 import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
@@ -70,8 +70,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   const listProblems = () => (tokens?.listIssuers() ?? []).flatMap(describeIssuer);
   const optional = { access, tracing, shared, listProblems, parts };
   const sidecar = await startSidecar({ config, client, getMcp, logger, metrics, ...optional });
-  const stopped = stopSignal();
-  process.on("SIGHUP", () => {
+  onHangup(() => {
     logger.info({ signal: "SIGHUP", providers: client.reloadKeys() }, "reloaded the key files");
     accessKeys?.reload();
     tokens?.reload();
@@ -81,7 +80,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   if (access === undefined) warnAboutNetwork(sidecar.addresses, logger);
   const providers = [...client.providers.keys()];
   logger.info({ version, providers, default_provider: client.routing.defaultProvider }, "serving");
-  logger.info({ signal: await stopped }, "stopping");
+  logger.info({ signal: await stopSignal() }, "stopping");
   await sidecar.drain();
   await sidecar.close();
   logger.info("stopped");

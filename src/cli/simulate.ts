@@ -9,7 +9,7 @@ import { ConfigurationError } from "../core/errors.ts";
 import { isAddressFailure } from "./describe-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags, UsageError } from "./flags.ts";
-import { stopSignal } from "./stop-signal.ts";
+import { stopSignal } from "./signals.ts";
 import type { Terminal } from "./terminal.ts";
 
 const FLAGS = {

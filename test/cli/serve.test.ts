@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
@@ -47,6 +48,12 @@ async function listAddresses(outrigger: Outrigger): Promise<{ data: string; admi
     admin_address: string;
   };
   return { data: addresses[0] ?? "", admin };
+}
+
+/** Reports whether a process has a listener for a signal. */
+function catches(pid: number | undefined, signal: NodeJS.Signals): boolean {
+  const [, mask = "0"] = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return (BigInt(`0x${mask}`) & (1n << BigInt(constants.signals[signal] - 1))) !== 0n;
 }
 
 function clientFor(address: string) {
@@ -205,6 +212,20 @@ describe("outrigger serve", () => {
     expect(await outrigger.ended).toBe(0);
     expect(outrigger.stdout()).toMatch(/"signal":"SIGQUIT"[^\n]*"msg":"stopping"/);
   });
+
+  it.skipIf(process.platform !== "linux")(
+    "stops with 0 on a SIGTERM while it starts, and is not ended by SIGHUP",
+    async () => {
+      const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
+      // Node has a listener for SIGTERM from the beginning, which ends the process.
+      while (!catches(outrigger.child.pid, "SIGHUP")) await new Promise(setImmediate);
+      expect(outrigger.stdout()).toBe("");
+      outrigger.child.kill("SIGHUP");
+      outrigger.child.kill("SIGTERM");
+      expect(await outrigger.ended).toBe(0);
+      expect(outrigger.stdout()).toContain('"signal":"SIGTERM","msg":"stopping"');
+    },
+  );
 
   it("reads its key files again on SIGHUP, and continues serving", async () => {
     const config = join(folder, "key-file.yaml");
