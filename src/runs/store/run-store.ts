@@ -197,7 +197,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async countQueued(owner: string): Promise<QueueLength> {
-    const [row] = await this.#driver.read<QueueLength>(reads.COUNT_QUEUED, [owner], "run");
+    const [row] = await this.#read<QueueLength>(reads.COUNT_QUEUED, [owner], "run");
     return { owner: row?.owner ?? 0, total: row?.total ?? 0 };
   }
 

@@ -241,8 +241,11 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
         await pause(200);
         await postgres.pause("SIGQUIT");
         const reading = store.getRun("owner", runs[0]?.id ?? "");
+        // As before each creation of a background run.
+        const counting = store.countQueued("owner");
         await pause(300);
         await postgres.resume();
+        expect(await counting).toEqual({ owner: 0, total: 0 });
         expect((await reading)?.run.id).toBe(runs[0]?.id);
       }
       await pause(200);
