@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RateLimitError } from "../../src/core/errors.ts";
+import { measureMemory } from "../../src/core/measure-memory.ts";
 import {
   getMaxAnswerBytes,
   getMemoryLimits,
@@ -255,6 +256,17 @@ describe("shares of memory that wait", () => {
     void unread.reserve(answers.maxBytes / 2);
     await waiting.reserve(MIB);
     expect(waiting.bytes).toBe(MIB);
+  });
+
+  it("hold after each read what was read so far, and nothing after their end", async () => {
+    const { reads } = openAccount();
+    const share = reads.open("");
+    const texts = ["x".repeat(MIB), "small"];
+    for (const text of texts) expect(await share.read(async () => text)).toBe(text);
+    expect(share.bytes).toBe(measureMemory(texts[0]) + measureMemory(texts[1]));
+    share.end();
+    expect(share.reserve(MIB)).toBeUndefined();
+    expect([share.bytes, reads.usedBytes]).toEqual([0, 0]);
   });
 
   it("reads values of unknown sizes as if each had a quarter of a mebibyte", async () => {
