@@ -122,6 +122,7 @@ function readFormat(fields: Fields): ResponseFormat | undefined {
 
 /** Fields of the contract that have another name here. */
 const FIELDS: readonly (readonly [string, string])[] = [
+  ["response_format.schema_json", "output_config.format.schema"],
   ["response_format", "output_config.format"],
   ["reasoning_effort", "output_config.effort"],
   ["tool_choice.parallel", "tool_choice.disable_parallel_tool_use"],

@@ -54,10 +54,17 @@ export function toBodyPath(field: string, paths: RequestPaths): string {
   const [, list, index, part] = ELEMENT.exec(inner) ?? [];
   const element = list === undefined ? undefined : elementPath(list, Number(index), part, paths);
   if (element !== undefined) return element;
+  const { path, pointer } = splitPointer(inner);
   const known = FIELDS.find(
-    ([name]) => inner === name || inner.startsWith(`${name}.`) || inner.startsWith(`${name}[`),
+    ([name]) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`),
   );
-  return known?.[1] ?? inner;
+  return known === undefined ? inner : known[1] + pointer;
+}
+
+/** Splits the path of a place in a JSON Schema: `response_format.schema_json#/properties/a`. */
+export function splitPointer(field: string): { readonly path: string; readonly pointer: string } {
+  const end = field.includes("#") ? field.indexOf("#") : field.length;
+  return { path: field.slice(0, end), pointer: field.slice(end) };
 }
 
 function elementPath(

@@ -7,6 +7,7 @@ import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { createMessage, createRequest } from "../answers/create-request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
 import type { ReadPart } from "../responses/read-content.ts";
+import { splitPointer } from "../responses/request-paths.ts";
 import type { ReadForm } from "./read-form.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
@@ -90,5 +91,7 @@ function toBodyPath(field: string, { messages, tools, fieldNames }: BodyContent)
     const message = messages[Number(index)];
     return message?.parts[Number(part)] ?? message?.path ?? inner;
   }
-  return fieldNames.find(([name]) => inner === name || inner.startsWith(`${name}.`))?.[1] ?? inner;
+  const { path, pointer } = splitPointer(inner);
+  const known = fieldNames.find(([name]) => path === name || path.startsWith(`${name}.`));
+  return known === undefined ? inner : known[1] + pointer;
 }

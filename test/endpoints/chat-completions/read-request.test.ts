@@ -287,6 +287,7 @@ describe("readRequest", () => {
     ["max_tokens", "max_completion_tokens"],
     ["stop_sequences", "stop"],
     ["response_format.schema_json", "response_format.json_schema.schema"],
+    ["response_format.schema_json#/properties/a", "response_format.json_schema.schema#/properties/a"],
     ["response_format.name", "response_format.json_schema.name"],
     ["tool_choice.parallel", "parallel_tool_calls"],
     ["tool_choice.tool_name", "tool_choice"],

@@ -106,7 +106,7 @@ describe("readRequest", () => {
   });
 
   it.each([
-    ["response_format.schema_json", "output_config.format"],
+    ["response_format.schema_json", "output_config.format.schema"],
     ["reasoning_effort", "output_config.effort"],
     ["tool_choice.parallel", "tool_choice.disable_parallel_tool_use"],
     ["tool_choice.tool_name", "tool_choice"],

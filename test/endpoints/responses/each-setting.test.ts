@@ -415,6 +415,7 @@ describe("A field of the engine", () => {
     ["options.request.max_tokens", "max_output_tokens"],
     ["options.request.reasoning_effort", "reasoning.effort"],
     ["options.request.response_format.schema_json", "text.format.schema"],
+    ["options.request.response_format.schema_json#/properties/a", "text.format.schema#/properties/a"],
     ["options.request.response_format.type", "text.format"],
     ["options.request.response_format", "text.format"],
     ["options.request.tool_choice.parallel", "parallel_tool_calls"],
