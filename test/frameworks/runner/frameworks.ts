@@ -70,6 +70,14 @@ const dspy: Framework = {
 
 const aiSdk: Framework = { name: "ai-sdk", folder: "ai-sdk", language: "node", package: "ai" };
 
+const qwenCode: Framework = {
+  name: "qwen-code",
+  folder: "qwen-code",
+  language: "node",
+  package: "@qwen-code/qwen-code",
+  checks: ["tools", "second_turn", "stream_failure"],
+};
+
 const litellm: Framework = { name: "litellm", folder: "litellm", language: "python", package: "litellm" };
 
 /** All frameworks, in the order of the table. */
@@ -131,6 +139,7 @@ export const frameworks: readonly Framework[] = [
     language: "python",
     package: "agent-framework-openai",
   },
+  { name: "google-adk", folder: "google-adk", language: "python", package: "google-adk" },
   ...["opencode", "opencode-chat"].map(
     (name): Framework => ({
       name,
@@ -164,6 +173,8 @@ export const frameworks: readonly Framework[] = [
     package: "@google/gemini-cli",
     checks: ["tools", "second_turn", "stream_failure"],
   },
+  qwenCode,
+  ...createVariants(qwenCode, { chat: "@qwen-code/qwen-code" }),
 ];
 
 /** The frameworks that a word of `--only` chooses: a name, or the beginning of some, such as `ai-sdk-*`. */
