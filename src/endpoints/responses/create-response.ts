@@ -147,7 +147,7 @@ export async function createRun(
 /** Converts the failure of a run to the error of its request. */
 function toRequestFailure(failure: SDKError, read: ReadRequest): SDKError {
   if (failure.violations.length > 0) return withFieldPaths(failure, (field) => read.toBodyPath(field));
-  const [, field, description] = /^(options\.[\w.[\]]+): (.*)$/s.exec(failure.message) ?? [];
+  const [, field, description] = /^((?:options\.|input\[)[\w.[\]]+): (.*)$/s.exec(failure.message) ?? [];
   const isOurs =
     failure.kind === ErrorKind.INVALID_REQUEST && field !== undefined && description !== undefined;
   return isOurs ? invalidField(read.toBodyPath(field), description) : failure;

@@ -225,11 +225,13 @@ function toGrammar(format: Fields | undefined) {
   return { syntax: syntax === "lark" ? Grammar_Syntax.LARK : Grammar_Syntax.REGEX, definition };
 }
 
+const ONLY_OPENAI =
+  "is not supported, since the sidecar calls MCP servers itself, and only OpenAI can call this one; expected server_url";
+
 /** Reads an MCP server. OpenAI's connectors and tunnels are refused, since only OpenAI can call them. */
 function toServer(tool: Fields, notes: RequestNotes): McpServer {
   for (const name of ["connector_id", "tunnel_id"])
-    if (tool.has(name))
-      throw mistake(tool.at(name), "unsupported_value", "is supported only by OpenAI; expected server_url");
+    if (tool.has(name)) throw mistake(tool.at(name), "unsupported_value", ONLY_OPENAI);
   if (tool.boolean("defer_loading") === true)
     notes.warn(tool.at("defer_loading"), "unsupported_setting", "all tools of the server are loaded at once");
   const server = create(McpServerSchema, {

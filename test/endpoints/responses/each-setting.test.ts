@@ -296,9 +296,12 @@ describe("A tool of a request", () => {
     [{ type: "mcp" }, "tools[0].server_label: is missing, expected a text"],
     [
       { type: "mcp", server_label: "d", connector_id: "c" },
-      "tools[0].connector_id: is supported only by OpenAI",
+      "tools[0].connector_id: is not supported, since the sidecar calls MCP servers itself",
     ],
-    [{ type: "mcp", server_label: "d", tunnel_id: "c" }, "tools[0].tunnel_id: is supported only by OpenAI"],
+    [
+      { type: "mcp", server_label: "d", tunnel_id: "c" },
+      "tools[0].tunnel_id: is not supported, since the sidecar calls MCP servers itself",
+    ],
     [
       { type: "mcp", server_label: "d", require_approval: "sometimes" },
       'tools[0].require_approval: expected "always" or "never", found "sometimes"',

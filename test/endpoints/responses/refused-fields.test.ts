@@ -15,6 +15,15 @@ const servers = useTestServers();
 const badTool = { type: "function", name: "f", parameters: { type: "text" }, strict: false };
 const goodTool = { type: "function", name: "g", parameters: { type: "object" }, strict: false };
 
+/** Some servers take no documents by URL. */
+const withFile = {
+  role: "user",
+  content: [
+    { type: "input_text", text: "Summarize." },
+    { type: "input_file", file_url: "https://example.com/a.pdf" },
+  ],
+};
+
 describe("An error of a provider that names a field", () => {
   it.each<[string, string, object]>([
     ["max_output_tokens", "openai/sim-text", { max_output_tokens: 1 }],
@@ -24,6 +33,7 @@ describe("An error of a provider that names a field", () => {
     ["tools[1]", "anthropic/sim-text", { tools: [goodTool, badTool] }],
     ["tools[1]", "compatible/sim-text", { tools: [goodTool, badTool] }],
     ["model", "openai/no-such-model", {}],
+    ["input[1].content[1]", "compatible/sim-text", { input: [{ role: "user", content: "Hi" }, withFile] }],
   ])("names it in param: %s of %s", async (param, model, fields) => {
     const { fetch } = await startApi(servers);
     const answers = [false, true].map(async (stream) => {
