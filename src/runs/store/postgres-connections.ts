@@ -164,6 +164,7 @@ const SQLSTATES: ReadonlyMap<string, string> = new Map([
 ]);
 
 const DISK_FULL = "53100";
+const READ_ONLY = "25006";
 
 /** SQLSTATEs and classes for a server that is shutting down, starting up, or out of connections. */
 const UNREACHABLE: ReadonlySet<string> = new Set(["08", "25006", "53300", "57P01", "57P02", "57P03"]);
@@ -206,8 +207,10 @@ export function isRepeatable(thrown: unknown): boolean {
 
 /**
  * Reports whether the connection can be used further: the server answered, or the failure is not one of the connection.
+ * A read-only server may be a standby, which was reached during a failover: a new connection leads to the primary.
  */
 export function isConnectionUsable(thrown: unknown): boolean {
+  if (getSqlState(thrown) === READ_ONLY) return false;
   return thrown instanceof SDKError || (thrown instanceof DatabaseError && thrown.severity === "ERROR");
 }
 

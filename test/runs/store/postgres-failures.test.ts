@@ -105,6 +105,7 @@ describe("after a failure", () => {
   it("a connection can be used further if the server answered, or nothing was wrong with it", () => {
     expect(isConnectionUsable(failure("23505"))).toBe(true);
     expect(isConnectionUsable(failure("57P01", "FATAL"))).toBe(false);
+    expect(isConnectionUsable(failure("25006"))).toBe(false);
     expect(isConnectionUsable(new InvalidRequestError("too large"))).toBe(true);
     expect(isConnectionUsable(new Error("lost"))).toBe(false);
   });
