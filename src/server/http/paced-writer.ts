@@ -26,9 +26,9 @@ export function writePaced(response: HttpResponse, bytes: Uint8Array): Promise<v
 export function endPaced(response: HttpResponse, last?: Uint8Array | string): Promise<void> {
   if (isClosed(response)) return Promise.resolve();
   return new Promise((resolve) => {
+    // Over HTTP/1.1 it follows the last bytes.
     response.once("close", resolve);
     if ("stream" in response) onHttp2End(response.stream, resolve);
-    else response.once("finish", resolve);
     response.end(last);
   });
 }
@@ -52,7 +52,6 @@ export function endWithHeadersPaced(
   return new Promise((resolve) => {
     response.once("close", resolve);
     if ("stream" in response) response.stream.once("finish", () => setImmediate(resolve));
-    else response.once("finish", resolve);
     endWithHeaders(response, headers);
   });
 }
