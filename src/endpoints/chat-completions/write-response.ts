@@ -70,11 +70,13 @@ const TIERS: ReadonlySet<unknown> = new Set(["auto", "default", "flex", "scale",
 /** Reads the facts of a provider that have no unified form. */
 export function readMetadata({ providerMetadataJson }: Response): CompletionMetadata {
   const members = asObject(tryParseJson(providerMetadataJson)) ?? {};
+  const usage = objectIn(members.usage);
   const isTier = "service_tier" in members && !TIERS.has(members.service_tier);
   return {
     answer: without(members, ...WRITTEN, ...(isTier ? ["service_tier"] : [])),
     choice: without(objectIn(members.choice), "index", "message", "logprobs", "finish_reason"),
-    usage: objectIn(members.usage),
+    // Other APIs have other names for the same counts.
+    usage: "prompt_tokens" in usage ? usage : {},
   };
 }
 

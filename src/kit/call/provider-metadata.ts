@@ -22,12 +22,15 @@ export class ProviderMetadata {
     return this.#grow(name, name.length + measureMemory(this.#members[name]));
   }
 
-  /** Returns the members as JSON text; empty if there are none. Members that would exceed the limit are left out. */
+  /**
+   * Returns the members as JSON text, sorted, so that it is the same whole and streamed; empty if there are none. Members
+   * that would exceed the limit are left out.
+   */
   toJson(): string {
     const members: string[] = [];
     let chars = 2;
-    for (const name in this.#members) {
-      const member = `${JSON.stringify(name)}:${JSON.stringify(this.#members[name])}`;
+    for (const name of Object.keys(this.#members).sort()) {
+      const member = `${JSON.stringify(name)}:${JSON.stringify(sorted(this.#members[name]))}`;
       if (chars + member.length + 1 > MAX_METADATA_CHARS) continue;
       chars += member.length + 1;
       members.push(member);
@@ -40,6 +43,36 @@ export class ProviderMetadata {
     if (added > 0) this.#bytes.set(name, bytes);
     return added;
   }
+}
+
+/**
+ * Returns the members of an answer as `Response.provider_metadata_json`.
+ * @param readElsewhere Members that have a unified form.
+ */
+export function toMetadataJson(members: object, readElsewhere: ReadonlySet<string>): string {
+  const metadata = new ProviderMetadata();
+  for (const [name, value] of Object.entries(members))
+    if (!readElsewhere.has(name)) metadata.add(name, value);
+  return metadata.toJson();
+}
+
+/**
+ * Returns counts if they say more than the contract has fields for.
+ * @param unified Counts that it has fields for.
+ */
+export function furtherCounts(counts: unknown, unified: ReadonlySet<string>): JsonObject | undefined {
+  if (!isObject(counts)) return undefined;
+  return Object.entries(counts).some(([name, value]) => !unified.has(name) && hasContent(value))
+    ? counts
+    : undefined;
+}
+
+/** Returns a value whose objects have their members in the order of their names. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, sorted(value[name])]));
 }
 
 function hasContent(value: unknown): boolean {

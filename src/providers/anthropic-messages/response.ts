@@ -22,6 +22,7 @@ import { toCitations } from "./citations.ts";
 import { CONTAINER_KIND } from "./container.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { toFinishReason } from "./finish-reason.ts";
+import { toMetadata } from "./metadata.ts";
 import { StateWriter } from "./state.ts";
 import { toUsage } from "./usage.ts";
 
@@ -52,6 +53,7 @@ export function toResponse(body: string, facts: CallFacts): Response {
     finishReason,
     usage: toUsage(message.usage, model || facts.request.model, includeRaw, facts.models),
     rawJson: includeRaw ? body : "",
+    providerMetadataJson: toMetadata(message, message.usage),
   });
 }
 

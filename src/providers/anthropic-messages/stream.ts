@@ -35,6 +35,7 @@ import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { toFinishReason } from "./finish-reason.ts";
+import { toMetadata } from "./metadata.ts";
 import { addDelta, beginBlock, endBlock, type OpenBlock, wholeBlock } from "./open-blocks.ts";
 import { containerParts, getBlocks, getWarnings } from "./response.ts";
 import { StateWriter } from "./state.ts";
@@ -248,6 +249,7 @@ export class MessagesDecoder implements StreamDecoder {
       finishReason,
       usage: this.#usageSoFar(),
       rawJson: this.#facts.request.includeRaw ? this.#rawMessage() : "",
+      providerMetadataJson: toMetadata(message, this.#usage),
     });
   }
 

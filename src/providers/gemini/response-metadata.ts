@@ -7,6 +7,7 @@ import { findNegativeCounts } from "../../kit/adapter/usage.ts";
 import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../../kit/call/answer-limits.ts";
 import { type CallFacts, readFinishReason } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
+import { furtherCounts, ProviderMetadata } from "../../kit/call/provider-metadata.ts";
 import {
   asInt32,
   asString,
@@ -52,6 +53,28 @@ const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof Candidate>([
   "tokenCount",
 ]);
 
+/** Fields of a candidate for `Response.provider_metadata_json`. */
+const FURTHER_IN_CANDIDATE = ["safetyRatings", "avgLogprobs", "score", "tokenCount"] as const;
+
+/** Fields of an answer that are read elsewhere. */
+const READ_IN_ANSWER: ReadonlySet<string> = new Set([
+  "candidates",
+  "createTime",
+  "error",
+  "modelVersion",
+  "responseId",
+  "usageMetadata",
+]);
+
+const UNIFIED_COUNTS: ReadonlySet<string> = new Set([
+  "cachedContentTokenCount",
+  "candidatesTokenCount",
+  "promptTokenCount",
+  "thoughtsTokenCount",
+  "toolUsePromptTokenCount",
+  "totalTokenCount",
+]);
+
 /** The default value of a finish reason. */
 const UNSPECIFIED = "FINISH_REASON_UNSPECIFIED";
 
@@ -68,6 +91,9 @@ export class ResponseMetadata {
   readonly candidateData: CandidateData[] = [];
   readonly #facts: CallFacts;
   readonly #known = new Set<string>();
+  readonly #further = new ProviderMetadata();
+  /** Memory of the metadata that was not counted yet, in bytes. */
+  #heldBytes = 0;
   #model = "";
   #finish: string | undefined;
   #message = "";
@@ -88,6 +114,9 @@ export class ResponseMetadata {
     this.id = asString(chunk.responseId) ?? this.id;
     this.#model = asString(chunk.modelVersion) ?? this.#model;
     this.#readUsage(chunk.usageMetadata);
+    for (const name in chunk)
+      if (!READ_IN_ANSWER.has(name)) this.#addFurther(name, chunk[name as keyof typeof chunk]);
+    this.#addFurther("usageMetadata", furtherCounts(chunk.usageMetadata, UNIFIED_COUNTS));
     const feedback = objectIn<PromptFeedback>(chunk.promptFeedback);
     if ("blockReason" in feedback || "blockReasonMessage" in feedback) this.#block = feedback;
     const candidates = objectsIn<Candidate>(chunk.candidates);
@@ -97,6 +126,13 @@ export class ResponseMetadata {
     if (candidate === undefined) return undefined;
     this.#readCandidate(candidate);
     return { candidate, position };
+  }
+
+  /** Returns the memory that the metadata takes since the last call, in bytes. */
+  takeHeldBytes(): number {
+    const bytes = this.#heldBytes;
+    this.#heldBytes = 0;
+    return bytes;
   }
 
   /** Records that the answer has a call for the caller to run. */
@@ -164,6 +200,7 @@ export class ResponseMetadata {
       usage: this.usage,
       rawJson,
       providerRequestId: this.id,
+      providerMetadataJson: this.#further.toJson(),
     };
   }
 
@@ -197,8 +234,14 @@ export class ResponseMetadata {
     this.#contradicts = isContradictory(metadata, usage);
   }
 
+  #addFurther(name: string, value: unknown): void {
+    this.#heldBytes += this.#further.add(name, value);
+  }
+
   #readCandidate(candidate: Untrusted<Candidate>): void {
     this.#hasCandidate = true;
+    for (const name of FURTHER_IN_CANDIDATE)
+      if (candidate[name] !== undefined) this.#addFurther("candidate", { [name]: candidate[name] });
     for (const key in candidate) {
       // The API adds fields. Unknown ones are kept under their names.
       const field = key as keyof Candidate;

@@ -8,7 +8,7 @@ import type { SDKError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import { isFailureReport, unreadableEvent } from "../../kit/adapter/failure-body.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
-import { asObject, isObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { asObject, isObject, objectIn, textIn, tryParseJson, withoutNulls } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
@@ -69,6 +69,7 @@ export class GeminiDecoder implements StreamDecoder {
     this.#start(chunk);
     const known = this.#metadata.candidateData.length;
     const share = this.#metadata.read(chunk);
+    this.#writer.hold(this.#metadata.takeHeldBytes());
     if (this.#metadata.candidateData.length > known) this.#writer.hold(json.length);
     if (share !== undefined) this.#addCandidate(share.candidate, new PartSources(share.position, json));
   }
@@ -151,7 +152,12 @@ const NO_PARTS: readonly Untrusted<Part>[] = [];
 function getParts(candidate: Untrusted<Candidate>): readonly Untrusted<Part>[] {
   const { parts } = objectIn<Content>(candidate.content);
   if (!Array.isArray(parts)) return NO_PARTS;
-  return parts.every(isObject) ? parts : parts.map((part) => objectIn<Part>(part));
+  return parts.every(isPlainPart) ? parts : parts.map((part) => withoutNulls(objectIn<Part>(part)));
+}
+
+/** Some servers write all fields of a part, those that it does not have as null. */
+function isPlainPart(part: unknown): boolean {
+  return isObject(part) && !Object.values(part).includes(null);
 }
 
 /** Fields of an event that are read, or that a caller does not need back. */

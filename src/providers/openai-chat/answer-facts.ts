@@ -3,7 +3,7 @@ import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { type CallFacts, isStopped, readFinishReason } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
-import { ProviderMetadata } from "../../kit/call/provider-metadata.ts";
+import { furtherCounts, ProviderMetadata } from "../../kit/call/provider-metadata.ts";
 import { asObject, textIn, without } from "../../kit/json/json.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import type { CompletionExtensions, Usage as WireUsage } from "../../wire/openai-chat/response.ts";
@@ -114,7 +114,7 @@ export class AnswerFacts {
   /** Returns the answer without its content. Adds to the warnings of the call. */
   end(content: AnswerContent, rawJson: string): StreamedAnswer {
     const { usage } = this;
-    if (hasDetails(this.#counts)) this.#metadata.add("usage", this.#counts);
+    this.#metadata.add("usage", furtherCounts(this.#counts, PLAIN_COUNTS));
     this.#facts.warnings.push(
       ...findMismatches(this.#counts, usage),
       ...(this.#hasFurtherChoices ? [warning("", "further_candidates", FURTHER_CHOICES)] : []),
@@ -157,10 +157,6 @@ const READ_IN_CHOICE: ReadonlySet<string> = new Set([
 
 /** Counts that every server has. */
 const PLAIN_COUNTS: ReadonlySet<string> = new Set(["completion_tokens", "prompt_tokens", "total_tokens"]);
-
-function hasDetails(counts: Untrusted<WireUsage> | undefined): boolean {
-  return Object.entries(counts ?? {}).some(([name, value]) => value !== null && !PLAIN_COUNTS.has(name));
-}
 
 function isStoppedBy(word: string): boolean {
   return isStopped(toFinishReason(word, { hasToolCalls: false, hasRefusal: false }).reason);

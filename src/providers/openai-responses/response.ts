@@ -23,6 +23,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
 import { reportedError } from "./error.ts";
 import { isRunByProvider, toFinishReason } from "./finish-reason.ts";
+import { toMetadata } from "./metadata.ts";
 import { isRedacted, reasoningText } from "./reasoning.ts";
 import { StateWriter } from "./state.ts";
 import { toUsage } from "./usage.ts";
@@ -50,6 +51,7 @@ export function toResponse(body: string, facts: CallFacts): Response {
     finishReason: toFinishReason(object, items),
     usage: toUsage(object.usage, facts.request.includeRaw),
     rawJson: facts.request.includeRaw ? body : "",
+    providerMetadataJson: toMetadata(object),
   });
 }
 

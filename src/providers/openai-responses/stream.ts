@@ -38,6 +38,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
 import { reportedError } from "./error.ts";
 import { toFinishReason } from "./finish-reason.ts";
+import { toMetadata } from "./metadata.ts";
 import {
   announceText,
   appendReasoning,
@@ -349,6 +350,7 @@ export class ResponsesDecoder implements StreamDecoder {
       finishReason: toFinishReason(object, this.#items.done),
       usage: toUsage(object.usage, includeRaw),
       rawJson: includeRaw ? JSON.stringify(object) : "",
+      providerMetadataJson: toMetadata(object),
     });
   }
 

@@ -139,7 +139,7 @@ describe("recorded answers of generateContent", () => {
     "reads $file in a list, as a stream without events has it, to the same response",
     (recording) => {
       const facts = factsFor(PROVIDER, { model: "gemini-test" });
-      const listed = toResponse(JSON.stringify([getBody(recording)]), facts);
+      const listed = toResponse(`[${toBytes(recording)}]`, facts);
       expect(listed).toEqual(respond(recording));
     },
   );
@@ -260,13 +260,14 @@ function asWholeAnswer(
   };
 }
 
-/** A response whose citations and candidate data are sorted: their order depends on the events. */
+/** A response whose citations, candidate data and metadata are sorted: their order depends on the events. */
 function withoutOrder(response: Response): unknown {
   const content =
     response.message?.content.map((part) => ({ ...part, citations: sorted(part.citations) })) ?? [];
   const isCandidateData = (part: unknown) => JSON.stringify(part).includes("of_answer");
   return {
     ...response,
+    providerMetadataJson: JSON.parse(response.providerMetadataJson || "{}"),
     message: undefined,
     parts: content.filter((part) => !isCandidateData(part)),
     candidateData: sorted(content.filter(isCandidateData)),
