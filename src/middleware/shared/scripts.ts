@@ -50,7 +50,14 @@ local function window(period, seconds)
 end
 `;
 
-/** Returns the numbers of a script's answer. Whatever is not a number is 0. */
+/** The server answered something that the script does not return: another program may be in its place. */
+export class UnexpectedReplyError extends Error {}
+
+/**
+ * Returns the numbers of a script's answer. Whatever else is among them is 0.
+ * @throws UnexpectedReplyError if it is no list.
+ */
 export function readNumbers(reply: unknown): number[] {
-  return Array.isArray(reply) ? reply.map((value) => (typeof value === "number" ? value : 0)) : [];
+  if (!Array.isArray(reply)) throw new UnexpectedReplyError();
+  return reply.map((value) => (typeof value === "number" ? value : 0));
 }

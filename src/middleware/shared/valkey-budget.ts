@@ -63,7 +63,7 @@ export class ValkeyBudgetCounter implements BudgetCounter {
 
   correct(begin: number, amount: Amount): Promise<unknown> {
     const args = [begin / 1000, ...AMOUNT_KINDS.map((kind) => amount[kind])];
-    return this.#valkey.run(CORRECT, this.#key, args.map(String), readNumbers);
+    return this.#valkey.run(CORRECT, this.#key, args.map(String), () => undefined);
   }
 }
 

@@ -2,7 +2,7 @@ import { createClient, ErrorReply, RESP_TYPES } from "@redis/client";
 import { compact } from "../../core/compact.ts";
 import type { ConnectionTls } from "../../kit/http/transport.ts";
 import { type ConnectionObserver, type Failure, KeptConnection } from "./kept-connection.ts";
-import { createScript, type Script } from "./scripts.ts";
+import { createScript, type Script, UnexpectedReplyError } from "./scripts.ts";
 
 /** A Valkey or Redis server. */
 export interface ValkeySettings {
@@ -139,6 +139,8 @@ function describe(thrown: unknown): Failure {
     const known = PROBLEMS.get(word) ?? describeOther(thrown.message);
     return { problem: known ?? `it refused a command (${word || "no code"})`, reason: "refused" };
   }
+  if (thrown instanceof UnexpectedReplyError)
+    return { problem: "it answered a script with something else than its result", reason: "refused" };
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
   return { problem: describeCode(code), reason: "connection" };
 }

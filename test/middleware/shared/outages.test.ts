@@ -232,6 +232,24 @@ describe.skipIf(!hasValkey)("a misbehaving Valkey", () => {
     await expect.poll(() => sidecar.stores.problems).toEqual([]);
   });
 
+  it("is unavailable while something else answers in its place, and refuses no calls then", async () => {
+    let isOther = false;
+    const port = await listen(
+      createTcpServer((socket) => {
+        const upstream = createConnection(valkey().port, "127.0.0.1");
+        for (const each of [socket, upstream]) each.on("error", () => {});
+        socket.pipe(upstream).on("data", (answer) => socket.write(isOther ? "+OK\r\n" : answer));
+      }),
+    );
+    const sidecar = await openSidecar({ valkey: toSettings({ port }) });
+    const store = sidecar.stores.rateLimit({ requestsPerMinute: 5, shared: true }, "k");
+    isOther = true;
+    expect(await store?.take([1], 0, undefined)).toBeTypeOf("function");
+    expect(sidecar.stores.problems[0]).toContain("it answered a script with something else than its result");
+    isOther = false;
+    await expect.poll(() => sidecar.stores.problems).toEqual([]);
+  });
+
   it("follows a failover behind one address", async () => {
     const [first, second] = [await ValkeyServer.start(), await ValkeyServer.start()];
     for (const server of [first, second]) onTestFinished(() => server.stop());
