@@ -4,22 +4,29 @@ import { isEmpty, isObject, type JsonObject } from "../json/json.ts";
 /** Maximum characters of the metadata of one answer. */
 const MAX_METADATA_CHARS = 64 * 1024;
 
+/** Approximate memory of a member without its name and value, in bytes. */
+const MEMBER_BYTES = 64;
+
 /**
  * Collects what a provider reports alongside its answer and what has no unified form, for
  * `Response.provider_metadata_json`. Chunks of a stream repeat members, or complete them.
  */
 export class ProviderMetadata {
-  // Without a prototype, which a member named `__proto__` would replace.
-  readonly #members: Record<string, unknown> = Object.create(null);
-  readonly #bytes = new Map<string, number>();
+  readonly #members = createMembers();
 
-  /** Adds a member, in place of an earlier value. Returns the additional memory that it takes, in bytes. */
+  /**
+   * Adds a member, in place of an earlier value; an object completes an earlier one, which is not copied for each
+   * chunk. Returns the additional memory that it takes, in bytes.
+   */
   add(name: string, value: unknown): number {
+    if (!isObject(value)) return setMember(this.#members, name, value);
     const known = this.#members[name];
-    const given = isObject(value) ? withContent(value) : value;
-    if (!hasContent(given) || known === given) return 0;
-    this.#members[name] = isObject(known) && isObject(given) ? { ...known, ...given } : given;
-    return this.#grow(name, name.length + measureMemory(this.#members[name]));
+    const members: Members = isObject(known) ? (known as Members) : createMembers();
+    let bytes = 0;
+    for (const key in value) bytes += setMember(members, key, value[key]);
+    if (members === known || isEmpty(members)) return bytes;
+    this.#members[name] = members;
+    return bytes + MEMBER_BYTES + name.length;
   }
 
   /**
@@ -37,12 +44,22 @@ export class ProviderMetadata {
     }
     return members.length === 0 ? "" : `{${members.join(",")}}`;
   }
+}
 
-  #grow(name: string, bytes: number): number {
-    const added = Math.max(0, bytes - (this.#bytes.get(name) ?? 0));
-    if (added > 0) this.#bytes.set(name, bytes);
-    return added;
-  }
+type Members = Record<string, unknown>;
+
+/** Without a prototype, which a member named `__proto__` would replace. */
+function createMembers(): Members {
+  return Object.create(null);
+}
+
+/** Sets a member unless the value is empty. Returns the additional memory that it takes, in bytes. */
+function setMember(members: Members, name: string, value: unknown): number {
+  const known = members[name];
+  if (!hasContent(value) || known === value) return 0;
+  members[name] = value;
+  const nameBytes = known === undefined ? MEMBER_BYTES + name.length : 0;
+  return nameBytes + Math.max(0, measureMemory(value) - measureMemory(known));
 }
 
 /**
@@ -78,8 +95,4 @@ function sorted(value: unknown): unknown {
 function hasContent(value: unknown): boolean {
   if (value === undefined || value === null || value === "") return false;
   return Array.isArray(value) ? value.length > 0 : !isObject(value) || !isEmpty(value);
-}
-
-function withContent(object: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => hasContent(value)));
 }

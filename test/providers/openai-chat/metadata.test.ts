@@ -1,6 +1,7 @@
 /** Facts alongside the choices of an answer, and in a choice, that have no unified form. */
 import { describe, expect, it } from "vitest";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { ProviderMetadata } from "../../../src/kit/call/provider-metadata.ts";
 import { chunk, decodeEvents, getFinal, respond } from "./support.ts";
 
 const choice = { index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" };
@@ -86,5 +87,25 @@ describe("The metadata of an answer", () => {
     const { providerMetadataJson } = respond({ choices: [choice], ...many });
     expect(providerMetadataJson.length).toBeLessThanOrEqual(65_536);
     expect(Object.keys(JSON.parse(providerMetadataJson))).toHaveLength(64);
+  });
+
+  it("counts the names and values of members, and does nothing twice for those of earlier chunks", () => {
+    const metadata = new ProviderMetadata();
+    let bytes = 0;
+    // A copy for each chunk would take minutes.
+    for (let at = 0; at < 30_000; at += 1) bytes += metadata.add("nvext", { [`member${at}`]: true });
+    expect(bytes).toBeGreaterThan(30_000 * "member".length);
+    expect(metadata.add("nvext", { member0: true })).toBe(0);
+    expect(metadata.add("nvext", { member0: "x".repeat(100) })).toBe(100);
+    expect(metadata.add("nvext", { member0: "y" })).toBe(0);
+    expect(metadata.add("nvext", {})).toBe(0);
+    expect(metadata.add("name", "")).toBe(0);
+  });
+
+  it("keeps a member named __proto__", () => {
+    const metadata = new ProviderMetadata();
+    metadata.add("x", JSON.parse('{"__proto__":{"a":1}}'));
+    metadata.add("__proto__", { b: 2 });
+    expect(metadata.toJson()).toBe('{"x":{"__proto__":{"a":1}},"__proto__":{"b":2}}');
   });
 });
