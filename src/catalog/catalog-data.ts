@@ -51,7 +51,7 @@ export interface CatalogEntry {
   readonly context_window?: number;
   /** Maximum number of tokens of an answer. */
   readonly max_output_tokens?: number;
-  /** Number of dimensions of the vectors of a model that embeds texts. */
+  /** Number of dimensions of the vectors of an embedding model. */
   readonly embedding_dimensions?: number;
   /** Other names that resolve to this model. */
   readonly aliases?: readonly string[];

@@ -62,8 +62,8 @@ export class Catalog {
 
   /**
    * Returns a provider's newest model that is served at a moment and has the capabilities; a preview only if no stable
-   * model has them. If several are from the same day, the most expensive one. A model that embeds texts only if its
-   * capability is among them.
+   * model has them. If several are from the same day, the most expensive one. An embedding model only if its capability
+   * is among them.
    */
   getLatestModel(
     provider: string,

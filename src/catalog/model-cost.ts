@@ -1,7 +1,7 @@
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import type { CatalogEntry, PriceTier } from "./catalog-data.ts";
 
-/** The inputs of a price besides `Usage`. */
+/** The inputs of a price in addition to `Usage`. */
 export interface CostOptions {
   /** Time of the call, since prices change. Defaults to now. */
   readonly at?: Date;

@@ -31,7 +31,7 @@ export function toInfo(entry: CatalogEntry, traits: ModelTraits, day: string): M
   });
 }
 
-/** Reports whether a model embeds texts, and answers nothing. */
+/** Reports whether a model only embeds texts. */
 export function isEmbeddingModel({ capabilities = [] }: CatalogEntry): boolean {
   return capabilities.includes("embeddings");
 }

@@ -121,12 +121,12 @@ export const defaultTraits: ModelTraits = Object.freeze({
   cacheMinimumTokens: undefined,
 });
 
-/** Lays entries over the defaults, later ones over earlier ones. */
+/** Merges entries into the defaults; later ones override earlier ones. */
 export function mergeTraits(...entries: readonly (TraitsEntry | undefined)[]): ModelTraits {
   return withTraits(defaultTraits, ...entries);
 }
 
-/** Lays entries over the traits of a model, later ones over earlier ones. */
+/** Merges entries into the traits of a model; later ones override earlier ones. */
 export function withTraits(base: ModelTraits, ...entries: readonly (TraitsEntry | undefined)[]): ModelTraits {
   const traits: Record<string, unknown> = { ...base };
   for (const entry of entries) {

@@ -14,7 +14,10 @@ import { exitCodes } from "./exit-codes.ts";
 import { UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** `outrigger check-config FILE`: prints what `serve` would serve, or every mistake. Opens no port and calls nobody. */
+/**
+ * `outrigger check-config FILE`: prints what `serve` would serve, or every mistake. Opens no port and calls no
+ * provider.
+ */
 export async function checkConfig(args: readonly string[], { env, stdout }: Terminal): Promise<number> {
   const [file, ...others] = args;
   if (file === undefined || file.startsWith("-") || others.length > 0)

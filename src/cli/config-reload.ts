@@ -18,7 +18,7 @@ export interface ConfigReloadOptions {
 
 const NEEDS_RESTART = "a change needs a restart; the changed file is not used before that";
 
-/** Interval of the looks at the file, in milliseconds: one call of stat. */
+/** Interval at which the file is checked, in milliseconds: one call of stat. */
 const POLL_MS = 1000;
 
 /**
@@ -29,7 +29,7 @@ export class ConfigReload {
   readonly #options: ConfigReloadOptions;
   readonly #timer: NodeJS.Timeout | undefined;
   #config: Config;
-  /** Version of the file that was looked at last, and of the file that was read last. */
+  /** Version of the file at the last check, and of the file that was read last. */
   #seen: string;
   #read: string;
   #running: Promise<void> = Promise.resolve();
@@ -42,7 +42,7 @@ export class ConfigReload {
     this.#timer = hasFile ? setInterval(() => this.look(), POLL_MS).unref() : undefined;
   }
 
-  /** Reads the file if it was replaced, once it is the same in two looks: an editor may still be writing it. */
+  /** Reads the file if it was replaced, once it is the same in two checks: an editor may still be writing it. */
   look(): void {
     const version = this.#readVersion();
     const isSettled = version === this.#seen;
@@ -64,7 +64,7 @@ export class ConfigReload {
   async #reload(): Promise<void> {
     const { load, use, logger, metrics } = this.#options;
     const { path } = this.#config;
-    // Before the content, so that the next look sees a change in between.
+    // Before the content, so that the next check sees a change in between.
     this.#read = this.#readVersion();
     try {
       const config = await load();

@@ -45,7 +45,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   return exitCodes.ok;
 }
 
-/** Models that embed texts. The catalog has only models that answer. */
+/** Embedding models. The catalog has only models that generate text. */
 const EMBEDDING_MODELS: readonly string[] = [
   "text-embedding-3-small",
   "text-embedding-3-large",

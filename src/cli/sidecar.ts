@@ -35,7 +35,7 @@ export interface SidecarOptions {
   readonly getMcp: () => McpSettings;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Decides who may call. Undefined if everybody who reaches the data listener may call. */
+  /** Decides who may call. Undefined if every client that reaches the data listener may call. */
   readonly access?: AccessControl | undefined;
   /** Undefined if tracing is off. */
   readonly tracing?: Tracing | undefined;

@@ -59,7 +59,7 @@ export interface ListenersConfig {
   };
   /** Health and metrics. Undefined if there is no admin listener. */
   readonly admin: { readonly address: string; readonly tls: ListenerTls | undefined } | undefined;
-  /** Names under which both may be called over HTTP/1.1, besides those that are always allowed. */
+  /** Names under which both may be called over HTTP/1.1, in addition to those that are always allowed. */
   readonly allowedHosts: readonly string[];
   /** Permissions of Unix sockets. Undefined for the server's default. */
   readonly unixSocketMode: number | undefined;
@@ -92,7 +92,7 @@ export interface ClientConfig {
   readonly middleware: MiddlewareConfig;
   /** Whether there are access keys or tokens, so that calls have callers. */
   readonly hasCallers: boolean;
-  /** Models besides the models of the shipped catalog, and changes to those. */
+  /** Models in addition to those of the shipped catalog, and changes to those. */
   readonly models: readonly ConfiguredModel[];
   /** Advice for an error if there is no provider. */
   readonly remedy: string;

@@ -52,7 +52,7 @@ export interface CheckedMaterial extends TlsMaterial {
 /** Largest file: a hundred authorities. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Interval of the looks at the files, in milliseconds: three calls of stat. */
+/** Interval at which the files are checked, in milliseconds: three calls of stat. */
 const POLL_MS = 1000;
 
 /**
@@ -109,8 +109,8 @@ function tryRead<Value>(read: () => Value): Parsed<Value> {
 }
 
 /**
- * Follows the files of TLS towards a server: they are looked at when a connection is made. If new ones cannot be used,
- * the last ones stay in use.
+ * Follows the TLS files for a server: they are checked when a connection is made. If new ones cannot be used, the last
+ * ones stay in use.
  */
 export class ClientTlsFiles {
   readonly paths: ClientTlsPaths;
@@ -228,9 +228,9 @@ function checkUse(material: TlsMaterial, field: string): void {
 }
 
 /**
- * Follows the files. If new ones cannot be used, the last ones stay in use. Looks once a second whether they were
- * replaced, and tells about a mistake when it is still there at the next look: a certificate and its key may be
- * replaced one after the other.
+ * Follows the files. If new ones cannot be used, the last ones stay in use. Checks once a second whether they were
+ * replaced, and reports a mistake if the next check finds it again: a certificate and its key may be replaced one after
+ * the other.
  */
 export class TlsFiles implements TlsOptions {
   readonly clientCertificates: TlsOptions["clientCertificates"];

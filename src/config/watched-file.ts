@@ -48,7 +48,7 @@ export class Watched<Value> {
   /** Reads the files again, whether they have changed or not. */
   reload(): void {
     const { paths, read, isSame, onChange, onProblem } = this.#options;
-    // Before the content, so that the next look sees a change in between.
+    // Before the content, so that the next check sees a change in between.
     this.#version = readVersion(paths);
     const found = read();
     if ("problem" in found) {

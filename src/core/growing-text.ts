@@ -1,4 +1,6 @@
-/** Memory of a piece of a concatenated text besides its characters, in bytes: V8 keeps a tree of the pieces. Measured. */
+/**
+ * Memory of a piece of a concatenated text without its characters, in bytes: V8 keeps a tree of the pieces. Measured.
+ */
 const PIECE_BYTES = 32;
 
 /** Memory of pieces that is not worth a copy of the text, in bytes. */

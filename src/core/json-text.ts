@@ -19,7 +19,7 @@ export type Reviver = (key: string, value: unknown, context: { source?: string }
 /** A name with an escape, or a text with an escape behind a comma in a list. */
 const ESCAPED_NAME = /[{,]\s*"[^"\\]*\\/;
 
-/** Begins the names that stand for others while V8 reads a text. Nobody else knows it. */
+/** Begins the names that stand for others while V8 reads a text. Random, so that no caller knows it. */
 const PREFIX = randomUUID();
 
 /** Reports whether JSON.parse may read a name in the text wrongly; see `parseJsonText`. */

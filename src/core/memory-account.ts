@@ -136,7 +136,7 @@ export class MemoryAccount implements PoolAccount {
     return owner !== "" && this.#isShared() ? Math.max(1, Math.floor(max * OWNER_SHARE)) : max;
   }
 
-  /** Called when memory has been given back: serves waiting shares. */
+  /** Called when memory has been released: serves waiting shares. */
   wake(): void {
     for (const pool of this.#pools) pool.grant();
   }

@@ -9,7 +9,7 @@ export interface PoolAccount {
   fits(taker: MemoryPool, bytes: number): boolean;
   /** Returns the maximum that one owner may take of a limit. */
   getOwnerLimit(max: number, owner: string): number;
-  /** Called when memory has been given back. */
+  /** Called when memory has been released. */
   wake(): void;
 }
 
@@ -297,7 +297,8 @@ export class MemoryShare {
 
   /**
    * Takes memory. Returns a promise only if it has to wait.
-   * @throws RateLimitError, at once if it never fits, later if none was given back for long. SDKError of the signal.
+   * @throws RateLimitError, at once if it never fits, later if no memory was released for a long time. SDKError of the
+   *   signal.
    */
   reserve(bytes: number, signal?: AbortSignal): Promise<void> | undefined {
     if (this.#hasEnded) return undefined;
@@ -356,7 +357,7 @@ export class MemoryShare {
     this.#set(this.#bytes + bytes);
   }
 
-  /** Gives back all but so many bytes, which exist once and only wait for their reader. */
+  /** Releases all but this number of bytes, which exist once and only wait for their reader. */
   shrink(bytes: number): void {
     this.#isGrowing = false;
     this.#set(Math.min(this.#bytes, bytes / this.weight));

@@ -41,12 +41,12 @@ export function isCacheHit({ warnings }: Response): boolean {
   return warnings.length > 0 && warnings.some(({ code }) => code === "cache_hit");
 }
 
-/** Whether a provider interrupted its turn, to continue when it gets its answer back. */
+/** Reports whether a provider interrupted its turn, and continues it when it gets its answer back. */
 export function isPaused(response: Response | undefined): boolean {
   return response?.finishReason !== undefined && isPause(response.finishReason);
 }
 
-/** Whether an answer ended because the provider interrupted its turn (Anthropic's "Stop reasons"). */
+/** Reports whether an answer ended because the provider interrupted its turn (Anthropic's "Stop reasons"). */
 export function isPause({ reason, raw }: FinishReason): boolean {
   return reason === FinishReason_Reason.OTHER && raw === "pause_turn";
 }

@@ -33,7 +33,7 @@ export interface HostedToolInput {
   readonly config: object;
 }
 
-/** The context of a tool call, besides its input. */
+/** The context of a tool call, without its input. */
 export interface ToolContext {
   /** Id of the call. */
   readonly toolCallId: string;

@@ -64,7 +64,7 @@ export interface EndpointResponse {
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** A response that tells the reason why a request was refused. */
+/** A response with the reason why a request was refused. */
 export interface FailedResponse extends EndpointResponse {
   readonly body: Uint8Array;
 }

@@ -40,7 +40,7 @@ export type LoggedContent = "messages" | "answer";
 export interface LoggingOptions {
   /** Takes one entry for each attempt when it is over. Its errors are ignored: a log must not fail a call. */
   readonly log: (entry: AttemptEntry) => void;
-  /** Content to log besides the facts. Default: none, since users' texts are private. */
+  /** Content to log in addition to the facts. Default: none, since users' texts are private. */
   readonly include?: readonly LoggedContent[] | undefined;
   /** Changes each text before it is logged. Texts that look like a key are removed before. */
   readonly redact?: ((text: string) => string) | undefined;

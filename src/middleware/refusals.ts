@@ -18,7 +18,8 @@ export function isRefusal(error: SDKError): boolean {
 }
 
 /**
- * Returns the refusal of a call that cannot be counted, because the server where sidecars share their counts is away.
+ * Returns the refusal of a call that cannot be counted, because the server where sidecars share their counts is
+ * unavailable.
  * @param what The rule that refuses.
  * @param problem The server and its problem.
  */

@@ -42,7 +42,7 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   retryTimeouts: false,
 };
 
-/** Options of `retry` besides the policy. */
+/** Options of `retry` other than the policy. */
 export interface RetryOptions {
   /** Ends the wait between attempts at once. A running attempt has to observe the signal itself. */
   readonly signal?: AbortSignal | undefined;

@@ -44,7 +44,7 @@ export interface QueueLimits {
 
 interface Waiting {
   readonly amounts: Amounts;
-  /** When the call has waited long enough. All calls wait equally long, so the first one is the first to give up. */
+  /** When the call has waited long enough. All calls may wait equally long, so the first one expires first. */
   readonly expiresAt: number;
   readonly turn: PromiseWithResolvers<QueueRefusal | GiveBack>;
 }

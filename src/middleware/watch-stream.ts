@@ -29,7 +29,7 @@ export interface CallWatcher {
 
 /**
  * Creates a middleware that watches calls.
- * @param begin Returns the watcher of a call that begins; undefined if nobody watches it. Throws if it is refused.
+ * @param begin Returns the watcher of a call that begins; undefined if it is not watched. Throws if it is refused.
  */
 export function watchCalls(
   begin: (

@@ -17,17 +17,17 @@ const TAKE_BATCH = 32;
 /** How long queued runs wait if their notice was lost, in milliseconds. */
 const QUEUE_POLL_MS = 2_000;
 
-/** Parts of the timeout of a process after which it gives a sign of life and looks for those that give none. */
+/** Heartbeats, and searches for processes without one, per timeout of a process. */
 const SIGNS_PER_TIMEOUT = 3;
 
 /**
- * Delivers runs to this process: those that are queued, and those whose process has stopped, which go back into the
- * queue or end. Also gives signs of life and removes old runs.
+ * Delivers runs to this process: queued runs, and runs whose process has stopped, which return to the queue or end.
+ * Also sends heartbeats and removes old runs.
  */
 export class Delivery {
   readonly #parts: EngineParts;
   readonly #execute: (held: HeldRun, share: HistoryShare) => Promise<void>;
-  /** How often this process gives a sign of life and looks for those that give none, in milliseconds. */
+  /** Interval of this process's heartbeats, and of its searches for processes without one, in milliseconds. */
   readonly #signMs: number;
   readonly #beatTimer: NodeJS.Timeout;
   #removalTimer: NodeJS.Timeout | undefined;
@@ -36,7 +36,7 @@ export class Delivery {
   readonly #unsubscribe: () => void;
   readonly #loop: Promise<void>;
   #beating: Promise<void> | undefined;
-  /** When this process gave its latest sign of life and recovered runs, in milliseconds of `performance.now()`. */
+  /** When this process last sent a heartbeat and recovered runs, in milliseconds of `performance.now()`. */
   #beatAt = -Infinity;
   #recoveredAt = -Infinity;
   readonly #queue = new WakeUp();
@@ -77,7 +77,7 @@ export class Delivery {
     await Promise.all(this.#executions);
   }
 
-  /** Ends the signs of life. Other processes may continue what this one still holds at once. */
+  /** Stops the heartbeats. Other processes may continue at once the runs that this one still holds. */
   async close(): Promise<void> {
     const { store, holder, observer } = this.#parts;
     clearInterval(this.#beatTimer);
@@ -122,7 +122,7 @@ export class Delivery {
     }
   }
 
-  /** Recovers all runs whose process has stopped, and those that this process has given up. */
+  /** Recovers all runs whose process has stopped, and those that this process no longer executes. */
   async #recoverAll(): Promise<void> {
     const { store, holder, known } = this.#parts;
     await this.untilAlive();

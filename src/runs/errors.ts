@@ -69,7 +69,7 @@ export function found<Value>(value: Value | undefined, ...what: Parameters<typeo
 
 /**
  * The store has no space for what was to be written: its disk is full, or its size limit is reached. Retryable, since
- * runs that end make room.
+ * runs that end free space.
  */
 export class StoreFullError extends RateLimitError {
   constructor(message: string) {

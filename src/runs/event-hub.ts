@@ -41,7 +41,7 @@ export class EventHub {
 
   /**
    * @param next Sequence number of the first event to be published.
-   * @param hasOneReader Whether nobody but the caller ever reads, so that events are kept until then only.
+   * @param hasOneReader Whether only the caller ever reads, so that events are kept only until it has read them.
    */
   constructor(next: number, hasOneReader = false) {
     this.#first = next;

@@ -36,8 +36,8 @@ export interface EngineParts {
 }
 
 /**
- * Ids of the runs that this process creates, takes, executes or recovers. What the store says that it holds besides was
- * given up, or an answer of the store was lost.
+ * Ids of the runs that this process creates, takes, executes or recovers. Other runs that it holds according to the
+ * store were abandoned, or an answer of the store was lost.
  */
 export class KnownRuns {
   /** How many parts of the program know each run: one may begin with it while another one still ends. */
@@ -160,7 +160,7 @@ export class Executions {
     });
     live.set(id, run);
     if (this.#isClosing) run.abort(closingError());
-    // Its id was known before: a request to cancel may have come while it was taken, and nobody listened.
+    // Its id was known before: a request to cancel may have arrived while the run was taken, before the subscription.
     const wasStored = plan.run.background || plan.earlier !== undefined;
     if (stored !== undefined && wasStored) void this.#heedEarlierCancel(stored.owner, run);
     return run;
@@ -240,14 +240,14 @@ export class Executions {
     return { ...stored.run, steps: [...steps], origin: stored.origin };
   }
 
-  /** Cancels a run that was to be cancelled before this process listened. */
+  /** Cancels a run if that was requested before this process subscribed. */
   async #heedEarlierCancel(owner: string, live: LiveRun): Promise<void> {
     const { store, observer } = this.#parts;
     try {
       const stored = await store.getRun(owner, live.run.id);
       if (stored?.run.cancelRequested === true) live.cancel();
     } catch (thrown) {
-      // The next sign of life of this process gets the runs to be cancelled as well.
+      // The next heartbeat of this process returns the runs to be cancelled as well.
       observer.failed?.("look for an earlier cancellation", thrown);
     }
   }

@@ -1,4 +1,4 @@
-/** An engine and a store that are opened later than they are created, and a store that tells how it is. */
+/** An engine and a store that are opened after their creation, and a store that reports its state. */
 import { lazyBatches } from "../core/batches.ts";
 import { ServerError, toSdkError } from "../core/errors.ts";
 import { isOutage, StoreFullError, StoreUnreachableError } from "./errors.ts";
@@ -147,7 +147,7 @@ export type StoreState = "ok" | "full" | "away";
 const WRITES: readonly (string | symbol)[] = ["createRun", "createThread", "appendMessages", "write"];
 
 /**
- * Returns a store that tells how it is, as far as its use shows.
+ * Returns a store that reports its state, as far as its use shows it.
  * @param onChange Called when the state changes, with the problem if there is one. The first state is `ok`.
  */
 export function watchStore(

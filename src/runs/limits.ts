@@ -12,13 +12,13 @@ import type { ConversationSize, StoredRun } from "./store.ts";
 export const DEFAULT_RUN_LIMITS = {
   /** Foreground runs at the same time: the number of streams in the benchmark. Each has a caller waiting for it. */
   maxForegroundRuns: 1000,
-  /** Runs in the background that are executed at once: nobody waits for them, and the rest are queued. */
+  /** Background runs that are executed at once. No caller waits for them, so the rest are queued. */
   maxBackgroundRuns: 64,
   /** Runs that wait in the queue, of all processes: hours of work, and some hundred megabytes of a store. */
   maxQueuedRuns: 10_000,
   /** Calls of tools that are executed at once. Others wait. Each holds a connection to a server. */
   maxToolExecutions: 128,
-  /** Readers of stored events at once, besides the callers of runs in the foreground. */
+  /** Readers of stored events at once, in addition to the callers of runs in the foreground. */
   maxStreamReaders: 1000,
   /** Calls of the model in one run. */
   maxSteps: 64,
@@ -27,8 +27,8 @@ export const DEFAULT_RUN_LIMITS = {
    */
   threadWaitMs: 30_000,
   /**
-   * After how many milliseconds without a sign of life a process loses its runs: up to three signs may be lost, and the
-   * runs of a crashed process continue within half a minute.
+   * Milliseconds without a heartbeat after which a process loses its runs: two heartbeats may be lost, and the runs of
+   * a crashed process continue within half a minute.
    */
   leaseMs: 30_000,
   /**
@@ -113,7 +113,7 @@ export class Gate {
     }
   }
 
-  /** Gives a place back: to the first that waits. @param owner Whose place it was; empty if nobody has claimed it. */
+  /** Releases a place, to the first waiter. @param owner The owner of the place; empty if it was not claimed. */
   leave(owner: string): void {
     const used = (this.#usedByOwner.get(owner) ?? 0) - 1;
     if (used > 0) this.#usedByOwner.set(owner, used);
@@ -175,7 +175,7 @@ export class HistoryMemory {
     });
   }
 
-  /** Memory was given back: those that wait look again, in their order. */
+  /** Memory was released: waiters check again, in their order. */
   wake(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();
@@ -188,7 +188,7 @@ export class HistoryShare {
   #owner: string;
   #answers: MemoryShare | undefined;
   #bytes = 0;
-  /** Memory of the tools and settings that the run takes over from the previous one. */
+  /** Memory of the tools and settings that the run inherits from the previous one. */
   #previousBytes = 0;
   #onRead: (() => void) | undefined;
 

@@ -265,7 +265,7 @@ export class LiveRun {
     for (const value of tools.lists) this.#journal.add(0, { case: "mcpToolList", value });
     this.#run = { ...this.#run, mcpTools: tools.lists.flatMap((list) => list.tools) };
     this.#journal.noteChange();
-    // The lists in the store tell other processes that the model may have been called.
+    // The lists in the store show other processes that the model may have been called.
     await this.#persist();
     const error = tools.lists.find((list) => list.error !== undefined)?.error;
     if (error !== undefined) throw errorFromProto(error);

@@ -70,7 +70,7 @@ export async function recoverRun(parts: RecoveryParts, held: HeldRun): Promise<v
   try {
     await requeueRun(parts, held, { reason: Reason.LOST });
   } catch (thrown) {
-    // While the store is away nothing can be written. Any other failure would come again.
+    // While the store is unavailable, nothing can be written. Any other failure would repeat.
     if (isOutage(thrown) && !(thrown instanceof StoreFullError)) throw thrown;
     await failHeldRun(parts, held, thrown);
   }

@@ -343,8 +343,8 @@ export class RunEngine {
   }
 
   /**
-   * Does what comes before the start of a run that this process holds. If that fails, the run has failed, except if the
-   * store is away: it is then taken again when the store is back.
+   * Does what comes before the start of a run that this process holds. If that fails, the run has failed, unless the
+   * store is unavailable: then the run is taken again later.
    */
   async #orFail<Result>(held: HeldRun, work: () => Promise<Result>): Promise<Result> {
     try {
@@ -361,7 +361,7 @@ export class RunEngine {
     return this.#parts.known.during(stored.run.id, submit, () => status !== RunStatus.QUEUED);
   }
 
-  /** Takes a place for a run, which the work must give back at its end together with the run's memory. */
+  /** Takes a place for a run, which the work must release at its end together with the run's memory. */
   async #enter(
     background: boolean,
     owner: string,

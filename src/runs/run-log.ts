@@ -63,7 +63,7 @@ interface Pending {
 
 /**
  * The log of a run in progress: numbers the events, writes them to the store with the steps and their messages, and
- * publishes them when they are written. One write at a time: what comes meanwhile goes with the next one.
+ * publishes them when they are written. One write at a time: later changes are part of the next one.
  */
 export class Journal {
   readonly steps: StepResult[];

@@ -8,7 +8,7 @@ import { type EventHub, type HubReader, PAGE_EVENTS, type RunFeed, type RunFeeds
 import { isTerminal, isUnderWay } from "./status.ts";
 import type { RunStore } from "./store.ts";
 
-/** Pauses between looks at a run that is in the way although it has ended, in milliseconds. */
+/** Delays between polls of a thread that stays busy although its run has ended, in milliseconds. */
 const POLL_MS = { first: 10, last: 500 };
 
 const NEVER = new AbortController().signal;

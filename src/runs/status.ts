@@ -29,8 +29,8 @@ export function isTerminal(status: RunStatus): boolean {
 }
 
 /**
- * Reports whether a request to cancel counts for a run with this status. Not for one that ended otherwise while the
- * request came: it is as its last event says.
+ * Reports whether a request to cancel applies to a run with this status. It does not apply to a run that ended
+ * otherwise in the meantime: its last event stays true.
  */
 export function heedsCancel(status: RunStatus): boolean {
   return !isTerminal(status) || status === CANCELLED;

@@ -85,8 +85,8 @@ export interface RunStore {
   requestCancel(owner: string, runId: string): Promise<StoredRun | undefined>;
   /**
    * Calls `listener` when another process, or this one, has written events to a run, has asked to cancel it or has
-   * deleted it. Notices of one kind may be merged or, rarely, lost, so a reader must read everything new and must poll
-   * slowly besides. Returns a function that unsubscribes.
+   * deleted it. Notices of one kind may be merged or, rarely, lost, so a reader must read everything new, and must also
+   * poll slowly. Returns a function that unsubscribes.
    */
   subscribe(runId: string, listener: (notice: RunNotice) => void): () => void;
 
@@ -100,7 +100,7 @@ export interface RunStore {
    */
   beat(holder: Holder): Promise<readonly string[]>;
   /**
-   * Takes the QUEUED runs that nobody holds and that were created first, at most `limit`. Does not change their status.
+   * Takes the QUEUED runs without a holder that were created first, at most `limit`. Does not change their status.
    * @param exceptOwners Owners whose runs stay in the queue.
    */
   takeQueued(holder: Holder, limit: number, exceptOwners: readonly string[]): Promise<readonly HeldRun[]>;
@@ -153,7 +153,7 @@ export type RunNotice = "change" | "cancel";
 export interface Holder {
   /** Id of the process, random. */
   readonly id: string;
-  /** After how many milliseconds without a sign of life its runs are abandoned. */
+  /** Milliseconds without a heartbeat after which its runs are abandoned. */
   readonly timeoutMs: number;
 }
 

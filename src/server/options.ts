@@ -23,7 +23,7 @@ export interface ListenersOptions {
     readonly tls?: TlsOptions | undefined;
   };
   /**
-   * Names under which both listeners may be called over HTTP/1.1, besides those that are always allowed: see
+   * Names under which both listeners may be called over HTTP/1.1, in addition to those that are always allowed: see
    * `createHostCheck`. Default none.
    */
   readonly allowedHosts?: readonly string[] | undefined;
@@ -44,7 +44,7 @@ export interface HttpApisOptions {
 /** All parts and settings of a server. */
 export interface ServerOptions {
   readonly listeners: ListenersOptions;
-  /** Who may call the data listener. Undefined if everybody who reaches it may call. */
+  /** Who may call the data listener. Undefined if every client that reaches it may call. */
   readonly access?: AccessControl | undefined;
   /** The memory of the process. Default: a new account with the limits of the listeners. */
   readonly account?: MemoryAccount | undefined;

@@ -4,7 +4,7 @@ import type { MemoryPool } from "../../core/memory-pool.ts";
 export interface Kept {
   /** Name of the caller's access key. */
   readonly owner: string;
-  /** Drops the data, and gives back its memory. */
+  /** Drops the data, and releases its memory. */
   forget(): void;
 }
 

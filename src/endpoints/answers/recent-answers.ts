@@ -15,7 +15,7 @@ export const DEFAULT_KEEP_MS = 3_600_000;
 
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
-/** Memory of an answer besides its content: its object, its ids, and their places in maps. Estimated. */
+/** Memory of an answer without its content: its object, its ids, and their places in maps. Estimated. */
 const OVERHEAD_BYTES = 1024;
 
 /** Options for keeping answers. */

@@ -9,7 +9,7 @@ import { type Fields, mistake } from "../openai/fields.ts";
 import { type Counterparts, createOptions } from "../stateless/provider-settings.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 
-/** Fields that the contract has, or that the sidecar heeds itself. */
+/** Fields that the contract has, or that the sidecar handles itself. */
 const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof ChatRequest>([
   "max_completion_tokens",
   "max_tokens",

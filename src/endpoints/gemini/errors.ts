@@ -47,7 +47,7 @@ function toDetails(error: SDKError): readonly ErrorDetail[] {
   ];
 }
 
-/** Google's word for a wrong key, which its clients look for; else the kind of the error. */
+/** Google's reason for a wrong key, which its clients check; else the kind of the error. */
 function getReason(error: SDKError): string {
   const isOwn = error instanceof ProviderError && error.provider === "";
   return isOwn && error.kind === ErrorKind.AUTHENTICATION ? "API_KEY_INVALID" : error.kindName;

@@ -25,7 +25,7 @@ export interface ReadGeminiRequest extends ReadRequest {
   readonly gemini: string;
 }
 
-/** Inputs for reading a request, besides its body. */
+/** Inputs for reading a request, in addition to its body. */
 export interface RequestReading {
   readonly models: ModelResolver;
   /** The model in the path. */

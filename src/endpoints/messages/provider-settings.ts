@@ -24,7 +24,7 @@ const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof MessageCreateParams>([
   "top_p",
 ]);
 
-/** Fields that only tell Anthropic how to serve the request, so that other providers lose nothing without them. */
+/** Fields that only advise Anthropic how to serve the request, so other providers lose nothing without them. */
 const HINTS: ReadonlySet<string> = new Set<string>(["cache_control", "context_management", "service_tier"]);
 
 /** Reads these settings. @param betas Value of the header `anthropic-beta`. */

@@ -77,7 +77,7 @@ function toReasoningPart({ text: kept, redacted, state }: CarriedState, text: st
   return createPart({ part: { case: "reasoning", value }, providerState: state });
 }
 
-/** Returns the fields of a call besides its id, name and input, for instance its `caller`. */
+/** Returns the fields of a call other than its id, name and input, for instance its `caller`. */
 export function getCallExtras(providerState: ContentPart["providerState"]): JsonObject {
   return getAnthropicBlock(providerState === undefined ? {} : { providerState }) ?? {};
 }

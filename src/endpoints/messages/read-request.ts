@@ -26,7 +26,7 @@ export interface ReadMessagesRequest extends ReadRequest {
   readonly anthropic: string;
 }
 
-/** Inputs for reading a request, besides its body. */
+/** Inputs for reading a request, in addition to its body. */
 export interface RequestReading {
   readonly models: ModelResolver;
   /** Value of the header `anthropic-beta`. */

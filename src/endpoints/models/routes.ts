@@ -173,7 +173,7 @@ function geminiModel({ id, info }: ListedModel): object {
   };
 }
 
-/** Reports whether a model embeds texts, and answers nothing. */
+/** Reports whether a model only embeds texts. */
 function embeds(info: ListedModel["info"]): boolean {
   return info?.capabilities.includes(Capability.EMBEDDINGS) ?? false;
 }

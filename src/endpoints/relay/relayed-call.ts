@@ -15,7 +15,10 @@ export interface CallerForm {
   readonly untranslatable?: SDKError | undefined;
 }
 
-/** Headers of an API that are relayed, with names in lower case. A name that ends with `*` stands for all with its beginning. */
+/**
+ * Headers of an API that are relayed, with names in lower case. A name that ends with `*` means all names with that
+ * prefix.
+ */
 export interface RelayedHeaders {
   /** Headers of requests. Credentials and names of accounts are not among them: routing decides about those. */
   readonly request: readonly string[];
@@ -34,7 +37,7 @@ const VALID_VALUE = /^[\t\x20-\x7e]{0,4096}$/;
  */
 const MAX_HEADER_BYTES = 8192;
 
-/** Bytes of a header besides its name and its value. */
+/** Bytes of a header without its name and its value. */
 const SEPARATOR_BYTES = 4;
 
 /** A call that may be relayed, and its answer in the form of the provider. */

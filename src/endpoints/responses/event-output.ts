@@ -25,7 +25,7 @@ export interface DeltaStart {
   readonly members: string;
 }
 
-/** @param members Members of the events besides their type, number and delta, as JSON text without braces. */
+/** @param members Members of the events other than their type, number and delta, as JSON text without braces. */
 export function createDeltaStart(type: string, members: string): DeltaStart {
   return { start: getStart(type), members: `,${members},"delta":` };
 }
@@ -71,7 +71,7 @@ export class EventOutput {
     return this.#next;
   }
 
-  /** @param members Members of the event besides its type and its number, as JSON text without braces. */
+  /** @param members Members of the event other than its type and its number, as JSON text without braces. */
   emit(type: string, members: string): void {
     if (!this.#skip()) this.#write(type, members);
   }

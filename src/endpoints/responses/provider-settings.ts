@@ -8,7 +8,7 @@ import type { ServedModel } from "../models/model-directory.ts";
 import { type Fields, mistake } from "../openai/fields.ts";
 import type { RequestNotes } from "../openai/request-notes.ts";
 
-/** Settings for the provider besides the fields of the contract. */
+/** Settings for the provider in addition to the fields of the contract. */
 export interface ProviderSettings {
   /** By the name of the provider, as `Request.provider_options_json`. */
   readonly optionsJson: Readonly<Record<string, string>>;
@@ -188,7 +188,7 @@ function isPenalty(name: string): boolean {
   return PENALTIES.some((each) => each === name);
 }
 
-/** Returns the fields of `reasoning` besides the effort. */
+/** Returns the fields of `reasoning` other than the effort. */
 function reasoningOptions(reasoning: Fields): JsonObject {
   const rest = Object.entries(reasoning.value).filter(([name, value]) => name !== "effort" && value !== null);
   return rest.length === 0 ? {} : { reasoning: Object.fromEntries(rest) };
@@ -200,7 +200,7 @@ function readVerbosity(text: Fields | undefined): string | undefined {
   return text?.word("verbosity", VERBOSITIES);
 }
 
-/** Returns the fields of `text` besides the format that the contract knows. */
+/** Returns the fields of `text` other than the format that the contract knows. */
 function textOptions(text: Fields): JsonObject {
   const description = text.object("format")?.string("description");
   const verbosity = readVerbosity(text);

@@ -115,7 +115,7 @@ export class StateAttacher {
   /** The parts of the span that have no state, by what carried state names them with; the latest one first. */
   #open = new Map<string, ContentPart[]>();
   #span: readonly ContentPart[] = [];
-  /** How many parts of the span have been looked at, each once. */
+  /** Number of parts of the span that were examined, each once. */
   #seen = 0;
 
   /**

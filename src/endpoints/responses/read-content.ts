@@ -144,7 +144,7 @@ function toDocument(fields: Fields): MessageInitShape<typeof DocumentSchema> {
   const value = fields.requireString(source);
   if (source === "file_id") return { fileName, source: { case: "fileId", value } };
   if (source === "file_url" || isDataUri(value)) return { fileName, source: { case: "url", value } };
-  // If the name does not tell the media type, the contract's default applies, as for most files.
+  // If the media type does not follow from the name, the contract's default applies, as for most files.
   const mediaType = guessMediaType(fileName) ?? "";
   return { fileName, mediaType, source: { case: "data", value: toBytes(value, fields.at(source)) } };
 }

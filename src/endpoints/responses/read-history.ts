@@ -76,7 +76,7 @@ interface ThreadRange {
 
 /** The messages at the end of a conversation that a request may repeat. */
 interface RepeatedRange {
-  /** Messages to look for. */
+  /** Messages to find. */
   readonly ids: ReadonlySet<string>;
   /** Number of messages before the first match. */
   readonly before: number;

@@ -75,8 +75,8 @@ export class PartRestorer {
   }
 
   /**
-   * Gives parts what the stored ones have besides their content, and adds parts that clients do not return. Leaves out
-   * what the conversation has already.
+   * Gives parts the data that the stored ones have in addition to their content, and adds parts that clients do not
+   * return. Leaves out what the conversation has already.
    * @param conversation The conversation that the request continues.
    */
   async restore(drafts: MessageDrafts, conversation: ContinuedConversation | undefined): Promise<void> {

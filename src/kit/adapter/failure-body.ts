@@ -36,7 +36,7 @@ function answerTooDeep(): StreamError {
   });
 }
 
-/** Describes the body of an answer that reports success and is none, for an error. */
+/** Describes the body of a successful response that is not an answer, for an error. */
 export function describeBody(body: string): string {
   const text = body.trim();
   if (text === "") return "an empty body";
@@ -45,16 +45,16 @@ export function describeBody(body: string): string {
 }
 
 /**
- * Reports whether an object that is neither an answer nor an event of the API reports a failure. Proxies and compatible
- * servers write it in the forms of other APIs: `{error: {…}}`, `{error: "text"}`, `{detail}` (FastAPI), `{object:
- * "error", message}`.
+ * Reports whether an object that is neither an answer nor an event of the API describes a failure. Proxies and
+ * compatible servers write it in the forms of other APIs: `{error: {…}}`, `{error: "text"}`, `{detail}` (FastAPI),
+ * `{object: "error", message}`.
  */
 export function isFailureReport({ error, detail, object }: FailureFields): boolean {
   return isGiven(error) || isGiven(detail) || object === "error";
 }
 
 /**
- * Reports whether an event reports a failure in the form of another API.
+ * Reports whether an event is a failure in the form of another API.
  * @param type The type by which the API names its events; empty if the event has none.
  */
 export function isUnnamedFailure(type: string, event: FailureFields): boolean {

@@ -47,7 +47,7 @@ export function answerTooLarge(limit: keyof AnswerLimits, max: number): StreamEr
 }
 
 /**
- * The memory of one answer, which grows with the answer. It belongs to the call, and is given back early if the answer
+ * The memory of one answer, which grows with the answer. It belongs to the call, and is released early if the answer
  * fails.
  */
 export class AnswerMemory {
@@ -73,7 +73,7 @@ export class AnswerMemory {
     });
   }
 
-  /** Gives the memory back, for an answer that nobody gets. */
+  /** Releases the memory of an answer that is not delivered. */
   release(): void {
     this.#options.memory?.give(this.#bytes);
     this.#bytes = 0;

@@ -59,7 +59,7 @@ const READ_BY_SERVERS = 64 * 1024;
 /** Answers with a status of 1xx that may come before the answer. A proxy may send one every few seconds. */
 const MAX_INTERIM_ANSWERS = 1000;
 
-/** Options of an exchange besides its request. */
+/** Options of an exchange other than its request. */
 export interface ExchangeOptions {
   /** Host and port, for errors. */
   readonly peer: string;

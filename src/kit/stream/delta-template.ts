@@ -25,8 +25,8 @@ export interface DeltaRun {
 }
 
 /**
- * Reads events that differ from an earlier one in a single text, and in members that nobody reads, which is what most
- * events of a stream do, without parsing them. An event that is anything else has to be parsed.
+ * Reads events without parsing them if they differ from an earlier one only in a single text, and in members that are
+ * not read, as most events of a stream do. An event that is anything else has to be parsed.
  */
 export class DeltaTemplate {
   #type = "";
@@ -42,8 +42,8 @@ export class DeltaTemplate {
   #isRepeated = false;
 
   /**
-   * Remembers an event that was parsed in place of an earlier one, if its text can be told from the rest. Returns whether
-   * that is so; else every event has to be parsed.
+   * Remembers a parsed event in place of an earlier one, if its text can be distinguished from the rest. Returns
+   * whether that is so; else every event has to be parsed.
    * @param field Name of the field with the text.
    * @param ignored Names of members that differ between events and are not read: strings, and numbers without a sign.
    */
@@ -199,7 +199,7 @@ function isDigit(code: number | undefined): boolean {
   return code !== undefined && code >= ZERO && code <= NINE;
 }
 
-/** Returns the place of a member's value, without its quotes. Undefined if it is none that can be told from the rest. */
+/** Returns the place of a member's value, without its quotes. Undefined if it cannot be distinguished from the rest. */
 function findValue(data: string, name: string): Pick<Gap, "start" | "end"> | undefined {
   const key = `"${name}":`;
   const at = data.indexOf(key);

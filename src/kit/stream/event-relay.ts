@@ -13,7 +13,7 @@ export interface HiddenEvents {
 
 /** How the events of a wire API are relayed. */
 export interface RelayRules {
-  /** Reports whether an event reports why the stream failed. */
+  /** Reports whether an event says why the stream failed. */
   reportsFailure(event: SseEvent): boolean;
   /**
    * Reports whether the official SDKs throw such an event. Otherwise another one follows that they throw. Default: they

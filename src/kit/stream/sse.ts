@@ -25,7 +25,7 @@ const SMALL_BYTES = 1024;
 
 const LARGE_EVENT_CHARS = 1024 * 1024;
 
-/** The cost of a line of an event besides its characters, in characters. */
+/** The cost of a line of an event in addition to its characters, in characters. */
 const LINE_CHARS = 64;
 
 /**

@@ -96,8 +96,8 @@ export class StreamWriter {
   }
 
   /**
-   * Counts memory of what the decoder keeps besides the text that it writes: items, citations, fields of later use. A
-   * decoder that did not count it could fill the heap with a few dozen answers.
+   * Counts the memory of everything that the decoder keeps in addition to the text that it writes: items, citations,
+   * fields of later use. A decoder that did not count it could fill the heap with a few dozen answers.
    */
   hold(bytes: number): void {
     this.#heldBytes += bytes;

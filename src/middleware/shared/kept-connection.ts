@@ -61,8 +61,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_PENDING = 5_000;
 
 /**
- * Keeps a connection to a server: connects again with growing delays, and lets commands fail at once while the server
- * is away, so that no call waits for it twice.
+ * Keeps a connection to a server: reconnects with growing delays, and rejects commands at once while the server is
+ * unavailable, so that no call waits for it twice.
  */
 export class KeptConnection<Connection> {
   readonly #kind: ConnectionKind<Connection>;
@@ -70,7 +70,7 @@ export class KeptConnection<Connection> {
   readonly #closing = new AbortController();
   /** Resolved at the first connection or the first failure. */
   readonly #known = Promise.withResolvers<void>();
-  /** Undefined while the server is away. */
+  /** Undefined while the server is unavailable. */
   #connection: Connection | undefined;
   #problem: string | undefined = "not connected yet";
   /** The state that was last reported to the observer. */
@@ -100,7 +100,7 @@ export class KeptConnection<Connection> {
 
   /**
    * Executes commands.
-   * @throws AwayError if the server is away, refuses the command, or does not answer in time.
+   * @throws AwayError if the server is unavailable, refuses the command, or does not answer in time.
    */
   async use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
     const connection = this.#connection;
@@ -131,7 +131,7 @@ export class KeptConnection<Connection> {
     for (let backoffMs = MIN_BACKOFF_MS; !signal.aborted; ) {
       const servedMs = await this.#serve();
       if (servedMs > MAX_BACKOFF_MS) backoffMs = MIN_BACKOFF_MS;
-      // Sidecars that lost the same server do not all come back at the same moment.
+      // Sidecars that lost the same server must not all reconnect at the same moment.
       const waitMs = backoffMs * (0.5 + Math.random());
       backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
       await delay(waitMs, undefined, { signal, ref: false }).catch(() => {});

@@ -24,7 +24,7 @@ export interface PostgresSettings {
 /** Connections of a sidecar. The calls of a budget wait for the lock of one row, so more would not help. */
 const POOL_SIZE = 4;
 
-/** Milliseconds after which a connection is given up. */
+/** Milliseconds after which a connection attempt fails. */
 const CONNECTION_TIMEOUT_MS = 4_000;
 
 /** A PostgreSQL database with the sums of budgets: a row for each budget and window. */
@@ -178,7 +178,7 @@ class PostgresBudgetCounter implements BudgetCounter {
   async #refuse(amount: Amount, limits: AmountLimits): Promise<CountedBudget> {
     const toText = (table: string) => toRead(table, this.#beginSql);
     const counted = await this.#budgets.query(toText, [this.#key], (row = {}) => this.#toCounted(row));
-    // Another call may have given back meanwhile what was missing.
+    // Another call may have released the missing amount.
     const anyLimit = AMOUNT_KINDS.find((kind) => limits[kind] !== undefined);
     return { ...counted, exceeded: findExceeded(add(counted.sums, amount, 1), limits) ?? anyLimit };
   }

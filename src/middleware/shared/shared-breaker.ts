@@ -202,7 +202,7 @@ class SharedBreaker {
         await this.#run("count", String(calls), String(failures));
       }
     } catch {
-      // The server is away. Results of that time are not counted.
+      // The server is unavailable. Results of that time are not counted.
     } finally {
       this.#isSending = false;
     }

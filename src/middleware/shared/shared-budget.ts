@@ -41,8 +41,8 @@ export interface Owed {
 }
 
 /**
- * The sums of a budget that sidecars share. While the server is away, the sums that it had last are known, so that a
- * sidecar that counts alone begins with them. What it spends then is added to the server's sums later.
+ * The sums of a budget that sidecars share. While the server is unavailable, its last sums are known, so that a sidecar
+ * that counts alone begins with them. What it spends then is added to the server's sums later.
  */
 export class SharedBudgetStore implements BudgetStore {
   readonly #counter: BudgetCounter;

@@ -49,7 +49,7 @@ export interface SharedBucket {
 export interface SharedRate {
   readonly buckets: readonly SharedBucket[];
   readonly limits: QueueLimits;
-  /** Counts alone while the server is away. */
+  /** Counts alone while the server is unavailable. */
   readonly local: RateStore;
 }
 
@@ -127,7 +127,7 @@ export class SharedRateStore implements RateStore {
     }
   }
 
-  /** If the server is away, the bucket fills without it. */
+  /** If the server is unavailable, the bucket fills without it. */
   #giveBack(amounts: Amounts): void {
     if (amounts.every((amount) => amount === 0)) return;
     this.#run(

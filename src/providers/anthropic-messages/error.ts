@@ -51,7 +51,7 @@ export function toError({ provider, status, headers, body, request }: WireFailur
   });
 }
 
-/** Reports whether a body or an event reports a failure instead of an answer. */
+/** Reports whether a body or an event is a failure instead of an answer. */
 export function isFailure(body: Untrusted<FailureBody> | undefined): boolean {
   return body !== undefined && (body.type === "error" || isFailureReport(body));
 }

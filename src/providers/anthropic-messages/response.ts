@@ -161,7 +161,7 @@ export function containerParts(container: unknown, { provider }: StateWriter): C
   return [nativePart(provider, CONTAINER_KIND, JSON.stringify(container))];
 }
 
-/** Returns the provider's reports besides its answer: why it refused, and which parts of the input it left out. */
+/** Returns the provider's reports alongside its answer: why it refused, and which parts of the input it left out. */
 export function getWarnings(message: Untrusted<Message>): Warning[] {
   const { category, explanation } = objectIn<StopDetails>(message.stop_details);
   const details = [textIn(category), textIn(explanation)].filter((text) => text !== "");

@@ -289,7 +289,7 @@ const DELTA_CONTENT: readonly string[] = ["type", "text", "thinking", "partial_j
 
 const DELTA_FIELDS: readonly (keyof MessageDelta)[] = ["stop_reason", "stop_sequence", "container"];
 
-/** Reports whether an object has fields besides the known ones. Null counts as absent. */
+/** Reports whether an object has fields other than the known ones. Null counts as absent. */
 function hasOthers(object: object, known: readonly string[]): boolean {
   return Object.keys(withoutNulls(object)).some((key) => !known.includes(key));
 }

@@ -153,7 +153,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     return this.#exited.promise;
   }
 
-  /** Resolves when the program has exited and its processes and folder are gone. Never rejects. */
+  /** Resolves when the program has exited, its processes have ended and its folder is removed. Never rejects. */
   async gone(): Promise<void> {
     await this.#exited.promise;
     await this.#removed;

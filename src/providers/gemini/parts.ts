@@ -11,7 +11,7 @@ import type { Blob, Part } from "../../wire/gemini/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
 
-/** Fields besides `thought` that describe a part's data and are not data themselves. */
+/** Fields other than `thought` that describe a part's data and are not data themselves. */
 const PART_ATTRIBUTES: ReadonlySet<string> = new Set<keyof Part>([
   "thoughtSignature",
   "partMetadata",

@@ -81,7 +81,10 @@ const UNSPECIFIED = "FINISH_REASON_UNSPECIFIED";
 /** Finish reasons that need no explanation. */
 const ORDINARY_REASONS: ReadonlySet<Reason> = new Set([Reason.STOP, Reason.TOOL_CALLS, Reason.LENGTH]);
 
-/** Collects the facts that the events of one answer report besides its parts: ids, usage, finish reason, grounding. */
+/**
+ * Collects the facts that the events of one answer report in addition to its parts: ids, usage, finish reason,
+ * grounding.
+ */
 export class ResponseMetadata {
   /** `responseId`; empty until it is known. */
   id = "";

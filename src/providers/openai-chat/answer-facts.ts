@@ -106,7 +106,7 @@ export class AnswerFacts {
     this.#stopSequence ||= stopSequences.find((sequence) => sequence === stop || sequence === matched) ?? "";
   }
 
-  /** Records that there is a further answer besides the first. */
+  /** Records that there is a further answer after the first. */
   noteFurtherChoice(): void {
     this.#hasFurtherChoices = true;
   }

@@ -35,7 +35,7 @@ export function toError(failure: WireFailure, profile: ServerProfile): SDKError 
   });
 }
 
-/** Reports whether a body or chunk reports a failure instead of an answer. */
+/** Reports whether a body or chunk is a failure instead of an answer. */
 export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { type: string })>): boolean {
   if (isError(body.error, Array.isArray(body.choices))) return true;
   if (body.object === "error" || body.type === "error") return true;

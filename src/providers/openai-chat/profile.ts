@@ -65,7 +65,7 @@ export interface ServerProfile {
   /** Whether `parallel_tool_calls` is accepted. Default true. */
   readonly supportsParallelToolCalls: boolean;
   /**
-   * Values of `tool_choice` besides `auto`. Without `named`, a request that names a tool sends that tool alone and
+   * Values of `tool_choice` other than `auto`. Without `named`, a request that names a tool sends that tool alone and
    * `required`. Default all.
    */
   readonly toolChoices: readonly ForcedToolChoice[];

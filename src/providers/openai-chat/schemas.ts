@@ -47,8 +47,8 @@ const ENFORCED: Readonly<Record<ServerProfile["strictSchemas"], SchemaDialect | 
 const COMPOSING = ["$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
 
 /**
- * Forbids other properties in objects that have to have all their properties. Servers that enforce any schema need not be
- * told; those that pass it on to OpenAI get a refusal otherwise.
+ * Forbids other properties in objects that have to have all their properties. Servers that enforce any schema do not
+ * need it; those that pass the schema on to OpenAI get a refusal without it.
  */
 function closeObjects(schema: JsonObject): JsonObject {
   const closed = mapValues(schema);

@@ -151,17 +151,17 @@ export function readSignatures({ providerState }: ContentPart): Untrusted<Signat
   return asObject<SignatureParam>(readPartState(providerState).signatures) ?? {};
 }
 
-/** Returns the fields of a tool call besides its id, name and input. */
+/** Returns the fields of a tool call other than its id, name and input. */
 export function readCall({ providerState }: ContentPart): Untrusted<ToolCall> {
   return asObject<ToolCall>(readPartState(providerState).call) ?? {};
 }
 
-/** Returns the fields of a generated image besides its URL; undefined if the part was none. */
+/** Returns the fields of a generated image other than its URL; undefined if the part was none. */
 export function readImage({ providerState }: ContentPart): Untrusted<GeneratedImage> | undefined {
   return asObject<GeneratedImage>(readPartState(providerState).image);
 }
 
-/** Reports whether a part only reports what the server did, and is not sent back. */
+/** Reports whether a part only describes what the server did, and is not sent back. */
 export function isReport({ providerState }: ContentPart): boolean {
   return readPartState(providerState).isReport === true;
 }

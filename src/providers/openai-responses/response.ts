@@ -56,7 +56,7 @@ export function toResponse(body: string, facts: CallFacts): Response {
 }
 
 /**
- * Reports whether a Response object, or a body sent instead of one, reports a failure: `status: failed`, or `error`.
+ * Reports whether a Response object, or a body sent instead of one, describes a failure: `status: failed`, or `error`.
  */
 export function isFailure({ status, error }: Untrusted<ResponseObject>): boolean {
   return status === "failed" || (error !== undefined && error !== null);
@@ -166,7 +166,7 @@ export function isUnfinished({ status }: Untrusted<OutputItem>): boolean {
 /** Status of a response that was stopped before its end, and of the item that was cut by that. */
 export const INCOMPLETE = "incomplete";
 
-/** Status of a response that somebody cancelled. OpenAI does so on request; other servers also send it as an event. */
+/** Status of a cancelled response. OpenAI does so on request; other servers also send it as an event. */
 export const CANCELLED = "cancelled";
 
 /**

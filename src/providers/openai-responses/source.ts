@@ -47,8 +47,8 @@ function isRefused(request: Request, traits: ModelTraits): boolean {
 }
 
 /**
- * Asks for the encrypted content of reasoning, unless the request does or the model is known not to reason: nobody
- * stores it, so that the conversation could not be continued otherwise.
+ * Asks for the encrypted content of reasoning, unless the request does or the model is known not to reason: it is not
+ * stored, so the conversation could not be continued otherwise.
  */
 function askForReasoning(
   members: ReadonlyMap<string, string>,

@@ -19,8 +19,8 @@ import type { HttpAnswer } from "../../kit/http/transport.ts";
 export const currentCall = new AsyncLocalStorage<McpCall>();
 
 /**
- * How long the answer may take to come out of its body once that has ended, in milliseconds. It takes none, but the
- * package does not tell when it has read all.
+ * Milliseconds that an answer may take after the end of its body. Reading it takes no time, but the package does not
+ * report when it has read everything.
  */
 const READING_MS = 1_000;
 

@@ -43,7 +43,7 @@ export function createMcpFetch(
     if (isStream && session === undefined) return new Response(null, { status: 405 });
     const call = isStream ? undefined : currentCall.getStore();
     call?.onExchange();
-    // A call that was cancelled tells the server so.
+    // A cancelled call notifies the server.
     const signal = call?.signal.aborted === false ? call.signal : undefined;
     const sent = { ...endpoint.headers, ...headers, ...(call?.trace && toTraceHeaders(call.trace)) };
     const request = { headers: sent, signal };

@@ -119,7 +119,7 @@ export interface Space {
   usedBytes(): number;
 }
 
-/** The size of a page of SQLite, and about what a row takes besides its body, with its entries of indexes. */
+/** The size of a page of SQLite, and the estimated size of a row and its index entries without the body. */
 const PAGE_BYTES = 4096;
 const ROW_BYTES = 200;
 
@@ -146,7 +146,8 @@ export function replaceWords(text: string, words: Readonly<Record<string, string
 export class NotConnectedError extends StoreUnreachableError {}
 
 /**
- * Tells the subscribers of this process about changes of runs, after the commit. Drivers may tell other processes too.
+ * Notifies the subscribers of this process of changes of runs, after the commit. Drivers may notify other processes
+ * too.
  */
 export class LocalNotices {
   /** In objects, since the same listener may be subscribed twice. */

@@ -42,7 +42,7 @@ export const TAKE = `
   RETURNING runs.fence, ${STORED_RUN_COLUMNS}`;
 
 /**
- * $3: the ids of the holder's runs that it knows. A process whose sign of life is late never takes the runs that it
+ * $3: the ids of the holder's runs that it knows. A process whose heartbeat is late never takes the runs that it
  * executes from itself.
  */
 export const TAKE_ABANDONED = takeFirst(`

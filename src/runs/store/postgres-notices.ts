@@ -59,7 +59,7 @@ class Listener {
 
   /**
    * @param onPayload Called with each payload of the channel.
-   * @param onReconnect Called when the connection is back. Payloads that were sent meanwhile are lost.
+   * @param onReconnect Called after a reconnect. Payloads that were sent in the meantime are lost.
    */
   constructor(url: string, channel: string, onPayload: (payload: string) => void, onReconnect: () => void) {
     this.#url = url;

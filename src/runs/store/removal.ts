@@ -110,7 +110,7 @@ export async function removeRun(queries: Queries, owner: string, runId: string):
 
 /**
  * Removes the oldest runs that are over since before a time in milliseconds and then conversations without additions
- * since then, at most so many, inside a transaction. Returns the ids of the runs and the number of conversations.
+ * since then, up to a limit, inside a transaction. Returns the ids of the runs and the number of conversations.
  */
 export async function removeOldest(
   queries: Queries,

@@ -30,14 +30,12 @@ export class NoRoomError extends StoreFullError {
   }
 }
 
-/** Returns the failure of a change for which so many bytes are missing. */
+/** Returns the failure of a change for which this number of bytes is missing. */
 export function createRefusal({ setting }: Space, missingBytes: number): NoRoomError {
   return new NoRoomError(`the store of runs has no space left; raise ${setting}`, missingBytes);
 }
 
-/**
- * About what a statement uses besides its bodies at most, in bytes: pages for its rows and their entries of indexes.
- */
+/** Estimated maximum of what a statement uses in addition to its bodies, in bytes: pages for rows and index entries. */
 const STATEMENT_BYTES = 3 * 4096;
 
 /** Measures a space only near its limit: far from it, what changes may use is added up. */
@@ -79,7 +77,7 @@ export class Room {
   #hasEvicted = false;
 
   /**
-   * @param evict Removes the oldest runs or conversations that are over, at most so many. Returns the number.
+   * @param evict Removes at most this number of the oldest runs or conversations that are over. Returns the number.
    * @param onProblem Called when runs are removed for the first time.
    */
   constructor(

@@ -68,7 +68,7 @@ export class SqlRunStore implements RunStore {
   readonly #uncertainWrites: UncertainWrites;
   /** Undefined if the space is not limited. */
   readonly #room: Room | undefined;
-  /** The runs that this process holds, so that a write needs no look at them before. Without those being written. */
+  /** The runs that this process holds, so that a write need not read them first. Without those being written. */
   readonly #held = new Map<string, writes.HeldRow>();
 
   /** @param onProblem Called with failures in the background, and with what an operator should know. */
@@ -370,7 +370,7 @@ export class SqlRunStore implements RunStore {
     return this.#room?.make(change) ?? change();
   }
 
-  /** Forgets removed runs, and tells their readers. */
+  /** Forgets removed runs, and notifies their readers. */
   #forget(runIds: readonly string[]): void {
     for (const runId of runIds) {
       this.#held.delete(runId);

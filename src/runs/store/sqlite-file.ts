@@ -109,7 +109,7 @@ function openFile(path: string, isDurable: boolean, maxBytes: number | undefined
       PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`);
     if (maxBytes !== undefined) limitPages(connection, maxBytes);
     migrate(connection, path);
-    // The holders were processes that are gone: the clock of this one says nothing about them.
+    // The holders were processes that have ended: the clock of this one says nothing about them.
     connection.exec(`
       DELETE FROM processes;
       ${FREE_RUNS} AND status = ${RunStatus.IN_PROGRESS};
@@ -125,7 +125,7 @@ function openFile(path: string, isDurable: boolean, maxBytes: number | undefined
 function connect(path: string): DatabaseSync {
   const connection = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS, enableForeignKeyConstraints: true });
   connection.exec("PRAGMA trusted_schema = OFF");
-  // A clock that nobody can set: a step of the system's clock must not abandon runs.
+  // A clock that cannot be set: a step of the system's clock must not abandon runs.
   connection.function("process_clock", { directOnly: true }, () => Math.floor(performance.now()));
   return connection;
 }

@@ -48,7 +48,7 @@ export interface VerifiedToken {
 /** The caller of a token, or the reason to refuse it. */
 export type TokenVerdict = VerifiedToken | { readonly refusal: SDKError };
 
-/** The marks of a caller besides the headers of its request. */
+/** How a caller identifies itself other than by the headers of its request. */
 export interface CallerMarks {
   /** The key that the query has, if the API allows that. Headers win. */
   readonly keyInQuery?: string | undefined;

@@ -87,7 +87,7 @@ class FileKeys implements KeySource {
     return this.#file.current();
   }
 
-  /** The file is looked at by `current` as often as it may be. */
+  /** `current` already checks the file as often as allowed. */
   refresh(): undefined {
     return undefined;
   }

@@ -109,8 +109,8 @@ export class TokenVerifier implements TokenSource {
   }
 
   /**
-   * Returns a caller by name, for work without a token: as its last token said, or else by the rules that look at no
-   * other claims than those in the name. Undefined if that does not decide.
+   * Returns a caller by name, for work without a token: by the claims of its last token, or else by the rules that need
+   * no other claims than those in the name. Undefined if that does not decide.
    */
   callerNamed(name: string): TokenCaller | undefined {
     const known = this.#callers.get(name)?.caller;
@@ -148,7 +148,7 @@ export class TokenVerifier implements TokenSource {
       const keys = issuer.source.current() ?? (await issuer.source.refresh());
       if (keys === undefined) return NO_KEYS;
       const verified = await this.#verify(token, issuer, keys);
-      // The rules have changed meanwhile, so that a place among them may be another rule's.
+      // The rules have changed, so the same place in the list may be another rule's.
       if (this.#known !== knownBefore) return await this.#check(token, digest);
       const caller = identify(issuer, verified.claims);
       if ("refusal" in caller) return caller;
@@ -191,7 +191,7 @@ export class TokenVerifier implements TokenSource {
   #toGetKey(keys: KeySet): JWTVerifyGetKey {
     const known = this.#keys.get(keys);
     if (known !== undefined) return known;
-    // The header's `jku`, `jwk` and `x5u` are not looked at: only the issuer's keys count.
+    // The header's `jku`, `jwk` and `x5u` are ignored: only the issuer's keys count.
     const getKey = createLocalJWKSet({ keys: [...keys.keys] });
     this.#keys.set(keys, getKey);
     return getKey;
@@ -242,7 +242,7 @@ function identify(issuer: TokenIssuer, claims: JWTPayload): KnownCaller | Refuse
 
 /**
  * Returns the place of the first rule that fits; undefined if the issuer has no rules, and "none" if no rule fits, or
- * if one that might fit looks at a claim that is not known.
+ * if one that might fit needs an unknown claim.
  */
 function findRule(
   rules: readonly TokenRule[] | undefined,

@@ -70,7 +70,7 @@ export class CutOffError extends ServerError {
 }
 
 /**
- * Work for a call whose signal somebody else aborts, with a reason of another form. Its signal has the form that adapters
+ * Work for a call whose signal a transport aborts, with a reason of another form. Its signal has the form that adapters
  * take: a deadline aborts it with RequestTimeoutError, a disconnect with AbortError, so that the call gets the right
  * status.
  */

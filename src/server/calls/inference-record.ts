@@ -283,7 +283,7 @@ export class InferenceRecord implements ModelClient {
     return true;
   }
 
-  /** Returns what was thrown. */
+  /** Records a failure of a call. Returns the thrown value. */
   #noteFailure<Thrown>(call: ProviderCall, thrown: Thrown): Thrown {
     const error = toSdkError(thrown);
     call.failure = error;

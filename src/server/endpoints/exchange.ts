@@ -171,7 +171,7 @@ class BodyResponse extends FlushedResponse {
     return this.#end();
   }
 
-  /** Sends the headers, with those that tell the caller about this call. They may grow until the body begins. */
+  /** Sends the headers, including those with the ids and times of this call. They may grow until the body begins. */
   #begin(status: number, headers: OutgoingHttpHeaders): void {
     const { responseIds } = this.#recorder;
     this.#response.writeHead(status, { ...headers, ...responseIds, ...this.#recorder.getTimingHeader() });

@@ -22,7 +22,7 @@ export function writePaced(response: HttpResponse, bytes: Uint8Array): Promise<v
   });
 }
 
-/** Ends a response. Resolves when its last bytes are flushed, or the peer is gone. */
+/** Ends a response. Resolves when its last bytes are flushed, or the peer has disconnected. */
 export function endPaced(response: HttpResponse, last?: Uint8Array | string): Promise<void> {
   if (isClosed(response)) return Promise.resolve();
   return new Promise((resolve) => {
@@ -43,7 +43,7 @@ export function endWithHeaders(response: HttpResponse, headers: OutgoingHttpHead
   response.end();
 }
 
-/** Like `endWithHeaders`. Resolves when the frame is handed to HTTP/2, or the peer is gone. */
+/** Like `endWithHeaders`. Resolves when the frame is handed to HTTP/2, or the peer has disconnected. */
 export function endWithHeadersPaced(
   response: HttpResponse,
   headers: Readonly<Record<string, string>>,

@@ -43,7 +43,7 @@ export async function* readBody(request: HttpRequest, reader: BodyReader): Async
 /** Reports whether everything was read. A request of HTTP/2 is also complete if it was aborted. */
 function isRead(request: HttpRequest): boolean {
   if (request.readableEnded) return true;
-  // An empty body may end before its stream has its turn, and then the request is not told.
+  // An empty body may end before its stream is served, and then the request gets no event.
   if ("stream" in request) return request.stream.readableEnded && request.readableLength === 0;
   return request.complete && request.readableLength === 0;
 }

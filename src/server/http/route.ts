@@ -15,7 +15,7 @@ export interface Route {
   readonly name: string;
   /** False for requests that are not calls and are not reported to observers: probes and scrapes. */
   readonly isObserved: boolean;
-  /** The protocol of the route, for logs and metrics. Absent if the headers of a request tell it. */
+  /** The protocol of the route, for logs and metrics. Absent if it follows from the headers of a request. */
   readonly protocol?: string;
   /** Parameter of the query that may have the access key. Absent: headers only. */
   readonly keyParameter?: string | undefined;

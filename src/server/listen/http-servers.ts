@@ -80,7 +80,7 @@ const WAITING_FIELDS_PER_CALL = 64;
 // A client may open several hundred streams at once, however few are served together: about 5 MB.
 const MIN_WAITING_FIELDS = 16 * 1024;
 
-// The bytes that HTTP/2 counts for a field besides its name and value (RFC 9113 §6.5.2).
+// The bytes that HTTP/2 counts for a field in addition to its name and value (RFC 9113 §6.5.2).
 const MIN_FIELD_BYTES = 32;
 
 const MAX_CHECK_INTERVAL_MS = 5000;

@@ -182,7 +182,7 @@ class ConnectionHandler {
       this.#undecided.delete(socket);
     });
     if (isTls) {
-      // A peer that closes its side in the handshake is gone.
+      // A peer that closes its side during the handshake has disconnected.
       socket.allowHalfOpen = false;
       return this.#shakeHands?.(socket);
     }
@@ -239,14 +239,14 @@ class ConnectionHandler {
   }
 
   #serveHttp2(socket: Socket, connection: OpenConnection | undefined, peerName?: string): void {
-    // A peer that closes its side is gone.
+    // A peer that closes its side has disconnected.
     socket.allowHalfOpen = false;
     this.#arriving = { connection, peerName };
     injectConnection(this.#http2, socket);
     this.#arriving = undefined;
   }
 
-  /** Notes the end of a response, and closes its connection if the drain has started meanwhile. */
+  /** Records the end of a response, and closes its connection if a drain has started since. */
   #followHttp1({ socket }: HttpRequest, response: HttpResponse): void {
     if (this.#draining) response.setHeader("connection", "close");
     response.once("close", () => {

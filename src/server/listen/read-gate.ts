@@ -9,7 +9,7 @@ import { setReading } from "../internals/node-http.ts";
  */
 export class ReadGate {
   readonly #sessions = new Set<ServerHttp2Session>();
-  /** Connections that brought much and wait to be read again, in their order. */
+  /** Connections that sent much data and wait to be read again, in their order. */
   readonly #heavy = new Set<ServerHttp2Session>();
   #isClosed = false;
   #isOpening = false;
@@ -25,7 +25,7 @@ export class ReadGate {
     });
   }
 
-  /** Ends the reading of this turn. @param heavy The connection that has brought much. */
+  /** Ends the reading of this turn. @param heavy The connection that has sent much data. */
   close(heavy: ServerHttp2Session): void {
     this.#heavy.add(heavy);
     // It may have been added when the others were closed already.

@@ -8,7 +8,7 @@ export interface ArrivalLimits {
 
 /** A request whose bytes are awaited. */
 export interface Arrival {
-  /** Ends the wait with an error, discards the received bytes, and gives back their memory. */
+  /** Ends the wait with an error, discards the received bytes, and releases their memory. */
   fail(reason: unknown): void;
 }
 

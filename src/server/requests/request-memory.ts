@@ -17,7 +17,7 @@ const ELEMENT_BYTES = 256;
 
 /** Ends requests that arrive too slowly, if others need their memory or their place. */
 export interface Reclaim {
-  /** Ends stalled requests; they give back their memory at once. */
+  /** Ends stalled requests, which release their memory at once. */
   memory(): void;
   /** Ends the request with the longest wait. Returns whether there was one; its call ends soon. */
   call(): boolean;
@@ -80,7 +80,7 @@ export class RequestMemory {
     return new CallMemory(this, this.#account, owner, false);
   }
 
-  /** Ends a call that has given back all its memory. */
+  /** Ends a call that has released all its memory. */
   end(owner: string): void {
     this.#calls -= 1;
     if (owner === "") return;
@@ -110,8 +110,8 @@ export class RequestMemory {
 }
 
 /**
- * The memory of one call: the bytes of its request while they are buffered, then the decoded message, and what the call
- * needs besides. `release` gives back everything that was taken, on every way out of a call.
+ * The memory of one call: the bytes of its request while they are buffered, then the decoded message, and everything
+ * else that the call needs. `release` returns everything that was taken, however a call ends.
  */
 export class CallMemory {
   readonly #requests: RequestMemory;

@@ -51,7 +51,8 @@ function toDetails({ code, rawMessage, details }: ConnectError): string {
 
 /**
  * Encodes a message for the trailer `grpc-message` (PROTOCOL-HTTP2, Percent-Encoded). Escapes spaces and a few other
- * characters besides the required ones, but none that grpc-js, which decodes with `decodeURI`, would leave escaped.
+ * characters in addition to the required ones, but none that grpc-js, which decodes with `decodeURI`, would leave
+ * escaped.
  * @param message Well-formed, see `boundedText`.
  */
 function encodeGrpcMessage(message: string): string {

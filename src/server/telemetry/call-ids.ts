@@ -1,4 +1,4 @@
-/** The headers that tell a client about its call: by which ids it is found again, and how long it took. */
+/** The headers with the facts of a call: the ids by which it can be found in logs, and its times. */
 import { randomUUID } from "node:crypto";
 
 /** Header with the id of a request, in requests and responses. */

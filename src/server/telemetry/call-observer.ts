@@ -24,7 +24,8 @@ export interface Call {
   /** The trace that the call is a part of. Undefined if its client sent none. */
   readonly trace: TraceContext | undefined;
   /**
-   * Whether it is a provider call of a background run, for which nobody waits. `trace` is the one that created the run.
+   * Whether it is a provider call of a background run, for which no caller waits. `trace` is the one that created the
+   * run.
    */
   readonly isBackground: boolean;
   /** Whether it only asks for the state of the server. */
@@ -66,8 +67,8 @@ export interface AttemptOutcome {
   /** Tokens of the call. Undefined if none are known. */
   readonly usage: Usage | undefined;
   /**
-   * The whole answer, which must not be kept or changed. Undefined if there is none; without content if nobody wants
-   * it.
+   * The whole answer, which must not be kept or changed. Undefined if there is none; without content if no observer
+   * needs it.
    */
   readonly response: Response | undefined;
 }

@@ -10,7 +10,7 @@ export const MAX_WAITING = 1024 * 1024;
 
 /**
  * Creates an output with a buffer, since a write for each call would cost more than the rest of its line. Never blocks:
- * if nobody reads a pipe, the lines stay in the buffer. A write that fails, for instance on a full disk, loses its
+ * if a pipe is not read, the lines stay in the buffer. A write that fails, for instance on a full disk, loses its
  * lines; the next write is tried all the same. When the process exits, the remaining lines are written as far as
  * possible without waiting.
  */
@@ -20,7 +20,7 @@ export function createLogOutput(fd: number): LogOutput {
   return output;
 }
 
-/** Writes bytes. Calls back once, and tells whether all bytes were written. */
+/** Writes bytes. Calls back once, with whether all bytes were written. */
 export type Writer = (bytes: Buffer, done: (isWritten: boolean) => void) => void;
 
 const BUFFER_SIZE = 16 * 1024;
@@ -109,7 +109,7 @@ function isPipe(fd: number): boolean {
  */
 function pipeWriter(fd: number): Writer {
   const socket = new Socket({ fd, readable: false, writable: true });
-  // If the reader has gone, all later writes fail, each with its callback.
+  // If the reader has closed the pipe, all later writes fail, each with its callback.
   socket.on("error", () => {});
   return (bytes, done) => void socket.write(bytes, (error) => done(error === null || error === undefined));
 }

@@ -31,7 +31,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-/** Inputs of tracing besides its settings. */
+/** Inputs of tracing other than its settings. */
 export interface TracingOptions {
   readonly version: string;
   /** Returns the value of `gen_ai.provider.name` for a registered provider. */

@@ -26,7 +26,7 @@ const CHECKS: readonly CheckMaker[] = [
 /** A schema that is ready to check values. */
 export interface CompiledSchema {
   readonly root: SchemaNode;
-  /** Whether some keyword asks which members other schemas have looked at. */
+  /** Whether some keyword depends on the members that other schemas have evaluated. */
   readonly tracksEvaluated: boolean;
   /** JSON Pointers of the patterns that are not checked. */
   readonly unchecked: readonly string[];

@@ -66,8 +66,8 @@ function testAll(nodes: readonly SchemaNode[], value: JsonValue, place: ValuePla
 
 /**
  * Reports that no alternative accepts a value. If only one alternative is meant for the value's type, and for the
- * literal values of the members that tell alternatives apart, the findings of that alternative are more useful than the
- * number of alternatives.
+ * literal values of the members that distinguish alternatives, the findings of that alternative are more useful than
+ * the number of alternatives.
  */
 function reportClosest(
   found: readonly (readonly Finding[])[],

@@ -32,7 +32,7 @@ export interface Finding {
   readonly isUnlisted?: boolean;
 }
 
-/** The members of a value that some schemas have looked at. */
+/** The members of a value that some schemas have evaluated. */
 export interface Evaluated {
   readonly names: Set<string>;
   readonly items: Set<number>;
@@ -47,7 +47,7 @@ const MAX_FINDINGS = 20;
  */
 const MAX_STEPS = 2_000_000;
 
-/** Steps of applying a schema to a value, besides the steps of its checks. */
+/** Steps of applying a schema to a value, without the steps of its checks. */
 const STEPS_PER_SCHEMA = 3;
 
 /** Maximum nesting of applied schemas. JSON has at most 256 levels, each with some references. */
@@ -64,7 +64,7 @@ export class Validation {
   #steps = 0;
   #depth = 0;
 
-  /** @param tracksEvaluated Whether a schema asks for members that no other schema has looked at. */
+  /** @param tracksEvaluated Whether a schema applies to members that no other schema has evaluated. */
   constructor(tracksEvaluated: boolean) {
     this.#tracksEvaluated = tracksEvaluated;
   }
@@ -74,8 +74,8 @@ export class Validation {
   }
 
   /**
-   * The members of the value that the schema around this check, with its subschemas, has looked at; undefined if no
-   * keyword asks.
+   * The members of the value that the schema around this check, with its subschemas, has evaluated; undefined if no
+   * keyword needs them.
    */
   get evaluated(): Evaluated | undefined {
     return this.#evaluated;
@@ -139,7 +139,7 @@ export class Validation {
     return found.length === 0;
   }
 
-  /** Returns the members that the schema has looked at. */
+  /** Returns the members that the schema has evaluated. */
   #run(node: SchemaNode, value: JsonValue, place: ValuePlace): Evaluated | undefined {
     this.#depth += 1;
     this.spend(STEPS_PER_SCHEMA + node.checks.length);

@@ -180,7 +180,10 @@ function isQueryReadable(url: string): boolean {
   }
 }
 
-/** Returns the outcome after sending broke off: the peer is gone, or there is a bug and the peer gets a reset. */
+/**
+ * Returns the outcome of an interrupted response: the peer has disconnected, or there is a bug and the peer gets a
+ * reset.
+ */
 function getBreakOutcome(
   exchange: ConnectExchange,
   error: unknown,

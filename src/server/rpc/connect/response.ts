@@ -15,9 +15,9 @@ import { readableTrailers } from "../../status/trailers.ts";
 export interface Flow {
   /** Whether the body is one message, which is sent together with the end. */
   readonly isUnary: boolean;
-  /** Reports whether the peer is gone. A write would then never be flushed. */
+  /** Reports whether the peer has disconnected. A write would then never be flushed. */
   isDisconnected(): boolean;
-  /** Called with the size of the one message when no other copy of that message is needed. */
+  /** Called with the size of the message when no other copy of it is needed. */
   onMessage(bytes: number): void;
   /** Limits the unsent bytes of all responses together. */
   readonly unsent: UnsentResponses;

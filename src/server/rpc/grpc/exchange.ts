@@ -158,7 +158,7 @@ async function answerSeveral(
   }
 }
 
-/** Sends the status of a call that failed, unless the peer is gone. */
+/** Sends the status of a call that failed, unless the peer has disconnected. */
 function sendFailure(
   thrown: unknown,
   recorder: CallRecorder,

@@ -43,7 +43,7 @@ function invalidTimeout(header: string): ConnectError {
   );
 }
 
-/** The compressions of this server besides `identity`; the value of `grpc-accept-encoding`. */
+/** The compressions of this server other than `identity`; the value of `grpc-accept-encoding`. */
 export const ACCEPTED_ENCODINGS = "gzip";
 
 /**

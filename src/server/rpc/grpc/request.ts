@@ -180,7 +180,7 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   }
 
   /**
-   * Returns the next message, and gives back the memory of the previous one.
+   * Returns the next message, and releases the memory of the previous one.
    * @throws ConnectError for a message that is too large, truncated, not decompressible or does not parse; the reason
    *   of `fail`.
    */

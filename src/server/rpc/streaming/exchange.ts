@@ -35,7 +35,9 @@ export interface ExchangeOptions {
   readonly recorder: CallRecorder;
 }
 
-/** Serves a call. Resolves with its outcome when its response is flushed, or its peer is gone; never rejects. */
+/**
+ * Serves a call. Resolves with its outcome when its response is flushed, or its peer has disconnected; never rejects.
+ */
 export async function serveStream(options: ExchangeOptions): Promise<TransportOutcome> {
   const { spec, protocol, request, response, recorder } = options;
   const { headers, url = "/" } = request;
@@ -98,7 +100,7 @@ async function sendAll(
   await writer.end();
 }
 
-/** Sends the status of a call that failed, unless the peer is gone. */
+/** Sends the status of a call that failed, unless the peer has disconnected. */
 async function sendFailure(
   thrown: unknown,
   { recorder, response }: ExchangeOptions,
@@ -157,7 +159,8 @@ class StreamResponse extends FlushedResponse {
   }
 
   /**
-   * Ends the response with status OK, or with the status of an error. Resolves when it is flushed or the peer is gone.
+   * Ends the response with status OK, or with the status of an error. Resolves when it is flushed or the peer has
+   * disconnected.
    */
   end(error?: ConnectError): Promise<void> {
     const { encodeEnd, fail } = this.#protocol;

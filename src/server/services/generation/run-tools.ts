@@ -73,7 +73,7 @@ class ToolRun implements AsyncIterator<Batch> {
     }
   }
 
-  /** The caller is gone, or stops reading. */
+  /** The caller has disconnected, or stops reading. */
   async return(): Promise<IteratorResult<Batch>> {
     this.#call.abort(new AbortError("the caller disconnected"));
     this.#tools?.stop();
