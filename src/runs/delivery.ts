@@ -5,7 +5,7 @@ import type { HistoryShare } from "./limits.ts";
 import { recoverRun, releaseRun } from "./recovery.ts";
 import type { HeldRun } from "./store.ts";
 
-/** How often runs that are too old are removed, and when for the first time, in milliseconds. */
+/** Interval at which old runs are removed, and delay of the first removal, in milliseconds. */
 const REMOVAL_MS = { first: 1_000, interval: 600_000 };
 
 /** Runs that are removed in one transaction: few, to keep locks short. */
@@ -137,7 +137,7 @@ export class Delivery {
         abandoned.map(async (held) => {
           const turn = yieldTurn();
           if (turn !== undefined) await turn;
-          // If that fails, the run is taken as abandoned the next time.
+          // If that fails, the run is recovered the next time.
           await this.#report(`recover the run ${held.run.id}`, () => recoverRun(this.#parts, held));
         }),
       );
@@ -190,7 +190,7 @@ export class Delivery {
     this.#executions.add(execution);
   }
 
-  /** Removes old runs after some milliseconds, and from then on again and again. */
+  /** Removes old runs after a delay in milliseconds, and repeatedly from then on. */
   #removeLater(ms: number): void {
     const remove = async () => {
       await this.#report("remove old runs", () => this.#removeOld());

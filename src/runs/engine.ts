@@ -10,8 +10,7 @@ import type { HistoryShare } from "./limits.ts";
 import type { StoredMessage, StoredRun } from "./store.ts";
 
 /**
- * A run, and how it was created if an HTTP API created it: no part of the contract, so callers of RunService never get
- * it.
+ * A run and, if an HTTP API created it, how. This is not part of the contract, so callers of RunService never get it.
  */
 export interface RunWithOrigin extends Run {
   readonly origin?: RunOrigin | undefined;

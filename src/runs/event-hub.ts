@@ -34,7 +34,7 @@ export class EventHub {
   /** The reader that the run waits for: the caller of a foreground run. */
   #caller: HubReader | undefined;
   #demand: PromiseWithResolvers<void> | undefined;
-  /** Since when the run waits for its caller, in milliseconds of `performance.now()`. */
+  /** When the run began to wait for its caller, in milliseconds of `performance.now()`. */
   #demandedAt = 0;
   /** How the events end. Undefined while there may be more. Set by `close` alone. */
   end: HubEnd | undefined;

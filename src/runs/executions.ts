@@ -40,7 +40,7 @@ export interface EngineParts {
  * store were abandoned, or an answer of the store was lost.
  */
 export class KnownRuns {
-  /** How many parts of the program know each run: one may begin with it while another one still ends. */
+  /** Number of users of each run in the program: one may begin while another one is still ending. */
   readonly #counts = new Map<string, number>();
   #search: Promise<unknown> | undefined;
 
@@ -50,7 +50,7 @@ export class KnownRuns {
     this.addTaken(runId);
   }
 
-  /** Registers a run that the store gave to the part of the program that searches as well. */
+  /** Registers a run that the store returned to a search. */
   addTaken(runId: string): void {
     this.#counts.set(runId, (this.#counts.get(runId) ?? 0) + 1);
   }
@@ -62,8 +62,8 @@ export class KnownRuns {
   }
 
   /**
-   * Does something that may give a run to this process, before the store does so.
-   * @param keeps Whether the run is known further. Not after a failure: if only the answer was lost, it is recovered.
+   * Executes work that may give a run to this process. Registers the run before the store can do so.
+   * @param keeps Whether the run stays registered. Not after a failure: if only the answer was lost, it is recovered.
    */
   async during<Result>(
     runId: string,
@@ -96,7 +96,7 @@ export class KnownRuns {
 /** Maximum number of runs that require action whose servers are kept in memory with their credentials. */
 const MAX_KEPT_SERVERS = 1000;
 
-/** How often callers that do not read are looked for while they may be waited for. */
+/** Number of checks for stalled callers per stall timeout. */
 const LOOKS_PER_STALL = 4;
 
 /** The runs that this process executes, and the readers of runs. */
@@ -190,7 +190,7 @@ export class Executions {
       live.hub.setCaller(opened);
       return opened;
     };
-    // A run whose answers come whole is seldom read.
+    // A run with whole answers is seldom read.
     let reader = plan.isStreamed ? open() : undefined;
     const result = async () => {
       if (reader?.hasBegun === false) live.hub.setCaller(undefined);

@@ -6,7 +6,7 @@ import type { RunEngine } from "./run-engine.ts";
 import type { RunStore } from "./store.ts";
 import type { Threads } from "./threads.ts";
 
-/** Pauses between attempts to open a store, in milliseconds: doubled from the first to the last. */
+/** Delays between attempts to open a store, in milliseconds: doubled from the first to the last. */
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 10_000;
 
@@ -111,7 +111,7 @@ class Opener<Opened> {
     return this.#opening;
   }
 
-  /** Tries again in the background until that succeeds. */
+  /** Retries in the background until an attempt succeeds. */
   retryLater(onFailure: (error: Error) => void, pauseMs: number): void {
     const timer = setTimeout(() => {
       if (this.#hasEnded) return;
@@ -140,7 +140,7 @@ class Opener<Opened> {
   }
 }
 
-/** How a store is: `full` has no space for new content, `away` cannot be reached. */
+/** The state of a store: `full` has no space for new content, `away` cannot be reached. */
 export type StoreState = "ok" | "full" | "away";
 
 /** Methods that write new content, so that their success means that there is space. */

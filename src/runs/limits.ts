@@ -74,7 +74,7 @@ export class Gate {
     return [...this.#usedByOwner.keys()].filter((owner) => this.#isFull(owner));
   }
 
-  /** Takes a place for an owner, which `leave` gives back. @throws RunLimitError if there is none. */
+  /** Takes a place for an owner, which `leave` releases. @throws RunLimitError if there is none. */
   enter(owner: string): void {
     if (this.#used >= this.#max) throw new RunLimitError(this.#limit, this.#max, this.#what);
     if (!this.claim(owner)) {
@@ -84,7 +84,7 @@ export class Gate {
     this.#used += 1;
   }
 
-  /** Assigns a place, which is taken or about to be, to an owner. Returns false if the owner has its share already. */
+  /** Assigns a place to an owner. Returns false if the owner has used its share. */
   claim(owner: string): boolean {
     if (owner === "") return true;
     if (this.#isFull(owner)) return false;
@@ -133,8 +133,8 @@ export class Gate {
 }
 
 /**
- * Runs in the background begin to read while at most that much is used: the conversation of one of them, whose size is
- * known when it is read, may be as large as the whole limit.
+ * Background runs begin to read while at most this share is used: the conversation of one of them, whose size is known
+ * when it is read, may be as large as the whole limit.
  */
 const BUSY_SHARE = 1 / 2;
 
@@ -146,7 +146,7 @@ export class HistoryMemory {
   readonly account: MemoryAccount;
   /** Whether a run in the background reads its conversation. They do so one after the other. */
   #isReading = false;
-  /** Resolved when a run has read its conversation, or has given memory back. */
+  /** Resolved when a run has read its conversation, or has released memory. */
   #change = Promise.withResolvers<void>();
 
   constructor(account: MemoryAccount) {
@@ -160,7 +160,7 @@ export class HistoryMemory {
 
   /**
    * Begins a run in the background: waits until no other one reads its conversation, and there is memory. Foreground
-   * runs are refused nothing for its sake.
+   * runs are not refused because of it.
    * @throws SDKError of the signal's reason if it is aborted first.
    */
   async wait(signal: AbortSignal): Promise<HistoryShare> {
@@ -220,7 +220,7 @@ export class HistoryShare {
   }
 
   /**
-   * Takes memory for what is kept of the previous run, alongside the conversation.
+   * Takes memory for the kept parts of the previous run, alongside the conversation.
    * @throws InvalidRequestError, RateLimitError if it does not fit.
    */
   keepPrevious(previous: Pick<StoredRun, "request" | "origin"> | undefined): void {
@@ -255,7 +255,7 @@ export class HistoryShare {
     this.#onRead = undefined;
   }
 
-  /** Gives everything back. Can be called again. */
+  /** Releases all memory. Can be called again. */
   release(): void {
     this.#set(0);
     this.#answers?.end();

@@ -45,7 +45,7 @@ import type { Hold, StoredRun } from "./store.ts";
 
 /** The work of a run. */
 export interface RunPlan extends Pick<RunDraft, "generation" | "servers" | "knownTools" | "inputPath"> {
-  /** The run as it is in the store: IN_PROGRESS. */
+  /** The stored run: IN_PROGRESS. */
   readonly run: Run;
   readonly client: ModelClient;
   /** Text of the system message. Empty: none. */
@@ -57,7 +57,7 @@ export interface RunPlan extends Pick<RunDraft, "generation" | "servers" | "know
   readonly earlier?: EarlierWork | undefined;
   /** The trace of the call that created the run. */
   readonly trace: TraceContext | undefined;
-  /** When the caller's time is over, in milliseconds of `performance.now()`. */
+  /** The caller's deadline, in milliseconds of `performance.now()`. */
   readonly deadline?: number | undefined;
   /** Whether the model is called for streams. Otherwise the events of an answer are made when it is complete. */
   readonly isStreamed: boolean;
@@ -341,16 +341,14 @@ export class LiveRun {
 
   /**
    * Reports whether the model is called next in a run that another process may continue. Until the end of the step is
-   * stored, that process would take the step to be in progress, and not know of the call.
+   * stored, that process would assume that the step is in progress, and would not know of the call.
    */
   #mayGoOn(item: LoopItem): boolean {
     if (!this.#plan.isResumable || item.case !== "stepFinish") return false;
     return item.result.toolResults.length > 0 || isPaused(item.result.response);
   }
 
-  /**
-   * Whether anybody can read the events of the steps. The tools of MCP servers are part of a response in their order.
-   */
+  /** Whether the events of the steps can be read. The tools of MCP servers are part of a response in their order. */
   get #isRead(): boolean {
     const { run, isStreamed, servers } = this.#plan;
     return run.stored || isStreamed || servers.length > 0;
@@ -380,7 +378,7 @@ export class LiveRun {
     if (!this.#isRead || (earlier?.isFinished && step === earlier.steps.length)) return;
     const finished = response ? { ...result, response: responseWithoutContent(response) } : result;
     this.#journal.add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
-    // If the run ends with this step, that is known in a moment, so that one write covers both.
+    // If the run ends with this step, that is known soon, so one write covers both.
     setImmediate(() => this.#journal.flush());
   }
 

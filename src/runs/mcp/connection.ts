@@ -27,14 +27,14 @@ const MAX_PAGES = 64;
 const GOODBYE_MS = 1_000;
 
 /**
- * Requests that a server may send during one call. The sidecar offers servers nothing that they could ask for, so that
- * a ping is all there may be. Each is answered by an HTTP request.
+ * Requests that a server may send during one call. The sidecar offers servers nothing to request, so only pings are
+ * expected. Each is answered by an HTTP request.
  */
 const MAX_SERVER_REQUESTS = 32;
 
 const CLIENT = { name: "outrigger", version: "1" };
 
-/** Results go to a model, which needs no schema. A stranger's schemas are not compiled. */
+/** Results go to a model, which needs no schema. Schemas of untrusted servers are not compiled. */
 const NO_VALIDATION = {
   getValidator: (): never => {
     throw new InternalError("the schema of an MCP tool's result was to be compiled");
@@ -92,7 +92,7 @@ export class McpConnection {
       const onresumptiontoken = () => {
         call.isResumable = true;
       };
-      // Tells which arguments go into headers as well. An earlier turn's list has no definitions.
+      // Shows which arguments are also sent as headers. An earlier turn's list has no definitions.
       const toolDefinition = this.#definitions.get(name);
       const known = { onresumptiontoken, ...(toolDefinition && { toolDefinition }) };
       return this.#client.callTool({ name, arguments: { ...args } }, { ...toOptions(signal), ...known });
@@ -112,14 +112,14 @@ export class McpConnection {
     await this.#http.close();
   }
 
-  /** The same, without a word to the server. */
+  /** Ends them without notifying the server. */
   abandon(): void {
     this.#abandoned.abort();
     // Not awaited by anyone: it cannot fail.
     void this.close();
   }
 
-  /** Connects once for all calls, none of which can give it up for the others. */
+  /** Connects once for all calls. No call can cancel the connection for the others. */
   #connect(signal: AbortSignal): Promise<void> {
     this.#connected ??= this.#openWith(this.#transport).catch((failure) => {
       if (!mayBeOlder(failure) || this.#closed.signal.aborted) throw failure;
@@ -188,7 +188,7 @@ export class McpConnection {
   ): Promise<Value> {
     const call = new McpCall(signal, limit);
     this.#serverRequests = Math.max(0, this.#serverRequests - MAX_SERVER_REQUESTS);
-    // The end of an exchange is then none of the answer.
+    // The end of an exchange is then not the end of the answer.
     call.isResumable = this.#hasOneStream;
     const { signal: closed } = this.#closed;
     const stop = () => call.stop(closed.reason);
@@ -223,7 +223,7 @@ function toMcpTool({ name, description = "", inputSchema, annotations }: Tool, s
 
 /** Replaces the keys that a server sends back: its tools, results and errors go to a model and to callers. */
 function maskTexts(message: object, mask: (text: string) => string): void {
-  // Not recursive, since a stranger chooses the depth.
+  // Not recursive, since an untrusted server chooses the depth.
   const holders: Record<string, unknown>[] = [message as Record<string, unknown>];
   for (let holder = holders.pop(); holder !== undefined; holder = holders.pop())
     for (const [name, value] of Object.entries(holder)) {

@@ -50,9 +50,9 @@ export type TokenVerdict = VerifiedToken | { readonly refusal: SDKError };
 
 /** How a caller identifies itself other than by the headers of its request. */
 export interface CallerMarks {
-  /** The key that the query has, if the API allows that. Headers win. */
+  /** The key in the query, if the API allows that. Headers take precedence. */
   readonly keyInQuery?: string | undefined;
-  /** The name that the caller's certificate gives to it; empty if it gives none. A key wins. */
+  /** The name in the caller's certificate; empty if it has none. A key takes precedence. */
   readonly certificate?: string | undefined;
 }
 
@@ -113,7 +113,7 @@ export class AccessControl {
   }
 
   /**
-   * Counts a further request on the connection of an admitted one. Returns the reason to refuse it, as a promise, which
+   * Counts another request on the connection of an admitted one. Returns the reason to refuse it, as a promise, which
    * does not reject, only for a caller whose rate is shared. Of a token, only the expiry is checked again.
    */
   admitAgain(
@@ -164,7 +164,7 @@ export class AccessControl {
   #acceptToken(verdict: TokenVerdict): Identified {
     if ("refusal" in verdict) return { caller: nobody(""), refusal: verdict.refusal };
     const { caller } = verdict;
-    // Else the owner of a key and the owner of a token would share what they store.
+    // Otherwise the owner of a key and the owner of a token would share stored data.
     if (this.#ring.named(caller.name) !== undefined) return SAME_NAME;
     return { caller, refusal: undefined, token: verdict, rate: this.#getTokenRate(caller) };
   }
@@ -224,7 +224,7 @@ function count(found: Identified): Admission | Promise<Admission> {
   );
 }
 
-/** Takes a request from what is left of a caller's quota. Returns the refusal if nothing is. */
+/** Takes a request from the rest of a caller's quota. Returns the refusal if it is used up. */
 function takeFrom({ name, limit, bucket }: Rate): SDKError | undefined {
   const waitMs = bucket.msUntil(1);
   if (waitMs > 0) return overRate(name, limit, waitMs / 1000);
@@ -244,7 +244,7 @@ function nobody(name: string): Caller {
   return { name, allowsModel: () => false, isRestricted: true };
 }
 
-/** A limit of a caller, and what is left of its quota. */
+/** A limit of a caller, and the rest of its quota. */
 interface Rate {
   readonly name: string;
   readonly limit: AccessRateLimit;

@@ -16,8 +16,8 @@ export interface KeySource {
   /** The current keys: the same object until they change. Undefined if they could not be read yet. */
   current(): KeySet | undefined;
   /**
-   * Reads the keys again because a token has an unknown one. Returns undefined if that has to wait: they were read a
-   * moment ago, or too many callers wait already.
+   * Reads the keys again because a token has an unknown one. Returns undefined if they were read a moment ago, or if
+   * too many callers are waiting.
    */
   refresh(): Promise<KeySet | undefined> | undefined;
   /** Reads the keys again in any case. */
@@ -105,7 +105,7 @@ const MAX_AGE_MS = 300_000;
 /** Shortest time between two reads, in milliseconds, however many tokens with unknown keys arrive. */
 const COOLDOWN_MS = 10_000;
 
-/** The same until the keys could be read once: no token is accepted before. */
+/** The same until the keys were read for the first time: no token is accepted before. */
 const FIRST_COOLDOWN_MS = 1_000;
 
 /** Limit of a read, in milliseconds. */
