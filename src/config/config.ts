@@ -92,7 +92,7 @@ export interface ClientConfig {
   readonly middleware: MiddlewareConfig;
   /** Whether there are access keys or tokens, so that calls have callers. */
   readonly hasCallers: boolean;
-  /** Models in addition to those of the shipped catalog, and changes to those. */
+  /** Models to add to the shipped catalog, and changes to its models. */
   readonly models: readonly ConfiguredModel[];
   /** Advice for an error if there is no provider. */
   readonly remedy: string;

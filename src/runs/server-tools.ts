@@ -1,4 +1,4 @@
-/** Tools that the sidecar executes itself in a run: those of remote MCP servers. */
+/** Tools that the sidecar executes itself in a run: the tools of remote MCP servers. */
 
 import { create } from "@bufbuild/protobuf";
 import { AbortError, invalidField } from "../core/errors.ts";

@@ -32,7 +32,7 @@ export function createDeltaStart(type: string, members: string): DeltaStart {
 
 const starts = new Map<string, EventStart>();
 
-/** Returns the beginning of the events of a type. The types are those of OpenAI's API, and few. */
+/** Returns the beginning of the events of a type. There are only a few types, OpenAI's. */
 function getStart(type: string): EventStart {
   const known = starts.get(type);
   if (known !== undefined) return known;

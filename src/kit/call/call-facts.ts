@@ -143,7 +143,9 @@ function unchanged(text: string): string {
   return text;
 }
 
-/** Limits the parts, and makes the ids of tool calls unique. Those of a stream are, and stay as they are. */
+/**
+ * Limits the parts, and makes the ids of tool calls unique. In a stream they are unique already, and stay unchanged.
+ */
 function settleParts(content: readonly ContentPart[], facts: CallFacts): void {
   const { maxParts } = facts.limits ?? DEFAULT_ANSWER_LIMITS;
   let citations = 0;

@@ -153,7 +153,7 @@ const texts = Buffer.alloc(64 * 1024);
 function takeTexts(ends: readonly number[]): string[] {
   const length = ends.at(-1) ?? 0;
   const whole = texts.toString("utf8", 0, length);
-  // Slices cost less than decoding each, but the indices are those of bytes.
+  // Slices cost less than decoding each, but have byte indices.
   const isAscii = whole.length === length;
   return ends.map((end, index) => {
     const start = ends[index - 1] ?? 0;

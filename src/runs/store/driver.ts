@@ -115,7 +115,7 @@ export interface Space {
   readonly setting: string;
   /** Whether the oldest runs are removed to make room. */
   readonly evicts: boolean;
-  /** Used bytes, without those of deleted rows. */
+  /** Used bytes, without deleted rows. */
   usedBytes(): number;
 }
 

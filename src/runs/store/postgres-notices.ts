@@ -1,10 +1,8 @@
 /**
- * Tells readers of runs, in this process and in others, that there is something to read.
- *
- * Notices travel by LISTEN and NOTIFY, after the transaction and not in it: PostgreSQL commits transactions with a
- * NOTIFY one after the other, and would wait for the disk in between. Notices are collected while one statement with
- * notices is in progress, so that their number does not grow with that of the events. A notice that is lost is made up
- * for by polling the runs that have subscribers.
+ * Notifies readers of runs, in this process and in others, of new events. Notices travel by LISTEN and NOTIFY, after
+ * the transaction and not in it: PostgreSQL commits transactions with a NOTIFY one after the other, and would wait for
+ * the disk in between. Notices are collected while one statement with notices is in progress, so that their number does
+ * not grow with that of the events. A notice that is lost is made up for by polling the runs that have subscribers.
  */
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";

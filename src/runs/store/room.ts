@@ -1,6 +1,6 @@
 /**
- * Makes room in a store with a limited space. Runs in progress cannot be removed, so they may use half of it; in
- * memory, the oldest runs that are over are removed when the rest is used up.
+ * Frees space in a store with a space limit. Runs in progress cannot be removed, so they may use half of it; in memory,
+ * the oldest runs that are over are removed when the rest is used up.
  */
 import { InternalError } from "../../core/errors.ts";
 import { StoreFullError } from "../errors.ts";
@@ -57,7 +57,7 @@ export class SpaceMeter {
     return use === "any" || this.#usedAtMost <= getSpaceLimit(this.#space, use);
   }
 
-  /** Measures the space after a change. @throws NoRoomError if the change used too much of it. */
+  /** Measures the space after a change. @throws NoRoomError if the change used too much space. */
   check(use: SpaceUse): void {
     if (use === "any") return;
     this.#usedAtMost = this.#space.usedBytes();

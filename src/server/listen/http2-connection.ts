@@ -194,7 +194,7 @@ export class Http2Connection {
     return this.#extraInTurn <= MAX_EXTRA_FIELDS;
   }
 
-  /** Aborts the connection of a peer that misuses it. What has arrived of it may still open streams. */
+  /** Aborts the connection of a peer that misuses it. Bytes that have arrived may still open streams. */
   #refuse(): void {
     if (!this.#session.destroyed) this.#session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     this.destroy();

@@ -1,4 +1,4 @@
-/** Installs what a lock file names, once for each content of it, in a folder outside of the checkout. */
+/** Installs the packages of a lock file, once for each version of the file, in a folder outside the checkout. */
 import { createHash } from "node:crypto";
 import {
   copyFileSync,

@@ -17,7 +17,7 @@ export interface Flow {
   readonly isUnary: boolean;
   /** Reports whether the peer has disconnected. A write would then never be flushed. */
   isDisconnected(): boolean;
-  /** Called with the size of the message when no other copy of it is needed. */
+  /** Called with the size of the message when its other copies are no longer needed. */
   onMessage(bytes: number): void;
   /** Limits the unsent bytes of all responses together. */
   readonly unsent: UnsentResponses;
