@@ -39,11 +39,11 @@ export class ConfigReload {
     this.#config = options.config;
     this.#seen = this.#read = this.#readVersion();
     const hasFile = options.config.path !== undefined;
-    this.#timer = hasFile ? setInterval(() => this.look(), POLL_MS).unref() : undefined;
+    this.#timer = hasFile ? setInterval(() => this.checkFile(), POLL_MS).unref() : undefined;
   }
 
   /** Reads the file if it was replaced, once it is the same in two checks: an editor may still be writing it. */
-  look(): void {
+  checkFile(): void {
     const version = this.#readVersion();
     const isSettled = version === this.#seen;
     this.#seen = version;

@@ -138,7 +138,7 @@ export class ClientTlsFiles {
 
   /** Returns the TLS of the next connection: the same object until the files change. */
   readonly current = (): ConnectionTls => {
-    this.#files.look();
+    this.#files.check();
     return this.#files.value;
   };
 }
@@ -239,8 +239,8 @@ export class TlsFiles implements TlsOptions {
   readonly #files: Watched<CheckedMaterial>;
   readonly #timer: NodeJS.Timeout;
   #listener: ((material: TlsMaterial) => void) | undefined;
-  #hasTold = false;
-  #hasToldExpiry = false;
+  #hasReported = false;
+  #hasReportedExpiry = false;
 
   /** @param onUse Called with the expiry of the certificate in use, at once and after each change. */
   constructor(options: ListenerTls, log: Log, onUse: (expiresAt: Date) => void = () => {}) {
@@ -254,7 +254,7 @@ export class TlsFiles implements TlsOptions {
       read: () => readTlsFiles(files, field),
       isSame: (before, now) => before.cert === now.cert && before.key === now.key && before.ca === now.ca,
       onChange: (material) => {
-        this.#hasToldExpiry = false;
+        this.#hasReportedExpiry = false;
         this.#listener?.(material);
         onUse(material.certificate.validToDate);
         log.info(this.#describe(), "using the changed certificate");
@@ -262,7 +262,7 @@ export class TlsFiles implements TlsOptions {
       onProblem: (problem, isNew) => this.#keep(problem, isNew),
     });
     onUse(value.certificate.validToDate);
-    this.#timer = setInterval(() => this.look(), POLL_MS).unref();
+    this.#timer = setInterval(() => this.checkFiles(), POLL_MS).unref();
   }
 
   current(): TlsMaterial {
@@ -274,9 +274,9 @@ export class TlsFiles implements TlsOptions {
   }
 
   /** Reads the files again if they were replaced, or could not be used before. */
-  look(): void {
+  checkFiles(): void {
     this.#checkExpiry();
-    this.#files.look();
+    this.#files.check();
   }
 
   /** Stops following the files. */
@@ -285,16 +285,16 @@ export class TlsFiles implements TlsOptions {
   }
 
   #keep(problem: string, isNew: boolean): void {
-    const isTold = !isNew && !this.#hasTold;
-    this.#hasTold = !isNew;
-    if (!isTold) return;
+    const mustReport = !isNew && !this.#hasReported;
+    this.#hasReported = !isNew;
+    if (!mustReport) return;
     const fields = { ...this.#describe(), problem };
     this.#log.warn(fields, "cannot use the changed certificate, keeping the previous one");
   }
 
   #checkExpiry(): void {
-    if (this.#hasToldExpiry || this.#files.value.certificate.validToDate.getTime() > Date.now()) return;
-    this.#hasToldExpiry = true;
+    if (this.#hasReportedExpiry || this.#files.value.certificate.validToDate.getTime() > Date.now()) return;
+    this.#hasReportedExpiry = true;
     this.#log.warn(this.#describe(), "the certificate in use has expired");
   }
 

@@ -41,7 +41,7 @@ export class Watched<Value> {
   }
 
   /** Reads the files again if they were replaced, or could not be used before. */
-  look(): void {
+  check(): void {
     if (this.#problem !== "" || readVersion(this.#options.paths) !== this.#version) this.reload();
   }
 
@@ -99,7 +99,7 @@ export class WatchedFile<Value> extends Watched<Value> {
     const now = performance.now();
     if (now - this.#checkedAt < CHECK_INTERVAL_MS) return this.value;
     this.#checkedAt = now;
-    this.look();
+    this.check();
     return this.value;
   }
 }

@@ -92,7 +92,7 @@ export function composeConversation(
       return;
     }
     order.push(placed);
-    const calls = message.role === Role.ASSISTANT ? callsIn(message) : [];
+    const calls = message.role === Role.ASSISTANT ? getCalls(message) : [];
     if (calls.length === 0) return;
     const asked = { calls, isHistory: inputIndex === undefined, results: [], answered: new Set<string>() };
     turns.set(placed, asked);
@@ -148,13 +148,13 @@ export function answeredIds({ content, toolCallId }: Message): string[] {
 
 /** Ids of the calls without a result in any message. */
 export function openCallIds(messages: readonly Message[]): string[] {
-  const open = new Set(messages.flatMap(callsIn).map(({ id }) => id));
+  const open = new Set(messages.flatMap(getCalls).map(({ id }) => id));
   for (const message of messages)
     if (message.role === Role.TOOL) for (const id of answeredIds(message)) open.delete(id);
   return [...open];
 }
 
-function callsIn(message: Message): readonly ToolCall[] {
+function getCalls(message: Message): readonly ToolCall[] {
   return message.content.some(({ part }) => part.case === "toolCall") ? toolCallsOf(message) : [];
 }
 

@@ -18,7 +18,7 @@ const TAKE_BATCH = 32;
 const QUEUE_POLL_MS = 2_000;
 
 /** Heartbeats, and searches for processes without one, per timeout of a process. */
-const SIGNS_PER_TIMEOUT = 3;
+const HEARTBEATS_PER_TIMEOUT = 3;
 
 /**
  * Delivers runs to this process: queued runs, and runs whose process has stopped, which return to the queue or end.
@@ -28,16 +28,16 @@ export class Delivery {
   readonly #parts: EngineParts;
   readonly #execute: (held: HeldRun, share: HistoryShare) => Promise<void>;
   /** Interval of this process's heartbeats, and of its searches for processes without one, in milliseconds. */
-  readonly #signMs: number;
-  readonly #beatTimer: NodeJS.Timeout;
+  readonly #heartbeatMs: number;
+  readonly #heartbeatTimer: NodeJS.Timeout;
   #removalTimer: NodeJS.Timeout | undefined;
   readonly #stopped = new AbortController();
   readonly #executions = new Set<Promise<void>>();
   readonly #unsubscribe: () => void;
   readonly #loop: Promise<void>;
-  #beating: Promise<void> | undefined;
+  #heartbeat: Promise<void> | undefined;
   /** When this process last sent a heartbeat and recovered runs, in milliseconds of `performance.now()`. */
-  #beatAt = -Infinity;
+  #heartbeatAt = -Infinity;
   #recoveredAt = -Infinity;
   readonly #queue = new WakeUp();
 
@@ -51,17 +51,17 @@ export class Delivery {
     this.#parts = parts;
     this.#execute = execute;
     const { store, limits, holder } = parts;
-    this.#signMs = holder.timeoutMs / SIGNS_PER_TIMEOUT;
+    this.#heartbeatMs = holder.timeoutMs / HEARTBEATS_PER_TIMEOUT;
     this.#unsubscribe = store.subscribeToQueue(() => this.wake());
-    const beat = () => this.#report("send a heartbeat to the store", () => this.#beat());
-    this.#beatTimer = setInterval(beat, this.#signMs).unref();
+    const beat = () => this.#report("send a heartbeat to the store", () => this.#sendHeartbeat());
+    this.#heartbeatTimer = setInterval(beat, this.#heartbeatMs).unref();
     if (limits.retentionMs > 0) this.#removeLater(REMOVAL_MS.first);
     this.#loop = this.#run();
   }
 
   /** Resolves when this process may take and create runs. @throws SDKError if the store cannot be reached. */
-  async untilAlive(): Promise<void> {
-    if (performance.now() - this.#beatAt > this.#parts.holder.timeoutMs / 2) await this.#beat();
+  async ensureAlive(): Promise<void> {
+    if (performance.now() - this.#heartbeatAt > this.#parts.holder.timeoutMs / 2) await this.#sendHeartbeat();
   }
 
   wake(): void {
@@ -80,9 +80,9 @@ export class Delivery {
   /** Stops the heartbeats. Other processes may continue at once the runs that this one still holds. */
   async close(): Promise<void> {
     const { store, holder, observer } = this.#parts;
-    clearInterval(this.#beatTimer);
+    clearInterval(this.#heartbeatTimer);
     clearTimeout(this.#removalTimer);
-    await this.#beating?.catch(() => undefined);
+    await this.#heartbeat?.catch(() => undefined);
     await store.leave(holder).catch((thrown) => observer.failed?.("leave the store of runs", thrown));
   }
 
@@ -94,38 +94,38 @@ export class Delivery {
     }
   }
 
-  #beat(): Promise<void> {
+  #sendHeartbeat(): Promise<void> {
     const { store, holder, live, observer } = this.#parts;
     const giveSign = async () => {
       const at = performance.now();
       for (const runId of await store.beat(holder)) live.get(runId)?.cancel();
-      this.#beatAt = at;
+      this.#heartbeatAt = at;
       if (observer.runsMeasured === undefined) return;
       const stored = [...live.values()].filter(({ owner }) => owner !== undefined);
       observer.runsMeasured((await store.countQueued("")).total, stored.length);
     };
-    this.#beating ??= giveSign().finally(() => {
-      this.#beating = undefined;
+    this.#heartbeat ??= giveSign().finally(() => {
+      this.#heartbeat = undefined;
     });
-    return this.#beating;
+    return this.#heartbeat;
   }
 
   async #run(): Promise<void> {
     while (!this.#stopped.signal.aborted) {
       this.#queue.reset();
-      if (performance.now() - this.#recoveredAt >= this.#signMs) {
+      if (performance.now() - this.#recoveredAt >= this.#heartbeatMs) {
         await this.#report("recover runs whose process has stopped", () => this.#recoverAll());
         this.#recoveredAt = performance.now();
       }
       await this.#report("take queued runs", () => this.#takeQueued());
-      await this.#queue.wait(Math.min(QUEUE_POLL_MS, this.#signMs));
+      await this.#queue.wait(Math.min(QUEUE_POLL_MS, this.#heartbeatMs));
     }
   }
 
   /** Recovers all runs whose process has stopped, and those that this process no longer executes. */
   async #recoverAll(): Promise<void> {
     const { store, holder, known } = this.#parts;
-    await this.untilAlive();
+    await this.ensureAlive();
     const tried = new Set<string>();
     while (!this.#stopped.signal.aborted) {
       const abandoned = await known.search((ids) =>
@@ -147,7 +147,7 @@ export class Delivery {
   async #takeQueued(): Promise<void> {
     const { store, holder, gates } = this.#parts;
     const { background } = gates;
-    await this.untilAlive();
+    await this.ensureAlive();
     while (!this.#stopped.signal.aborted && background.free > 0) {
       const places = Math.min(background.free, TAKE_BATCH);
       for (let place = 0; place < places; place += 1) background.enter("");

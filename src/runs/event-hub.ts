@@ -1,7 +1,7 @@
 import { toSdkError } from "../core/errors.ts";
 import { yieldTurn } from "../core/loop-turns.ts";
 import type { RunEvent } from "../gen/outrigger/v1/run_pb.ts";
-import { isUnderWay } from "./status.ts";
+import { isQueuedOrRunning } from "./status.ts";
 import type { RunStore } from "./store.ts";
 
 /** Minimum number of events kept for readers. A reader that is further behind reads from the store. */
@@ -231,7 +231,7 @@ export class RunFeed {
       const turn = yieldTurn();
       if (turn !== undefined) await turn;
     }
-    return status === undefined || !isUnderWay(status);
+    return status === undefined || !isQueuedOrRunning(status);
   }
 }
 

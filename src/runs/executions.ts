@@ -12,7 +12,7 @@ import { LiveRun, type LiveRunOptions, type RunPlan } from "./live-run.ts";
 import { hasSecrets } from "./read-request.ts";
 import { drain, type ReadPlace, RunReader } from "./run-reader.ts";
 import type { ServerTools } from "./server-tools.ts";
-import { isUnderWay } from "./status.ts";
+import { isQueuedOrRunning } from "./status.ts";
 import type { Holder, RunStore } from "./store.ts";
 
 /** State that all runs of an engine share. */
@@ -155,14 +155,14 @@ export class Executions {
         // A submission to the run continues it in this process.
         if (ended.status === RunStatus.REQUIRES_ACTION && plan.servers.some(hasSecrets))
           this.#servers.getOrCreate(id, () => plan.servers);
-        if (!isUnderWay(ended.status)) observer.runEnded?.(ended);
+        if (!isQueuedOrRunning(ended.status)) observer.runEnded?.(ended);
       },
     });
     live.set(id, run);
     if (this.#isClosing) run.abort(closingError());
     // Its id was known before: a request to cancel may have arrived while the run was taken, before the subscription.
     const wasStored = plan.run.background || plan.earlier !== undefined;
-    if (stored !== undefined && wasStored) void this.#heedEarlierCancel(stored.owner, run);
+    if (stored !== undefined && wasStored) void this.#applyEarlierCancel(stored.owner, run);
     return run;
   }
 
@@ -241,7 +241,7 @@ export class Executions {
   }
 
   /** Cancels a run if that was requested before this process subscribed. */
-  async #heedEarlierCancel(owner: string, live: LiveRun): Promise<void> {
+  async #applyEarlierCancel(owner: string, live: LiveRun): Promise<void> {
     const { store, observer } = this.#parts;
     try {
       const stored = await store.getRun(owner, live.run.id);

@@ -34,7 +34,7 @@ import { createStatusEvent } from "./run-log.ts";
 import { type CreatedRun, createRun, type NewRun, planCreated, planStored } from "./run-plan.ts";
 import { waitForRun } from "./run-reader.ts";
 import { NO_SERVER_TOOLS, type ServerTools } from "./server-tools.ts";
-import { isTerminal, isUnderWay, withStatus } from "./status.ts";
+import { isQueuedOrRunning, isTerminal, withStatus } from "./status.ts";
 import type { ContinuedConversation, HeldRun, RunStore, StoredRun } from "./store.ts";
 import { Threads } from "./threads.ts";
 
@@ -229,7 +229,7 @@ export class RunEngine {
     if (stored !== undefined && !isTerminal(stored.run.status)) {
       const isIdle = running === undefined && stored.run.status !== RunStatus.IN_PROGRESS;
       const cancelIdle = async () => {
-        await this.#delivery.untilAlive();
+        await this.#delivery.ensureAlive();
         const held = await store.take(runId, holder);
         if (held !== undefined) await cancelHeldRun(this.#parts, held);
       };
@@ -258,7 +258,7 @@ export class RunEngine {
 
   async deleteRun(owner: string, runId: string): Promise<void> {
     const { run } = found(await this.#parts.store.getRun(owner, runId), "run", runId);
-    if (isUnderWay(run.status)) await this.cancelRun(owner, runId);
+    if (isQueuedOrRunning(run.status)) await this.cancelRun(owner, runId);
     if (!(await this.#parts.store.deleteRun(owner, runId))) throw missing("run", runId);
   }
 
@@ -317,7 +317,7 @@ export class RunEngine {
   }
 
   async #create(newRun: NewRun): Promise<CreatedRun> {
-    if (newRun.begins && newRun.draft.isStored) await this.#delivery.untilAlive();
+    if (newRun.begins && newRun.draft.isStored) await this.#delivery.ensureAlive();
     const created = await createRun(this.#parts, newRun);
     this.#parts.observer.runCreated?.(created.run);
     return created;
@@ -356,7 +356,7 @@ export class RunEngine {
   }
 
   async #submit(request: SubmitToolResultsRequest, stored: StoredRun, status: RunStatus) {
-    await this.#delivery.untilAlive();
+    await this.#delivery.ensureAlive();
     const submit = () => submitResults(this.#parts, request, stored, status);
     return this.#parts.known.during(stored.run.id, submit, () => status !== RunStatus.QUEUED);
   }

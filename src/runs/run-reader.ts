@@ -5,7 +5,7 @@ import { LinkedSignal, untilAborted } from "../kit/call/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import { missing, ThreadBusyError } from "./errors.ts";
 import { type EventHub, type HubReader, PAGE_EVENTS, type RunFeed, type RunFeeds } from "./event-hub.ts";
-import { isTerminal, isUnderWay } from "./status.ts";
+import { isQueuedOrRunning, isTerminal } from "./status.ts";
 import type { RunStore } from "./store.ts";
 
 /** Delays between polls of a thread that stays busy although its run has ended, in milliseconds. */
@@ -193,14 +193,14 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
         const status = last.event.case === "run" ? last.event.value.status : RunStatus.IN_PROGRESS;
         this.#isAtEnd = isTerminal(status);
         // A reader that continued by itself until a page is empty might never come to one.
-        if (events.length < PAGE_EVENTS && isUnderWay(status)) this.#follow();
+        if (events.length < PAGE_EVENTS && isQueuedOrRunning(status)) this.#follow();
         return result;
       }
       const stored = await store.getRun(owner, runId);
       if (this.#isOver) return DONE;
       if (stored === undefined && this.#options.mustExist && !this.#isFound) throw missing("run", runId);
       const { status, lastSequence } = stored?.run ?? {};
-      if (status === undefined || (!isUnderWay(status) && this.cursor >= (lastSequence ?? -1))) {
+      if (status === undefined || (!isQueuedOrRunning(status) && this.cursor >= (lastSequence ?? -1))) {
         this.#finish();
         return DONE;
       }

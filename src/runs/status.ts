@@ -32,12 +32,12 @@ export function isTerminal(status: RunStatus): boolean {
  * Reports whether a request to cancel applies to a run with this status. It does not apply to a run that ended
  * otherwise in the meantime: its last event stays true.
  */
-export function heedsCancel(status: RunStatus): boolean {
+export function acceptsCancel(status: RunStatus): boolean {
   return !isTerminal(status) || status === CANCELLED;
 }
 
 /** Reports whether a run with this status is queued or in progress. */
-export function isUnderWay(status: RunStatus): boolean {
+export function isQueuedOrRunning(status: RunStatus): boolean {
   return status === QUEUED || status === IN_PROGRESS;
 }
 
@@ -65,7 +65,7 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: (name:
   const last = result.steps.at(-1);
   const usage = totalUsage && { usage: totalUsage };
   const change: StatusChange = { stopReason, attempts, ...usage, endedAt: timestampNow() };
-  const failure = failureIn(last);
+  const failure = getFailure(last);
   if (failure !== undefined) return withStatus(run, FAILED, { ...change, error: failure.toProto() });
   if (stopReason === StopReason.TOOL_CALLS && last !== undefined) {
     const calls = getOpenCalls(last);
@@ -73,7 +73,7 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: (name:
     const requiredResults = calls.filter(({ name }) => !needsApproval(name));
     return withStatus(run, REQUIRES_ACTION, { ...change, requiredResults, requiredApprovals });
   }
-  const incompleteReason = whyIncomplete(stopReason, last);
+  const incompleteReason = getIncompleteReason(stopReason, last);
   const status = incompleteReason === IncompleteReason.UNSPECIFIED ? COMPLETED : INCOMPLETE;
   return withStatus(run, status, { ...change, incompleteReason });
 }
@@ -101,14 +101,14 @@ export function runAfterContinuation(run: Run): Run {
 }
 
 /** Returns the failure of an answer that the provider ended with an error as the reason. */
-function failureIn(step: StepResult | undefined): SDKError | undefined {
+function getFailure(step: StepResult | undefined): SDKError | undefined {
   const { provider = "", finishReason, usage } = step?.response ?? {};
   if (finishReason?.reason !== FinishReason_Reason.ERROR) return undefined;
   const message = `the provider ended the answer with the finish reason ${JSON.stringify(finishReason.raw)}`;
   return new ServerError(message, { provider, outputStarted: true, usage });
 }
 
-function whyIncomplete(stopReason: StopReason, last: StepResult | undefined): IncompleteReason {
+function getIncompleteReason(stopReason: StopReason, last: StepResult | undefined): IncompleteReason {
   switch (stopReason) {
     case StopReason.MAX_TOOL_ROUNDS:
     case StopReason.MAX_STEPS:

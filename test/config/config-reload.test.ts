@@ -20,8 +20,8 @@ it("keeps the configuration while its file cannot be accessed", async () => {
   onTestFinished(() => reload.close());
   await rm(path);
   await symlink(path, path);
-  reload.look();
-  reload.look();
+  reload.checkFile();
+  reload.checkFile();
   await vi.waitFor(() =>
     expect(lines.map(({ msg }) => msg)).toContain(
       "cannot use the changed configuration, keeping the previous one",

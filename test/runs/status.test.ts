@@ -2,7 +2,13 @@ import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RunSchema, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
-import { heedsCancel, isTerminal, isUnderWay, statusName, withStatus } from "../../src/runs/status.ts";
+import {
+  acceptsCancel,
+  isQueuedOrRunning,
+  isTerminal,
+  statusName,
+  withStatus,
+} from "../../src/runs/status.ts";
 
 /** The table at `RunStatus` in the contract, written a second time. */
 const TABLE: Readonly<Record<string, readonly string[]>> = {
@@ -50,14 +56,14 @@ describe("withStatus()", () => {
           if (isTerminal(run.status)) ended = run.status;
         }
         expect(isTerminal(run.status)).toBe(ended !== undefined);
-        expect(isTerminal(run.status) && isUnderWay(run.status)).toBe(false);
+        expect(isTerminal(run.status) && isQueuedOrRunning(run.status)).toBe(false);
       }),
     );
   });
 });
 
 it("accepts a request to cancel unless the run has ended otherwise", () => {
-  expect(statuses.filter((status) => !heedsCancel(status)).map(statusName)).toEqual([
+  expect(statuses.filter((status) => !acceptsCancel(status)).map(statusName)).toEqual([
     "COMPLETED",
     "INCOMPLETE",
     "FAILED",

@@ -8,16 +8,16 @@ import type { ResponseError } from "../../wire/openai-responses/response.ts";
 import { toResponseId } from "./ids.ts";
 
 /** The error of OpenAI's API for one of our error kinds. */
-interface Meaning {
+interface ApiError {
   readonly status: number;
   readonly type: string;
   readonly code: string | null;
 }
 
 /** For kinds that are not listed below, such as a provider's error that is not recognized. */
-const UNKNOWN: Meaning = { status: 502, type: "server_error", code: "server_error" };
+const UNKNOWN: ApiError = { status: 502, type: "server_error", code: "server_error" };
 
-const MEANINGS: ReadonlyMap<ErrorKind, Meaning> = new Map<ErrorKind, Meaning>([
+const API_ERRORS: ReadonlyMap<ErrorKind, ApiError> = new Map<ErrorKind, ApiError>([
   [ErrorKind.AUTHENTICATION, { status: 401, type: "invalid_request_error", code: "invalid_api_key" }],
   [ErrorKind.ACCESS_DENIED, { status: 403, type: "permission_error", code: "access_denied" }],
   [ErrorKind.NOT_FOUND, { status: 404, type: "invalid_request_error", code: null }],
@@ -40,13 +40,13 @@ const MEANINGS: ReadonlyMap<ErrorKind, Meaning> = new Map<ErrorKind, Meaning>([
 ]);
 
 /** A provider refused the key that Outrigger has for it. `invalid_api_key` is the caller's access key. */
-const PROVIDER_KEY: Meaning = { status: 401, type: "invalid_request_error", code: "provider_key_refused" };
+const PROVIDER_KEY: ApiError = { status: 401, type: "invalid_request_error", code: "provider_key_refused" };
 
 /** A provider does not know the model. */
 const MODEL_NOT_FOUND = "model_not_found";
 
 /** Another response of the conversation is being written. */
-const LOCKED: Meaning = { status: 409, type: "invalid_request_error", code: "conversation_locked" };
+const LOCKED: ApiError = { status: 409, type: "invalid_request_error", code: "conversation_locked" };
 
 /** The status of a body whose encoding the server does not know. */
 const UNSUPPORTED_MEDIA_TYPE = 415;
@@ -58,12 +58,12 @@ const isRetriedByClients = (status: number): boolean => status === 409 || status
 
 /** Returns the HTTP status of a failure. */
 export function getStatus(error: SDKError): number {
-  return getMeaning(error).status;
+  return getApiError(error).status;
 }
 
 /** Creates the response to a failed request. */
 export function failedResponse(error: SDKError): FailedResponse {
-  const { status } = getMeaning(error);
+  const { status } = getApiError(error);
   const retry = isRetriedByClients(status) && !error.retryable ? { "x-should-retry": "false" } : {};
   const headers = { ...JSON_HEADERS, ...retryAfterHeaders(error), ...retry };
   return { status, headers, body: Buffer.from(JSON.stringify({ error: toErrorObject(error) })) };
@@ -71,7 +71,7 @@ export function failedResponse(error: SDKError): FailedResponse {
 
 /** Returns the failure as OpenAI's API describes it. */
 export function toErrorObject(error: SDKError): ErrorObject {
-  const { type, code } = getMeaning(error);
+  const { type, code } = getApiError(error);
   const [violation] = error.violations;
   // Not every provider names the field there.
   const param = violation?.field ?? (code === MODEL_NOT_FOUND ? "model" : null);
@@ -88,12 +88,12 @@ function toMessage(error: SDKError): string {
 /** Returns the failure of a run for its response. The codes are codes of the API, never the provider's. */
 export function toResponseError({ kind, message, providerFailure }: InferenceError): ResponseError {
   const isProviderKey = kind === ErrorKind.AUTHENTICATION && providerFailure !== undefined;
-  const { code, status } = isProviderKey ? PROVIDER_KEY : (MEANINGS.get(kind) ?? UNKNOWN);
+  const { code, status } = isProviderKey ? PROVIDER_KEY : (API_ERRORS.get(kind) ?? UNKNOWN);
   return { code: code ?? (status < 500 ? "invalid_prompt" : "server_error"), message };
 }
 
-function getMeaning(error: SDKError): Meaning {
-  const meaning = error instanceof ThreadBusyError ? LOCKED : (MEANINGS.get(error.kind) ?? UNKNOWN);
+function getApiError(error: SDKError): ApiError {
+  const meaning = error instanceof ThreadBusyError ? LOCKED : (API_ERRORS.get(error.kind) ?? UNKNOWN);
   if (!(error instanceof ProviderError)) return meaning;
   const { provider, errorCode, httpStatusCode } = error;
   if (provider === "") {

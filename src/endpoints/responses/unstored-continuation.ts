@@ -8,7 +8,7 @@ import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { composeConversation } from "../../runs/conversation.ts";
 import type { RunWithOrigin } from "../../runs/engine.ts";
-import { isUnderWay } from "../../runs/status.ts";
+import { isQueuedOrRunning } from "../../runs/status.ts";
 import { Fields, mistake } from "../openai/fields.ts";
 import { toConversationId } from "../openai/ids.ts";
 import { conversationNotFound } from "../openai/not-found.ts";
@@ -28,7 +28,7 @@ export async function readUnstoredHistory(
   threadId: string,
   previous: RunWithOrigin | undefined,
 ): Promise<readonly Message[]> {
-  if (previous !== undefined && isUnderWay(previous.status))
+  if (previous !== undefined && isQueuedOrRunning(previous.status))
     throw mistake(
       "previous_response_id",
       "invalid_value",

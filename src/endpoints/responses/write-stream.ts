@@ -4,7 +4,7 @@ import type { Batches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
 import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { EndpointResponse } from "../../http/endpoint.ts";
-import { isUnderWay } from "../../runs/status.ts";
+import { isQueuedOrRunning } from "../../runs/status.ts";
 import { type EventOptions, SseSink } from "./event-output.ts";
 import type { Mark, RunMarks } from "./replay-marks.ts";
 import type { ResponseSettings } from "./settings.ts";
@@ -102,5 +102,5 @@ function isOfRun({ event }: RunEvent): boolean {
 }
 
 function isBeginning({ event }: RunEvent): boolean {
-  return event.case === "run" && isUnderWay(event.value.status);
+  return event.case === "run" && isQueuedOrRunning(event.value.status);
 }

@@ -8,8 +8,8 @@ import {
   findExceeded,
   getBegin,
 } from "../budget-window.ts";
-import { type ConnectionObserver, type Failure, KeptConnection } from "./kept-connection.ts";
-import type { BudgetCounter, CountedBudget, Owed } from "./shared-budget.ts";
+import { type ConnectionObserver, type Failure, ReconnectingConnection } from "./reconnecting-connection.ts";
+import type { BudgetCounter, CountedBudget, PendingCorrection } from "./shared-budget.ts";
 
 /** A PostgreSQL database for budgets. */
 export interface PostgresSettings {
@@ -30,14 +30,14 @@ const CONNECTION_TIMEOUT_MS = 4_000;
 /** A PostgreSQL database with the sums of budgets: a row for each budget and window. */
 export class PostgresBudgets {
   /** Tells how the database is. */
-  readonly connection: KeptConnection<Pool>;
+  readonly connection: ReconnectingConnection<Pool>;
   readonly #table: string;
 
   constructor({ url, schema, timeoutMs }: PostgresSettings, observer: ConnectionObserver) {
     // Addresses with several hosts or a Unix socket are not URLs.
     const server = `PostgreSQL at ${URL.parse(url)?.host || "the address of its URL"}`;
     this.#table = `${schema}.shared_budgets`;
-    this.connection = new KeptConnection(
+    this.connection = new ReconnectingConnection(
       {
         server,
         timeoutMs,
@@ -58,7 +58,7 @@ export class PostgresBudgets {
     return new PostgresBudgetCounter(this, key, period);
   }
 
-  /** Executes a statement, and decodes its first row. @throws AwayError */
+  /** Executes a statement, and decodes its first row. @throws UnavailableError */
   query<Result>(
     toText: (table: string) => string,
     values: readonly unknown[],
@@ -160,7 +160,7 @@ class PostgresBudgetCounter implements BudgetCounter {
   }
 
   /** One statement, unless the call does not fit, or is the first one after an outage. */
-  async take(amount: Amount, limits: AmountLimits, owed: Owed): Promise<CountedBudget> {
+  async take(amount: Amount, limits: AmountLimits, owed: PendingCorrection): Promise<CountedBudget> {
     if (AMOUNT_KINDS.some((kind) => owed.amount[kind] !== 0)) await this.correct(owed.begin, owed.amount);
     const values = [this.#key, ...toValues(amount), ...AMOUNT_KINDS.map((kind) => limits[kind] ?? null)];
     const toText = (table: string) => toTake(table, this.#beginSql);

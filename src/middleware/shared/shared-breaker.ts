@@ -13,7 +13,7 @@ import {
   MAX_BREAKERS,
   toTargetKey,
 } from "../breaker.ts";
-import { AwayError, type WhenAway } from "./kept-connection.ts";
+import { UnavailableError, type WhenAway } from "./reconnecting-connection.ts";
 import { createScript, PRELUDE, readNumbers } from "./scripts.ts";
 import type { Valkey } from "./valkey.ts";
 
@@ -115,7 +115,7 @@ export class SharedBreakerStore implements BreakerStore {
     const entry = this.#breakers.getOrCreate(key, create).enter();
     if (!(entry instanceof Promise)) return entry;
     return entry.catch((thrown: unknown) => {
-      if (!(thrown instanceof AwayError)) throw thrown;
+      if (!(thrown instanceof UnavailableError)) throw thrown;
       if (this.#whenAway === "refuse") return { away: thrown.message };
       return this.#whenAway === "allow" ? UNCOUNTED : this.#local.enter(target);
     });

@@ -10,7 +10,7 @@ import {
   getBegin,
   NOTHING,
 } from "../budget-window.ts";
-import { AwayError, type WhenAway } from "./kept-connection.ts";
+import { UnavailableError, type WhenAway } from "./reconnecting-connection.ts";
 
 /** The answer of a server that counts. */
 export interface CountedBudget {
@@ -23,19 +23,19 @@ export interface CountedBudget {
   readonly sums: Amount;
 }
 
-/** The sums of one budget in a server. Both methods fail with an AwayError. */
+/** The sums of one budget in a server. Both methods fail with an UnavailableError. */
 export interface BudgetCounter {
   /**
    * Adds an amount if the sums stay within the limits, in one step.
    * @param owed An amount that is added in any case, if it belongs to the current window.
    */
-  take(amount: Amount, limits: AmountLimits, owed: Owed): Promise<CountedBudget>;
+  take(amount: Amount, limits: AmountLimits, owed: PendingCorrection): Promise<CountedBudget>;
   /** Adds an amount, which may be negative, unless its window is over. */
   correct(begin: number, amount: Amount): Promise<unknown>;
 }
 
 /** An amount that was spent while the server was away. */
-export interface Owed {
+export interface PendingCorrection {
   readonly begin: number;
   readonly amount: Amount;
 }
@@ -67,7 +67,7 @@ export class SharedBudgetStore implements BudgetStore {
       if (exceeded !== undefined) return { exceeded, resetsAt: end };
       return { settle: (used) => void this.#settle(begin, add(used, amount, -1)) };
     } catch (thrown) {
-      if (!(thrown instanceof AwayError)) throw thrown;
+      if (!(thrown instanceof UnavailableError)) throw thrown;
       this.#local.put(owed);
       this.#undo(thrown, amount, owed);
       return this.#takeAlone(amount, limits, thrown.message);
@@ -75,7 +75,7 @@ export class SharedBudgetStore implements BudgetStore {
   }
 
   /** Takes back what the server counts although its answer was too late. */
-  #undo({ late }: AwayError, amount: Amount, owed: Owed): void {
+  #undo({ late }: UnavailableError, amount: Amount, owed: PendingCorrection): void {
     const undo = async () => {
       const answer = (await late) as CountedBudget | undefined;
       if (answer === undefined) return;
@@ -105,7 +105,7 @@ export class SharedBudgetStore implements BudgetStore {
       await this.#counter.correct(begin, difference);
     } catch (thrown) {
       // An answer that comes late was counted, so it must not be counted again.
-      const wasCounted = await (thrown instanceof AwayError && thrown.late?.then(isDone, isNotDone));
+      const wasCounted = await (thrown instanceof UnavailableError && thrown.late?.then(isDone, isNotDone));
       if (wasCounted !== true) this.#local.put({ begin, amount: difference });
     }
   }

@@ -5,7 +5,7 @@ import {
   getMaxAgeMs,
   type StoredAnswer,
 } from "../cache.ts";
-import type { WhenAway } from "./kept-connection.ts";
+import type { WhenAway } from "./reconnecting-connection.ts";
 import { createScript } from "./scripts.ts";
 import type { Valkey } from "./valkey.ts";
 

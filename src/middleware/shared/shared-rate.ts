@@ -9,7 +9,7 @@ import type {
   RateStore,
   UncountedCall,
 } from "../wait-queue.ts";
-import { AwayError, type WhenAway } from "./kept-connection.ts";
+import { UnavailableError, type WhenAway } from "./reconnecting-connection.ts";
 import { createScript, PRELUDE, readNumbers } from "./scripts.ts";
 import type { Valkey } from "./valkey.ts";
 
@@ -99,7 +99,7 @@ export class SharedRateStore implements RateStore {
       await this.#wait(waitMs, amounts, signal);
       return (rest) => this.#giveBack(rest);
     } catch (thrown) {
-      if (!(thrown instanceof AwayError)) throw thrown;
+      if (!(thrown instanceof UnavailableError)) throw thrown;
       this.#keepUnused(unused);
       this.#undo(thrown, needed);
       if (this.#whenAway === "refuse") return { away: thrown.message };
@@ -137,7 +137,7 @@ export class SharedRateStore implements RateStore {
   }
 
   /** Notes what the server took although its answer was too late: it is still away when that answer comes. */
-  #undo({ late }: AwayError, amounts: Amounts): void {
+  #undo({ late }: UnavailableError, amounts: Amounts): void {
     const undo = (reply: unknown) => {
       const [isTaken] = readNumbers(reply);
       if (isTaken === 1) this.#keepUnused(amounts);

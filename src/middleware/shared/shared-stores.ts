@@ -13,8 +13,8 @@ import {
 } from "../rate-limit.ts";
 import { TokenBucket } from "../token-bucket.ts";
 import { type RateStore, WaitQueue } from "../wait-queue.ts";
-import type { ConnectionObserver, WhenAway } from "./kept-connection.ts";
 import type { PostgresBudgets, PostgresSettings } from "./postgres-budget.ts";
+import type { ConnectionObserver, WhenAway } from "./reconnecting-connection.ts";
 import { SharedBreakerStore } from "./shared-breaker.ts";
 import { SharedBudgetStore } from "./shared-budget.ts";
 import { SharedCacheStore } from "./shared-cache.ts";

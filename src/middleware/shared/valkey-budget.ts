@@ -1,6 +1,6 @@
 import { AMOUNT_KINDS, type Amount, type AmountLimits, type BudgetPeriod } from "../budget-window.ts";
 import { createScript, PRELUDE, readNumbers, WINDOW } from "./scripts.ts";
-import type { BudgetCounter, CountedBudget, Owed } from "./shared-budget.ts";
+import type { BudgetCounter, CountedBudget, PendingCorrection } from "./shared-budget.ts";
 import type { Valkey } from "./valkey.ts";
 
 /**
@@ -50,7 +50,7 @@ export class ValkeyBudgetCounter implements BudgetCounter {
     this.#period = period;
   }
 
-  take(amount: Amount, limits: AmountLimits, owed: Owed): Promise<CountedBudget> {
+  take(amount: Amount, limits: AmountLimits, owed: PendingCorrection): Promise<CountedBudget> {
     const args = [
       this.#period,
       ...AMOUNT_KINDS.map((kind) => String(amount[kind])),

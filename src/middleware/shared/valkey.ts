@@ -1,7 +1,7 @@
 import { createClient, ErrorReply, RESP_TYPES } from "@redis/client";
 import { compact } from "../../core/compact.ts";
 import type { ConnectionTls } from "../../kit/http/transport.ts";
-import { type ConnectionObserver, type Failure, KeptConnection } from "./kept-connection.ts";
+import { type ConnectionObserver, type Failure, ReconnectingConnection } from "./reconnecting-connection.ts";
 import { createScript, type Script, UnexpectedReplyError } from "./scripts.ts";
 
 /** A Valkey or Redis server. */
@@ -33,13 +33,13 @@ type Client = ReturnType<typeof openClient>;
 export class Valkey {
   readonly #prefix: string;
   /** Tells how the server is. */
-  readonly connection: KeptConnection<Client>;
+  readonly connection: ReconnectingConnection<Client>;
 
   constructor(settings: ValkeySettings, observer: ConnectionObserver) {
     const server = `Valkey at ${settings.host}:${settings.port}`;
     this.#prefix = settings.prefix;
     const probe = `${settings.prefix}:probe`;
-    this.connection = new KeptConnection(
+    this.connection = new ReconnectingConnection(
       {
         server,
         timeoutMs: settings.timeoutMs,
@@ -57,7 +57,7 @@ export class Valkey {
   /**
    * Runs a script on one key. The key has a hash tag, so that a proxy before a cluster finds its slot.
    * @param decode Gets integers as numbers, and texts as Buffers.
-   * @throws AwayError
+   * @throws UnavailableError
    */
   run<Result>(
     script: Script,
@@ -84,7 +84,7 @@ const AS_BUFFERS = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 /** Commands in one connection at most. More fail at once. */
 const MAX_QUEUE = 10_000;
 
-/** The connection is kept by KeptConnection, so the client does not connect again itself. */
+/** The connection is kept by ReconnectingConnection, so the client does not reconnect itself. */
 function openClient({ host, port, username, database, readPassword, tls }: ValkeySettings) {
   const socket = { host, port, connectTimeout: 4000, reconnectStrategy: false } as const;
   const credentials = async () => compact({ username, password: await readPassword() });

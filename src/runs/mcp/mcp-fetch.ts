@@ -79,7 +79,7 @@ function toResponse(answer: HttpAnswer, observer: EndObserver | undefined, limit
     return new Response(null, { status, headers });
   }
   const bounds = isSuccess ? limits : { ...limits, maxAnswerBytes: MAX_FAILURE_BYTES };
-  return new Response(readBody(answer, new JsonGauge(bounds), observer), { status, headers });
+  return new Response(readBody(answer, new JsonLimiter(bounds), observer), { status, headers });
 }
 
 /**
@@ -88,7 +88,7 @@ function toResponse(answer: HttpAnswer, observer: EndObserver | undefined, limit
  */
 function readBody(
   answer: HttpAnswer,
-  gauge: JsonGauge,
+  gauge: JsonLimiter,
   observer: EndObserver | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = readSlices(answer.body, gauge)[Symbol.asyncIterator]();
@@ -113,7 +113,7 @@ function readBody(
 }
 
 /** Returns the measured bytes of a body in slices, with turns of the event loop between them. */
-async function* readSlices(body: AsyncIterable<Uint8Array>, gauge: JsonGauge): AsyncGenerator<Uint8Array> {
+async function* readSlices(body: AsyncIterable<Uint8Array>, gauge: JsonLimiter): AsyncGenerator<Uint8Array> {
   let turnEndsAt = performance.now() + TURN_MS;
   for await (const chunk of body) {
     for (let start = 0; start < chunk.length; start += SLICE_BYTES) {
@@ -148,7 +148,7 @@ const MAX_MESSAGES = 5000;
  * Measures an answer while it passes by, before anyone parses it: its bytes, its messages and, as `countJsonValues`
  * does, its JSON values. It may be JSON or events with JSON in their lines.
  */
-export class JsonGauge {
+export class JsonLimiter {
   readonly #limits: Pick<McpLimits, "maxAnswerBytes" | "maxAnswerValues">;
   #bytes = 0;
   #values = 0;

@@ -12,7 +12,7 @@ import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { type Run, type RunEvent, RunSchema, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
 import { type Thread, ThreadMessageSchema, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
-import { heedsCancel, isUnderWay } from "../status.ts";
+import { acceptsCancel, isQueuedOrRunning } from "../status.ts";
 import type { StoredMessage, StoredRun } from "../store.ts";
 import type { BodyCodec } from "./body-codec.ts";
 import type { BodyRow } from "./driver.ts";
@@ -78,7 +78,7 @@ export class Bodies {
   readRun(row: RunRow): Run {
     const run = this.#codec.read(RunSchema, row.body, `run ${row.id}`);
     run.lastSequence = row.last_sequence ?? run.lastSequence;
-    run.cancelRequested ||= row.cancel_requested === 1 && heedsCancel(run.status);
+    run.cancelRequested ||= row.cancel_requested === 1 && acceptsCancel(run.status);
     return run;
   }
 
@@ -161,7 +161,7 @@ function eventsPlace(runId: string, lastSequence: number): string {
 
 /** Returns the time from which the age of a run counts, in milliseconds. Null while it is in progress. */
 export function getOverTime(run: Run): number | null {
-  if (isUnderWay(run.status)) return null;
+  if (isQueuedOrRunning(run.status)) return null;
   const { endedAt } = run;
   const countsFromCreation = run.status === RunStatus.REQUIRES_ACTION || endedAt === undefined;
   return countsFromCreation ? getCreationTime(run) : timestampMs(endedAt);

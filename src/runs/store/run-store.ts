@@ -3,7 +3,7 @@ import type { StepResult } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
-import { isTerminal, isUnderWay } from "../status.ts";
+import { isQueuedOrRunning, isTerminal } from "../status.ts";
 import type {
   AppendResult,
   ContinuedConversation,
@@ -47,7 +47,7 @@ import * as holds from "./holds.ts";
 import { createThroughOutage, repeatThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";
 import * as removal from "./removal.ts";
-import { Room } from "./room.ts";
+import { RunSpace } from "./run-space.ts";
 import * as writes from "./writes.ts";
 
 /** Runs that are removed in one transaction: a few milliseconds of SQLite. */
@@ -67,7 +67,7 @@ export class SqlRunStore implements RunStore {
   readonly #onProblem: (problem: unknown) => void;
   readonly #uncertainWrites: UncertainWrites;
   /** Undefined if the space is not limited. */
-  readonly #room: Room | undefined;
+  readonly #room: RunSpace | undefined;
   /** The runs that this process holds, so that a write need not read them first. Without those being written. */
   readonly #held = new Map<string, writes.HeldRow>();
 
@@ -79,7 +79,7 @@ export class SqlRunStore implements RunStore {
     this.#onProblem = onProblem;
     this.#uncertainWrites = new UncertainWrites(driver, this.#bodies);
     const evict = (limit: number) => this.#removeBatch(ANY_TIME_MS, limit);
-    this.#room = driver.space && new Room(driver.space, evict, onProblem);
+    this.#room = driver.space && new RunSpace(driver.space, evict, onProblem);
   }
 
   /** Loads the state that the store keeps in memory. Called once, before all other methods. */
@@ -168,7 +168,7 @@ export class SqlRunStore implements RunStore {
       const last_sequence = events.at(-1)?.sequence ?? held.last_sequence;
       this.#held.set(runId, { number: held.number, last_sequence, steps: held.steps + steps.length, fence });
     }
-    if (run !== undefined && !isUnderWay(run.status)) this.#room?.remove(runId);
+    if (run !== undefined && !isQueuedOrRunning(run.status)) this.#room?.remove(runId);
     else this.#room?.add(runId, bytes);
     return true;
   }
@@ -367,7 +367,7 @@ export class SqlRunStore implements RunStore {
 
   /** Executes a change, for which room is made if the space is limited. */
   #inRoom<Result>(change: () => Promise<Result>): Promise<Result> {
-    return this.#room?.make(change) ?? change();
+    return this.#room?.executeWithEviction(change) ?? change();
   }
 
   /** Forgets removed runs, and notifies their readers. */

@@ -13,7 +13,7 @@ import {
   type SpaceUse,
   type Value,
 } from "./driver.ts";
-import { createRefusal, SpaceMeter } from "./room.ts";
+import { createRefusal, SpaceMeter } from "./run-space.ts";
 import { isFull, openSqlite, type SqliteLocation, toSqlite, toStoreError } from "./sqlite-file.ts";
 
 /** How long statements may hold the event loop, in milliseconds: all of one turn, and the group at its end. */

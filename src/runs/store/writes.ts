@@ -5,7 +5,7 @@ import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Thread, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
 import { createStatusEvent } from "../run-log.ts";
-import { isUnderWay, runAfterContinuation } from "../status.ts";
+import { isQueuedOrRunning, runAfterContinuation } from "../status.ts";
 import type { RunCreation, RunCreationResult, RunWrite, StoredMessage } from "../store.ts";
 import {
   type Bodies,
@@ -18,7 +18,7 @@ import {
   type RunRow,
 } from "./bodies.ts";
 import { type Answer, type Call, countBytes, type Driver, type Queries, type Value } from "./driver.ts";
-import type { Room } from "./room.ts";
+import type { RunSpace } from "./run-space.ts";
 import { IS_HELD } from "./schema.ts";
 
 export const LOCK_THREAD = `
@@ -112,7 +112,7 @@ export type NumberedResult = RunCreationResult & { readonly number?: number };
  */
 export async function createRun(
   driver: Driver,
-  room: Room | undefined,
+  room: RunSpace | undefined,
   bodies: Bodies,
   creation: RunCreation,
 ): Promise<NumberedResult> {
@@ -182,7 +182,7 @@ async function findPlace(
 
 /** Reports whether a run is in progress, or held by a live process. */
 export function isActive({ status, is_held }: Pick<LockedRunRow, "status" | "is_held">): boolean {
-  return isUnderWay(status) || is_held === 1;
+  return isQueuedOrRunning(status) || is_held === 1;
 }
 
 /** Ends a run that requires action: its conversation continues without the results. */

@@ -162,7 +162,7 @@ export class AccessControl {
   }
 
   #acceptToken(verdict: TokenVerdict): Identified {
-    if ("refusal" in verdict) return { caller: nobody(""), refusal: verdict.refusal };
+    if ("refusal" in verdict) return { caller: createKeylessCaller(""), refusal: verdict.refusal };
     const { caller } = verdict;
     // Otherwise the owner of a key and the owner of a token would share stored data.
     if (this.#ring.named(caller.name) !== undefined) return SAME_NAME;
@@ -189,7 +189,7 @@ export class AccessControl {
   callerNamed(name: string): Caller {
     this.#refresh();
     const known = this.#ring.named(name) ?? this.#tokens?.callerNamed(name);
-    return known ?? (this.#admitsCertificates ? { ...anyCaller, name } : nobody(name));
+    return known ?? (this.#admitsCertificates ? { ...anyCaller, name } : createKeylessCaller(name));
   }
 
   #refresh(): void {
@@ -240,7 +240,7 @@ async function takeShared(store: RateStore, { name, limit }: Rate): Promise<SDKE
 }
 
 /** Returns a caller without a key. */
-function nobody(name: string): Caller {
+function createKeylessCaller(name: string): Caller {
   return { name, allowsModel: () => false, isRestricted: true };
 }
 
@@ -289,7 +289,7 @@ const SAME_NAME: Admission = refusedFor(
 const EXPIRED = new AuthenticationError("the token of the connection has expired");
 
 function refusedFor(message: string): Admission {
-  return { caller: nobody(""), refusal: new AuthenticationError(message) };
+  return { caller: createKeylessCaller(""), refusal: new AuthenticationError(message) };
 }
 
 /** Longer texts cannot be access keys. */

@@ -21,7 +21,7 @@ import { type ListenAddress, parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
 import type { Http2Connection } from "./http2-connection.ts";
-import { serveOneByOne } from "./one-by-one.ts";
+import { serveSequentially } from "./sequential-requests.ts";
 import { createHandshakes, readPeerName } from "./tls.ts";
 
 /** The parts of a listener. */
@@ -235,7 +235,7 @@ class ConnectionHandler {
       this.#http1Sockets.set(socket, connection);
     }
     injectConnection(this.#http1, socket);
-    serveOneByOne(socket);
+    serveSequentially(socket);
   }
 
   #serveHttp2(socket: Socket, connection: OpenConnection | undefined, peerName?: string): void {

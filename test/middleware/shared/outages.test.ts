@@ -12,7 +12,7 @@ import {
   NetworkError,
 } from "outrigger";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { WhenAway } from "../../../src/middleware/shared/kept-connection.ts";
+import type { WhenAway } from "../../../src/middleware/shared/reconnecting-connection.ts";
 import type { SharedStores } from "../../../src/middleware/shared/shared-stores.ts";
 import { Authority, hasTlsTools } from "../../support/certificates.ts";
 import { hasValkey, ValkeyServer } from "../../support/valkey/start-valkey.ts";

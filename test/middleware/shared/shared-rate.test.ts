@@ -1,10 +1,10 @@
 /** A shared rate over a server of the test. Over a real one it is in valkey.test.ts. */
 import { describe, expect, it } from "vitest";
-import { AwayError } from "../../../src/middleware/shared/kept-connection.ts";
+import { UnavailableError } from "../../../src/middleware/shared/reconnecting-connection.ts";
 import { SharedRateStore } from "../../../src/middleware/shared/shared-rate.ts";
 import type { Valkey } from "../../../src/middleware/shared/valkey.ts";
 
-type Reply = readonly [isTaken: number, bucket: number, waitMs: number] | AwayError;
+type Reply = readonly [isTaken: number, bucket: number, waitMs: number] | UnavailableError;
 
 /** A store with one bucket whose server gives these replies in turn, and what the server was asked to take. */
 function open(replies: readonly Reply[], maxQueue: number) {
@@ -19,7 +19,7 @@ function open(replies: readonly Reply[], maxQueue: number) {
     ) {
       taken.push(Number(args[3]));
       const reply = left.shift() ?? [1, 0, 0];
-      if (reply instanceof AwayError) throw reply;
+      if (reply instanceof UnavailableError) throw reply;
       return decode(reply);
     },
   } as Partial<Valkey> as Valkey;
@@ -48,8 +48,8 @@ describe("a shared rate", () => {
   });
 
   it("deducts what the server counted too late, after a further outage as well", async () => {
-    const late = new AwayError("no answer", "timeout", Promise.resolve([1, 0, 0]));
-    const { taken, store } = open([late, new AwayError("away", "connection")], 0);
+    const late = new UnavailableError("no answer", "timeout", Promise.resolve([1, 0, 0]));
+    const { taken, store } = open([late, new UnavailableError("away", "connection")], 0);
     for (const amount of [4, 2, 5]) {
       await store.take([amount], Infinity, undefined);
       await new Promise((resolve) => setImmediate(resolve));

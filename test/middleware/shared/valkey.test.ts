@@ -10,7 +10,7 @@ import {
 import { describe, expect, it } from "vitest";
 import type { AdmittedCall, BlockedCall } from "../../../src/middleware/breaker.ts";
 import { type BudgetPeriod, getBegin } from "../../../src/middleware/budget-window.ts";
-import type { WhenAway } from "../../../src/middleware/shared/kept-connection.ts";
+import type { WhenAway } from "../../../src/middleware/shared/reconnecting-connection.ts";
 import { WINDOW } from "../../../src/middleware/shared/scripts.ts";
 import { AccessControl, type AccessOptions } from "../../../src/server/access/access-control.ts";
 import { accessKey } from "../../server/support/access-keys.ts";

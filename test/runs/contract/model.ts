@@ -49,7 +49,7 @@ export class StoreModel {
 
 type StoreCommand = fc.AsyncCommand<StoreModel, RunStore>;
 
-const isUnderWay = (run: ModelRun | undefined) =>
+const isQueuedOrRunning = (run: ModelRun | undefined) =>
   run?.status === RunStatus.IN_PROGRESS || run?.status === RunStatus.QUEUED;
 
 /** Adds a run that was created to the model. */
@@ -106,7 +106,7 @@ class Append implements StoreCommand {
     if (target === undefined) return;
     const text = model.newText();
     const result = await store.appendMessages("owner", target.id, [message(text)]);
-    if (isUnderWay(target.latest)) {
+    if (isQueuedOrRunning(target.latest)) {
       expect(result).toEqual({ case: "busy", activeRunId: target.latest?.run.id });
       return;
     }
@@ -140,7 +140,7 @@ class RunConversation implements StoreCommand {
     if (target === undefined) return;
     const text = model.newText();
     const result = await store.createRun(creation({ threadId: target.id, input: [text] }));
-    if (isUnderWay(target.latest)) {
+    if (isQueuedOrRunning(target.latest)) {
       expect(result).toEqual({ case: "busy", activeRunId: target.latest?.run.id });
       return;
     }
@@ -164,7 +164,7 @@ class Continue implements StoreCommand {
     const text = model.newText();
     const toCreate = creation({ previousRunId: previous.run.id, input: [text] });
     const result = await store.createRun(toCreate);
-    if (isUnderWay(previous)) {
+    if (isQueuedOrRunning(previous)) {
       expect(result).toEqual({ case: "unfinished", status: previous.status });
       return;
     }
@@ -186,7 +186,7 @@ class End implements StoreCommand {
     this.status = status;
   }
 
-  check = (model: Readonly<StoreModel>) => isUnderWay(model.runAt(this.index));
+  check = (model: Readonly<StoreModel>) => isQueuedOrRunning(model.runAt(this.index));
   async run(model: StoreModel, store: RunStore): Promise<void> {
     const target = model.runAt(this.index);
     if (target === undefined) return;

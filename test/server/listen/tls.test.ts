@@ -253,7 +253,7 @@ describe.skipIf(!hasTlsTools)("files that are replaced", () => {
     for (let round = 0; round < 4; round += 1) {
       const load = Promise.all([callAll(), callAll(), callAll()]);
       replaceFiles(files, ca.issue());
-      tls.look();
+      tls.checkFiles();
       serials.add((await shakeHands(server, { ca: root })).serial);
       await load;
     }
@@ -282,13 +282,13 @@ describe.skipIf(!hasTlsTools)("files that are replaced", () => {
     for (const [wrong, problem] of mistakes) {
       lines.length = 0;
       replaceFiles(files, wrong);
-      for (let look = 0; look < 4; look += 1) tls.look();
+      for (let look = 0; look < 4; look += 1) tls.checkFiles();
       const msg = "cannot use the changed certificate, keeping the previous one";
       const told = { level: 40, msg, field: "tls", serial, problem: expect.stringContaining(problem) };
       expect(lines).toMatchObject([told]);
       expect((await shakeHands(server, { ca: root })).serial).toBe(serial);
       replaceFiles(files, good);
-      tls.look();
+      tls.checkFiles();
       expect(lines).toHaveLength(1);
     }
   });

@@ -9,8 +9,8 @@ import { TurnReader } from "./turn-reader.ts";
  * and serve all requests of a read at once: thousands of the smallest fit into its 64 KiB.
  * @param socket A connection of an HTTP/1.1 server of Node.
  */
-export function serveOneByOne(socket: Socket): void {
-  new OneByOne(socket);
+export function serveSequentially(socket: Socket): void {
+  new SequentialRequests(socket);
 }
 
 /** The request in progress. */
@@ -20,7 +20,7 @@ interface Progress {
   isAnswered: boolean;
 }
 
-class OneByOne {
+class SequentialRequests {
   readonly #socket: Socket;
   readonly #interception: ReturnType<typeof interceptReading>;
   readonly #reader: TurnReader;

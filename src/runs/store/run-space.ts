@@ -21,7 +21,7 @@ export function getSpaceLimit(space: Space, use: SpaceUse): number {
 }
 
 /** There is no space for a change, unless other rows are removed. */
-export class NoRoomError extends StoreFullError {
+export class NoSpaceError extends StoreFullError {
   readonly missingBytes: number;
 
   constructor(message: string, missingBytes: number) {
@@ -31,8 +31,8 @@ export class NoRoomError extends StoreFullError {
 }
 
 /** Returns the failure of a change for which this number of bytes is missing. */
-export function createRefusal({ setting }: Space, missingBytes: number): NoRoomError {
-  return new NoRoomError(`the store of runs has no space left; raise ${setting}`, missingBytes);
+export function createRefusal({ setting }: Space, missingBytes: number): NoSpaceError {
+  return new NoSpaceError(`the store of runs has no space left; raise ${setting}`, missingBytes);
 }
 
 /** Estimated maximum of what a statement uses in addition to its bodies, in bytes: pages for rows and index entries. */
@@ -57,7 +57,7 @@ export class SpaceMeter {
     return use === "any" || this.#usedAtMost <= getSpaceLimit(this.#space, use);
   }
 
-  /** Measures the space after a change. @throws NoRoomError if the change used too much space. */
+  /** Measures the space after a change. @throws NoSpaceError if the change used too much space. */
   check(use: SpaceUse): void {
     if (use === "any") return;
     this.#usedAtMost = this.#space.usedBytes();
@@ -67,7 +67,7 @@ export class SpaceMeter {
 }
 
 /** The room for runs in a limited space. */
-export class Room {
+export class RunSpace {
   readonly #space: Space;
   readonly #evict: (limit: number) => Promise<number>;
   readonly #onProblem: (problem: unknown) => void;
@@ -111,11 +111,11 @@ export class Room {
   }
 
   /** Executes a change, again after removing old runs if it finds no room. */
-  make<Result>(change: () => Promise<Result>): Promise<Result> {
+  executeWithEviction<Result>(change: () => Promise<Result>): Promise<Result> {
     const space = this.#space;
     if (!space.evicts) return change();
     return change().catch(async (thrown: unknown) => {
-      if (!(thrown instanceof NoRoomError)) throw thrown;
+      if (!(thrown instanceof NoSpaceError)) throw thrown;
       const target = space.usedBytes() - thrown.missingBytes;
       let removed = 0;
       do {
@@ -132,7 +132,7 @@ export class Room {
           ),
         );
       this.#hasEvicted = true;
-      return this.make(change);
+      return this.executeWithEviction(change);
     });
   }
 }

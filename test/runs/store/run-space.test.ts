@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { InternalError } from "../../../src/core/errors.ts";
 import { StoreFullError } from "../../../src/runs/errors.ts";
 import type { Space } from "../../../src/runs/store/driver.ts";
-import { getSpaceLimit, NoRoomError, Room } from "../../../src/runs/store/room.ts";
+import { getSpaceLimit, NoSpaceError, RunSpace } from "../../../src/runs/store/run-space.ts";
 
 const MAX = 6400;
 
@@ -22,7 +22,7 @@ function createRoom({ evicts = true, removable = [] }: Setup = {}) {
     for (const bytes of removed) state.used -= bytes;
     return removed.length;
   };
-  const room = new Room(space, evict, (problem) => {
+  const room = new RunSpace(space, evict, (problem) => {
     expect(problem).toMatchObject({
       message: expect.stringContaining("raise the.setting, or set runs.store"),
     });
@@ -31,7 +31,7 @@ function createRoom({ evicts = true, removable = [] }: Setup = {}) {
   /** Takes bytes, if they are free. */
   const take = async (bytes: number) => {
     const missing = state.used + bytes - MAX;
-    if (missing > 0) throw new NoRoomError("no room", missing);
+    if (missing > 0) throw new NoSpaceError("no room", missing);
     state.used += bytes;
     return "done";
   };
@@ -66,7 +66,7 @@ describe("a change for which there is no space", () => {
   it("is made when enough old runs are removed, a few at a time", async () => {
     const { room, state, take } = createRoom({ removable: Array.from({ length: 30 }, () => 100) });
     state.used = 6000;
-    expect(await room.make(() => take(1500))).toBe("done");
+    expect(await room.executeWithEviction(() => take(1500))).toBe("done");
     expect(state.evictions).toEqual([8, 8]);
     expect(state.used).toBe(5900);
     expect(state.warnings).toBe(1);
@@ -75,15 +75,15 @@ describe("a change for which there is no space", () => {
   it("removes no more than is missing", async () => {
     const { room, state, take } = createRoom({ removable: Array.from({ length: 30 }, () => 100) });
     state.used = 6400;
-    expect(await room.make(() => take(800))).toBe("done");
+    expect(await room.executeWithEviction(() => take(800))).toBe("done");
     expect(state.evictions).toEqual([8]);
   });
 
   it("warns about the first removal only", async () => {
     const { room, state, take } = createRoom({ removable: Array.from({ length: 30 }, () => 100) });
     state.used = 6400;
-    await room.make(() => take(500));
-    await room.make(() => take(700));
+    await room.executeWithEviction(() => take(500));
+    await room.executeWithEviction(() => take(700));
     expect(state.evictions.length).toBeGreaterThan(1);
     expect(state.warnings).toBe(1);
   });
@@ -91,7 +91,7 @@ describe("a change for which there is no space", () => {
   it("is refused if too little can be removed, without an end", async () => {
     const { room, state, take } = createRoom({ removable: [100, 100] });
     state.used = 6400;
-    await expect(room.make(() => take(1000))).rejects.toBeInstanceOf(NoRoomError);
+    await expect(room.executeWithEviction(() => take(1000))).rejects.toBeInstanceOf(NoSpaceError);
     expect(state.used).toBe(6200);
     expect(state.warnings).toBe(1);
   });
@@ -99,16 +99,18 @@ describe("a change for which there is no space", () => {
   it("is refused without a warning if nothing can be removed", async () => {
     const { room, state, take } = createRoom();
     state.used = 6400;
-    await expect(room.make(() => take(1))).rejects.toThrow("no room");
+    await expect(room.executeWithEviction(() => take(1))).rejects.toThrow("no room");
     expect([state.evictions, state.warnings]).toEqual([[8], 0]);
   });
 
   it("is refused at once if the space does not evict, and so is another failure", async () => {
     const full = createRoom({ evicts: false, removable: [6400] });
     full.state.used = 6400;
-    await expect(full.room.make(() => full.take(1))).rejects.toThrow("no room");
+    await expect(full.room.executeWithEviction(() => full.take(1))).rejects.toThrow("no room");
     const { room, state } = createRoom({ removable: [100] });
-    await expect(room.make(() => Promise.reject(new InternalError("broken")))).rejects.toThrow("broken");
+    await expect(room.executeWithEviction(() => Promise.reject(new InternalError("broken")))).rejects.toThrow(
+      "broken",
+    );
     expect([full.state.evictions, state.evictions]).toEqual([[], []]);
   });
 });

@@ -1,11 +1,11 @@
 /** A connection that is kept, to a server of the test and by its clock. Over real servers it is in outages.test.ts. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
-  type AwayError,
   type ConnectionKind,
   type Failure,
-  KeptConnection,
-} from "../../../src/middleware/shared/kept-connection.ts";
+  ReconnectingConnection,
+  type UnavailableError,
+} from "../../../src/middleware/shared/reconnecting-connection.ts";
 
 // Vitest has no fake of this module.
 vi.mock("node:timers/promises", () => ({
@@ -27,7 +27,7 @@ function open(changes: Partial<ConnectionKind<string>> = {}) {
   const seen: string[] = [];
   const breaks = new Map<string, (thrown: unknown) => void>();
   let connections = 0;
-  const kept = new KeptConnection<string>(
+  const kept = new ReconnectingConnection<string>(
     {
       server: "Server at x",
       timeoutMs: 100,
@@ -50,12 +50,12 @@ function open(changes: Partial<ConnectionKind<string>> = {}) {
   const toFailure = (work: (connection: string) => Promise<unknown>) =>
     kept.use(work).then(
       () => undefined,
-      (thrown: AwayError) => thrown,
+      (thrown: UnavailableError) => thrown,
     );
   return { kept, seen, breaks, toFailure };
 }
 
-describe("a kept connection", () => {
+describe("a reconnecting connection", () => {
   it("is used once it takes writes, and refuses commands at once until then", async () => {
     const { kept, seen, toFailure } = open();
     expect(await toFailure(never)).toMatchObject({

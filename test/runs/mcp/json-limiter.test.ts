@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { JsonGauge } from "../../../src/runs/mcp/mcp-fetch.ts";
+import { JsonLimiter } from "../../../src/runs/mcp/mcp-fetch.ts";
 
 function passes(text: string, limits: { maxAnswerBytes?: number; maxAnswerValues?: number }): boolean {
-  const gauge = new JsonGauge({ maxAnswerBytes: 1e6, maxAnswerValues: 1e6, ...limits });
+  const gauge = new JsonLimiter({ maxAnswerBytes: 1e6, maxAnswerValues: 1e6, ...limits });
   const bytes = Buffer.from(text);
   try {
     // Cut everywhere: strings and escapes continue in the next chunk.
@@ -13,7 +13,7 @@ function passes(text: string, limits: { maxAnswerBytes?: number; maxAnswerValues
   }
 }
 
-describe("JsonGauge", () => {
+describe("JsonLimiter", () => {
   it("counts lists, objects and commas outside of strings", () => {
     const text = '{"a,[{\\",":[1,2,{"b":3}],"c":"[[[,,,"}';
     expect(passes(text, { maxAnswerValues: 6 })).toBe(true);

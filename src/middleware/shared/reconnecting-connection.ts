@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 /** The shared counts cannot be used now. The message names the server and the reason, without a password. */
-export class AwayError extends Error {
+export class UnavailableError extends Error {
   /** The kind of failure, for metrics. */
   readonly reason: FailureReason;
   /** The result that was not awaited. It may still come. */
@@ -64,7 +64,7 @@ const MAX_PENDING = 5_000;
  * Keeps a connection to a server: reconnects with growing delays, and rejects commands at once while the server is
  * unavailable, so that no call waits for it twice.
  */
-export class KeptConnection<Connection> {
+export class ReconnectingConnection<Connection> {
   readonly #kind: ConnectionKind<Connection>;
   readonly #observer: ConnectionObserver;
   readonly #closing = new AbortController();
@@ -74,14 +74,14 @@ export class KeptConnection<Connection> {
   #connection: Connection | undefined;
   #problem: string | undefined = "not connected yet";
   /** The state that was last reported to the observer. */
-  #told: "up" | "away" | undefined;
+  #reported: "up" | "away" | undefined;
   #pending = 0;
   #onTrouble: (thrown: unknown) => void = () => {};
 
   constructor(kind: ConnectionKind<Connection>, observer: ConnectionObserver) {
     this.#kind = kind;
     this.#observer = observer;
-    void this.#keep();
+    void this.#reconnect();
   }
 
   get server(): string {
@@ -100,7 +100,7 @@ export class KeptConnection<Connection> {
 
   /**
    * Executes commands.
-   * @throws AwayError if the server is unavailable, refuses the command, or does not answer in time.
+   * @throws UnavailableError if the server is unavailable, refuses the command, or does not answer in time.
    */
   async use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
     const connection = this.#connection;
@@ -114,7 +114,7 @@ export class KeptConnection<Connection> {
       return await within(answer, this.#kind.timeoutMs);
     } catch (thrown) {
       const { problem, reason } = this.#describe(thrown);
-      if (this.#connection === connection) this.#goAway(problem, thrown);
+      if (this.#connection === connection) this.#onUnavailable(problem, thrown);
       throw this.#fail(problem, reason, thrown instanceof Timeout ? answer : undefined);
     }
   }
@@ -126,7 +126,7 @@ export class KeptConnection<Connection> {
     this.#closing.abort();
   }
 
-  async #keep(): Promise<void> {
+  async #reconnect(): Promise<void> {
     const { signal } = this.#closing;
     for (let backoffMs = MIN_BACKOFF_MS; !signal.aborted; ) {
       const servedMs = await this.#serve();
@@ -148,19 +148,19 @@ export class KeptConnection<Connection> {
     let upSince = Number.POSITIVE_INFINITY;
     try {
       connection = await this.#connect();
-      this.#kind.follow(connection, (thrown) => this.#goAway(this.#describe(thrown).problem, thrown));
+      this.#kind.follow(connection, (thrown) => this.#onUnavailable(this.#describe(thrown).problem, thrown));
       while (!signal.aborted) {
         const trouble = Promise.withResolvers<unknown>();
         this.#onTrouble = trouble.resolve;
         // A server that was only slow answers on the same connection, after the commands before.
         await within(this.#kind.probe(connection), CONNECT_TIMEOUT_MS);
-        this.#comeBack(connection);
+        this.#onAvailable(connection);
         upSince = Math.min(upSince, performance.now());
         const thrown = await Promise.race([trouble.promise, closed]);
         if (!(thrown instanceof Timeout)) break;
       }
     } catch (thrown) {
-      this.#goAway(this.#describe(thrown).problem, thrown);
+      this.#onUnavailable(this.#describe(thrown).problem, thrown);
     } finally {
       this.#connection = undefined;
       if (connection !== undefined) this.#kind.close(connection);
@@ -178,22 +178,22 @@ export class KeptConnection<Connection> {
     }
   }
 
-  #comeBack(connection: Connection): void {
+  #onAvailable(connection: Connection): void {
     this.#connection = connection;
     this.#problem = undefined;
-    this.#tell("up");
+    this.#report("up");
   }
 
-  #goAway(problem: string, thrown: unknown): void {
+  #onUnavailable(problem: string, thrown: unknown): void {
     this.#connection = undefined;
     this.#problem = problem;
-    this.#tell("away");
+    this.#report("away");
     this.#onTrouble(thrown);
   }
 
-  #tell(state: "up" | "away"): void {
-    if (state === this.#told || this.#closing.signal.aborted) return;
-    this.#told = state;
+  #report(state: "up" | "away"): void {
+    if (state === this.#reported || this.#closing.signal.aborted) return;
+    this.#reported = state;
     this.#known.resolve();
     this.#observer.changed(this.#problem);
   }
@@ -203,10 +203,10 @@ export class KeptConnection<Connection> {
     return { problem: thrown.message, reason: "timeout" };
   }
 
-  #fail(problem: string, reason: FailureReason, late?: Promise<unknown>): AwayError {
+  #fail(problem: string, reason: FailureReason, late?: Promise<unknown>): UnavailableError {
     this.#observer.failed(reason);
     late?.catch(() => {});
-    return new AwayError(`${this.#kind.server}: ${problem}`, reason, late);
+    return new UnavailableError(`${this.#kind.server}: ${problem}`, reason, late);
   }
 }
 
