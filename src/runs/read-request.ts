@@ -96,7 +96,7 @@ function chooseTools(request: CreateRunRequest, previous: StoredRun | undefined)
   };
 }
 
-/** Reports whether a server needs credentials. They are not stored, but that there are some is. */
+/** Reports whether a server needs credentials. They are not stored, but their existence is. */
 export function hasSecrets({ authorization, headers }: McpServer): boolean {
   return authorization !== "" || Object.keys(headers).length > 0;
 }

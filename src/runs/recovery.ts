@@ -56,7 +56,7 @@ export interface Interruption {
   readonly abandoned?: { readonly attempt: Attempt | undefined } | undefined;
 }
 
-/** Decides what becomes of a run in progress whose process has stopped. */
+/** Decides how a run in progress continues or ends after its process has stopped. */
 export async function recoverRun(parts: RecoveryParts, held: HeldRun): Promise<void> {
   const { run } = held;
   if (run.cancelRequested) return cancelHeldRun(parts, held);
@@ -76,7 +76,7 @@ export async function recoverRun(parts: RecoveryParts, held: HeldRun): Promise<v
   }
 }
 
-/** Gives a run back as it is. */
+/** Releases a run unchanged. */
 export async function releaseRun({ store }: RecoveryParts, { hold, run }: HeldRun): Promise<void> {
   await store.write({ hold, run });
 }
@@ -259,12 +259,12 @@ export interface EarlierWork {
   readonly approvedResults: readonly ToolResult[];
 }
 
-/** How far a run has come. */
+/** The progress of a run. */
 export interface RunProgress extends EarlierWork {
   readonly begun: readonly BegunCall[];
   /** The start of the latest model call without a step. */
   readonly openCall: StreamStart | undefined;
-  /** Whether the latest process of the run has come as far as calling the model after the latest step. */
+  /** Whether the latest process of the run may have called the model after the latest step. */
   readonly mayHaveCalled: boolean;
   /** How many processes were lost since the latest step. */
   readonly losses: number;
@@ -276,7 +276,7 @@ export interface BegunCall {
   readonly start: McpToolStart;
 }
 
-/** Reads how far a run has come. */
+/** Reads the progress of a run. */
 export async function readProgress(store: RunStore, { run, request }: StoredRun): Promise<RunProgress> {
   const steps = await store.readSteps(run.id);
   const tail = new Tail(steps.length);

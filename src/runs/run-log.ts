@@ -17,7 +17,7 @@ export function createRunEvent(sequence: number, step: number, event: RunEventVa
   return { $typeName: "outrigger.v1.RunEvent", sequence, step, event };
 }
 
-/** Returns the event that says how a run is now. */
+/** Returns the event with the current state of a run. */
 export function createStatusEvent(sequence: number, run: Run): RunEvent {
   return createRunEvent(sequence, 0, { case: "run", value: run });
 }
@@ -25,7 +25,7 @@ export function createStatusEvent(sequence: number, run: Run): RunEvent {
 /** Maximum number of events waiting for a write before the run has to wait. */
 const MAX_PENDING = 256;
 
-/** How often the end of a run is written again if the store fails, and after how long, in milliseconds. */
+/** Delays before the end of a run is written again after failures of the store, in milliseconds. */
 const END_RETRIES_MS: readonly number[] = [50, 250, 1_000];
 
 /** Another process holds the run, so this process can no longer write to it. */
@@ -37,10 +37,10 @@ export class HoldLostError extends Error {
 
 /** The run that a journal is of, and what it writes to. */
 export interface JournalTarget {
-  /** As it is in the store, with the steps that it had already. */
+  /** The stored run, with the steps that it had already. */
   readonly run: Run;
   readonly steps: readonly StepResult[];
-  /** Has the run as it is now. Read by each write after a step, and after `noteChange`. */
+  /** Has the current state of the run. Read by each write after a step, and after `noteChange`. */
   readonly live: { readonly run: Run };
   /** The store and the right to change the run. Undefined: it is not stored. */
   readonly stored?: { readonly store: Pick<RunStore, "write">; readonly hold: Hold } | undefined;
@@ -122,7 +122,7 @@ export class Journal {
     this.#pending.messages.push(...createResultOutputs(this.#target.run.id, results));
   }
 
-  /** Notes that more is known of the run, which is still in progress. */
+  /** Records that the run, which is still in progress, has changed. */
   noteChange(): void {
     this.#pending.run = "current";
   }

@@ -1,4 +1,4 @@
-/** Creates runs, and plans what they execute: made of their requests, or of what the store has. */
+/** Creates runs and their plans, from their requests or from the store. */
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { validateOnce } from "../client/validate.ts";
@@ -183,7 +183,7 @@ export function planCreated(
   };
 }
 
-/** Returns the plan of a stored run, after what it has done already. */
+/** Returns the plan of a stored run, after the work that it has done already. */
 export async function planStored(
   parts: EngineParts,
   stored: StoredRun,

@@ -42,7 +42,7 @@ export interface ReaderOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether the first read throws a NotFoundError if the owner has no such run. Otherwise there are no events. */
   readonly mustExist?: boolean | undefined;
-  /** Called once before the first read, which throws what it throws. */
+  /** Called once before the first read, which throws its errors. */
   readonly onBegin?: (() => void) | undefined;
   /** Called once when the reading ends after it began, in whatever way. */
   readonly onEnd?: (() => void) | undefined;
@@ -192,7 +192,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
         this.#isFound = true;
         const status = last.event.case === "run" ? last.event.value.status : RunStatus.IN_PROGRESS;
         this.#isAtEnd = isTerminal(status);
-        // A reader that continued by itself until a page is empty might never come to one.
+        // A reader that continued alone until a page is empty might never reach one.
         if (events.length < PAGE_EVENTS && isQueuedOrRunning(status)) this.#follow();
         return result;
       }
@@ -232,10 +232,9 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
 }
 
 /**
- * Waits for a run that is in the way of something: a little longer each time, since the store may name it again at
- * once.
+ * Waits for a run that blocks another one: a little longer each time, since the store may name it again at once.
  * @param end In milliseconds of `performance.now()`.
- * @param waits How often that was waited for already.
+ * @param waits Number of earlier waits.
  * @throws ThreadBusyError when the time is over; SDKError of the signal's reason.
  */
 export async function waitForTurn(

@@ -14,7 +14,7 @@ import type { HttpAnswer } from "../../kit/http/transport.ts";
 
 /**
  * The call that an HTTP exchange belongs to. The client package has one fetch for everything it sends and, with servers
- * of the protocol's earlier revisions, hands no signal to it that ends a single call.
+ * of the protocol's earlier revisions, does not pass it the signal of a single call.
  */
 export const currentCall = new AsyncLocalStorage<McpCall>();
 
@@ -31,7 +31,7 @@ const MAX_EXCHANGES = 256;
 
 /** One request to an MCP server, which may take several HTTP exchanges. To be run once. */
 export class McpCall {
-  /** Whether the server lets the answer be taken up again if a connection ends. */
+  /** Whether the server allows the answer to be resumed if a connection ends. */
   isResumable = false;
   /** Sent with each exchange. */
   trace: TraceContext | undefined;
@@ -82,9 +82,7 @@ export class McpCall {
     this.#timer = setTimeout(() => this.#broken.reject(failure), READING_MS);
   }
 
-  /**
-   * Runs the call until it has its answer, is stopped, or its last exchange ends without an answer. Throws SDKError.
-   */
+  /** Waits until the call has its answer, is stopped, or its last exchange ends without an answer. Throws SDKError. */
   async run<Value>(work: (call: McpCall) => Promise<Value>): Promise<Value> {
     const { signal } = this;
     try {
@@ -109,8 +107,8 @@ export class McpCall {
 const MAX_MESSAGE_CHARS = 500;
 
 /**
- * Returns the failure of a request to a server. The body of a failed HTTP answer is left out: servers echo there what
- * they were sent.
+ * Returns the failure of a request to a server. The body of a failed HTTP answer is left out: servers echo the request
+ * in it.
  * @param failedStatus Status of the HTTP answer that failed, if one did.
  */
 export function toMcpFailure(thrown: unknown, failedStatus: number | undefined): SDKError {
@@ -128,7 +126,7 @@ export function toMcpFailure(thrown: unknown, failedStatus: number | undefined):
     return new StreamError("the response is not from an MCP server", { cause: thrown });
   if (failedStatus >= 500 || failedStatus === 429)
     return new ServerError(`the server failed (status ${failedStatus})`);
-  // Status 401 and 403 are the request's as well: it, or the configuration for it, has the credentials.
+  // Status 401 and 403 also concern the request: it, or the configuration for it, has the credentials.
   const isDenied = failedStatus === 401 || failedStatus === 403;
   const what = isDenied ? "the server did not accept the credentials" : "the server rejected the request";
   return new InvalidRequestError(`${what} (status ${failedStatus})`, { httpStatusCode: failedStatus });

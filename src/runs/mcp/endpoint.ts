@@ -28,13 +28,13 @@ const MAX_HEADERS = 64;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,128}$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Headers of the connection and of the protocol, which are not the caller's. */
+/** Headers of the connection and of the protocol, which callers must not set. */
 const OWN_HEADER =
   /^(?:accept|accept-encoding|connection|content-.*|expect|host|keep-alive|last-event-id|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
 
 /**
  * Finds the addresses of a run's servers. Pure: nothing is sent.
- * @throws InvalidRequestError naming every server that is described wrongly or that the configuration does not allow.
+ * @throws InvalidRequestError naming every server that is invalid or that the configuration does not allow.
  */
 export function readEndpoints(servers: readonly McpServer[], settings: McpSettings): McpEndpoint[] {
   const labels = new Set<string>();
@@ -81,7 +81,8 @@ function hasAddress({ url }: ConfiguredMcpServer, serverUrl: string): boolean {
 }
 
 /**
- * Returns the configured server. A header that both give is refused: the call would be made in the name of one of them.
+ * Returns the configured server. A header that both set is refused: the call would be made with the credentials of one
+ * of them.
  */
 function joined(
   server: McpServer,

@@ -9,13 +9,13 @@ import type { McpLimits } from "./settings.ts";
 
 type McpFetch = (address: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Maximum bytes that are read of a failed answer. Nobody sees them; the status says enough. */
+/** Maximum number of bytes that are read from a failed answer. They are not shown; the status is enough. */
 const MAX_FAILURE_BYTES = 64 * 1024;
 
 /** Bytes that the client package gets at once. It handles all messages in them without a pause. */
 const SLICE_BYTES = 4096;
 
-/** How long an answer is handled before others have their turn, in milliseconds. */
+/** Milliseconds for which an answer is handled before other work runs. */
 const TURN_MS = 10;
 
 interface EndObserver {
@@ -23,10 +23,10 @@ interface EndObserver {
 }
 
 /**
- * Makes a fetch that speaks with one server alone, follows no redirect, adds the server's headers, ends with the call
- * that it belongs to, and gives up answers that are over the limits.
+ * Makes a fetch that speaks with one server alone, follows no redirect, adds the server's headers, ends with its call,
+ * and aborts answers that exceed the limits.
  * @param session Allows a stream of events that belongs to the whole session. Servers need not have one, and no call
- * needs it unless it is their only way to answer.
+ *   needs it unless it is their only way to answer.
  */
 export function createMcpFetch(
   transport: HttpTransport,
@@ -139,13 +139,13 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Messages of one answer: events of a stream, or the members of a batch. Servers report progress so; a message costs
- * the client package about 20 microseconds, whatever is in it.
+ * Messages of one answer: events of a stream, or the members of a batch. Servers report progress in messages. Each
+ * costs the client package about 20 microseconds, whatever its content.
  */
 const MAX_MESSAGES = 5000;
 
 /**
- * Measures an answer while it passes by, before anyone parses it: its bytes, its messages and, as `countJsonValues`
+ * Measures an answer while it is passed on, before it is parsed: its bytes, its messages and, as `countJsonValues`
  * does, its JSON values. It may be JSON or events with JSON in their lines.
  */
 export class JsonLimiter {

@@ -44,7 +44,7 @@ export type McpCallTracer = (call: McpToolCall) => {
 
 /**
  * Makes the tools of the MCP servers that a configuration allows.
- * @param getSettings Returns the settings of the moment. A run keeps those with which it opens its servers.
+ * @param getSettings Returns the current settings. A run keeps those with which it opens its servers.
  * @param traceCall Default: no call is traced.
  */
 export function createMcpTools(
@@ -214,10 +214,10 @@ function toFunctionTool(tool: McpTool, about: string): Tool {
   return create(ToolSchema, { tool: { case: "function", value } });
 }
 
-/** Reports whether a call of a tool waits for the caller's approval. What is not exempted does. */
+/** Reports whether a call of a tool waits for the caller's approval, as all calls do unless they are exempt. */
 function needsApproval({ approval, alwaysApprove, neverApprove }: McpServer, tool: McpTool): boolean {
   if (alwaysApprove !== undefined && selects(alwaysApprove, tool)) return true;
-  // A filter without conditions was hardly meant to exempt every tool.
+  // A filter without conditions was probably not meant to exempt every tool.
   const isFilter = neverApprove && (neverApprove.toolNames.length > 0 || neverApprove.readOnly !== undefined);
   if (isFilter && selects(neverApprove, tool)) return false;
   return approval !== ApprovalPolicy.NEVER;

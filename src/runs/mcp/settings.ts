@@ -8,7 +8,7 @@ export interface ConfiguredMcpServer {
   readonly headers: Readonly<Record<string, string>>;
   /** Returns the TLS of the next connection. Default: public authorities, and no certificate. */
   readonly tls?: (() => ConnectionTls) | undefined;
-  /** The access token of now, sent as `authorization: Bearer`. Rejects with SDKError if it cannot be read. */
+  /** The current access token, sent as `authorization: Bearer`. Rejects with SDKError if it cannot be read. */
   readonly token?: () => Promise<string>;
 }
 
@@ -18,7 +18,7 @@ export const DEFAULT_MCP_LIMITS = {
   listMs: 30_000,
   /** Time of one call, in milliseconds. */
   callMs: 120_000,
-  /** Tools that one server may give to a run. More make a model choose badly. */
+  /** Maximum number of tools of one server in a run. With more, models choose badly. */
   maxTools: 256,
   /** Bytes of the names, descriptions and schemas of one server's tools. */
   maxListingBytes: 1024 * 1024,
@@ -39,7 +39,7 @@ export interface McpSettings {
   readonly allowedUrls: readonly AddressPattern[];
   /** Limits; those left out keep their defaults. */
   readonly limits?: Partial<McpLimits> | undefined;
-  /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
+  /** Connects only to this machine and to private networks, and to no proxy. Default false. */
   readonly localOnly?: boolean | undefined;
   /** Environment with the proxy variables. Defaults to `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
