@@ -106,6 +106,6 @@ describe("The metadata of an answer", () => {
     const metadata = new ProviderMetadata();
     metadata.add("x", JSON.parse('{"__proto__":{"a":1}}'));
     metadata.add("__proto__", { b: 2 });
-    expect(metadata.toJson()).toBe('{"x":{"__proto__":{"a":1}},"__proto__":{"b":2}}');
+    expect(metadata.toJson()).toBe('{"__proto__":{"b":2},"x":{"__proto__":{"a":1}}}');
   });
 });
