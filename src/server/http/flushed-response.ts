@@ -75,17 +75,22 @@ export abstract class FlushedResponse implements UnsentResponse {
     return rest;
   }
 
-  /** Begins a write of this many bytes; {@link onFlush} is its callback. */
+  /**
+   * Begins a write of this many bytes; {@link onFlush} is its callback. The end of a response may follow its last write
+   * at once: a counted write stays counted until it is flushed.
+   */
   protected beginWrite(bytes: number): void {
     this.unflushed = true;
-    this.#isCounted = bytes >= MIN_BYTES;
-    if (this.#isCounted) this.#unsent.add(this, bytes);
+    if (bytes < MIN_BYTES) return;
+    this.#isCounted = true;
+    this.#unsent.add(this, bytes);
   }
 
   /** Called when the last write is flushed, or never will be. */
   protected readonly onFlush = (): void => {
     this.unflushed = false;
     if (this.#isCounted) this.#unsent.remove(this);
+    this.#isCounted = false;
     const resolve = this.#onFlush;
     this.#onFlush = undefined;
     resolve?.();

@@ -81,6 +81,13 @@ class SlowResponse extends FlushedResponse {
     return last.byteLength;
   }
 
+  /** Writes the last bytes of a body and ends it in the same turn, as a stream does whose events arrived together. */
+  writeAndEnd(bytes: number): void {
+    this.beginWrite(bytes);
+    this.#take = this.onFlush;
+    this.beginWrite(0);
+  }
+
   async take(): Promise<void> {
     await turn();
     this.#take?.();
@@ -109,5 +116,16 @@ describe("a large response", () => {
     expect(await failure).toBeInstanceOf(PeerClosedError);
     expect([response.written.length, unsent.bytes]).toEqual([2, 0]);
     await expect(response.write(1)).rejects.toBeInstanceOf(PeerClosedError);
+  });
+
+  it("counts a write that its end follows at once until the peer has taken it, and no longer", async () => {
+    const response = new SlowResponse(unsent);
+    response.writeAndEnd(20 * KIB);
+    expect(unsent.bytes).toBe(20 * KIB);
+    await response.take();
+    expect(unsent.bytes).toBe(0);
+    response.writeAndEnd(20 * KIB);
+    response.disconnect();
+    expect(unsent.bytes).toBe(0);
   });
 });
