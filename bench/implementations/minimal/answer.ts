@@ -18,6 +18,7 @@ export interface ResponseObject {
   model: string;
   status: string;
   output: MessageItem[];
+  service_tier: string;
   usage: {
     input_tokens: number;
     output_tokens: number;
@@ -43,6 +44,7 @@ export function writeResponse(writer: ProtoWriter, object: ResponseObject, facts
   writer.text(10, facts.inferenceId);
   writer.text(11, String(facts.headers["x-request-id"] ?? ""));
   writeTimestamp(writer, 12, facts.acceptedAt);
+  writer.text(14, JSON.stringify({ service_tier: object.service_tier }));
 }
 
 /** FinishReason, as a field. */
