@@ -12,7 +12,8 @@ const MEMBER_BYTES = 64;
  * `Response.provider_metadata_json`. Chunks of a stream repeat members, or complete them.
  */
 export class ProviderMetadata {
-  readonly #members = createMembers();
+  // Without a prototype, which a member named `__proto__` would replace.
+  readonly #members: Members = Object.create(null);
 
   /**
    * Adds a member, in place of an earlier value; an object completes an earlier one, which is not copied for each
@@ -21,7 +22,7 @@ export class ProviderMetadata {
   add(name: string, value: unknown): number {
     if (!isObject(value)) return setMember(this.#members, name, value);
     const known = this.#members[name];
-    const members: Members = isObject(known) ? (known as Members) : createMembers();
+    const members: Members = isObject(known) ? (known as Members) : Object.create(null);
     let bytes = 0;
     for (const key in value) bytes += setMember(members, key, value[key]);
     if (members === known || isEmpty(members)) return bytes;
@@ -48,11 +49,6 @@ export class ProviderMetadata {
 
 type Members = Record<string, unknown>;
 
-/** Without a prototype, which a member named `__proto__` would replace. */
-function createMembers(): Members {
-  return Object.create(null);
-}
-
 /** Sets a member unless the value is empty. Returns the additional memory that it takes, in bytes. */
 function setMember(members: Members, name: string, value: unknown): number {
   const known = members[name];
@@ -68,8 +64,8 @@ function setMember(members: Members, name: string, value: unknown): number {
  */
 export function toMetadataJson(members: object, readElsewhere: ReadonlySet<string>): string {
   const metadata = new ProviderMetadata();
-  for (const [name, value] of Object.entries(members))
-    if (!readElsewhere.has(name)) metadata.add(name, value);
+  // Most members are read elsewhere, so no list of them is made.
+  for (const name in members) if (!readElsewhere.has(name)) metadata.add(name, (members as JsonObject)[name]);
   return metadata.toJson();
 }
 
@@ -79,9 +75,8 @@ export function toMetadataJson(members: object, readElsewhere: ReadonlySet<strin
  */
 export function furtherCounts(counts: unknown, unified: ReadonlySet<string>): JsonObject | undefined {
   if (!isObject(counts)) return undefined;
-  return Object.entries(counts).some(([name, value]) => !unified.has(name) && hasContent(value))
-    ? counts
-    : undefined;
+  for (const name in counts) if (!unified.has(name) && hasContent(counts[name])) return counts;
+  return undefined;
 }
 
 /** Returns a value whose objects have their members in the order of their names. */
