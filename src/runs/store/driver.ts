@@ -142,7 +142,7 @@ export function replaceWords(text: string, words: Readonly<Record<string, string
   return text.replace(/:schema\.|:[a-z_]+\b/g, (word) => words[word] ?? word);
 }
 
-/** There is no connection to the database, so nothing was executed. */
+/** There is no connection to the database, or another program locks it, so nothing was executed. */
 export class NotConnectedError extends StoreUnreachableError {}
 
 /**

@@ -91,9 +91,8 @@ export class SqlRunStore implements RunStore {
 
   async createRun(creation: RunCreation): Promise<RunCreationResult> {
     const create = () => writes.createRun(this.#driver, this.#room, this.#bodies, creation);
-    const result = await (this.isShared
-      ? createThroughOutage(this.#driver, creation, this.#bodies, () => this.#inRoom(create))
-      : this.#inRoom(create));
+    const inRoom = () => this.#inRoom(create);
+    const result = await createThroughOutage(this.#driver, creation, this.#bodies, inRoom);
     if (result.case !== "created") return result;
     const { number, ...created } = result;
     const { request, holder } = creation;
@@ -133,10 +132,8 @@ export class SqlRunStore implements RunStore {
   }
 
   async write(write: RunWrite): Promise<boolean> {
-    const isWritten = this.isShared
-      ? await this.#uncertainWrites.write(write, (rest, revision) => this.#write(rest, revision))
-      : await this.#write(write, writes.createRevision());
-    if (!isWritten) return false;
+    const attempt = (rest: RunWrite, revision: number) => this.#write(rest, revision);
+    if (!(await this.#uncertainWrites.write(write, attempt))) return false;
     this.#driver.notices.announce(write.hold.runId, "change");
     if (write.run?.status === RunStatus.QUEUED) this.#driver.notices.announceQueued();
     return true;

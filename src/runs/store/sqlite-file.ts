@@ -14,7 +14,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { ConfigurationError, InternalError, SDKError, ServerError } from "../../core/errors.ts";
 import { RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
-import { replaceWords } from "./driver.ts";
+import { NotConnectedError, replaceWords } from "./driver.ts";
 import { migrations } from "./schema.ts";
 
 /** The location of a database, and the maximum of its size in bytes. */
@@ -46,9 +46,6 @@ const OTHERS = 0o077;
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_POLL_MS = 50;
 
-/** How long a statement waits for another program that locks the file, in milliseconds. The event loop is held. */
-const BUSY_TIMEOUT_MS = 20;
-
 /** The write-ahead log is truncated to this size, in bytes. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 
@@ -57,6 +54,7 @@ const FREE_RUNS = "UPDATE runs SET holder = NULL, fence = fence + 1 WHERE holder
 
 /** Result codes of SQLite (https://www.sqlite.org/rescode.html), without their extensions. */
 const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
 const SQLITE_FULL = 13;
 const SQLITE_CONSTRAINT = 19;
 
@@ -65,7 +63,7 @@ const CODE_MASK = 0xff;
 
 const REASONS: ReadonlyMap<number, string> = new Map([
   [SQLITE_BUSY, "another process uses it"],
-  [6, "another process uses it"],
+  [SQLITE_LOCKED, "another process uses it"],
   [8, "it is read-only"],
   [10, "reading or writing failed"],
   [11, "it is damaged"],
@@ -114,7 +112,8 @@ function openFile(path: string, isDurable: boolean, maxBytes: number | undefined
       DELETE FROM processes;
       ${FREE_RUNS} AND status = ${RunStatus.IN_PROGRESS};
       ${FREE_RUNS} AND status <> ${RunStatus.IN_PROGRESS}`);
-    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    // From here on, a wait of SQLite for another program would hold the event loop: the store repeats its calls.
+    connection.exec("PRAGMA busy_timeout = 0");
     return connection;
   } catch (thrown) {
     connection.close();
@@ -287,7 +286,9 @@ export function toStoreError(thrown: unknown): unknown {
   if (code === undefined || thrown instanceof SDKError) return thrown;
   if (code === SQLITE_CONSTRAINT) return new InternalError("the run store refused a row", { cause: thrown });
   const reason = REASONS.get(code) ?? `SQLite failed with the code ${code}`;
-  return new ServerError(`cannot use the run store: ${reason}`, { cause: thrown });
+  const message = `cannot use the run store: ${reason}`;
+  const isLocked = code === SQLITE_BUSY || code === SQLITE_LOCKED;
+  return new (isLocked ? NotConnectedError : ServerError)(message, { cause: thrown });
 }
 
 /** Returns the error of the start, for the operator. */

@@ -13,6 +13,7 @@ import {
   type SpaceUse,
   type Value,
 } from "./driver.ts";
+import { OpenFiles } from "./open-files.ts";
 import { createRefusal, SpaceMeter } from "./run-space.ts";
 import { isFull, openSqlite, type SqliteLocation, toSqlite, toStoreError } from "./sqlite-file.ts";
 
@@ -64,7 +65,8 @@ export class SqliteDriver implements Driver {
   readonly #statements = new Map<string, Prepared>();
   readonly #pageBytes: number;
   readonly #meter: SpaceMeter | undefined;
-  readonly #isInMemory: boolean;
+  /** Undefined in memory. */
+  readonly #files: OpenFiles | undefined;
   #waiting: WaitingBatch[] = [];
   /** Batches of this turn of the event loop, and whether the last turn with batches had several. */
   #batches = 0;
@@ -82,12 +84,12 @@ export class SqliteDriver implements Driver {
     this.#connection = connection;
     this.#release = release;
     this.#pageBytes = this.#pragma("page_size");
-    this.#isInMemory = location.kind === "memory";
+    if (location.kind === "file") this.#files = new OpenFiles(location.path, connection);
     if (location.maxBytes !== undefined) {
       this.space = {
         maxBytes: location.maxBytes,
-        setting: this.#isInMemory ? "runs.memory_size" : "runs.max_file_size",
-        evicts: this.#isInMemory,
+        setting: this.#files === undefined ? "runs.memory_size" : "runs.max_file_size",
+        evicts: this.#files === undefined,
         usedBytes: () => this.#usedBytes(),
       };
       this.#meter = new SpaceMeter(this.space);
@@ -124,7 +126,7 @@ export class SqliteDriver implements Driver {
   }
 
   async batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]> {
-    if (this.#isInMemory) return this.#whenFree(() => this.#execute(calls, use));
+    if (this.#files === undefined) return this.#whenFree(() => this.#execute(calls, use));
     this.#batches += 1;
     if (this.#batches === 1) setImmediate(this.#endBatches);
     const isFree = this.#waiting.length === 0 && this.#transaction === undefined;
@@ -139,7 +141,7 @@ export class SqliteDriver implements Driver {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#transaction = promise;
     try {
-      this.#rollBack();
+      this.#checkFile();
       this.#prepare("BEGIN IMMEDIATE").statement.run();
       const result = await work({
         query: async (text, values) => this.#all(text, values),
@@ -211,7 +213,7 @@ export class SqliteDriver implements Driver {
 
   #execute(calls: readonly Call[], use: SpaceUse): Answer[] {
     try {
-      this.#rollBack();
+      this.#checkFile();
       const [only] = calls;
       const hasSpace = this.#meter?.hasSpaceFor(calls, use) ?? true;
       // A single statement is a transaction.
@@ -260,7 +262,7 @@ export class SqliteDriver implements Driver {
     const answers: Answer[][] = [];
     try {
       if (this.#waiting.length < 2) return 0;
-      this.#rollBack();
+      this.#checkFile();
       this.#prepare("BEGIN IMMEDIATE").statement.run();
       for (const { calls, use } of this.#waiting) {
         if (answers.length > 0 && performance.now() > end) break;
@@ -290,6 +292,12 @@ export class SqliteDriver implements Driver {
       }
     }
     this.#waiting.splice(0, executed);
+  }
+
+  /** Ends a transaction whose rollback failed before, and checks that writes are not lost. */
+  #checkFile(): void {
+    this.#rollBack();
+    this.#files?.check();
   }
 
   /** Some failures have already ended the transaction. */

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
-import { StoreFullError, StoreUnreachableError } from "../../../src/runs/errors.ts";
+import { StoreFullError } from "../../../src/runs/errors.ts";
 import type { RunStore } from "../../../src/runs/store.ts";
 import {
   createdResult,
@@ -342,13 +342,4 @@ describe("the notices of a store", () => {
     expect(heard).toBe(4);
     again();
   });
-});
-
-it("creates a run once in a database of this process alone, whatever the failure", async () => {
-  const driver = getDriver(store);
-  const batch = vi.spyOn(driver, "batch").mockRejectedValue(new StoreUnreachableError("away"));
-  const read = vi.spyOn(driver, "read");
-  await expect(store.createRun(creation())).rejects.toThrow("away");
-  expect(batch).toHaveBeenCalledTimes(1);
-  expect(read).not.toHaveBeenCalled();
 });
