@@ -16,7 +16,7 @@ import {
 } from "../openai/check.ts";
 import { namePattern } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
-import { findStrictnessViolation } from "../openai/strict-schema.ts";
+import { findAnswerViolation, findStrictnessViolation } from "../openai/strict-schema.ts";
 
 const toolName = required(string({ minimum: 1, maximum: 64, pattern: namePattern }));
 const named = required(object({ name: toolName }));
@@ -118,10 +118,11 @@ function findMistake(declared: FunctionTool["function"]): string | undefined {
 }
 
 function checkFormat({ response_format: format }: ChatRequest): void {
-  const wanted = format?.type === "json_schema" ? format.json_schema : undefined;
-  const violation = wanted?.strict === true ? findStrictnessViolation(wanted.schema) : undefined;
+  if (format?.type !== "json_schema") return;
+  const { name, schema = { type: "object" }, strict } = format.json_schema;
+  const violation = findAnswerViolation(schema, strict === true);
   if (violation !== undefined) {
-    const message = `Invalid schema for response_format '${wanted?.name}': ${violation}`;
+    const message = `Invalid schema for response_format '${name}': ${violation}`;
     throw invalidRequest(message, "response_format", null);
   }
 }

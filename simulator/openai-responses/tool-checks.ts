@@ -15,7 +15,7 @@ import {
 } from "../openai/check.ts";
 import { namePattern } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
-import { findStrictnessViolation } from "../openai/strict-schema.ts";
+import { findAnswerViolation, findStrictnessViolation } from "../openai/strict-schema.ts";
 import type { CheckedRequest } from "./checked-request.ts";
 
 const toolName = required(string({ minimum: 1, maximum: 128, pattern: namePattern }));
@@ -147,7 +147,7 @@ function checkStrictTools(request: CheckedRequest): void {
 function checkFormat(request: CheckedRequest): void {
   const format = request.text?.format;
   if (format?.type === "json_schema") {
-    const violation = format.strict === true ? findStrictnessViolation(format.schema) : undefined;
+    const violation = findAnswerViolation(format.schema, format.strict === true);
     if (violation === undefined) return;
     throw invalidRequest(
       `Invalid schema for response_format '${format.name}': ${violation}`,

@@ -17,6 +17,14 @@ export function makeStrict(schema: unknown): unknown {
   return findStrictnessViolation(closed) === undefined ? closed : undefined;
 }
 
+/** Reports why OpenAI does not accept a schema for an answer: its root must be an object, also if it is not strict. */
+export function findAnswerViolation(schema: unknown, strict: boolean): string | undefined {
+  const { type = "None" } = isSchema(schema) ? schema : {};
+  if (type !== "object")
+    return `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(type)}'.`;
+  return strict ? findStrictnessViolation(schema) : undefined;
+}
+
 function lookInto(schema: unknown, path: readonly string[]): string | undefined {
   if (Array.isArray(schema))
     return findFirst(schema.map((each, index) => () => lookInto(each, [...path, String(index)])));

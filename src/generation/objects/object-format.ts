@@ -1,7 +1,7 @@
-import { compact } from "../../core/compact.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
+import { wrapSchema } from "../../kit/json-schema/wrap-schema.ts";
 import type { ObjectSupport } from "../loop/model-calls.ts";
 
 /** How a model is made to write an object. */
@@ -43,7 +43,7 @@ export function chooseStrategies(
   schema: JsonObject,
 ): readonly [ObjectStrategy, ...ObjectStrategy[]] {
   const { model, provider, reasoningEffort } = request;
-  if (!isObjectSchema(schema) && wrapSchema(schema) === undefined) return ["prompt"];
+  if (!isObjectSchema(schema) && wrapSchema(schema, WRAPPED_MEMBER) === undefined) return ["prompt"];
   const canForceTool = support.supportsToolChoice?.(ToolChoice_Mode.NAMED, model, provider) ?? true;
   const other = canForceTool && reasoningEffort === "" ? "tool" : "prompt";
   return (support.supportsJsonSchema?.(model, provider) ?? true) ? ["native", other] : [other];
@@ -51,29 +51,6 @@ export function chooseStrategies(
 
 /** The member of a wrapping object that has the value. */
 export const WRAPPED_MEMBER = "value";
-
-/**
- * Returns the schema of an object whose only member has the schema. Definitions move to the root, so that references
- * still find them.
- * @returns Undefined if the schema refers to other places in itself, which move.
- */
-export function wrapSchema(schema: JsonObject): JsonObject | undefined {
-  if (OTHER_REFERENCE.test(JSON.stringify(schema))) return undefined;
-  const { $schema, $defs, definitions, ...value } = schema;
-  return compact({
-    $schema,
-    type: "object",
-    properties: { [WRAPPED_MEMBER]: value },
-    required: [WRAPPED_MEMBER],
-    additionalProperties: false,
-    $defs,
-    definitions,
-  });
-}
-
-/** A base address or anchor, or a reference to another place than a definition. */
-const OTHER_REFERENCE =
-  /"\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef)":|"\$ref":"(?!#\/(?:\$defs|definitions)\/)/;
 
 /** Whether a schema describes an object, as the parameters of a tool must. */
 export function isObjectSchema(schema: JsonObject): boolean {

@@ -3,6 +3,7 @@ import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { createSchemaValidator } from "../../kit/json-schema/validation/validator.ts";
+import { wrapSchema } from "../../kit/json-schema/wrap-schema.ts";
 import type { ObjectSupport } from "../loop/model-calls.ts";
 import type { ObjectReader } from "./object-answer.ts";
 import {
@@ -11,7 +12,7 @@ import {
   isObjectSchema,
   type ObjectFormat,
   type ObjectStrategy,
-  wrapSchema,
+  WRAPPED_MEMBER,
 } from "./object-format.ts";
 
 /** The object that a caller asks for. */
@@ -60,7 +61,7 @@ export function createObjectReader(
   const toFormat = (by: ObjectStrategy): ObjectFormat => {
     const format = { schemaJson, schema, name, description, strategy: by };
     if (by === "prompt" || isObjectSchema(schema)) return format;
-    const wrapped = wrapSchema(schema);
+    const wrapped = wrapSchema(schema, WRAPPED_MEMBER);
     if (wrapped === undefined && by === "tool")
       throw invalidField(
         fields.strategy,

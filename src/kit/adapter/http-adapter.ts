@@ -59,6 +59,7 @@ import { StreamWriter } from "../stream/stream-writer.ts";
 import { describeBody } from "./failure-body.ts";
 import { KeyMask } from "./key-mask.ts";
 import { redirectError } from "./redirect.ts";
+import { unwrapEvents, unwrapResponse } from "./unwrap-answer.ts";
 
 /** A request in the provider's form. */
 export interface WireRequest {
@@ -75,6 +76,8 @@ export interface WireRequest {
    * `messages[2].content[1]`. Undefined for an element that cannot be named alone. Absent: none can.
    */
   readonly elementFields?: readonly (string | undefined)[] | undefined;
+  /** Name of the member that has the value in the object that the model writes instead. Absent: there is none. */
+  readonly wrappedMember?: string | undefined;
   /** How the answer is relayed. Set if the request has its source form. */
   readonly relay?: RelayRules | undefined;
 }
@@ -260,10 +263,12 @@ export class HttpAdapter implements ProviderAdapter {
       const facts = this.#getFacts(request, wire, answer, options);
       const later = yieldTurnAfter(body.length);
       if (later !== undefined) await later;
-      if (EVENT_STREAM.test(body)) return await this.#collect(body, facts, new StreamWriter(facts));
-      const response = this.#protocol.toResponse(body, facts);
-      if (wire.relay !== undefined) this.#relayBody(body, answer, options.source?.relay);
-      return response;
+      const isStream = EVENT_STREAM.test(body);
+      const response = isStream
+        ? await this.#collect(body, facts, new StreamWriter(facts))
+        : this.#protocol.toResponse(body, facts);
+      if (wire.relay !== undefined && !isStream) this.#relayBody(body, answer, options.source?.relay);
+      return wire.wrappedMember === undefined ? response : unwrapResponse(response, wire.wrappedMember);
     } catch (thrown) {
       memory.release();
       throw this.#toFailure(thrown);
@@ -337,6 +342,17 @@ export class HttpAdapter implements ProviderAdapter {
     const translated = this.#translate(request, true, options);
     const wire = translated instanceof Promise ? await translated : translated;
     const answer = await this.#send(request, wire, this.#streamHeaders, options);
+    const events = await this.#readEvents(request, wire, answer, options);
+    return wire.wrappedMember === undefined ? events : unwrapEvents(events, wire.wrappedMember);
+  }
+
+  /** Reads an answer as a stream, in whatever form the server sends it. */
+  async #readEvents(
+    request: Request,
+    wire: WireRequest,
+    answer: HttpAnswer,
+    options: AdapterCallOptions,
+  ): Promise<Batches<StreamEvent>> {
     const facts = this.#getFacts(request, wire, answer, options);
     const writer = new StreamWriter(facts);
     const memory = new AnswerMemory(options);

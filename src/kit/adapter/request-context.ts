@@ -30,6 +30,8 @@ export interface RequestBody {
   readonly warnings: Warning[];
   /** As in `WireRequest`. */
   readonly elementFields?: readonly (string | undefined)[] | undefined;
+  /** As in `WireRequest`. */
+  readonly wrappedMember?: string | undefined;
 }
 
 /** The options in the provider's form that a request has for a provider. */

@@ -88,13 +88,13 @@ function createProtocol(
   return {
     async toWire(request, streaming, models) {
       const media = createRequestMedia(reader, maxMediaBytes);
-      const { body, warnings } = await toRequestBody(request, streaming, {
+      const { body, ...facts } = await toRequestBody(request, streaming, {
         provider,
         profile,
         media,
         models,
       });
-      return { path, headers: {}, body: stringifyJson(body), warnings };
+      return { ...facts, path, headers: {}, body: stringifyJson(body) };
     },
     source: createSourceProtocol(path, profile),
     toResponse: (body, facts) => toResponse(body, facts, profile),

@@ -50,7 +50,9 @@ export async function toRequestBody(
   };
   loss.enforce(request.lossPolicy);
   const merged = mergeObjects(asJson(body), asJson(options.body), APPENDED_OPTIONS);
-  return { body: merged, warnings: loss.warnings };
+  // Options may ask for another format.
+  const wrappedMember = options.body.response_format === undefined ? format.wrappedMember : undefined;
+  return { body: merged, warnings: loss.warnings, wrappedMember };
 }
 
 /** @throws InvalidRequestError naming the option that is wrong. */

@@ -3,10 +3,10 @@
 import { textOf } from "../../core/message.ts";
 import { ResponseFormat_Type as Format, type ResponseFormat } from "../../gen/outrigger/v1/request_pb.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
-import type { ChatRequest, ResponseFormat as WireFormat } from "../../wire/openai-chat/request.ts";
+import type { ChatRequest } from "../../wire/openai-chat/request.ts";
 import type { RequestContext } from "./context.ts";
 import { leadingInstructions } from "./instructions.ts";
-import { toSchema } from "./schemas.ts";
+import { toAnswerSchema } from "./schemas.ts";
 
 /** Settings that ask for the form of an answer. */
 export interface ResponseFormatSettings {
@@ -14,6 +14,8 @@ export interface ResponseFormatSettings {
   readonly settings: Pick<ChatRequest, "response_format">;
   /** Follows the caller's instructions if the settings alone do not ask for the form; else undefined. */
   readonly instruction: string | undefined;
+  /** Name of the member that has the value in the object that the model writes instead. Absent: there is none. */
+  readonly wrappedMember?: string | undefined;
 }
 
 /**
@@ -47,11 +49,15 @@ function jsonSettings({ profile, request, loss }: RequestContext): ResponseForma
 
 function schemaSettings(format: ResponseFormat, context: RequestContext): ResponseFormatSettings {
   const { profile, traits, loss } = context;
-  const { schemaJson, strict } = format;
-  if (profile.supportsJsonSchema && traits.jsonSchema)
-    return { settings: { response_format: jsonSchema(format, context) }, instruction: undefined };
+  const { name, schemaJson, strict } = format;
+  if (profile.supportsJsonSchema && traits.jsonSchema) {
+    const { schema, enforced, wrappedMember } = toAnswerSchema(schemaJson, strict, SCHEMA_FIELD, context);
+    const settings = { name: name || "response", schema, ...(strict && enforced ? { strict: true } : {}) };
+    const response_format = { type: "json_schema", json_schema: settings } as const;
+    return { settings: { response_format }, instruction: undefined, wrappedMember };
+  }
   // Checks the schema too.
-  const { schema } = toSchema(schemaJson, "response", false, SCHEMA_FIELD, context);
+  const { schema, wrappedMember } = toAnswerSchema(schemaJson, false, SCHEMA_FIELD, context);
   const how = profile.supportsJsonObject
     ? "JSON was requested, with the schema in an instruction"
     : "it was requested in an instruction";
@@ -64,6 +70,7 @@ function schemaSettings(format: ResponseFormat, context: RequestContext): Respon
   return {
     settings: profile.supportsJsonObject ? JSON_OBJECT : {},
     instruction: `${SCHEMA_SENTENCE}\n${stringifyJson(schema)}`,
+    wrappedMember,
   };
 }
 
@@ -71,9 +78,3 @@ const SCHEMA_FIELD = "response_format.schema_json";
 const JSON_OBJECT: Pick<ChatRequest, "response_format"> = { response_format: { type: "json_object" } };
 const JSON_SENTENCE = "Answer with one JSON object and nothing else.";
 const SCHEMA_SENTENCE = "Answer with JSON that fits the following JSON Schema, and with nothing else:";
-
-function jsonSchema({ name, schemaJson, strict }: ResponseFormat, context: RequestContext): WireFormat {
-  const { schema, enforced } = toSchema(schemaJson, "response", strict, SCHEMA_FIELD, context);
-  const settings = { name: name || "response", schema, ...(strict && enforced ? { strict: true } : {}) };
-  return { type: "json_schema", json_schema: settings };
-}

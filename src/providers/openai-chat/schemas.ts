@@ -4,6 +4,7 @@ import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
 import type { SchemaDialect } from "../../kit/json-schema/dialect.ts";
 import { enforceSchema, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
+import { type AnswerSchema, wrapAnswer } from "../../kit/json-schema/wrap-answer.ts";
 import { MISTRAL_STRICT, OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../schema-dialects.ts";
 import type { RequestContext } from "./context.ts";
 import type { ServerProfile } from "./profile.ts";
@@ -35,6 +36,27 @@ export function toSchema(
         }
       : enforceSchema(schema, { enforced, shown }, field, loss);
   return { ...sent, schema: keepSpelling(sent.schema, schema, text) };
+}
+
+/**
+ * Returns the schema of an answer in the form that is sent, wrapped if it is not an object and the server lets the
+ * model write objects only: as OpenAI does with a schema, and servers without schemas in their JSON mode.
+ * @param strict Whether the server is to enforce it.
+ * @param field Path of the schema in the request.
+ */
+export function toAnswerSchema(
+  text: string,
+  strict: boolean,
+  field: string,
+  context: RequestContext,
+): AnswerSchema {
+  const { profile, traits, loss } = context;
+  const takesSchema = profile.supportsJsonSchema && traits.jsonSchema;
+  const otherwise = profile.supportsJsonObject ? PLAIN : undefined;
+  const enforced = takesSchema ? ENFORCED[profile.strictSchemas] : otherwise;
+  const wrapped =
+    enforced && wrapAnswer(parseObjectField(text, field), strict, { enforced, shown: PLAIN }, field, loss);
+  return wrapped ?? toSchema(text, "response", strict, field, context);
 }
 
 const ENFORCED: Readonly<Record<ServerProfile["strictSchemas"], SchemaDialect | undefined>> = {

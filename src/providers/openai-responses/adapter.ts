@@ -72,8 +72,8 @@ function createHeaders({
   };
 }
 
-function toWireRequest({ body, warnings, elementFields }: RequestBody): WireRequest {
-  return { path: RESPONSES_PATH, headers: NO_HEADERS, body: stringifyJson(body), warnings, elementFields };
+function toWireRequest({ body, ...facts }: RequestBody): WireRequest {
+  return { ...facts, path: RESPONSES_PATH, headers: NO_HEADERS, body: stringifyJson(body) };
 }
 
 const NO_HEADERS = {};

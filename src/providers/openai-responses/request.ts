@@ -86,7 +86,9 @@ function createBody(
   if (stopSequences.length > 0) loss.lose("stop_sequences", "unsupported_setting", NO_STOP_SEQUENCES);
   loss.enforce(request.lossPolicy);
   const merged = isEmpty(options.body) ? body : withOptions(body, options);
-  return { body: merged, warnings: loss.warnings, elementFields: fields };
+  // Options may ask for another format.
+  const wrappedMember = options.body.text === undefined ? format?.wrappedMember : undefined;
+  return { body: merged, warnings: loss.warnings, elementFields: fields, wrappedMember };
 }
 
 const NO_STOP_SEQUENCES = "the Responses API has no stop sequences; they were left out";

@@ -18,6 +18,8 @@ export interface ResponseFormatSettings {
   readonly settings: JsonObject;
   /** A sentence for the beginning of the input; undefined if none is needed. */
   readonly instruction: string | undefined;
+  /** Name of the member that has the value in the object that the model writes instead. Absent: there is none. */
+  readonly wrappedMember?: string | undefined;
 }
 
 /** Returns the settings for the format of the answer. If the model has no setting, an instruction asks for it. */
@@ -59,14 +61,14 @@ function schemaFormat(
   { traits, loss }: RequestContext,
 ): ResponseFormatSettings {
   if (traits.jsonSchema) {
-    const { schema, enforced } = responseSchema(schemaJson, strict, SCHEMA_FIELD, loss);
+    const { schema, enforced, wrappedMember } = responseSchema(schemaJson, strict, SCHEMA_FIELD, loss);
     const settings = textSettings({
       type: "json_schema",
       name: name || "response",
       schema,
       strict: enforced,
     });
-    return { settings, instruction: undefined };
+    return { settings, instruction: undefined, wrappedMember };
   }
   parseObjectField(schemaJson, SCHEMA_FIELD);
   const message = "the model has no JSON schemas; a sentence in the input describes the schema instead";

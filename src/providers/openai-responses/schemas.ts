@@ -5,6 +5,7 @@ import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
 import { enforceSchema, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
+import { type AnswerSchema, wrapAnswer } from "../../kit/json-schema/wrap-answer.ts";
 import { OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../schema-dialects.ts";
 
 /**
@@ -15,10 +16,14 @@ export function parametersSchema(text: string, strict: boolean, field: string, l
 }
 
 /**
- * Returns the schema of the answer. @param strict Whether the API has to enforce it. @param field Path of the schema.
+ * Returns the schema of the answer, wrapped if it is not an object.
+ * @param strict Whether the API has to enforce it.
+ * @param field Path of the schema.
  */
-export function responseSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {
-  return toSchema(text, strict, PLAIN, field, loss);
+export function responseSchema(text: string, strict: boolean, field: string, loss: LossReport): AnswerSchema {
+  const forms = { enforced: OPENAI_STRICT, shown: PLAIN };
+  const wrapped = wrapAnswer(parseObjectField(text, field), strict, forms, field, loss);
+  return wrapped ?? toSchema(text, strict, PLAIN, field, loss);
 }
 
 function toSchema(

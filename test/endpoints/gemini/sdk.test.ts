@@ -224,6 +224,24 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
     }
   });
 
+  it("returns a list if the schema is one, although not every provider lets its models write lists", async () => {
+    const api = await start();
+    const city = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+    const request = {
+      model: model("sim-text"),
+      contents: "Describe Oslo.",
+      config: {
+        responseMimeType: "application/json",
+        responseJsonSchema: { type: "array", items: city, minItems: 1 },
+        maxOutputTokens: 300,
+      },
+    };
+    const { text = "" } = await api.models.generateContent(request);
+    expect(JSON.parse(text)).toEqual(expect.arrayContaining([{ city: expect.any(String) }]));
+    const { parts } = await collect(await api.models.generateContentStream(request));
+    expect(parts.map((part) => part.text ?? "").join("")).toBe(text);
+  });
+
   it("forces a function that the caller names", async () => {
     const api = await start();
     const functionCallingConfig = {

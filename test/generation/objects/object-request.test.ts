@@ -10,7 +10,6 @@ import {
   chooseStrategies,
   type ObjectFormat,
   type ObjectStrategy,
-  wrapSchema,
 } from "../../../src/generation/objects/object-format.ts";
 import { objectRequest } from "../../../src/generation/objects/object-request.ts";
 
@@ -103,47 +102,5 @@ describe("chooseStrategies()", () => {
   it("puts a schema that cannot be wrapped into the prompt", () => {
     const list = { type: "array", items: { $ref: "#" } };
     expect(chooseStrategies({}, request, list)).toEqual(["prompt"]);
-  });
-});
-
-describe("wrapSchema()", () => {
-  it("keeps the dialect and the older definitions at the root", () => {
-    const $schema = "http://json-schema.org/draft-07/schema#";
-    const definitions = { item: { type: "string" } };
-    const wrapped = wrapSchema({
-      $schema,
-      type: "array",
-      items: { $ref: "#/definitions/item" },
-      definitions,
-    });
-    expect(wrapped).toStrictEqual({
-      $schema,
-      type: "object",
-      properties: { value: { type: "array", items: { $ref: "#/definitions/item" } } },
-      required: ["value"],
-      additionalProperties: false,
-      definitions,
-    });
-  });
-
-  it("wraps the schema as a member, and keeps definitions at the root", () => {
-    const $defs = { item: { type: "string" } };
-    const wrapped = wrapSchema({ type: "array", items: { $ref: "#/$defs/item" }, $defs });
-    expect(wrapped).toStrictEqual({
-      type: "object",
-      properties: { value: { type: "array", items: { $ref: "#/$defs/item" } } },
-      required: ["value"],
-      additionalProperties: false,
-      $defs,
-    });
-  });
-
-  it.each([
-    ["the root", { type: "array", items: { $ref: "#" } }],
-    ["another member", { type: "array", items: { $ref: "#/prefixItems/0" } }],
-    ["a base address", { $id: "https://example.com/list", type: "array" }],
-    ["an anchor", { type: "array", items: { $anchor: "a" } }],
-  ])("does not wrap a schema that refers to %s", (_name, list) => {
-    expect(wrapSchema(list)).toBeUndefined();
   });
 });

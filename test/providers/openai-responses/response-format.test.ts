@@ -103,10 +103,19 @@ describe("the response format", () => {
     expect(violations.map(({ field }) => field)).toEqual(["response_format"]);
   });
 
-  it("does not enforce a list, since the API requires an object at the root", async () => {
-    const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: '{"type":"array"}', strict: true };
-    const [violation] = await toRefusal(build({ responseFormat }));
-    expect(violation?.field).toBe("response_format.schema_json");
+  it("sends a list as the member of an object, since the API requires an object at the root", async () => {
+    const list = { type: "array", items: { type: "string" } };
+    const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: JSON.stringify(list), strict: true };
+    const { body, warnings } = await build({ responseFormat, lossPolicy: LossPolicy.REFUSE });
+    const wrapped = {
+      type: "object",
+      properties: { value: list },
+      required: ["value"],
+      additionalProperties: false,
+    };
+    const format = { type: "json_schema", name: "response", schema: wrapped, strict: true };
+    expect(body).toEqual({ ...PLAIN_BODY, text: { format } });
+    expect(warnings).toEqual(["adjusted_schema response_format.schema_json"]);
   });
 
   it.each(["", "[]", "null", '"x"', "{"])(
