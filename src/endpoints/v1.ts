@@ -4,7 +4,7 @@
  */
 import { MemoryAccount } from "../core/memory-account.ts";
 import type { HttpApi } from "../http/endpoint.ts";
-import { createHttpApi } from "../http/route-table.ts";
+import { createHttpApi, type WriteFailure } from "../http/route-table.ts";
 import { KeptResponses } from "./answers/kept-responses.ts";
 import { DEFAULT_KEEP_MS, RecentAnswers } from "./answers/recent-answers.ts";
 import { chatRoutes } from "./chat-completions/routes.ts";
@@ -14,6 +14,7 @@ import { failedGeneration } from "./gemini/errors.ts";
 import { geminiRoutes } from "./gemini/routes.ts";
 import { failedMessage } from "./messages/errors.ts";
 import { messagesRoutes } from "./messages/routes.ts";
+import { isAnthropicClient, isGoogleClient } from "./models/clients.ts";
 import type { ModelDirectory } from "./models/model-directory.ts";
 import { geminiModelRoutes, modelRoutes } from "./models/routes.ts";
 import { failedResponse } from "./openai/errors.ts";
@@ -54,17 +55,38 @@ export function createV1Api(parts: V1Parts): V1Api {
     ...conversationRoutes(parts.engine.threads),
     ...embeddingRoutes(parts.models),
     ...geminiRoutes("/v1/models", shared),
-    ...modelRoutes(parts.models, { google: failedGeneration, anthropic: failedMessage }),
+    ...modelRoutes(parts.models, failedForCaller),
   ];
   const betaRoutes = [
     ...geminiRoutes("/v1beta/models", shared),
     ...geminiRoutes("/v1beta", shared),
     ...geminiModelRoutes(parts.models),
   ];
-  const v1 = createHttpApi(routes, failedResponse, "/v1/");
-  const v1beta = createHttpApi(betaRoutes, failedGeneration, "/v1beta/");
+  const v1 = createHttpApi(routes, {
+    root: "/v1/",
+    fail: failedResponse,
+    unknownPath: { fail: failedForCaller, requestIdHeader: REQUEST_ID },
+  });
+  const v1beta = createHttpApi(betaRoutes, {
+    root: "/v1beta/",
+    fail: failedGeneration,
+    unknownPath: { fail: failedBeta, requestIdHeader: REQUEST_ID },
+  });
   return {
     apis: [v1, v1beta],
     close: () => recentAnswers.close(),
   };
 }
+
+/** Formats the failures of paths that clients of several APIs use, and of paths that none has. */
+const failedForCaller: WriteFailure = (error, request) => {
+  if (isGoogleClient(request)) return failedGeneration(error);
+  return isAnthropicClient(request) ? failedMessage(error) : failedResponse(error);
+};
+
+/** Formats the failures of paths under `/v1beta` that are not served. */
+const failedBeta: WriteFailure = (error, request) =>
+  isAnthropicClient(request) ? failedMessage(error) : failedGeneration(error);
+
+/** Header by which Anthropic's SDKs know the id of a request. */
+const REQUEST_ID = "request-id";

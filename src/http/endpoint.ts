@@ -26,18 +26,22 @@ export interface EndpointRoute {
   /** Rejects only if the caller has disconnected: failures are responses. */
   serve(request: EndpointRequest): Promise<EndpointResponse>;
   /** Returns the response to a request that is refused before the route is called, in the format of the API. */
-  fail(error: SDKError): FailedResponse;
+  fail(error: SDKError, request: RequestHead): FailedResponse;
   /** Serves a WebSocket. Absent if the path does not support them. Resolves when the socket is closed. */
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
 }
 
-/** A request. */
-export interface EndpointRequest {
-  readonly method: string;
-  readonly path: string;
+/** The part of a request by which an API tells whose clients send it. */
+export interface RequestHead {
   readonly query: URLSearchParams;
   /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+/** A request. */
+export interface EndpointRequest extends RequestHead {
+  readonly method: string;
+  readonly path: string;
   readonly caller: Caller;
   /** The trace context for what the request causes. Undefined if it is in no trace. */
   readonly trace: TraceContext | undefined;

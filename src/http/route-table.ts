@@ -7,6 +7,7 @@ import type {
   EndpointSocket,
   FailedResponse,
   HttpApi,
+  RequestHead,
 } from "./endpoint.ts";
 import { toRequestFailure } from "./request-failure.ts";
 
@@ -28,7 +29,17 @@ export interface RouteDefinition {
 }
 
 /** Formats the failures of an API. */
-export type WriteFailure = (error: SDKError) => FailedResponse;
+export type WriteFailure = (error: SDKError, request: RequestHead) => FailedResponse;
+
+/** The form of an API. */
+export interface ApiForm {
+  /** The prefix of all paths: `/v1/`. */
+  readonly root: string;
+  /** Formats the failures of routes that have no form of their own. */
+  readonly fail: WriteFailure;
+  /** How paths that are not served are answered. */
+  readonly unknownPath: Pick<RouteDefinition, "requestIdHeader"> & { readonly fail: WriteFailure };
+}
 
 /**
  * Creates an API with these routes. GET answers HEAD as well; other methods of a known path get 405, other paths below
@@ -37,8 +48,7 @@ export type WriteFailure = (error: SDKError) => FailedResponse;
  */
 export function createHttpApi(
   definitions: readonly RouteDefinition[],
-  fail: WriteFailure,
-  root: string,
+  { root, fail, unknownPath }: ApiForm,
 ): HttpApi {
   const names = new Set(definitions.map(({ path }) => path.slice(root.length).split("/")[0] ?? ""));
   const served = [...names].filter((name) => !name.includes("{")).map((name) => root + name);
@@ -54,7 +64,7 @@ export function createHttpApi(
     find(path, method) {
       if (!path.startsWith(root)) return undefined;
       const found = fixed.get(path) ?? match(path);
-      if (found.length === 0) return unknownPath(root, served, fail);
+      if (found.length === 0) return toUnknownPath(root, served, unknownPath);
       const wanted = method === "HEAD" ? "GET" : method;
       const entry = found.find(({ definition }) => definition.method === wanted);
       if (entry !== undefined) return entry.route;
@@ -92,13 +102,18 @@ function toRoute(definition: RouteDefinition, pattern: RegExp, fail: WriteFailur
 
 function toFailure(request: EndpointRequest, error: SDKError, fail: WriteFailure): EndpointResponse {
   request.noteFailure(error);
-  return fail(error);
+  return fail(error, request);
 }
 
 /** @param served The APIs below the root. */
-function unknownPath(root: string, served: readonly string[], fail: WriteFailure): EndpointRoute {
+function toUnknownPath(
+  root: string,
+  served: readonly string[],
+  { fail, requestIdHeader }: ApiForm["unknownPath"],
+): EndpointRoute {
   return {
     name: `* ${root}`,
+    requestIdHeader,
     fail,
     serve: async (request) => toFailure(request, unknownUrl(request, served), fail),
   };
@@ -124,10 +139,13 @@ function otherMethod(definitions: readonly RouteDefinition[], fail: WriteFailure
   const write = definitions[0]?.fail ?? fail;
   return {
     name: `* ${path.replaceAll("+}", "}")}`,
+    requestIdHeader: definitions[0]?.requestIdHeader,
     fail: write,
     ...(connect && { connect }),
-    serve: ({ method }) =>
-      Promise.resolve(method === "OPTIONS" ? getErrorOptions(allow) : toRefusal(method, allow, write)),
+    serve: (request) =>
+      Promise.resolve(
+        request.method === "OPTIONS" ? getErrorOptions(allow) : toRefusal(request, allow, write),
+      ),
   };
 }
 
@@ -135,9 +153,13 @@ function getErrorOptions(allow: string): EndpointResponse {
   return { status: 204, headers: { allow }, body: new Uint8Array() };
 }
 
-function toRefusal(method: string, allow: string, fail: WriteFailure): EndpointResponse {
+function toRefusal(request: EndpointRequest, allow: string, fail: WriteFailure): EndpointResponse {
+  const { method } = request;
   const message = `the method ${method} is not supported by this path, expected ${allow}`;
-  const { headers, body } = fail(new InvalidRequestError(message, { errorCode: "method_not_allowed" }));
+  const { headers, body } = fail(
+    new InvalidRequestError(message, { errorCode: "method_not_allowed" }),
+    request,
+  );
   return { status: 405, headers: { ...headers, allow }, body };
 }
 

@@ -2,63 +2,38 @@
  * `/v1/models`: the models that a caller may name, in the form of OpenAI's API, or of Anthropic's or Google's for their
  * clients. `/v1beta/models`: always in Google's.
  */
-import { NotFoundError, toSdkError } from "../../core/errors.ts";
+import { NotFoundError } from "../../core/errors.ts";
 import { Capability } from "../../gen/outrigger/v1/catalog_service_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition, WriteFailure } from "../../http/route-table.ts";
 import { mistake, quote } from "../openai/fields.ts";
+import { isAnthropicClient, isGoogleClient } from "./clients.ts";
 import type { ListedModel, ModelDirectory } from "./model-directory.ts";
 
 type Models = Pick<ModelDirectory, "list" | "find">;
 
-/** Formats the failures that clients of other APIs than OpenAI's get. */
-export interface ModelFailures {
-  readonly google: WriteFailure;
-  readonly anthropic: WriteFailure;
-}
-
-/** Creates the routes under `/v1`. Ids of models may contain slashes. */
-export function modelRoutes(models: Models, { google, anthropic }: ModelFailures): RouteDefinition[] {
+/**
+ * Creates the routes under `/v1`. Ids of models may contain slashes.
+ * @param fail Formats failures for the client that asks.
+ */
+export function modelRoutes(models: Models, fail: WriteFailure): RouteDefinition[] {
   const list = toRoute("/v1/models", async (request) => {
-    if (isGoogle(request)) return serveAs(google, request, () => listGeminiModels(models, request));
-    if (isAnthropic(request)) return serveAs(anthropic, request, () => listAnthropicModels(models, request));
+    if (isGoogleClient(request)) return listGeminiModels(models, request);
+    if (isAnthropicClient(request)) return listAnthropicModels(models, request);
     return jsonResponse({ object: "list", data: listAllowed(models, request).map(modelObject) });
   });
   const one = toRoute("/v1/models/{id+}", async (request, id = "") => {
-    const find = () => requireModel(models, request, id);
-    if (isGoogle(request)) return serveAs(google, request, () => jsonResponse(geminiModel(find())));
-    if (isAnthropic(request)) return serveAs(anthropic, request, () => jsonResponse(anthropicModel(find())));
-    return jsonResponse(modelObject(find()));
+    const model = requireModel(models, request, id);
+    if (isGoogleClient(request)) return jsonResponse(geminiModel(model));
+    return jsonResponse(isAnthropicClient(request) ? anthropicModel(model) : modelObject(model));
   });
   // Anthropic's SDKs read the id of a request from this header.
-  return [list, one].map((route) => ({ ...route, requestIdHeader: "request-id" }));
+  return [list, one].map((route) => ({ ...route, fail, requestIdHeader: "request-id" }));
 }
 
 function toRoute(path: string, serve: RouteDefinition["serve"]): RouteDefinition {
   return { method: "GET", path, keyParameter: "key", serve };
-}
-
-/** Clients of Google's API always send its name or their key. */
-function isGoogle({ headers, query }: EndpointRequest): boolean {
-  return (
-    ["x-goog-api-client", "x-goog-api-key"].some((name) => headers[name] !== undefined) || query.has("key")
-  );
-}
-
-/** Answers in the form of the caller's API, also if it fails: clients of several APIs use the same path. */
-function serveAs(
-  fail: WriteFailure,
-  request: EndpointRequest,
-  serve: () => EndpointResponse,
-): EndpointResponse {
-  try {
-    return serve();
-  } catch (thrown) {
-    const error = toSdkError(thrown);
-    request.noteFailure(error);
-    return fail(error);
-  }
 }
 
 /** Creates the routes under `/v1beta`, which only the Gemini API has. */
@@ -114,11 +89,6 @@ const MAX_QUOTED = 128;
 
 function isAllowed({ served }: ListedModel, { caller }: EndpointRequest): boolean {
   return caller.allowsModel(served.provider, served.model);
-}
-
-/** Clients of Anthropic's API always send its version. */
-function isAnthropic({ headers }: EndpointRequest): boolean {
-  return headers["anthropic-version"] !== undefined;
 }
 
 function isServed({ info }: ListedModel, today: string): boolean {

@@ -5,6 +5,7 @@ import type { HttpApi } from "../../http/endpoint.ts";
 import type { Rejection } from "../http/rejection.ts";
 import type { FindRoute } from "../http/route.ts";
 import { ApiExchange, type ApiParts } from "./exchange.ts";
+import { toRequestHead } from "./request.ts";
 import { serveApiSocket } from "./socket-exchange.ts";
 
 /** Returns the routes of an HTTP API on a listener. */
@@ -24,8 +25,8 @@ export function createApiRoutes(api: HttpApi, parts: ApiParts): FindRoute {
       ...(connect && {
         serveSocket: (upgraded) => serveApiSocket({ ...parts, route: { ...route, connect }, upgraded }),
       }),
-      reject(_request, response, rejection) {
-        const answer = route.fail(toApiError(rejection));
+      reject(request, response, rejection) {
+        const answer = route.fail(toApiError(rejection), toRequestHead(request));
         response.writeHead(answer.status, { ...answer.headers, ...rejection.headers });
         response.end(answer.body);
         return { code: rejection.code, disconnected: false };

@@ -26,7 +26,7 @@ import { TIMING_HEADER } from "../telemetry/call-ids.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/call-observer.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { WebSockets } from "../websocket/web-sockets.ts";
-import { toEndpointRequest } from "./request.ts";
+import { toEndpointRequest, toRequestHead } from "./request.ts";
 
 /** The parts that all requests of an API share. */
 export interface ApiParts {
@@ -113,13 +113,14 @@ export class ApiExchange {
       if (this.#isPeerGone(thrown)) throw thrown;
       const error = new InternalError("internal error", { cause: thrown });
       this.#note(error, thrown);
-      return route.fail(error);
+      return route.fail(error, toRequestHead(request));
     }
   }
 
   #refuse(error: SDKError): Promise<void> {
     this.#note(error);
-    return this.#writer.send(this.#options.route.fail(error));
+    const { route, request } = this.#options;
+    return this.#writer.send(route.fail(error, toRequestHead(request)));
   }
 
   #note(error: SDKError, fault?: unknown): void {

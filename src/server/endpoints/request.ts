@@ -2,7 +2,7 @@
 
 import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
-import type { EndpointRequest } from "../../http/endpoint.ts";
+import type { EndpointRequest, RequestHead } from "../../http/endpoint.ts";
 import type { HttpRequest } from "../base/http-types.ts";
 import { readBody, readWholeBody } from "../http/request-body.ts";
 import { getPath } from "../http/route.ts";
@@ -25,9 +25,18 @@ export interface RequestParts {
   readonly noteFailure: (error: SDKError) => void;
 }
 
+/** Converts the part of a request by which an API tells whose clients send it. */
+export function toRequestHead(request: HttpRequest): RequestHead {
+  return { query: new URLSearchParams(getQuery(request)), headers: singleHeaders(request) };
+}
+
+function getQuery(request: HttpRequest): string {
+  return (request.url ?? "").slice(getPath(request).length);
+}
+
 /** Converts a request to the form of the HTTP APIs. */
 export function toEndpointRequest(request: HttpRequest, parts: RequestParts): EndpointRequest {
-  const { url = "", method = "" } = request;
+  const { method = "" } = request;
   const path = getPath(request);
   const { recorder, client, signal, noteFailure } = parts;
   return {
@@ -35,7 +44,7 @@ export function toEndpointRequest(request: HttpRequest, parts: RequestParts): En
     path,
     // Few routes have any parameters.
     get query() {
-      return new URLSearchParams(url.slice(path.length));
+      return new URLSearchParams(getQuery(request));
     },
     headers: singleHeaders(request),
     caller: recorder.call.caller,

@@ -5,6 +5,8 @@ import type { ProviderApi } from "../../../src/client/providers.ts";
 import { failedGeneration } from "../../../src/endpoints/gemini/errors.ts";
 import { failedMessage } from "../../../src/endpoints/messages/errors.ts";
 import { modelRoutes } from "../../../src/endpoints/models/routes.ts";
+import { failedResponse } from "../../../src/endpoints/openai/errors.ts";
+import type { WriteFailure } from "../../../src/http/route-table.ts";
 import { expectValid } from "../schemas/validate.ts";
 import { call, keyHolder } from "../support/call.ts";
 import { createDirectory } from "../support/directory.ts";
@@ -17,8 +19,11 @@ const catalog = createCatalog({
   models: [{ id: "meta-llama/Llama-3", provider: "router", releaseDate: "2024-04-18" }],
 });
 const aliases = { fast: { provider: "router", model: "meta-llama/Llama-3" } };
-const failures = { google: failedGeneration, anthropic: failedMessage };
-const routes = modelRoutes(createDirectory({ providers, aliases, catalog }), failures);
+const fail: WriteFailure = (error, { headers, query }) => {
+  if (query.has("key")) return failedGeneration(error);
+  return "anthropic-version" in headers ? failedMessage(error) : failedResponse(error);
+};
+const routes = modelRoutes(createDirectory({ providers, aliases, catalog }), fail);
 
 describe("GET /v1/models", () => {
   it("lists the models of the registered providers and the aliases, in OpenAI's form", async () => {
@@ -133,7 +138,7 @@ describe("GET /v1/models/{id}", () => {
       provider: "router",
       endOfLifeDate,
     }));
-    const ended = modelRoutes(createDirectory({ providers, catalog: createCatalog({ models }) }), failures);
+    const ended = modelRoutes(createDirectory({ providers, catalog: createCatalog({ models }) }), fail);
     vi.setSystemTime("2026-01-02T12:00:00Z");
     onTestFinished(() => void vi.useRealTimers());
     const { body } = await call(ended, "GET /v1/models");
@@ -145,7 +150,7 @@ describe("GET /v1/models/{id}", () => {
     const served = { provider: "router", model: "m", api: undefined };
     const list = () =>
       Array.from({ length: 1001 }, (_, index) => ({ id: `m${index}`, served, info: undefined }));
-    const many = modelRoutes({ list, find: () => undefined }, failures);
+    const many = modelRoutes({ list, find: () => undefined }, fail);
     const headers = { "x-goog-api-client": "google-genai-sdk/3.1.0" };
     const { body } = await call(many, "GET /v1/models?pageSize=5000", { headers });
     expect(body).toMatchObject({ nextPageToken: "1000", models: { length: 1000 } });

@@ -20,6 +20,8 @@ export interface Answer {
   readonly body: Record<string, unknown>;
 }
 
+const FORM = { root: "/v1/", fail: failedResponse, unknownPath: { fail: failedResponse } };
+
 /** Calls routes as a server does. @param target Method and path with its query: `GET /v1/models?limit=1`. */
 export async function call(
   routes: readonly RouteDefinition[],
@@ -28,7 +30,7 @@ export async function call(
 ): Promise<Answer> {
   const [method = "", url = ""] = target.split(" ");
   const [path = "", query = ""] = url.split("?");
-  const route = createHttpApi(routes, failedResponse, "/v1/").find(path, method);
+  const route = createHttpApi(routes, FORM).find(path, method);
   if (route === undefined) throw new Error(`there is no route ${target}`);
   const text = typeof body === "string" ? body : JSON.stringify(body ?? "");
   const response = await route.serve({
