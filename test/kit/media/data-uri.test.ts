@@ -31,11 +31,25 @@ describe("parseDataUri()", () => {
     ["data:image/png;base64,A*==", "base64 is malformed"],
     ["data:image/png;base64,AAAAA", "base64 is malformed"],
     ["data:image/png;base64,AA=A", "base64 is malformed"],
+    ["data:image/png;base64,AA===", "base64 is malformed"],
+    ["data:image/png;base64,AAé=", "base64 is malformed"],
     ["data:image/png;base64,", "without data"],
     ["data:,", "without data"],
   ])("refuses %s", (uri, want) => {
     expect(() => parseDataUri(uri, 100, "messages[0].content[1].image.url")).toThrow(InvalidRequestError);
     expect(() => parseDataUri(uri, 100, "a.url")).toThrow(new RegExp(`^a\\.url: .*${want}`));
+  });
+
+  it("refuses padding before the end, wherever it is in a long text", () => {
+    const [half, whole] = ["A".repeat(2 ** 15 - 4), "A".repeat(2 ** 16 - 4)];
+    for (const text of [`${half}AA==AAAA`, `${whole}AA==AAAA`, `${whole}AA==${whole}AAA=`])
+      expect(() => parseDataUri(`data:image/png;base64,${text}`, 2 ** 20, "f")).toThrow("malformed");
+    for (const text of [whole, `${whole}AA==`, `${whole}AAA=`, `${whole}AAAAAAA=`])
+      expect(parseDataUri(`data:image/png;base64,${text}`, 2 ** 20, "f").base64).toBe(text);
+  });
+
+  it("keeps the unused bits of the last digit, and completes its padding", () => {
+    expect(parseDataUri("data:image/png;base64,AB=", 100, "f").base64).toBe("AB==");
   });
 
   it.each(["A ", "-_"])("reads millions of %o in a heap of 96 MiB", async (piece) => {
