@@ -124,8 +124,13 @@ export class MemoryAccount implements PoolAccount {
     return this.#pools.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
   }
 
-  /** Reports whether a use can take that many more bytes without touching the guarantees of others. */
+  /**
+   * Reports whether a use can take that many more bytes: within its guarantee, or without touching the guarantees of
+   * others.
+   */
   fits(taker: MemoryPool, bytes: number): boolean {
+    // The oldest share of another pool may have taken more than the guarantees leave.
+    if (taker.usedBytes + bytes <= taker.guaranteedBytes) return true;
     let claimed = bytes;
     for (const pool of this.#pools) claimed += pool.getClaimedBytes(pool === taker ? bytes : 0);
     return claimed <= this.maxBytes;

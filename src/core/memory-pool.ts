@@ -5,7 +5,7 @@ import { measureMemory } from "./measure-memory.ts";
 
 /** The account that a pool belongs to, as the pool needs it. */
 export interface PoolAccount {
-  /** Reports whether a pool can take that many more bytes without touching the guarantees of others. */
+  /** Reports whether a pool can take that many more bytes: within its guarantee, or without touching others'. */
   fits(taker: MemoryPool, bytes: number): boolean;
   /** Returns the maximum that one owner may take of a limit. */
   getOwnerLimit(max: number, owner: string): number;

@@ -40,6 +40,16 @@ describe("the account of memory", () => {
     expect(account.usedBytes).toBeLessThanOrEqual(account.maxBytes - account.answers.guaranteedBytes);
   });
 
+  it("gives each use its guarantee while one answer takes all of the memory for answers", () => {
+    const account = openAccount();
+    expect(account.answers.open("").reserve(account.answers.maxBytes)).toBeUndefined();
+    for (const pool of [account.requests, account.histories, account.reads, account.unsent]) {
+      expect(pool.fits(pool.guaranteedBytes, "")).toBe(true);
+      pool.change(pool.guaranteedBytes, "");
+      expect(pool.fits(1, "")).toBe(false);
+    }
+  });
+
   it("never gives away more than it has, whatever is taken", () => {
     const uses = ["requests", "answers", "histories", "reads", "unsent", "kept"] as const;
     const step = fc.record({ use: fc.constantFrom(...uses), bytes: fc.nat({ max: 32 * MIB }) });
