@@ -15,7 +15,7 @@ import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message, ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
-import { addUsage } from "./usage.ts";
+import { addUsages } from "./usage.ts";
 
 /** An invalid field of a request. */
 export interface FieldViolation {
@@ -423,9 +423,7 @@ export function withEarlierSteps(
   earlier: Usage | undefined,
   steps: readonly CompletedStep[],
 ): SDKError {
-  const lastUsage = error.usage;
-  const usage =
-    earlier === undefined || lastUsage === undefined ? (earlier ?? lastUsage) : addUsage(earlier, lastUsage);
+  const usage = addUsages(earlier, error.usage);
   return createError(error.kind, error.message, {
     ...getErrorOptions(error),
     outputStarted: true,

@@ -21,6 +21,11 @@ export function addUsage(left: Usage, right: Usage): Usage {
   return sum;
 }
 
+/** Adds the counts of two calls, of which either may have none. */
+export function addUsages(left: Usage | undefined, right: Usage | undefined): Usage | undefined {
+  return left === undefined || right === undefined ? (left ?? right) : addUsage(left, right);
+}
+
 /** Reports whether the cost of a usage lacks some calls. */
 export function hasUnknownCost({ costNanoUsd, costIncomplete, totalTokens }: Usage): boolean {
   return costIncomplete || (costNanoUsd === undefined && totalTokens > 0);

@@ -2,7 +2,7 @@
 
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { InternalError, type SDKError, ServerError, toSdkError } from "../core/errors.ts";
-import { addUsage } from "../core/usage.ts";
+import { addUsages } from "../core/usage.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import {
   type GenerateResult,
@@ -90,8 +90,9 @@ export function runAfterFailure(run: Run, thrown: unknown): Run {
 
 /** Returns the usage of all steps. Undefined if no provider reported any. */
 export function sumUsage(steps: readonly StepResult[]): Usage | undefined {
-  const usages = steps.flatMap(({ response }) => response?.usage ?? []);
-  return usages.length === 0 ? undefined : usages.reduce(addUsage);
+  let sum: Usage | undefined;
+  for (const { response } of steps) sum = addUsages(sum, response?.usage);
+  return sum;
 }
 
 /** Returns the state of a run that required action after another run has continued its thread. */

@@ -6,7 +6,7 @@ import { toolCallsOf } from "../../core/message.ts";
 import { RepeatLimit } from "../../core/repeat-limit.ts";
 import { type CompleteResponse, completeResponse, isPause } from "../../core/response.ts";
 import { toolMessage } from "../../core/tools.ts";
-import { addUsage } from "../../core/usage.ts";
+import { addUsages } from "../../core/usage.ts";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import {
   type GenerateResult,
@@ -304,7 +304,7 @@ class ToolLoop {
     // An answer without usage also has a price, which the sum lacks.
     const usage = response?.usage;
     this.#hasUnpriced ||= usage === undefined;
-    if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage);
+    this.#usage = addUsages(this.#usage, usage);
     this.#toolCalls += toolCalls;
   }
 
