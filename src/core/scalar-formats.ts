@@ -165,10 +165,10 @@ function writeBytes(value: unknown, sink: ByteSink): void {
 
 /** Writes an integer of 32 bits; a negative one is sign-extended to 64 bits. */
 export function writeInt32(value: unknown, sink: ByteSink): void {
-  const number = int32(value);
-  if (number < 0) return writeVarint64(number, -1, sink);
+  if (typeof value !== "number" || (value | 0) !== value) throw new UnusualValue();
+  if (value < 0) return writeVarint64(value, -1, sink);
   sink.reserve(MAX_VARINT_BYTES);
-  putVarint(number, sink);
+  putVarint(value, sink);
 }
 
 function writeVarint64(low: number, high: number, sink: ByteSink): void {

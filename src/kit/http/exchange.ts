@@ -205,7 +205,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     // it.
     if (this.#isRefused || this.#connector?.hasUnsent === true) this.#connector?.retire();
     this.#end();
-    this.#wake();
+    if (this.#waiter !== undefined) this.#wake();
   }
 
   /** Returns the next bytes. One reader at a time. */
@@ -231,11 +231,11 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
   }
 
   /**
-   * Wakes the reader after all chunks of one socket read have been pushed: they arrive in one synchronous run, and a
-   * microtask sees them all.
+   * Wakes the waiting reader after all chunks of one socket read have been pushed: they arrive in one synchronous run,
+   * and a microtask sees them all.
    */
   #wake(): void {
-    if (this.#waiter === undefined || this.#isWaking) return;
+    if (this.#isWaking) return;
     this.#isWaking = true;
     // `queueMicrotask` would create an async resource and a closure each time.
     void SETTLED.then(this.#deliver);
@@ -310,7 +310,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     const controller = this.#controller;
     this.#end();
     this.#error = error;
-    this.#wake();
+    if (this.#waiter !== undefined) this.#wake();
     this.#head.reject(error);
     if (controller !== undefined) controller.abort(error);
     else this.#connector?.giveUp(error);
@@ -339,9 +339,10 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
   /** Without the byte order mark; invalid bytes become U+FFFD. */
   async text(maxBytes: number, memory?: BodyMemory): Promise<string> {
     if (this.body === this && this.#ended && this.#error === undefined) {
-      const [first] = this.#chunks;
-      const whole = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
-      this.#dropUnread();
+      const chunks = this.#chunks;
+      this.#chunks = [];
+      const [first] = chunks;
+      const whole = first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
       if (whole.byteLength > maxBytes) throw this.#tooLarge(maxBytes);
       const waiting = memory?.grow(whole.byteLength);
       if (waiting !== undefined) await waiting;

@@ -149,8 +149,8 @@ export function asInt32(value: unknown): number | undefined {
  * Otherwise undefined.
  */
 export function asCount(value: unknown): number | undefined {
-  const count = asInt32(value);
-  return count === undefined || count < 0 || count > MAX_COUNT ? undefined : count;
+  const isCount = typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT;
+  return isCount ? value : undefined;
 }
 
 // A total is the sum of at most four counts.

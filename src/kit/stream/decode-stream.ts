@@ -156,8 +156,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     this.#relay = relay;
     this.#keepsBlank = createParser !== undefined;
     const { maxEventChars } = limits;
-    const takeDeltas =
-      decoder.pushDeltas && ((bytes: Buffer, start: number) => this.#takeDeltas(bytes, start));
+    const takeDeltas = decoder.pushDeltas && this.#takeDeltas;
     this.#parser =
       createParser?.(this.#take, maxEventChars) ?? new SseDecoder(this.#take, maxEventChars, takeDeltas);
   }
@@ -233,7 +232,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   };
 
   /** Takes consecutive deltas. Returns the index after them. */
-  #takeDeltas(bytes: Buffer, start: number): number {
+  readonly #takeDeltas = (bytes: Buffer, start: number): number => {
     if (this.#writer.ended) return start;
     const joins = this.#relay !== undefined;
     const run = this.#decoder.pushDeltas?.(bytes, start, this.#limits.maxEventChars, joins);
@@ -243,7 +242,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     this.#decodedEvents += run.events;
     this.#runs.push({ start, end: run.end });
     return run.end;
-  }
+  };
 
   #countEvents(count: number): void {
     const { maxEvents } = this.#limits;

@@ -6,11 +6,10 @@ import type { SseEvent } from "./sse.ts";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in a string.
 const SPECIAL = /["\\\u0000-\u001f]/;
 
-/** A value that differs between events. */
+/** The place of a value that differs between events. */
 interface Gap {
   readonly start: number;
   readonly end: number;
-  readonly isText: boolean;
 }
 
 /** Events in a row that were read from bytes. */
@@ -52,16 +51,22 @@ export class DeltaTemplate {
     const found = findValue(data, field);
     if (found === undefined || data[found.start - 1] !== '"' || data.slice(found.start, found.end) !== text)
       return false;
-    const gaps: Gap[] = [{ ...found, isText: true }];
+    const gaps: Gap[] = [found];
     for (const name of ignored) {
       const gap = findValue(data, name);
-      if (gap !== undefined) gaps.push({ ...gap, isText: false });
+      if (gap === undefined) continue;
+      let index = gaps.length;
+      while (index > 0 && (gaps[index - 1]?.start ?? 0) > gap.start) index -= 1;
+      gaps.splice(index, 0, gap);
     }
-    gaps.sort((left, right) => left.start - right.start);
-    const constants = [...gaps, undefined].map((gap, index) =>
-      data.slice(gaps[index - 1]?.end ?? 0, gap?.start),
-    );
-    const textAt = gaps.findIndex(({ isText }) => isText);
+    const constants: string[] = [];
+    let constantStart = 0;
+    for (const { start, end } of gaps) {
+      constants.push(data.slice(constantStart, start));
+      constantStart = end;
+    }
+    constants.push(data.slice(constantStart));
+    const textAt = gaps.indexOf(found);
     this.#isRepeated = type === this.#type && textAt === this.#textAt && areEqual(constants, this.#constants);
     if (!this.#isRepeated) this.#encoded = undefined;
     this.#type = type;
@@ -79,7 +84,8 @@ export class DeltaTemplate {
    */
   readRun(bytes: Buffer, start: number, maxEventBytes: number, joins: boolean): DeltaRun | undefined {
     if (!this.#isRepeated) return undefined;
-    const { constants, seam, jsonValues } = this.#encode();
+    this.#encoded ??= encode(this.#type, this.#constants);
+    const { constants, seam, jsonValues } = this.#encoded;
     const last = constants.length - 1;
     const textEnds: number[] = [];
     let events = 0;
@@ -112,11 +118,6 @@ export class DeltaTemplate {
     if (events === 0) return undefined;
     return { texts: takeTexts(joins ? [length] : textEnds), events, jsonValues: events * jsonValues, end };
   }
-
-  #encode(): EncodedConstants {
-    this.#encoded ??= encode(this.#type, this.#constants);
-    return this.#encoded;
-  }
 }
 
 /** The parts of an event between the values that differ, with the lines around them. */
@@ -129,18 +130,20 @@ interface EncodedConstants {
 }
 
 function areEqual(left: readonly string[], right: readonly string[]): boolean {
-  return left.length === right.length && left.every((text, index) => text === right[index]);
+  for (let index = 0; index < left.length; index += 1) if (left[index] !== right[index]) return false;
+  return left.length === right.length;
 }
 
 function encode(type: string, parts: readonly string[]): EncodedConstants {
-  const head = type === "" ? "data: " : `event: ${type}\ndata: `;
-  const last = parts.length - 1;
-  const lines = parts.map(
-    (part, index) => `${index === 0 ? head : ""}${part}${index === last ? "\n\n" : ""}`,
-  );
+  const first = type === "" ? "data: " : `event: ${type}\ndata: `;
+  const constants: Buffer[] = [];
+  for (const [index, part] of parts.entries()) {
+    const head = index === 0 ? first : "";
+    constants.push(Buffer.from(`${head}${part}${index === parts.length - 1 ? "\n\n" : ""}`));
+  }
   return {
-    constants: lines.map((text) => Buffer.from(text)),
-    seam: Buffer.from(`${lines[last]}${lines[0]}`),
+    constants,
+    seam: Buffer.concat([...constants.slice(-1), ...constants.slice(0, 1)]),
     // The quotes around the texts are in the parts.
     jsonValues: countJsonValues(parts.join(""), Number.POSITIVE_INFINITY),
   };
@@ -155,10 +158,13 @@ function takeTexts(ends: readonly number[]): string[] {
   const whole = texts.toString("utf8", 0, length);
   // Slices cost less than decoding each, but have byte indices.
   const isAscii = whole.length === length;
-  return ends.map((end, index) => {
-    const start = ends[index - 1] ?? 0;
-    return isAscii ? whole.slice(start, end) : texts.toString("utf8", start, end);
-  });
+  const taken: string[] = [];
+  let start = 0;
+  for (const end of ends) {
+    taken.push(isAscii ? whole.slice(start, end) : texts.toString("utf8", start, end));
+    start = end;
+  }
+  return taken;
 }
 
 /** Copies a text to an index of the texts. Returns false if it is not UTF-8. */
@@ -200,23 +206,18 @@ function isDigit(code: number | undefined): boolean {
 }
 
 /** Returns the place of a member's value, without its quotes. Undefined if it cannot be distinguished from the rest. */
-function findValue(data: string, name: string): Pick<Gap, "start" | "end"> | undefined {
+function findValue(data: string, name: string): Gap | undefined {
   const key = `"${name}":`;
   const at = data.indexOf(key);
   if (at < 0 || data.includes(key, at + 1)) return undefined;
   const start = at + key.length + (data[at + key.length] === " " ? 1 : 0);
   if (data[start] !== '"') {
-    const end = findDigitsEnd(data, start);
+    let end = start;
+    while (isDigit(data.charCodeAt(end))) end += 1;
     return end > start ? { start, end } : undefined;
   }
   const end = data.indexOf('"', start + 1);
   return end < 0 || SPECIAL.test(data.slice(start + 1, end)) ? undefined : { start: start + 1, end };
-}
-
-function findDigitsEnd(data: string, start: number): number {
-  let end = start;
-  while (isDigit(data.charCodeAt(end))) end += 1;
-  return end;
 }
 
 const FIRST_PRINTABLE = 0x20;

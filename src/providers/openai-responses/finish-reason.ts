@@ -56,9 +56,8 @@ export function isRunByProvider({ type, call_id: id }: Untrusted<OutputItem>): b
 
 function isRunByCaller(item: Untrusted<OutputItem>): boolean {
   const { type, environment } = item;
-  if (isRunByProvider(item)) return false;
   if (type === "shell_call") return objectIn<ShellEnvironment>(environment).type === "local";
-  return RUN_BY_CALLER.has(textIn(type));
+  return RUN_BY_CALLER.has(textIn(type)) && !isRunByProvider(item);
 }
 
 /** Reports whether the model refused and wrote nothing else. */

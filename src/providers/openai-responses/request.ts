@@ -1,6 +1,6 @@
 /** Our Request -> their body (provider documentation: "Create a model response"). */
 
-import { acceptsSampling, type ModelTraits } from "../../catalog/model-traits.ts";
+import { acceptsSampling } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { type RequestBody, readBodyOptions } from "../../kit/adapter/request-context.ts";
 import { LossReport } from "../../kit/call/loss-report.ts";
@@ -80,7 +80,8 @@ function createBody(
     ...samplingSettings(context),
     ...(reasoningEffort === "" ? undefined : reasoningSettings(context)),
     ...(isEmpty(metadata) ? undefined : metadataSettings(context)),
-    ...storageSettings(store, traits),
+    store,
+    ...(store || traits.reasoningControl === "none" ? undefined : ENCRYPTED),
     ...(streaming ? STREAMING : undefined),
   };
   if (stopSequences.length > 0) loss.lose("stop_sequences", "unsupported_setting", NO_STOP_SEQUENCES);
@@ -111,6 +112,12 @@ function withOptions(body: JsonObject, { body: options }: ProviderOptions): Json
   // The caller may list entries that the adapter also adds.
   return Array.isArray(include) ? { ...merged, include: [...new Set(include)] } : merged;
 }
+
+/**
+ * The provider would keep every response for a month; a sidecar keeps the state itself, so it asks for the reasoning in
+ * encrypted form instead. A model that does not reason refuses that.
+ */
+const ENCRYPTED = { include: [ENCRYPTED_REASONING] } satisfies CreateRequest;
 
 /** Turned off: random padding against traffic analysis costs bandwidth and is useless behind a sidecar. */
 const STREAMING = { stream: true, stream_options: { include_obfuscation: false } } satisfies CreateRequest;
@@ -145,13 +152,4 @@ function metadataSettings({ request, loss }: RequestContext): JsonObject {
   }
   if (kept.length === 0) return {};
   return { metadata: Object.fromEntries(kept) } satisfies CreateRequest;
-}
-
-/**
- * The provider would keep every response for a month; a sidecar keeps the state itself, so it
- * asks for the reasoning in encrypted form instead. A model that does not reason refuses that.
- */
-function storageSettings(store: boolean, { reasoningControl }: ModelTraits): JsonObject {
-  if (store || reasoningControl === "none") return { store } satisfies CreateRequest;
-  return { store, include: [ENCRYPTED_REASONING] } satisfies CreateRequest;
 }
