@@ -18,8 +18,7 @@ import { createCatalogService } from "../../src/server/services/catalog-service.
 import { createHealth, createHealthService } from "../../src/server/services/health-service.ts";
 import { createInferenceService } from "../../src/server/services/inference-service.ts";
 import { createReflectionServices } from "../../src/server/services/reflection-service.ts";
-import { getRequestId } from "../../src/server/telemetry/call-ids.ts";
-import { CallRecorder } from "../../src/server/telemetry/call-recorder.ts";
+import { CallRecorder, getRequestId } from "../../src/server/telemetry/call-recorder.ts";
 import { createLogOutput } from "../../src/server/telemetry/log-output.ts";
 import { createCallLog, createLogger } from "../../src/server/telemetry/logging.ts";
 import { createMetrics } from "../../src/server/telemetry/metrics.ts";

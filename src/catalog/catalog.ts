@@ -6,7 +6,7 @@ import { type CostOptions, costWith, pricesAt, toDay } from "./model-cost.ts";
 import { getCapabilities, isEmbeddingModel, toCapability, toInfo } from "./model-info.ts";
 import { ModelNames, maxIdLength } from "./model-names.ts";
 import { type ModelSettings, toEntry } from "./model-settings.ts";
-import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
+import { defaultTraits, type ModelTraits, mergeTraits, withTraits } from "./model-traits.ts";
 
 /**
  * Known facts about models. Advisory only: a request for an unknown model still goes to its provider, with the traits
@@ -40,7 +40,7 @@ export class Catalog {
 
   /** Reports whether `getModelInfo` would find the model for this provider, without building its description. */
   hasModel(model: string, provider: string): boolean {
-    return this.#find(model, provider).entry !== undefined;
+    return this.find(model, provider).entry !== undefined;
   }
 
   /**
@@ -84,7 +84,7 @@ export class Catalog {
    * defaults. Never fails, whatever the id.
    */
   traitsOf(provider: string, model: string): ModelTraits {
-    return this.#find(model, provider).traits;
+    return this.find(model, provider).traits;
   }
 
   /**
@@ -103,7 +103,7 @@ export class Catalog {
    * Prefer the `model` that the provider reports: providers answer some ids with another model, at its price.
    */
   costOf(usage: Usage, model: string, provider: string, options: CostOptions = {}): bigint | undefined {
-    const { entry } = this.#find(model, provider);
+    const { entry } = this.find(model, provider);
     if (entry === undefined) return undefined;
     const prices = pricesAt(entry, options.at ?? new Date());
     return costWith(prices, usage, options.longCacheWriteTokens);
@@ -112,13 +112,16 @@ export class Catalog {
   /** Returns the entry that was added for a model of a provider; undefined if none was added. */
   addedEntry(model: string, provider: string): CatalogEntry | undefined {
     if (this.#added.length === 0) return undefined;
-    const { entry } = this.#find(model, provider);
+    const { entry } = this.find(model, provider);
     if (entry === undefined) return undefined;
     return this.#added.find(({ id, provider: owner }) => owner === provider && id === entry.id);
   }
 
-  /** Searches once for each id: an unknown one is compared with many patterns, and each call asks several times. */
-  #find(model: string, provider: string): FoundModel {
+  /**
+   * Returns what the catalog has for an id or alias of a provider's model. Searches once for each: an unknown one is
+   * compared with many patterns.
+   */
+  find(model: string, provider: string): FoundModel {
     if (model.length > maxIdLength) return NOT_FOUND;
     const key = `${provider}\n${model}`;
     const known = this.#found.get(key);
@@ -157,6 +160,86 @@ interface FoundModel {
 }
 
 const NOT_FOUND: FoundModel = { entry: undefined, traits: defaultTraits };
+
+/**
+ * The catalog as seen by one registered provider. Entries that were added for the provider's registered name (`batch`)
+ * come first, then the entries of the provider whose models it serves (`openai`).
+ */
+export class ProviderModels {
+  readonly #catalog: Catalog;
+  readonly #name: string;
+  readonly #provider: string | undefined;
+  readonly #found = new Map<string, ProviderModel>();
+
+  /**
+   * @param name Name under which the provider is registered.
+   * @param provider Name of the provider in the shipped catalog; undefined if the catalog has no models for it.
+   */
+  constructor(catalog: Catalog, name: string, provider: string | undefined) {
+    this.#catalog = catalog;
+    this.#name = name;
+    this.#provider = provider;
+  }
+
+  /** As {@link Catalog.getModelInfo}. */
+  getModelInfo(model: string): ModelInfo | undefined {
+    if (this.#catalog.addedEntry(model, this.#name) !== undefined)
+      return this.#catalog.getModelInfo(model, this.#name);
+    return this.#provider === undefined ? undefined : this.#catalog.getModelInfo(model, this.#provider);
+  }
+
+  /** As {@link Catalog.hasModel}. */
+  hasModel(model: string): boolean {
+    if (this.#catalog.addedEntry(model, this.#name) !== undefined) return true;
+    return this.#provider !== undefined && this.#catalog.hasModel(model, this.#provider);
+  }
+
+  /**
+   * As {@link Catalog.getLatestModel}, among the entries that were added for the provider and the entries of the
+   * catalog.
+   */
+  getLatestModel(): ModelInfo | undefined {
+    const names = new Set([this.#name, this.#provider ?? this.#name]);
+    const latest = [...names].flatMap((name) => this.#catalog.getLatestModel(name) ?? []);
+    return latest.sort((left, right) => (left.releaseDate < right.releaseDate ? 1 : -1))[0];
+  }
+
+  /** As {@link Catalog.traitsOf}. An added entry changes the traits that it names. */
+  traitsOf(model: string): ModelTraits {
+    return this.#find(model).traits;
+  }
+
+  /** As {@link Catalog.costOf}. */
+  costOf(usage: Usage, model: string, { at, longCacheWriteTokens }: CostOptions = {}): bigint | undefined {
+    const { priced } = this.#find(model);
+    if (priced === undefined) return undefined;
+    return costWith(pricesAt(priced, at ?? new Date()), usage, longCacheWriteTokens);
+  }
+
+  /** Looks a model up once: each call asks several times. */
+  #find(model: string): ProviderModel {
+    const known = this.#found.get(model);
+    if (known !== undefined) return known;
+    const added = this.#catalog.addedEntry(model, this.#name);
+    const shipped = this.#provider === undefined ? undefined : this.#catalog.find(model, this.#provider);
+    const { traits = defaultTraits } = shipped ?? {};
+    const found = {
+      traits: added?.traits === undefined ? traits : withTraits(traits, added.traits),
+      priced: added?.prices === undefined ? shipped?.entry : this.#catalog.find(model, this.#name).entry,
+    };
+    // Ids come from callers, who could fill the memory with invented ones.
+    if (this.#found.size >= MAX_FOUND) this.#found.clear();
+    if (model.length <= maxIdLength) this.#found.set(model, found);
+    return found;
+  }
+}
+
+/** What the catalog has for a model of a provider. */
+interface ProviderModel {
+  readonly traits: ModelTraits;
+  /** The entry with the prices of its calls; undefined if they are unknown. */
+  readonly priced: CatalogEntry | undefined;
+}
 
 /** Options of a catalog. */
 export interface CatalogOptions {

@@ -1,5 +1,5 @@
 /** The one rule by which the name of a model leads to a provider and its model. docs/models.md explains it. */
-import type { ProviderModels } from "../catalog/provider-models.ts";
+import type { ProviderModels } from "../catalog/catalog.ts";
 import type { CallTarget } from "../core/adapter.ts";
 
 /** A model by its name, for an alias. */

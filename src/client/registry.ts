@@ -1,5 +1,5 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import { ProviderModels } from "../catalog/provider-models.ts";
+import { ProviderModels } from "../catalog/catalog.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError, invalidField, SDKError } from "../core/errors.ts";
 import { quote } from "./violations.ts";

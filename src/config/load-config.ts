@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
-import { defaultCatalog } from "../catalog/catalog.ts";
-import { ProviderModels } from "../catalog/provider-models.ts";
+import { defaultCatalog, ProviderModels } from "../catalog/catalog.ts";
 import { describeDoubtfulBaseUrl } from "../client/check-base-url.ts";
 import {
   describeMissing,

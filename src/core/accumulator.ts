@@ -18,9 +18,9 @@ import {
   ToolCallStart_InputKind,
 } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { errorFromProto, type SDKError, StreamError } from "./errors.ts";
-import { GrowingText } from "./growing-text.ts";
 import { LawChecker } from "./laws.ts";
 import type { PartInput } from "./parts.ts";
+import { GrowingText } from "./text.ts";
 
 /** Collects the events of a stream into the Response that Complete would return, and checks that they obey the laws. */
 export class StreamAccumulator {

@@ -3,7 +3,7 @@ import { type ContentPart, ContentPartSchema, type ToolCall } from "../gen/outri
 import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
 import type { Finish, StreamEvent, ToolCallEnd } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { StreamError } from "./errors.ts";
-import { GrowingText } from "./growing-text.ts";
+import { GrowingText } from "./text.ts";
 import { toolInputOf } from "./tools.ts";
 
 type BlockKind = "text" | "reasoning" | "toolCall";

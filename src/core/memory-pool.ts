@@ -1,7 +1,6 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { AbortError, RateLimitError, SDKError } from "./errors.ts";
 import { yieldTurnAfter } from "./loop-turns.ts";
-import { measureMemory } from "./measure-memory.ts";
 
 /** The account that a pool belongs to, as the pool needs it. */
 export interface PoolAccount {
@@ -268,6 +267,8 @@ export class MemoryShare {
   readonly #pool: MemoryPool;
   #bytes = 0;
   #isGrowing = true;
+  /** Whether the pool may count the share, or hold a wait of it. */
+  #isKnownToPool = false;
   #hasEnded = false;
 
   constructor(
@@ -302,12 +303,13 @@ export class MemoryShare {
    */
   reserve(bytes: number, signal?: AbortSignal): Promise<void> | undefined {
     if (this.#hasEnded) return undefined;
-    const counted = getCountedBytes(this.weight * (this.#bytes + bytes));
-    if (counted === 0) {
+    const needed = this.weight * (this.#bytes + bytes);
+    if (needed <= FREE_BYTES) {
       // Most answers are so small.
       this.#bytes += bytes;
       return undefined;
     }
+    const counted = getCountedBytes(needed);
     const more = counted - this.countedBytes;
     if (
       more <= 0 ||
@@ -315,6 +317,7 @@ export class MemoryShare {
     )
       return this.force(bytes);
     if (counted > this.#pool.maxBytes) throw this.#pool.createExcess("the call", counted);
+    this.#isKnownToPool = true;
     return this.#pool.wait(this, bytes, signal);
   }
 
@@ -370,13 +373,17 @@ export class MemoryShare {
 
   /** Gives everything back, for good: a late reservation takes nothing. */
   end(): void {
-    this.#pool.abandon(this);
-    this.#set(0);
+    if (this.#isKnownToPool) {
+      this.#pool.abandon(this);
+      this.#set(0);
+    }
+    this.#bytes = 0;
     this.#hasEnded = true;
   }
 
   #set(bytes: number): void {
     if (this.#hasEnded) return;
+    this.#isKnownToPool = true;
     const before = this.countedBytes;
     this.#bytes = bytes;
     this.#pool.note(this);
@@ -387,6 +394,19 @@ export class MemoryShare {
 /** Returns the bytes of a share that count against the limit. */
 export function getCountedBytes(bytes: number): number {
   return Math.max(0, bytes - FREE_BYTES);
+}
+
+/** Approximate memory of an object or a list without its texts, in bytes. */
+const ELEMENT_BYTES = 64;
+
+/** Estimates the bytes that a message takes: its texts and media, and a constant for each element. */
+export function measureMemory(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (value instanceof Uint8Array) return value.byteLength;
+  if (typeof value !== "object" || value === null) return 0;
+  let bytes = ELEMENT_BYTES;
+  for (const member of Object.values(value)) bytes += measureMemory(member);
+  return bytes;
 }
 
 function toAbortError(signal: AbortSignal | undefined): SDKError {

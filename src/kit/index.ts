@@ -4,7 +4,7 @@
  * `ProviderAdapter` by itself and writes its events with a `StreamWriter`.
  */
 
-export { ProviderModels } from "../catalog/provider-models.ts";
+export { ProviderModels } from "../catalog/catalog.ts";
 export { type Batched, type Batches, BatchStream, lazyBatches } from "../core/batches.ts";
 export { getInferenceId } from "../core/ids.ts";
 export { LawChecker } from "../core/laws.ts";

@@ -1,7 +1,6 @@
 import { invalidField } from "../core/errors.ts";
-import { measureMemory } from "../core/measure-memory.ts";
 import { type MemoryAccount, RUN_ANSWER_WEIGHT } from "../core/memory-account.ts";
-import { getCountedBytes, type MemoryShare } from "../core/memory-pool.ts";
+import { getCountedBytes, type MemoryShare, measureMemory } from "../core/memory-pool.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import { untilAborted } from "../kit/call/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";

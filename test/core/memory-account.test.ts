@@ -3,14 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RateLimitError } from "../../src/core/errors.ts";
-import { measureMemory } from "../../src/core/measure-memory.ts";
 import {
   getMaxAnswerBytes,
   getMemoryLimits,
   MemoryAccount,
   READ_WEIGHT,
 } from "../../src/core/memory-account.ts";
-import { FREE_BYTES } from "../../src/core/memory-pool.ts";
+import { FREE_BYTES, measureMemory } from "../../src/core/memory-pool.ts";
 
 const MIB = 1024 * 1024;
 const HEAP_BYTES = 128 * MIB;

@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
 import { InvalidRequestError, RateLimitError } from "../../src/core/errors.ts";
-import { measureMemory } from "../../src/core/measure-memory.ts";
 import { MemoryAccount } from "../../src/core/memory-account.ts";
+import { measureMemory } from "../../src/core/memory-pool.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { CreateRunRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { HistoryMemory } from "../../src/runs/limits.ts";

@@ -1,5 +1,4 @@
-import { defaultCatalog } from "../../src/catalog/catalog.ts";
-import { ProviderModels } from "../../src/catalog/provider-models.ts";
+import { defaultCatalog, ProviderModels } from "../../src/catalog/catalog.ts";
 
 /** Returns the shipped catalog as seen by a provider. */
 export function shippedModels(provider: string): ProviderModels {

@@ -1,5 +1,5 @@
 import { InvalidRequestError, NotFoundError } from "../../core/errors.ts";
-import { measureMemory } from "../../core/measure-memory.ts";
+import { measureMemory } from "../../core/memory-pool.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import type { StoredMessage } from "../../runs/store.ts";

@@ -3,7 +3,7 @@
  * of a stream match the response object; events of a later part wait until its turn.
  */
 import { create } from "@bufbuild/protobuf";
-import { GrowingText } from "../../core/growing-text.ts";
+import { GrowingText } from "../../core/text.ts";
 import { type ContentPart, type ProviderState, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { FinishReason } from "../../gen/outrigger/v1/response_pb.ts";
 import {

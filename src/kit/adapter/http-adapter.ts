@@ -4,8 +4,7 @@
  */
 
 import { create } from "@bufbuild/protobuf";
-import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
-import { ProviderModels } from "../../catalog/provider-models.ts";
+import { type Catalog, defaultCatalog, ProviderModels } from "../../catalog/catalog.ts";
 import type { CallOptions, CallTarget, ProviderAdapter } from "../../core/adapter.ts";
 import type { AnswerRelay } from "../../core/answer-relay.ts";
 import type { Batches } from "../../core/batches.ts";

@@ -1,5 +1,5 @@
+import type { ProviderModels } from "../../catalog/catalog.ts";
 import type { ModelTraits } from "../../catalog/model-traits.ts";
-import type { ProviderModels } from "../../catalog/provider-models.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";

@@ -1,5 +1,5 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { ProviderModels } from "../../catalog/provider-models.ts";
+import type { ProviderModels } from "../../catalog/catalog.ts";
 import { ServerError } from "../../core/errors.ts";
 import { type ContentPart, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";

@@ -1,4 +1,4 @@
-import { measureMemory } from "../../core/measure-memory.ts";
+import { measureMemory } from "../../core/memory-pool.ts";
 import { isEmpty, isObject, type JsonObject } from "../json/json.ts";
 
 /** Maximum characters of the metadata of one answer. */
@@ -60,12 +60,20 @@ function setMember(members: Members, name: string, value: unknown): number {
 
 /**
  * Returns the members of an answer as `Response.provider_metadata_json`.
- * @param readElsewhere Members that have a unified form.
+ * @param readElsewhere Members that have a unified form, and `usage`.
+ * @param usage The counts of the answer, which are members if they say more than the contract has fields for.
+ * @param unifiedCounts Counts that it has fields for.
  */
-export function toMetadataJson(members: object, readElsewhere: ReadonlySet<string>): string {
+export function toMetadataJson(
+  members: object,
+  readElsewhere: ReadonlySet<string>,
+  usage: unknown,
+  unifiedCounts: ReadonlySet<string>,
+): string {
   const metadata = new ProviderMetadata();
   // Most members are read elsewhere, so no list of them is made.
   for (const name in members) if (!readElsewhere.has(name)) metadata.add(name, (members as JsonObject)[name]);
+  metadata.add("usage", furtherCounts(usage, unifiedCounts));
   return metadata.toJson();
 }
 
@@ -83,8 +91,9 @@ export function furtherCounts(counts: unknown, unified: ReadonlySet<string>): Js
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;
-  const names = Object.keys(value).sort();
-  return Object.fromEntries(names.map((name) => [name, sorted(value[name])]));
+  const copy: Members = Object.create(null);
+  for (const name of Object.keys(value).sort()) copy[name] = sorted(value[name]);
+  return copy;
 }
 
 function hasContent(value: unknown): boolean {

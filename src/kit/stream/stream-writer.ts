@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { StreamError } from "../../core/errors.ts";
-import { GrowingText } from "../../core/growing-text.ts";
-import { measureMemory } from "../../core/measure-memory.ts";
+import { measureMemory } from "../../core/memory-pool.ts";
+import { GrowingText } from "../../core/text.ts";
 import {
   type Citation,
   type ContentPart,

@@ -1,6 +1,6 @@
 /** Wires up the Anthropic adapter: address, headers, and the translation in this folder. */
 
-import type { ProviderModels } from "../../catalog/provider-models.ts";
+import type { ProviderModels } from "../../catalog/catalog.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";

@@ -1,5 +1,5 @@
 /** Content blocks of a stream, from their first event to their last (provider documentation: "Streaming messages"). */
-import { GrowingText } from "../../core/growing-text.ts";
+import { GrowingText } from "../../core/text.ts";
 import { isJson, isObject, type JsonObject, objectIn, textIn, without } from "../../kit/json/json.ts";
 import { sourceObject, stringifyJson } from "../../kit/json/json-source.ts";
 import type {

@@ -22,9 +22,8 @@ import { toCitations } from "./citations.ts";
 import { CONTAINER_KIND } from "./container.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { toFinishReason } from "./finish-reason.ts";
-import { toMetadata } from "./metadata.ts";
 import { StateWriter } from "./state.ts";
-import { toUsage } from "./usage.ts";
+import { toMetadata, toUsage } from "./usage.ts";
 
 /**
  * Converts a whole answer to a Response.

@@ -35,11 +35,10 @@ import { END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { toFinishReason } from "./finish-reason.ts";
-import { toMetadata } from "./metadata.ts";
 import { addDelta, beginBlock, endBlock, type OpenBlock, wholeBlock } from "./open-blocks.ts";
 import { containerParts, getBlocks, getWarnings } from "./response.ts";
 import { StateWriter } from "./state.ts";
-import { toUsage } from "./usage.ts";
+import { toMetadata, toUsage } from "./usage.ts";
 
 type Event = Untrusted<StreamEvent>;
 

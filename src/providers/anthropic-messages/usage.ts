@@ -1,12 +1,16 @@
-import type { ProviderModels } from "../../catalog/provider-models.ts";
+/** Token counts, and the facts of an answer that have no unified form. */
+import type { ProviderModels } from "../../catalog/catalog.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { createUsage } from "../../kit/adapter/usage.ts";
+import { toMetadataJson } from "../../kit/call/provider-metadata.ts";
 import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type {
   CacheCreation,
+  Message,
   OutputTokensDetails,
   Usage as WireUsage,
 } from "../../wire/anthropic-messages/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
 /**
  * Converts token counts to the meaning that they have for every provider: the API counts cached tokens separately, here
@@ -39,3 +43,29 @@ export function toUsage(
   if (cost !== undefined) result.costNanoUsd = cost;
   return result;
 }
+
+/** Returns `Response.provider_metadata_json`. @param usage The counts of the whole answer. */
+export function toMetadata(message: Untrusted<Message>, usage: unknown): string {
+  return toMetadataJson(message, READ_ELSEWHERE, usage, UNIFIED_COUNTS);
+}
+
+/** Fields of a message that are read elsewhere. */
+const READ_ELSEWHERE: ReadonlySet<string> = new Set([
+  "container",
+  "content",
+  "id",
+  "input_transformations",
+  "model",
+  "role",
+  "stop_reason",
+  "stop_sequence",
+  "type",
+  "usage",
+] satisfies (keyof Message)[]);
+
+const UNIFIED_COUNTS: ReadonlySet<string> = new Set([
+  "cache_creation_input_tokens",
+  "cache_read_input_tokens",
+  "input_tokens",
+  "output_tokens",
+] satisfies (keyof WireUsage)[]);

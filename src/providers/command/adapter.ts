@@ -1,7 +1,6 @@
 /** The adapter for a local program: wires the process and the translations of this folder. */
 import { isAbsolute } from "node:path";
-import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
-import { ProviderModels } from "../../catalog/provider-models.ts";
+import { type Catalog, defaultCatalog, ProviderModels } from "../../catalog/catalog.ts";
 import type { ProviderAdapter } from "../../core/adapter.ts";
 import type { Batches } from "../../core/batches.ts";
 import { AbortError, ConfigurationError, type SDKError, toSdkError, withTexts } from "../../core/errors.ts";

@@ -3,7 +3,7 @@
  * stays open after it: its sources come at the end of the answer.
  */
 
-import { measureMemory } from "../../core/measure-memory.ts";
+import { measureMemory } from "../../core/memory-pool.ts";
 import { hasOnly, isEmpty, objectIn, objectsIn, textIn, without } from "../../kit/json/json.ts";
 import type {
   ReasoningBlock,

@@ -1,4 +1,4 @@
-import { measureMemory } from "../../core/measure-memory.ts";
+import { measureMemory } from "../../core/memory-pool.ts";
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { type CallFacts, isStopped, readFinishReason } from "../../kit/call/call-facts.ts";

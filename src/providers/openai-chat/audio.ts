@@ -1,5 +1,5 @@
 /** Audio in an answer (provider documentation: "Audio and speech", `message.audio`). */
-import { GrowingText } from "../../core/growing-text.ts";
+import { GrowingText } from "../../core/text.ts";
 import { type JsonObject, type JsonValue, textIn, without } from "../../kit/json/json.ts";
 import type { AudioDelta } from "../../wire/openai-chat/message.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";

@@ -4,7 +4,7 @@
  * "Use your data", `context`).
  */
 import { isDeepStrictEqual } from "node:util";
-import { measureMemory } from "../../core/measure-memory.ts";
+import { measureMemory } from "../../core/memory-pool.ts";
 import { isEmpty, isObject, type JsonObject, type JsonValue, objectsIn } from "../../kit/json/json.ts";
 import type { AnyMessage, FoundDocument } from "../../wire/openai-chat/message.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";

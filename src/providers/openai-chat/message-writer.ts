@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { measureMemory } from "../../core/measure-memory.ts";
+import { measureMemory } from "../../core/memory-pool.ts";
 import { type Citation, type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { asObject, isEmpty, objectIn, objectsIn, textIn, without } from "../../kit/json/json.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";

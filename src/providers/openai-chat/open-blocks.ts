@@ -4,8 +4,8 @@
  * call at once.
  */
 
-import { GrowingText } from "../../core/growing-text.ts";
-import { measureMemory } from "../../core/measure-memory.ts";
+import { measureMemory } from "../../core/memory-pool.ts";
+import { GrowingText } from "../../core/text.ts";
 import {
   asInt32,
   asObject,

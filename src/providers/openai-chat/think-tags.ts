@@ -1,4 +1,4 @@
-import { GrowingText } from "../../core/growing-text.ts";
+import { GrowingText } from "../../core/text.ts";
 import type { ThinkTags } from "./state.ts";
 
 /** The name of a tag around reasoning: the one most models use, or Gemini's ("OpenAI compatibility"). */

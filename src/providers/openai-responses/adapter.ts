@@ -1,6 +1,6 @@
 /** Wiring of the OpenAI adapter: URL, headers, and the translation in this folder. */
 
-import type { ProviderModels } from "../../catalog/provider-models.ts";
+import type { ProviderModels } from "../../catalog/catalog.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
 import {

@@ -1,5 +1,5 @@
 /** The open items of a stream, each with the content from its events so far. */
-import { GrowingText } from "../../core/growing-text.ts";
+import { GrowingText } from "../../core/text.ts";
 import { asInt32, objectIn, textIn } from "../../kit/json/json.ts";
 import type {
   ReasoningBlock,
@@ -71,7 +71,6 @@ export interface OpenSinglePart {
 
 /** Opens an item. */
 export function openItem(item: Untrusted<OutputItem>, writer: StreamWriter): OpenItem {
-  if (isRunByProvider(item)) return { kind: "single part", item, partIndex: writer.reserve() };
   switch (item.type) {
     case "message":
       return { kind: "message", item, texts: new Map(), last: undefined };
@@ -79,6 +78,7 @@ export function openItem(item: Untrusted<OutputItem>, writer: StreamWriter): Ope
       return { kind: "reasoning", item, block: writer.startReasoning(), parts: new Map(), lastPart: "" };
     case "function_call":
     case "custom_tool_call":
+      if (isRunByProvider(item)) return { kind: "single part", item, partIndex: writer.reserve() };
       if (textIn(item.name) === "")
         return { kind: "nameless call", item, partIndex: writer.reserve(), input: new GrowingText() };
       return { kind: "call", item, block: startCall(item, writer) };

@@ -23,10 +23,9 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
 import { reportedError } from "./error.ts";
 import { isRunByProvider, toFinishReason } from "./finish-reason.ts";
-import { toMetadata } from "./metadata.ts";
 import { isRedacted, reasoningText } from "./reasoning.ts";
 import { StateWriter } from "./state.ts";
-import { toUsage } from "./usage.ts";
+import { toMetadata, toUsage } from "./usage.ts";
 
 /**
  * Converts a whole answer to a Response.
@@ -43,7 +42,7 @@ export function toResponse(body: string, facts: CallFacts): Response {
   const model = textIn(object.model);
   const states = new StateWriter(facts, model);
   const content = reasoningBeside(object, items).map(toReasoningPart);
-  for (const item of items) content.push(...getParts(item, states));
+  for (const item of items) addParts(content, item, states);
   return createResponse(facts, {
     id: textIn(object.id),
     model,
@@ -62,24 +61,22 @@ export function isFailure({ status, error }: Untrusted<ResponseObject>): boolean
   return status === "failed" || (error !== undefined && error !== null);
 }
 
-/** Returns the parts of one output item (provider documentation: "The response object", `output`). */
-function getParts(item: Untrusted<OutputItem>, states: StateWriter): ContentPart[] {
-  if (isRunByProvider(item)) return [singlePart(item, states)];
-  switch (item.type) {
-    case "message": {
-      const parts = getContentParts(item);
-      if (parts.length > 0) return parts.map((part) => messagePart(item, part, states));
-      const part = { case: "text", value: "" } as const;
-      return [create(ContentPartSchema, { part, providerState: states.ofEmptyMessage(item) })];
-    }
-    case "reasoning":
-      return [reasoningPart(item, states)];
-    case "function_call":
-    case "custom_tool_call":
-      return [toolCallPart(item, states)];
-    default:
-      return [singlePart(item, states)];
+/** Adds the parts of one output item (provider documentation: "The response object", `output`). */
+function addParts(content: ContentPart[], item: Untrusted<OutputItem>, states: StateWriter): void {
+  const isCall = item.type === "function_call" || item.type === "custom_tool_call";
+  if (item.type === "reasoning") content.push(reasoningPart(item, states));
+  else if (isCall && !isRunByProvider(item)) content.push(toolCallPart(item, states));
+  else if (item.type !== "message") content.push(singlePart(item, states));
+  else {
+    const parts = getContentParts(item);
+    for (const part of parts) content.push(messagePart(item, part, states));
+    if (parts.length === 0) content.push(emptyPart(item, states));
   }
+}
+
+function emptyPart(item: Untrusted<OutputItem>, states: StateWriter): ContentPart {
+  const part = { case: "text", value: "" } as const;
+  return create(ContentPartSchema, { part, providerState: states.ofEmptyMessage(item) });
 }
 
 /** Returns the content parts of a message. Some servers send its text alone. */

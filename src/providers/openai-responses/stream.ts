@@ -5,8 +5,8 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
-import { GrowingText } from "../../core/growing-text.ts";
-import { measureMemory } from "../../core/measure-memory.ts";
+import { measureMemory } from "../../core/memory-pool.ts";
+import { GrowingText } from "../../core/text.ts";
 import { isFailureReport, isUnnamedFailure, unreadableEvent } from "../../kit/adapter/failure-body.ts";
 import { findNegativeCounts } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
@@ -38,7 +38,6 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { toCitations } from "./citations.ts";
 import { reportedError } from "./error.ts";
 import { toFinishReason } from "./finish-reason.ts";
-import { toMetadata } from "./metadata.ts";
 import {
   announceText,
   appendReasoning,
@@ -68,7 +67,7 @@ import {
   singlePart,
 } from "./response.ts";
 import { StateWriter } from "./state.ts";
-import { toUsage } from "./usage.ts";
+import { toMetadata, toUsage } from "./usage.ts";
 
 /** Decodes one stream of the Responses API. */
 export class ResponsesDecoder implements StreamDecoder {
@@ -359,7 +358,8 @@ export class ResponsesDecoder implements StreamDecoder {
     const output = objectsIn<OutputItem>(object.output);
     const { done } = this.#items;
     // Some servers give an item a different id in each mention, and do not count from zero.
-    const isWhole = output.every(({ type }, index) => done[index]?.type === type);
+    let isWhole = true;
+    for (const [index, { type }] of output.entries()) isWhole &&= done[index]?.type === type;
     if (!isWhole) {
       const known = new Set(done.map(({ id }) => id));
       for (const [index, item] of output.entries())

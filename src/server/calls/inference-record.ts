@@ -5,7 +5,8 @@ import { ProviderError, type SDKError, toSdkError } from "../../core/errors.ts";
 import { getInferenceId } from "../../core/ids.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
 import { isCacheHit } from "../../core/response.ts";
-import { addUsage } from "../../core/usage.ts";
+import { boundedText } from "../../core/text.ts";
+import { addUsages } from "../../core/usage.ts";
 import type { EmbedRequest, EmbedResponse } from "../../gen/outrigger/v1/embedding_service_pb.ts";
 import type { CountTokensResponse } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -13,11 +14,10 @@ import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { countTokens, embed, type ModelClient } from "../../generation/loop/model-calls.ts";
-import { boundedText } from "../status/bounded-text.ts";
 import { toConnectError } from "../status/status.ts";
-import { INFERENCE_ID_HEADER } from "../telemetry/call-ids.ts";
 import type { Attempt } from "../telemetry/call-observer.ts";
 import type { BegunAttempt, CallRecorder } from "../telemetry/call-recorder.ts";
+import { INFERENCE_ID_HEADER } from "../telemetry/call-recorder.ts";
 import { withoutCallerText } from "../telemetry/caller-text.ts";
 import { CutOffError } from "./call-context.ts";
 
@@ -321,10 +321,6 @@ export class InferenceRecord implements ModelClient {
       this.#provider = boundedText(provider, MAX_NAME_BYTES);
     if (model !== "" && model !== this.#model) this.#model = boundedText(model, MAX_NAME_BYTES);
   }
-}
-
-function addUsages(a: Usage | undefined, b: Usage | undefined): Usage | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : addUsage(a, b);
 }
 
 /** Reports whether an event holds output of the model, or begins a tool call. */

@@ -22,9 +22,9 @@ import type { Intake } from "../requests/intake.ts";
 import { toRefusalError } from "../requests/refusals.ts";
 import type { CallMemory } from "../requests/request-memory.ts";
 import { getCode } from "../status/status-code.ts";
-import { TIMING_HEADER } from "../telemetry/call-ids.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/call-observer.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
+import { TIMING_HEADER } from "../telemetry/call-recorder.ts";
 import type { WebSockets } from "../websocket/web-sockets.ts";
 import { toEndpointRequest, toRequestHead } from "./request.ts";
 

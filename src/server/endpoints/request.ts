@@ -1,6 +1,7 @@
 /** Converts a request for an HTTP API. */
 
 import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
+import { boundedText } from "../../core/text.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { EndpointRequest, RequestHead } from "../../http/endpoint.ts";
 import type { HttpRequest } from "../base/http-types.ts";
@@ -11,7 +12,6 @@ import type { Intake } from "../requests/intake.ts";
 import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
 import { toRefusalError } from "../requests/refusals.ts";
 import type { CallMemory } from "../requests/request-memory.ts";
-import { boundedText } from "../status/bounded-text.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 
 /** The server's parts that a request needs. */

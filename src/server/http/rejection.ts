@@ -8,9 +8,9 @@ import {
   errorToJsonBytes,
 } from "@connectrpc/connect/protocol-connect";
 import type { SDKError } from "../../core/errors.ts";
+import { boundedText } from "../../core/text.ts";
 import { EVENT_STREAM, type HttpRequest, type HttpResponse, NDJSON } from "../base/http-types.ts";
 import { endWithHeaders } from "../http/paced-writer.ts";
-import { boundedText } from "../status/bounded-text.ts";
 import { RETRY_AFTER_HEADER, toConnectError } from "../status/status.ts";
 import { toTrailers } from "../status/trailers.ts";
 import { failedOutcome, type TransportOutcome } from "../telemetry/call-observer.ts";

@@ -3,9 +3,8 @@ import { readTraceContext } from "../../core/trace-context.ts";
 import { type AccessControl, type Admission, openAdmission } from "../access/access-control.ts";
 import { getRequestPeerName } from "../access/peer-names.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../base/http-types.ts";
-import { getRequestId, REQUEST_ID_HEADER } from "../telemetry/call-ids.ts";
 import { type CallObserver, disconnectedOutcome } from "../telemetry/call-observer.ts";
-import { CallRecorder } from "../telemetry/call-recorder.ts";
+import { CallRecorder, getRequestId, REQUEST_ID_HEADER } from "../telemetry/call-recorder.ts";
 import type { HostCheck } from "./host.ts";
 import type { OriginCheck } from "./origin.ts";
 import {

@@ -205,10 +205,9 @@ export class CallMemory {
   #set(bytes: number): void {
     // A late read of an ended call keeps nothing.
     if (this.#isReleased) return;
-    const before = getCountedBytes(this.#bytes);
-    const counted = getCountedBytes(bytes);
     // Most requests are so small that nothing is counted.
-    if (counted !== before) this.#requests.change(before, counted, this.#owner);
+    if (bytes > FREE_BYTES || this.#bytes > FREE_BYTES)
+      this.#requests.change(getCountedBytes(this.#bytes), getCountedBytes(bytes), this.#owner);
     this.#bytes = bytes;
   }
 }

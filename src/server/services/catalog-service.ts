@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Catalog as ModelCatalog } from "../../catalog/catalog.ts";
 import { invalidField, NotFoundError, toSdkError } from "../../core/errors.ts";
+import { boundedText } from "../../core/text.ts";
 import {
   CatalogService,
   ListModelsResponseSchema,
@@ -9,7 +10,6 @@ import {
 } from "../../gen/outrigger/v1/catalog_service_pb.ts";
 import { getServedCall } from "../calls/call-context.ts";
 import { createService, type Service } from "../calls/service.ts";
-import { boundedText } from "../status/bounded-text.ts";
 import { toConnectError } from "../status/status.ts";
 
 /** The lookups of the model catalog that CatalogService calls. */

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { boundedText } from "../../core/text.ts";
 import {
   type HealthCheckRequest,
   type HealthCheckResponse,
@@ -9,7 +10,6 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from "../../gen/grpc/health/v1/health_pb.ts";
 import { createService, type Service } from "../calls/service.ts";
-import { boundedText } from "../status/bounded-text.ts";
 
 /** The serving status of a server, for `grpc.health.v1` and the probes of the admin listener. */
 export interface Health {

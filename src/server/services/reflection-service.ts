@@ -1,5 +1,6 @@
 import type { DescFile } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
+import { boundedText } from "../../core/text.ts";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import {
   ServerReflection as ReflectionV1,
@@ -10,7 +11,6 @@ import {
   type ServerReflectionRequest as RequestV1Alpha,
 } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { createService, type Service } from "../calls/service.ts";
-import { boundedText } from "../status/bounded-text.ts";
 import { createReflectionIndex, type ReflectionIndex, serializeWithImports } from "./reflection-index.ts";
 
 /** Creates `grpc.reflection` in both versions, over the descriptors of the given services and of reflection itself. */

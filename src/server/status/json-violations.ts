@@ -13,7 +13,7 @@ import {
 } from "@bufbuild/protobuf";
 import { didYouMean } from "../../config/suggest.ts";
 import type { FieldViolation } from "../../core/errors.ts";
-import { boundedText } from "./bounded-text.ts";
+import { boundedText } from "../../core/text.ts";
 
 /** Maximum number of reported violations. The search ends with the last one. */
 const MAX_VIOLATIONS = 10;

@@ -8,6 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { AuthenticationError, type FieldViolation, ProviderError, type SDKError } from "../../core/errors.ts";
+import { boundedText } from "../../core/text.ts";
 import {
   type BadRequest_FieldViolation,
   BadRequest_FieldViolationSchema,
@@ -28,7 +29,6 @@ import {
   StepResultSchema,
 } from "../../gen/outrigger/v1/generation_pb.ts";
 import { attemptsOf } from "../../middleware/attempts.ts";
-import { boundedText } from "./bounded-text.ts";
 import { kindName } from "./status-code.ts";
 
 /** Largest `google.rpc.Status`, in bytes. Many clients accept 8 KiB of trailers; base64 adds a third. */

@@ -2,8 +2,8 @@
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import { InvalidRequestError, RequestTimeoutError, SDKError } from "../../core/errors.ts";
+import { boundedText } from "../../core/text.ts";
 import { RunStateError } from "../../runs/errors.ts";
-import { boundedText } from "./bounded-text.ts";
 import { getCode } from "./status-code.ts";
 import { type ErrorFacts, getRetryDelay, publicMessage, toDetails } from "./status-details.ts";
 

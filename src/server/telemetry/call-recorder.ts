@@ -1,9 +1,9 @@
+import { randomUUID } from "node:crypto";
 import type { CallTimes, CallTiming, WaitedFor } from "../../core/call-timing.ts";
 import { anyCaller, type Caller } from "../../core/caller.ts";
 import type { TraceContext } from "../../core/trace-context.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { codeName } from "../status/status-code.ts";
-import { REQUEST_ID_HEADER, roundedMs, TIMING_HEADER } from "./call-ids.ts";
 import type {
   Attempt,
   AttemptOutcome,
@@ -14,6 +14,15 @@ import type {
   ToolExecution,
   TransportOutcome,
 } from "./call-observer.ts";
+
+/** Header with the id of a request, in requests and responses. */
+export const REQUEST_ID_HEADER = "x-request-id";
+
+/** Response header with the id of a provider call. */
+export const INFERENCE_ID_HEADER = "outrigger-inference-id";
+
+/** Response header and trailer with the times of a call. */
+export const TIMING_HEADER = "outrigger-timing";
 
 /** The facts with which a call arrives. */
 export interface CallInit extends Pick<Call, "rpc" | "requestId" | "httpVersion" | "protocol"> {
@@ -203,3 +212,16 @@ export class CallRecorder implements CallTiming {
 
 // Probes come every second; their lines would bury the others.
 const PROBES = /^grpc\.(health|reflection)\./;
+
+/** Rounds milliseconds to one decimal. */
+export function roundedMs(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
+
+// Visible and short, without characters that have a meaning in log viewers or shells.
+const VALID_ID = /^[\w.:@/+=-]{1,128}$/;
+
+/** Returns the client's id if it is valid: up to 128 letters, digits and `_.:@/+=-`. Otherwise returns a new UUID. */
+export function getRequestId(header: string | readonly string[] | undefined): string {
+  return typeof header === "string" && VALID_ID.test(header) ? header : randomUUID();
+}

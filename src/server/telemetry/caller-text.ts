@@ -1,6 +1,6 @@
 /** Removes the texts of a request from the message of an error, since providers quote prompts in their errors. */
 import type { CallTarget } from "../../core/adapter.ts";
-import { boundedText } from "../status/bounded-text.ts";
+import { boundedText } from "../../core/text.ts";
 
 const MAX_MESSAGE_BYTES = 300;
 

@@ -1,12 +1,12 @@
 /** The facts about a failed call that the log holds: whose fault it is, and why it failed. */
 import { Code } from "@connectrpc/connect";
 import { ProviderError, RequestTimeoutError, type SDKError } from "../../core/errors.ts";
+import { boundedText } from "../../core/text.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import { isRefusal } from "../../middleware/refusals.ts";
-import { boundedText } from "../status/bounded-text.ts";
 import { kindName } from "../status/status-code.ts";
-import { roundedMs } from "./call-ids.ts";
 import type { Outcome } from "./call-observer.ts";
+import { roundedMs } from "./call-recorder.ts";
 
 /** Whose fault a failed call is. The sidecar's faults include its configuration and the keys that it has for providers. */
 export type FailedBy = "caller" | "provider" | "network" | "sidecar";

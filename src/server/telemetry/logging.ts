@@ -7,8 +7,8 @@ import {
   pino,
   stdTimeFunctions,
 } from "pino";
-import { roundedMs } from "./call-ids.ts";
 import type { Call, CallObserver, Outcome } from "./call-observer.ts";
+import { roundedMs } from "./call-recorder.ts";
 import { type FailedBy, findFailedBy, toFailureFields } from "./failed-call.ts";
 
 /** Options of a logger. */

@@ -1,8 +1,8 @@
 import type { CallTarget } from "../../core/adapter.ts";
+import { boundedText } from "../../core/text.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CircuitState } from "../../middleware/breaker.ts";
 import type { MiddlewareObserver } from "../../middleware/observer.ts";
-import { boundedText } from "../status/bounded-text.ts";
 import type { MeasuredCalls } from "./call-observer.ts";
 import { createModelMetrics, TargetLabels, toUsd } from "./model-metrics.ts";
 import { MetricSet } from "./prometheus.ts";

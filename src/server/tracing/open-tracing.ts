@@ -17,8 +17,8 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import type { TracingConfig } from "../../config/tracing.ts";
+import { boundedText } from "../../core/text.ts";
 import type { McpCallTracer } from "../../runs/mcp/mcp-tools.ts";
-import { boundedText } from "../status/bounded-text.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallTracer } from "./call-tracer.ts";
 import { SEMCONV_SCHEMA_URL } from "./semantic-conventions.ts";

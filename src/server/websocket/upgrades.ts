@@ -9,9 +9,9 @@ import type { Limits } from "../base/limits.ts";
 import type { Rejection } from "../http/rejection.ts";
 import type { RequestChecks } from "../http/request-handler.ts";
 import { TurnStream } from "../listen/turn-stream.ts";
-import { REQUEST_ID_HEADER } from "../telemetry/call-ids.ts";
 import { disconnectedOutcome } from "../telemetry/call-observer.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
+import { REQUEST_ID_HEADER } from "../telemetry/call-recorder.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
 /** Options of upgrades. */

@@ -1,5 +1,4 @@
-import { type Catalog, defaultCatalog } from "../../../src/catalog/catalog.ts";
-import { ProviderModels } from "../../../src/catalog/provider-models.ts";
+import { type Catalog, defaultCatalog, ProviderModels } from "../../../src/catalog/catalog.ts";
 import type { ModelAlias } from "../../../src/client/model-names.ts";
 import { getCatalogProvider, type ProviderApi } from "../../../src/client/providers.ts";
 import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";

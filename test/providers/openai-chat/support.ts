@@ -1,6 +1,5 @@
 import { create, type MessageInitShape, toJson } from "@bufbuild/protobuf";
-import { defaultCatalog } from "../../../src/catalog/catalog.ts";
-import { ProviderModels } from "../../../src/catalog/provider-models.ts";
+import { defaultCatalog, ProviderModels } from "../../../src/catalog/catalog.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { type Response, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";

@@ -12,14 +12,13 @@ import type { Codec } from "../../requests/codec.ts";
 import type { Intake } from "../../requests/intake.ts";
 import type { CallMemory } from "../../requests/request-memory.ts";
 import { toConnectError, toFailure } from "../../status/status.ts";
-import { getRequestId, REQUEST_ID_HEADER } from "../../telemetry/call-ids.ts";
 import {
   type CallObserver,
   disconnectedOutcome,
   failedOutcome,
   type TransportOutcome,
 } from "../../telemetry/call-observer.ts";
-import { CallRecorder } from "../../telemetry/call-recorder.ts";
+import { CallRecorder, getRequestId, REQUEST_ID_HEADER } from "../../telemetry/call-recorder.ts";
 import { FrameReader } from "./frames.ts";
 import { RequestMessages, SingleRequest } from "./request.ts";
 import { acceptsGzip, getCompression, parseTimeout } from "./request-headers.ts";

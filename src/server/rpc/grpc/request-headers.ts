@@ -1,6 +1,6 @@
 /** Reads the headers of a gRPC request that say how it is served. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { boundedText } from "../../status/bounded-text.ts";
+import { boundedText } from "../../../core/text.ts";
 
 /** A header of Node. It joins one that was sent twice into one text, which is not a valid value. */
 type Header = string | readonly string[] | undefined;

@@ -19,9 +19,9 @@ import { discardBody } from "../../http/request-body.ts";
 import type { CallMemory } from "../../requests/request-memory.ts";
 import { Metadata } from "../../status/metadata.ts";
 import { toFailure } from "../../status/status.ts";
-import { TIMING_HEADER } from "../../telemetry/call-ids.ts";
 import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
+import { TIMING_HEADER } from "../../telemetry/call-recorder.ts";
 import { RequestMessages, SingleRequest } from "../grpc/request.ts";
 import type { StreamProtocol, StreamSettings, StreamSpec } from "./protocol.ts";
 

@@ -1,3 +1,5 @@
+/** Texts that grow by pieces, and texts that are shortened. */
+
 /**
  * Memory of a piece of a concatenated text without its characters, in bytes: V8 keeps a tree of the pieces. Measured.
  */
@@ -29,4 +31,29 @@ export class GrowingText {
     // Reading a character makes V8 join the pieces. It is used, since compiled code leaves out what nothing uses.
     this.#pieceBytes = Math.min(this.#value.charCodeAt(0), 1);
   }
+}
+
+/**
+ * Shortens a text to at most `maxBytes` bytes of UTF-8, at a character boundary, with `…` at the end. Lone surrogates
+ * become U+FFFD, so that the result can be encoded.
+ * @param maxBytes At least 3, the size of the ellipsis.
+ */
+export function boundedText(text: string, maxBytes: number): string {
+  // A code unit takes at least one byte, so a longer text is shortened in any case.
+  const whole = text.slice(0, maxBytes + 1).toWellFormed();
+  if (text.length <= maxBytes && Buffer.byteLength(whole) <= maxBytes) return whole;
+  return `${takePrefix(whole, maxBytes - Buffer.byteLength(ELLIPSIS))}${ELLIPSIS}`;
+}
+
+const ELLIPSIS = "…";
+
+function takePrefix(text: string, maxBytes: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > maxBytes) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
 }
