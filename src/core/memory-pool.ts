@@ -267,7 +267,7 @@ export class MemoryShare {
   readonly #pool: MemoryPool;
   #bytes = 0;
   #isGrowing = true;
-  /** Whether the pool may count the share, or hold a wait of it. */
+  /** Whether the pool may count the share, or has made it wait. */
   #isKnownToPool = false;
   #hasEnded = false;
 
