@@ -1,6 +1,6 @@
 /**
- * The HTTP APIs under `/v1`: the APIs of OpenAI, Anthropic and Gemini, for the models of every provider. Gemini's API is
- * also under `/v1beta`, which its older clients call.
+ * The HTTP APIs under `/v1`: the APIs of OpenAI, Anthropic and Gemini, for the models of every provider. Gemini's API
+ * is also under `/v1beta`, which its older clients call.
  */
 import { MemoryAccount } from "../core/memory-account.ts";
 import type { HttpApi } from "../http/endpoint.ts";
@@ -19,11 +19,11 @@ import type { ModelDirectory } from "./models/model-directory.ts";
 import { geminiModelRoutes, modelRoutes } from "./models/routes.ts";
 import { failedResponse } from "./openai/errors.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
-import { ReplayMarks } from "./responses/replay-marks.ts";
+import { ReplayCheckpoints } from "./responses/replay-checkpoints.ts";
 import { inputRoutes, responsesRoutes } from "./responses/routes.ts";
 
 /** The parts of the APIs. */
-export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "recentAnswers" | "marks"> {
+export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "recentAnswers" | "checkpoints"> {
   readonly models: ModelDirectory;
   /** The memory of the process. Default: a new account. */
   readonly account?: MemoryAccount | undefined;
@@ -46,7 +46,7 @@ export function createV1Api(parts: V1Parts): V1Api {
   const { account = new MemoryAccount(), keepUnstoredMs = DEFAULT_KEEP_MS } = parts;
   const keptResponses = new KeptResponses(account.kept);
   const recentAnswers = new RecentAnswers(keptResponses, { keepMs: keepUnstoredMs });
-  const shared = { ...parts, keptResponses, recentAnswers, marks: new ReplayMarks() };
+  const shared = { ...parts, keptResponses, recentAnswers, checkpoints: new ReplayCheckpoints() };
   const routes = [
     ...inputRoutes(shared),
     ...responsesRoutes(shared),

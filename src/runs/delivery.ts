@@ -4,7 +4,7 @@ import { WakeUp } from "./event-hub.ts";
 import type { EngineParts } from "./executions.ts";
 import type { HistoryShare } from "./limits.ts";
 import { recoverRun, releaseRun } from "./recovery.ts";
-import type { HeldRun } from "./store.ts";
+import type { ClaimedRun } from "./store.ts";
 
 /** Interval at which old runs are removed, and delay of the first removal, in milliseconds. */
 const REMOVAL_MS = { first: 1_000, interval: 600_000 };
@@ -12,8 +12,8 @@ const REMOVAL_MS = { first: 1_000, interval: 600_000 };
 /** Runs that are removed in one transaction: few, to keep locks short. */
 const REMOVAL_BATCH = 32;
 
-/** Runs that are taken in one transaction. */
-const TAKE_BATCH = 32;
+/** Runs that are claimed in one transaction. */
+const CLAIM_BATCH = 32;
 
 /** How long queued runs wait if their notice was lost, in milliseconds. */
 const QUEUE_POLL_MS = 2_000;
@@ -27,7 +27,7 @@ const HEARTBEATS_PER_TIMEOUT = 3;
  */
 export class Delivery {
   readonly #parts: EngineParts;
-  readonly #execute: (held: HeldRun, share: HistoryShare) => Promise<void>;
+  readonly #execute: (claimed: ClaimedRun, share: HistoryShare) => Promise<void>;
   /** Interval of this process's heartbeats, and of its searches for processes without one, in milliseconds. */
   readonly #heartbeatMs: number;
   readonly #heartbeatTimer: NodeJS.Timeout;
@@ -44,11 +44,11 @@ export class Delivery {
 
   /**
    * Begins at once.
-   * @param execute Executes a queued run that this process has taken, with memory for its conversation. Resolves when
+   * @param execute Executes a queued run that this process has claimed, with memory for its conversation. Resolves when
    * this
    *   process is done with it.
    */
-  constructor(parts: EngineParts, execute: (held: HeldRun, share: HistoryShare) => Promise<void>) {
+  constructor(parts: EngineParts, execute: (claimed: ClaimedRun, share: HistoryShare) => Promise<void>) {
     this.#parts = parts;
     this.#execute = execute;
     const { store, limits, holder } = parts;
@@ -60,7 +60,7 @@ export class Delivery {
     this.#loop = this.#run();
   }
 
-  /** Resolves when this process may take and create runs. @throws SDKError if the store cannot be reached. */
+  /** Resolves when this process may claim and create runs. @throws SDKError if the store cannot be reached. */
   async ensureAlive(): Promise<void> {
     if (performance.now() - this.#heartbeatAt > this.#parts.holder.timeoutMs / 2) await this.#sendHeartbeat();
   }
@@ -69,8 +69,8 @@ export class Delivery {
     this.#queue.wake();
   }
 
-  /** Stops taking runs. Resolves when the runs already taken have ended here. */
-  async stopTaking(): Promise<void> {
+  /** Stops claiming runs. Resolves when the claimed ones have ended here. */
+  async stopClaiming(): Promise<void> {
     this.#stopped.abort();
     this.#unsubscribe();
     this.wake();
@@ -78,13 +78,13 @@ export class Delivery {
     await Promise.all(this.#executions);
   }
 
-  /** Stops the heartbeats. Other processes may continue at once the runs that this one still holds. */
+  /** Stops the heartbeats. Other processes may continue at once the runs that this one has claimed. */
   async close(): Promise<void> {
     const { store, holder, observer } = this.#parts;
     clearInterval(this.#heartbeatTimer);
     clearTimeout(this.#removalTimer);
     await this.#heartbeat?.catch(() => undefined);
-    await store.leave(holder).catch((thrown) => observer.failed?.("leave the store of runs", thrown));
+    await store.releaseLease(holder).catch((thrown) => observer.failed?.("release the lease", thrown));
   }
 
   async #report(what: string, work: () => Promise<void>): Promise<void> {
@@ -97,15 +97,15 @@ export class Delivery {
 
   #sendHeartbeat(): Promise<void> {
     const { store, holder, live, observer } = this.#parts;
-    const giveSign = async () => {
+    const renew = async () => {
       const at = performance.now();
-      for (const runId of await store.beat(holder)) live.get(runId)?.cancel();
+      for (const runId of await store.renewLease(holder)) live.get(runId)?.cancel();
       this.#heartbeatAt = at;
       if (observer.runsMeasured === undefined) return;
       const stored = [...live.values()].filter(({ owner }) => owner !== undefined);
       observer.runsMeasured((await store.countQueued("")).total, stored.length);
     };
-    this.#heartbeat ??= giveSign().finally(() => {
+    this.#heartbeat ??= renew().finally(() => {
       this.#heartbeat = undefined;
     });
     return this.#heartbeat;
@@ -118,7 +118,7 @@ export class Delivery {
         await this.#report("recover runs whose process has stopped", () => this.#recoverAll());
         this.#recoveredAt = performance.now();
       }
-      await this.#report("take queued runs", () => this.#takeQueued());
+      await this.#report("claim queued runs", () => this.#claimQueued());
       await this.#queue.wait(Math.min(QUEUE_POLL_MS, this.#heartbeatMs));
     }
   }
@@ -130,61 +130,61 @@ export class Delivery {
     const tried = new Set<string>();
     while (!this.#stopped.signal.aborted) {
       const abandoned = await known.search((ids) =>
-        store.takeAbandoned(holder, [...ids, ...tried], TAKE_BATCH),
+        store.claimAbandoned(holder, [...ids, ...tried], CLAIM_BATCH),
       );
       if (abandoned.length === 0) return;
       for (const { run } of abandoned) tried.add(run.id);
       await Promise.all(
-        abandoned.map(async (held) => {
+        abandoned.map(async (claimed) => {
           const turn = yieldTurn();
           if (turn !== undefined) await turn;
           // If that fails, the run is recovered the next time.
-          await this.#report(`recover the run ${held.run.id}`, () => recoverRun(this.#parts, held));
+          await this.#report(`recover the run ${claimed.run.id}`, () => recoverRun(this.#parts, claimed));
         }),
       );
     }
   }
 
-  async #takeQueued(): Promise<void> {
-    const { store, holder, gates } = this.#parts;
-    const { background } = gates;
+  async #claimQueued(): Promise<void> {
+    const { store, holder, limiters } = this.#parts;
+    const { background } = limiters;
     await this.ensureAlive();
     while (!this.#stopped.signal.aborted && background.free > 0) {
-      const places = Math.min(background.free, TAKE_BATCH);
-      for (let place = 0; place < places; place += 1) background.enter("");
-      let taken = 0;
+      const places = Math.min(background.free, CLAIM_BATCH);
+      for (let place = 0; place < places; place += 1) background.acquire("");
+      let claimedCount = 0;
       try {
-        const runs = await store.takeQueued(holder, places, background.fullOwners);
-        taken = runs.length;
-        for (const held of runs) this.#begin(held);
+        const runs = await store.claimQueued(holder, places, background.fullOwners);
+        claimedCount = runs.length;
+        for (const claimed of runs) this.#begin(claimed);
       } finally {
-        for (let place = taken; place < places; place += 1) background.leave("");
+        for (let place = claimedCount; place < places; place += 1) background.release("");
       }
-      if (taken < places) return;
+      if (claimedCount < places) return;
       await yieldTurn();
     }
   }
 
-  #begin(held: HeldRun): void {
-    const { known, gates, histories } = this.#parts;
-    const { owner, run } = held;
-    known.addTaken(run.id);
+  #begin(claimed: ClaimedRun): void {
+    const { known, limiters, histories } = this.#parts;
+    const { owner, run } = claimed;
+    known.addClaimed(run.id);
     // A batch may have more runs of an owner than its share: those stay in the queue.
-    const isClaimed = gates.background.claim(owner);
+    const isAssigned = limiters.background.assign(owner);
     const work = async () => {
-      const waiting = isClaimed ? histories.wait(this.#stopped.signal) : undefined;
+      const waiting = isAssigned ? histories.wait(this.#stopped.signal) : undefined;
       // No share: this process stops.
       const share = await waiting?.catch(() => undefined);
-      if (share === undefined) return releaseRun(this.#parts, held);
+      if (share === undefined) return releaseRun(this.#parts, claimed);
       try {
-        await this.#execute(held, share);
+        await this.#execute(claimed, share);
       } finally {
         share.release();
       }
     };
     const execution = this.#report("start a queued run", work).finally(() => {
       known.delete(run.id);
-      gates.background.leave(isClaimed ? owner : "");
+      limiters.background.release(isAssigned ? owner : "");
       this.#executions.delete(execution);
       this.wake();
     });

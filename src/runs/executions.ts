@@ -7,7 +7,7 @@ import { BoundedMap } from "../middleware/bounded-map.ts";
 import type { RunObserver, RunOptions, RunWithOrigin, StartedRun } from "./engine.ts";
 import { found } from "./errors.ts";
 import type { RunFeeds } from "./event-hub.ts";
-import type { Gate, HistoryMemory, RunLimits } from "./limits.ts";
+import type { ConcurrencyLimiter, HistoryMemory, RunLimits } from "./limits.ts";
 import { LiveRun, type LiveRunOptions, type RunPlan } from "./live-run.ts";
 import { hasSecrets } from "./read-request.ts";
 import { drain, type ReadPlace, RunReader } from "./run-reader.ts";
@@ -28,7 +28,7 @@ export interface EngineParts {
   /** The memory of the process, and how much of each limit one owner may take. */
   readonly account: MemoryAccount;
   /** One limit for each kind of work. */
-  readonly gates: Readonly<Record<"foreground" | "background" | "tools" | "readers", Gate>>;
+  readonly limiters: Readonly<Record<"foreground" | "background" | "tools" | "readers", ConcurrencyLimiter>>;
   readonly histories: HistoryMemory;
   /** The runs in progress in this process, by their ids. */
   readonly live: Map<string, LiveRun>;
@@ -36,8 +36,8 @@ export interface EngineParts {
 }
 
 /**
- * Ids of the runs that this process creates, takes, executes or recovers. Other runs that it holds according to the
- * store were abandoned, or an answer of the store was lost.
+ * Ids of the runs that this process creates, claims, executes or recovers. Other runs that it has claimed according to
+ * the store were abandoned, or an answer of the store was lost.
  */
 export class KnownRuns {
   /** Number of users of each run in the program: one may begin while another one is still ending. */
@@ -47,11 +47,11 @@ export class KnownRuns {
   /** Registers a run before the store may give it to this process. Waits for a search that does not know it. */
   async add(runId: string): Promise<void> {
     while (this.#search !== undefined) await this.#search;
-    this.addTaken(runId);
+    this.addClaimed(runId);
   }
 
   /** Registers a run that the store returned to a search. */
-  addTaken(runId: string): void {
+  addClaimed(runId: string): void {
     this.#counts.set(runId, (this.#counts.get(runId) ?? 0) + 1);
   }
 
@@ -160,7 +160,8 @@ export class Executions {
     });
     live.set(id, run);
     if (this.#isClosing) run.abort(closingError());
-    // Its id was known before: a request to cancel may have arrived while the run was taken, before the subscription.
+    // Its id was known before: a request to cancel may have arrived while the run was being claimed, before the
+    // subscription.
     const wasStored = plan.run.background || plan.earlier !== undefined;
     if (stored !== undefined && wasStored) void this.#applyEarlierCancel(stored.owner, run);
     return run;
@@ -224,12 +225,12 @@ export class Executions {
 
   /** Reads the events of a run, as one of a limited number of readers. */
   read({ owner, runId, after }: ReadPlace, signal: AbortSignal, mustExist = false): RunReader {
-    const { readers } = this.#parts.gates;
+    const { readers } = this.#parts.limiters;
     const onBegin = () => {
       if (after < -1) throw invalidField("after_sequence", `expected a number from -1, found ${after}`);
-      readers.enter(owner);
+      readers.acquire(owner);
     };
-    const onEnd = () => readers.leave(owner);
+    const onEnd = () => readers.release(owner);
     return new RunReader(this.#parts, { owner, runId, after }, { signal, mustExist, onBegin, onEnd });
   }
 

@@ -68,7 +68,7 @@ function createLazyStore(opener: Opener<RunStore>): RunStore {
     isShared: true,
     subscribe: (runId, listener) => subscribe((store) => store.subscribe(runId, listener)),
     subscribeToQueue: (listener) => subscribe((store) => store.subscribeToQueue(listener)),
-    leave: async (holder) => (await opener.end())?.leave(holder),
+    releaseLease: async (holder) => (await opener.end())?.releaseLease(holder),
     close: async () => (await opener.end())?.close(),
   });
 }

@@ -43,7 +43,7 @@ export const DEFAULT_RUN_LIMITS = {
 export type RunLimits = Readonly<typeof DEFAULT_RUN_LIMITS>;
 
 /** A limit on concurrent work of one kind, of which one owner may have a share if several owners use the process. */
-export class Gate {
+export class ConcurrencyLimiter {
   readonly #limit: string;
   readonly #max: number;
   readonly #what: string;
@@ -73,10 +73,10 @@ export class Gate {
     return [...this.#usedByOwner.keys()].filter((owner) => this.#isFull(owner));
   }
 
-  /** Takes a place for an owner, which `leave` releases. @throws RunLimitError if there is none. */
-  enter(owner: string): void {
+  /** Takes a place for an owner, which `release` frees. @throws RunLimitError if there is none. */
+  acquire(owner: string): void {
     if (this.#used >= this.#max) throw new RunLimitError(this.#limit, this.#max, this.#what);
-    if (!this.claim(owner)) {
+    if (!this.assign(owner)) {
       const max = this.#shares.getOwnerLimit(this.#max, owner);
       throw new RunLimitError(this.#limit, max, `${this.#what} of one access key`);
     }
@@ -84,7 +84,7 @@ export class Gate {
   }
 
   /** Assigns a place to an owner. Returns false if the owner has used its share. */
-  claim(owner: string): boolean {
+  assign(owner: string): boolean {
     if (owner === "") return true;
     if (this.#isFull(owner)) return false;
     this.#usedByOwner.set(owner, (this.#usedByOwner.get(owner) ?? 0) + 1);
@@ -92,7 +92,7 @@ export class Gate {
   }
 
   /** Waits for a place. @throws SDKError of the signal's reason if it is aborted first. */
-  async wait(signal: AbortSignal): Promise<void> {
+  async acquireWhenFree(signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw toAbortError(signal);
     if (this.#used < this.#max) {
       this.#used += 1;
@@ -113,7 +113,7 @@ export class Gate {
   }
 
   /** Releases a place, to the first waiter. @param owner The owner of the place; empty if it was not claimed. */
-  leave(owner: string): void {
+  release(owner: string): void {
     const used = (this.#usedByOwner.get(owner) ?? 0) - 1;
     if (used > 0) this.#usedByOwner.set(owner, used);
     else this.#usedByOwner.delete(owner);

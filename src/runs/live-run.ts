@@ -29,11 +29,11 @@ import {
 import type { RunOptions } from "./engine.ts";
 import { isOutage } from "./errors.ts";
 import { EventHub } from "./event-hub.ts";
-import type { Gate } from "./limits.ts";
+import type { ConcurrencyLimiter } from "./limits.ts";
 import { isAbandoned, isRepeated } from "./messages.ts";
 import type { RunDraft } from "./read-request.ts";
 import { type EarlierWork, type RecoveryParts, requeueRun } from "./recovery.ts";
-import { createStatusEvent, HoldLostError, Journal } from "./run-log.ts";
+import { ClaimLostError, createStatusEvent, Journal } from "./run-log.ts";
 import {
   getFunctionNames,
   type OpenedServerTools,
@@ -41,7 +41,7 @@ import {
   type ServerTools,
 } from "./server-tools.ts";
 import { runAfter, runAfterFailure, sumUsage } from "./status.ts";
-import type { Hold, StoredRun } from "./store.ts";
+import type { Claim, StoredRun } from "./store.ts";
 
 /** The work of a run. */
 export interface RunPlan extends Pick<RunDraft, "generation" | "servers" | "knownTools" | "inputPath"> {
@@ -68,13 +68,13 @@ export interface RunPlan extends Pick<RunDraft, "generation" | "servers" | "know
 /** The parts of an engine that its runs use. */
 interface LiveParts extends RecoveryParts {
   readonly serverTools: ServerTools;
-  readonly gates: { readonly tools: Gate };
+  readonly limiters: { readonly tools: ConcurrencyLimiter };
 }
 
 /** Options of a run in progress. */
 export interface LiveRunOptions extends Partial<Pick<RunOptions, "signal" | "onMessages">> {
   /** The run in the store, and the right to change it. Undefined: it is not stored. */
-  readonly stored?: (Pick<StoredRun, "owner" | "request"> & { readonly hold: Hold }) | undefined;
+  readonly stored?: (Pick<StoredRun, "owner" | "request"> & { readonly claim: Claim }) | undefined;
   /** Called once when the run is over, requires action, or continues elsewhere. */
   readonly onEnd: (run: Run) => void;
 }
@@ -127,7 +127,7 @@ export class LiveRun {
       else this.abort(toSdkError(error));
     };
     const steps = plan.earlier?.steps ?? [];
-    const target = stored && { store: parts.store, hold: stored.hold };
+    const target = stored && { store: parts.store, claim: stored.claim };
     this.#journal = new Journal({ run, steps, live: this, stored: target, onMessages, hub, onFailure });
     // A run that waits for its reader must continue to notice that it was aborted.
     this.#scope.signal.addEventListener("abort", () => hub.setCaller(undefined), { once: true });
@@ -198,8 +198,8 @@ export class LiveRun {
         this.hub.close({ case: "over" });
       }
     } catch (thrown) {
-      // The run is left as the store has it: another process holds it, or this one recovers it when it can.
-      const isLost = thrown instanceof HoldLostError;
+      // The run is left as the store has it: another process has claimed it, or this one recovers it when it can.
+      const isLost = thrown instanceof ClaimLostError;
       if (!isLost) observer.failed?.(`write the end of the run ${id}`, thrown);
       const goesOn = isLost || background;
       this.hub.close(goesOn ? { case: "elsewhere" } : { case: "failed", error: toSdkError(thrown) });
@@ -257,7 +257,7 @@ export class LiveRun {
   /** Connects to the MCP servers. */
   async #openTools(signal: AbortSignal): Promise<ServerToolExecutor> {
     const { servers, knownTools: known, generation, trace, run } = this.#plan;
-    const { serverTools, gates } = this.#parts;
+    const { serverTools, limiters } = this.#parts;
     const takenNames = getFunctionNames(generation.request.tools);
     const options = { signal, takenNames, known, trace, isBackground: run.background };
     const tools = await serverTools.open(servers, options);
@@ -271,7 +271,7 @@ export class LiveRun {
     if (error !== undefined) throw errorFromProto(error);
     return new ServerToolExecutor({
       tools,
-      gate: gates.tools,
+      limiter: limiters.tools,
       timeoutMs: generation.perToolMs,
       onStart: async (step, event) => {
         this.#journal.add(step, event);

@@ -1,6 +1,6 @@
 /**
- * Recovers runs that a process holds and does not execute. What the store has of a run decides whether it ends, returns
- * to the queue, or continues with the results of its caller.
+ * Recovers runs that a process has claimed and does not execute. What the store has of a run decides whether it ends,
+ * returns to the queue, or continues with the results of its caller.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
@@ -31,7 +31,7 @@ import { checkSubmission, isResumable } from "./read-request.ts";
 import { createRunEvent, createStatusEvent, type RunEventValue } from "./run-log.ts";
 import { mayRepeat, toolFinishEvent } from "./server-tools.ts";
 import { type StatusChange, withStatus } from "./status.ts";
-import type { HeldRun, Holder, RunStore, StoredRun } from "./store.ts";
+import type { ClaimedRun, Holder, RunStore, StoredRun } from "./store.ts";
 
 /** Maximum number of processes lost in one step: a run that crashes its process must not be retried forever. */
 const MAX_LOSSES = 3;
@@ -57,45 +57,46 @@ export interface Interruption {
 }
 
 /** Decides how a run in progress continues or ends after its process has stopped. */
-export async function recoverRun(parts: RecoveryParts, held: HeldRun): Promise<void> {
-  const { run } = held;
-  if (run.cancelRequested) return cancelHeldRun(parts, held);
-  if (!run.background) return failHeldRun(parts, held, stopped("the sidecar that executed the run stopped"));
+export async function recoverRun(parts: RecoveryParts, claimed: ClaimedRun): Promise<void> {
+  const { run } = claimed;
+  if (run.cancelRequested) return cancelClaimedRun(parts, claimed);
+  if (!run.background)
+    return failClaimedRun(parts, claimed, stopped("the sidecar that executed the run stopped"));
   // Only its process could have continued it.
-  if (!isResumable(held)) {
+  if (!isResumable(claimed)) {
     const credentials = "the credentials of the run's MCP servers, which are not stored";
     const problem = `the sidecar that executed the run stopped, and no other sidecar has ${credentials}`;
-    return failHeldRun(parts, held, new ServerError(problem, { retryable: true }));
+    return failClaimedRun(parts, claimed, new ServerError(problem, { retryable: true }));
   }
   try {
-    await requeueRun(parts, held, { reason: Reason.LOST });
+    await requeueRun(parts, claimed, { reason: Reason.LOST });
   } catch (thrown) {
     // While the store is unavailable, nothing can be written. Any other failure would repeat.
     if (isOutage(thrown) && !(thrown instanceof StoreFullError)) throw thrown;
-    await failHeldRun(parts, held, thrown);
+    await failClaimedRun(parts, claimed, thrown);
   }
 }
 
 /** Releases a run unchanged. */
-export async function releaseRun({ store }: RecoveryParts, { hold, run }: HeldRun): Promise<void> {
-  await store.write({ hold, run });
+export async function releaseRun({ store }: RecoveryParts, { claim, run }: ClaimedRun): Promise<void> {
+  await store.write({ claim, run });
 }
 
 /** Cancels a run. */
-export function cancelHeldRun(parts: RecoveryParts, held: HeldRun): Promise<void> {
-  return endHeldRun(parts, held, RunStatus.CANCELLED, { cancelRequested: true });
+export function cancelClaimedRun(parts: RecoveryParts, claimed: ClaimedRun): Promise<void> {
+  return endClaimedRun(parts, claimed, RunStatus.CANCELLED, { cancelRequested: true });
 }
 
 /** Fails a run. */
-export function failHeldRun(parts: RecoveryParts, held: HeldRun, thrown: unknown): Promise<void> {
-  const { usage } = held.run;
+export function failClaimedRun(parts: RecoveryParts, claimed: ClaimedRun, thrown: unknown): Promise<void> {
+  const { usage } = claimed.run;
   const error = { ...toSdkError(thrown).toProto(), ...(usage && { usage }) };
-  return endHeldRun(parts, held, RunStatus.FAILED, { error });
+  return endClaimedRun(parts, claimed, RunStatus.FAILED, { error });
 }
 
-async function endHeldRun(
+async function endClaimedRun(
   { store, observer }: RecoveryParts,
-  { hold, run }: HeldRun,
+  { claim, run }: ClaimedRun,
   status: RunStatus,
   fields: StatusChange,
 ): Promise<void> {
@@ -103,7 +104,7 @@ async function endHeldRun(
   const noCalls = { requiredResults: [], requiredApprovals: [] };
   const ended = withStatus(run, status, { ...fields, ...noCalls, lastSequence, endedAt: timestampNow() });
   const events = [createStatusEvent(lastSequence, ended)];
-  if (await store.write({ hold, run: ended, events })) observer.runEnded?.(ended);
+  if (await store.write({ claim, run: ended, events })) observer.runEnded?.(ended);
 }
 
 function stopped(what: string): ServerError {
@@ -116,10 +117,10 @@ function stopped(what: string): ServerError {
  */
 export async function requeueRun(
   parts: RecoveryParts,
-  held: HeldRun,
+  claimed: ClaimedRun,
   { reason, abandoned: known }: Interruption,
 ): Promise<void> {
-  const progress = await readProgress(parts.store, held);
+  const progress = await readProgress(parts.store, claimed);
   const { steps, isSubmitted, isFinished, losses, begun } = progress;
   const last = steps.at(-1);
   const isWaiting = isSubmitted && last !== undefined && getOpenCalls(last).length > 0;
@@ -128,11 +129,12 @@ export async function requeueRun(
   const step = steps.length + (continuesAnswer ? 0 : 1);
   const found =
     known === undefined && !continuesAnswer && progress.mayHaveCalled
-      ? toAbandonedAttempt(held.run, step, progress)
+      ? toAbandonedAttempt(claimed.run, step, progress)
       : undefined;
   const attempt = known?.attempt ?? found;
-  const run: Run = found === undefined ? held.run : { ...held.run, attempts: [...held.run.attempts, found] };
-  const fail = (why: string) => failHeldRun(parts, { ...held, run }, stopped(why));
+  const run: Run =
+    found === undefined ? claimed.run : { ...claimed.run, attempts: [...claimed.run.attempts, found] };
+  const fail = (why: string) => failClaimedRun(parts, { ...claimed, run }, stopped(why));
   if (reason === Reason.LOST && losses >= MAX_LOSSES)
     return fail(`the sidecars that executed step ${step} stopped ${MAX_LOSSES + 1} times`);
   if (attempt !== undefined && run.attempts.filter((each) => isAbandoned(each, step)).length > 1)
@@ -154,7 +156,7 @@ export async function requeueRun(
   const lastSequence = first + values.length;
   const queued = withStatus(run, RunStatus.QUEUED, { lastSequence });
   await parts.store.write({
-    hold: held.hold,
+    claim: claimed.claim,
     run: queued,
     events: [
       ...values.map(([ofStep, value], index) => createRunEvent(first + index, ofStep, value)),
@@ -191,8 +193,8 @@ function toAbandonedAttempt(run: Run, step: number, { openCall }: RunProgress): 
 
 /** A run that continues after its caller has acted. */
 export interface Submission {
-  /** In IN_PROGRESS, held by this process; or QUEUED. */
-  readonly held: HeldRun;
+  /** In IN_PROGRESS, claimed by this process; or QUEUED. */
+  readonly claimed: ClaimedRun;
   /** Its steps with the submitted results. Calls of the last step without a result were approved. */
   readonly steps: readonly StepResult[];
 }
@@ -212,9 +214,9 @@ export async function submitResults(
   const runId = found.run.id;
   checkWaiting(found.run);
   checkSubmission(request, found.run);
-  const taken = await store.take(runId, holder);
-  if (taken === undefined) throw await takenByAnother(store, found);
-  checkWaiting(taken.run);
+  const claimed = await store.claim(runId, holder);
+  if (claimed === undefined) throw await claimedByAnother(store, found);
+  checkWaiting(claimed.run);
   const refused = approvals.flatMap((approval) => (approval.approve ? [] : [refusedResult(approval)]));
   const steps = [...(await store.readSteps(runId))];
   const last = steps.at(-1);
@@ -223,17 +225,17 @@ export async function submitResults(
     latestStep = withProgress(last, { results: [...results, ...refused], repairedCalls: [] });
     steps.splice(-1, 1, latestStep);
   }
-  const lastSequence = taken.run.lastSequence + 1;
-  const run = withStatus(taken.run, status, { requiredResults: [], requiredApprovals: [], lastSequence });
+  const lastSequence = claimed.run.lastSequence + 1;
+  const run = withStatus(claimed.run, status, { requiredResults: [], requiredApprovals: [], lastSequence });
   delete run.endedAt;
   const messages = [
     ...results.map((result) => newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId })),
     ...createResultOutputs(runId, refused),
   ];
   const events = [createStatusEvent(lastSequence, run)];
-  if (!(await store.write({ hold: taken.hold, run, events, latestStep, messages })))
-    throw await takenByAnother(store, found);
-  return { held: { ...taken, run }, steps };
+  if (!(await store.write({ claim: claimed.claim, run, events, latestStep, messages })))
+    throw await claimedByAnother(store, found);
+  return { claimed: { ...claimed, run }, steps };
 }
 
 function checkWaiting({ id, status }: Run): void {
@@ -241,7 +243,7 @@ function checkWaiting({ id, status }: Run): void {
     throw new RunStateError("run_id", id, status, "one that requires action");
 }
 
-async function takenByAnother(store: RunStore, { owner, run }: StoredRun): Promise<Error> {
+async function claimedByAnother(store: RunStore, { owner, run }: StoredRun): Promise<Error> {
   const now = await store.getRun(owner, run.id);
   if (now === undefined) return missing("run", run.id, "run_id");
   const expected = "one that requires action and is not being continued";

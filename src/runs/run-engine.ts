@@ -27,15 +27,21 @@ import type {
 import { found, missing, RunLimitError, RunStateError, StoreUnreachableError } from "./errors.ts";
 import { RunFeeds } from "./event-hub.ts";
 import { type EngineParts, Executions, KnownRuns } from "./executions.ts";
-import { DEFAULT_RUN_LIMITS, Gate, HistoryMemory, type HistoryShare, type RunLimits } from "./limits.ts";
+import {
+  ConcurrencyLimiter,
+  DEFAULT_RUN_LIMITS,
+  HistoryMemory,
+  type HistoryShare,
+  type RunLimits,
+} from "./limits.ts";
 import { hasSecrets, readRunInput } from "./read-request.ts";
-import { cancelHeldRun, failHeldRun, releaseRun, submitResults } from "./recovery.ts";
+import { cancelClaimedRun, failClaimedRun, releaseRun, submitResults } from "./recovery.ts";
 import { createStatusEvent } from "./run-log.ts";
 import { type CreatedRun, createRun, type NewRun, planCreated, planStored } from "./run-plan.ts";
 import { waitForRun } from "./run-reader.ts";
 import { NO_SERVER_TOOLS, type ServerTools } from "./server-tools.ts";
 import { isQueuedOrRunning, isTerminal, withStatus } from "./status.ts";
-import type { ContinuedConversation, HeldRun, RunStore, StoredRun } from "./store.ts";
+import type { ClaimedRun, ContinuedConversation, RunStore, StoredRun } from "./store.ts";
 import { Threads } from "./threads.ts";
 
 /** Options of an engine. */
@@ -97,11 +103,21 @@ export class RunEngine {
       holder: { id: randomUUID(), timeoutMs: limits.leaseMs },
       known: new KnownRuns(),
       account,
-      gates: {
-        foreground: new Gate("max_foreground_runs", maxForegroundRuns, "foreground runs", account),
-        background: new Gate("max_background_runs", maxBackgroundRuns, "background runs", account),
-        tools: new Gate("max_tool_executions", maxToolExecutions, "tool executions", account),
-        readers: new Gate("max_stream_readers", maxStreamReaders, "readers of events", account),
+      limiters: {
+        foreground: new ConcurrencyLimiter(
+          "max_foreground_runs",
+          maxForegroundRuns,
+          "foreground runs",
+          account,
+        ),
+        background: new ConcurrencyLimiter(
+          "max_background_runs",
+          maxBackgroundRuns,
+          "background runs",
+          account,
+        ),
+        tools: new ConcurrencyLimiter("max_tool_executions", maxToolExecutions, "tool executions", account),
+        readers: new ConcurrencyLimiter("max_stream_readers", maxStreamReaders, "readers of events", account),
       },
       histories: new HistoryMemory(account),
       live: new Map(),
@@ -109,7 +125,7 @@ export class RunEngine {
     };
     this.threads = new Threads(this.#parts);
     this.#executions = new Executions(this.#parts);
-    this.#delivery = new Delivery(this.#parts, (held, share) => this.#executeTaken(held, share));
+    this.#delivery = new Delivery(this.#parts, (claimed, share) => this.#executeClaimed(claimed, share));
   }
 
   /** Creates a run and starts it, or queues it if it is in the background. Resolves when it is stored. */
@@ -147,8 +163,8 @@ export class RunEngine {
     return this.#enter(request.background, owner, share, async (leave) => {
       const created = await this.#create(newRun);
       const plan = planCreated(this.#parts, newRun, created);
-      const { hold } = created;
-      return this.#executions.startForCaller(plan, hold && { hold, owner, request }, leave, options);
+      const { claim } = created;
+      return this.#executions.startForCaller(plan, claim && { claim, owner, request }, leave, options);
     });
   }
 
@@ -180,8 +196,8 @@ export class RunEngine {
     const { background, status } = stored.run;
     const needsSecrets = stored.request.mcpServers.some(hasSecrets);
     if (background && !needsSecrets) {
-      const { held } = await this.#submit(request, stored, RunStatus.QUEUED);
-      return this.#executions.readInBackground(held.run, options);
+      const { claimed } = await this.#submit(request, stored, RunStatus.QUEUED);
+      return this.#executions.readInBackground(claimed.run, options);
     }
     const servers = this.#executions.serversWithSecrets(runId);
     if (needsSecrets && servers === undefined && status === RunStatus.REQUIRES_ACTION)
@@ -190,8 +206,8 @@ export class RunEngine {
     return this.#enter(background, options.owner, share, async (leave) => {
       // Once the submission is written nothing may refuse the run: its memory is counted even if it is too much.
       share.take([], "run_id");
-      const { held, steps } = await this.#submit(request, stored, RunStatus.IN_PROGRESS);
-      const planned = await this.#orFail(held, () => planStored(this.#parts, held, share));
+      const { claimed, steps } = await this.#submit(request, stored, RunStatus.IN_PROGRESS);
+      const planned = await this.#orFail(claimed, () => planStored(this.#parts, claimed, share));
       const {
         client = planned.client,
         deadline,
@@ -200,7 +216,7 @@ export class RunEngine {
       const earlier = { approvedResults: [], ...planned.earlier, steps, isSubmitted: true, isFinished: true };
       const plan = { ...planned, client, deadline, isStreamed, earlier, servers: servers ?? planned.servers };
       share.settle([...plan.conversation.history, ...plan.conversation.input]);
-      return this.#executions.startForCaller(plan, held, leave, options);
+      return this.#executions.startForCaller(plan, claimed, leave, options);
     });
   }
 
@@ -230,8 +246,8 @@ export class RunEngine {
       const isIdle = running === undefined && stored.run.status !== RunStatus.IN_PROGRESS;
       const cancelIdle = async () => {
         await this.#delivery.ensureAlive();
-        const held = await store.take(runId, holder);
-        if (held !== undefined) await cancelHeldRun(this.#parts, held);
+        const claimed = await store.claim(runId, holder);
+        if (claimed !== undefined) await cancelClaimedRun(this.#parts, claimed);
       };
       if (isIdle) await known.during(runId, cancelIdle, () => false);
       await waitForRun(this.#parts, { owner, runId }, CANCEL_WAIT_MS);
@@ -268,7 +284,7 @@ export class RunEngine {
    */
   async drain(): Promise<void> {
     this.#isDraining = true;
-    const stopped = this.#delivery.stopTaking();
+    const stopped = this.#delivery.stopClaiming();
     await this.#executions.drain();
     await stopped;
     await this.#executions.drain();
@@ -323,34 +339,34 @@ export class RunEngine {
     return created;
   }
 
-  /** Executes a queued run that this process holds, if it continues here. */
-  async #executeTaken(held: HeldRun, share: HistoryShare): Promise<void> {
+  /** Executes a queued run that this process has claimed, if it continues here. */
+  async #executeClaimed(claimed: ClaimedRun, share: HistoryShare): Promise<void> {
     const { store } = this.#parts;
-    const { run: queued, hold, owner } = held;
-    const plan = await this.#orFail(held, async () => {
-      if (queued.cancelRequested) return void (await cancelHeldRun(this.#parts, held));
-      const stored = await planStored(this.#parts, held, share);
+    const { run: queued, claim, owner } = claimed;
+    const plan = await this.#orFail(claimed, async () => {
+      if (queued.cancelRequested) return void (await cancelClaimedRun(this.#parts, claimed));
+      const stored = await planStored(this.#parts, claimed, share);
       share.settle([...stored.conversation.history, ...stored.conversation.input], owner);
-      if (this.#isDraining) return void (await releaseRun(this.#parts, held));
+      if (this.#isDraining) return void (await releaseRun(this.#parts, claimed));
       const startedAt = queued.startedAt ?? timestampNow();
       const lastSequence = queued.lastSequence + 1;
       const run = withStatus(queued, RunStatus.IN_PROGRESS, { startedAt, lastSequence });
-      const isHeld = await store.write({ hold, run, events: [createStatusEvent(lastSequence, run)] });
-      return isHeld ? { ...stored, run } : undefined;
+      const isClaimed = await store.write({ claim, run, events: [createStatusEvent(lastSequence, run)] });
+      return isClaimed ? { ...stored, run } : undefined;
     });
     if (plan !== undefined)
-      await this.#executions.start(plan, { stored: held, onEnd: () => undefined }).ended;
+      await this.#executions.start(plan, { stored: claimed, onEnd: () => undefined }).ended;
   }
 
   /**
-   * Does what comes before the start of a run that this process holds. If that fails, the run has failed, unless the
-   * store is unavailable: then the run is taken again later.
+   * Does what comes before the start of a run that this process has claimed. If that fails, the run has failed, unless
+   * the store is unavailable: then the run is claimed again later.
    */
-  async #orFail<Result>(held: HeldRun, work: () => Promise<Result>): Promise<Result> {
+  async #orFail<Result>(claimed: ClaimedRun, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
     } catch (thrown) {
-      if (!(thrown instanceof StoreUnreachableError)) await failHeldRun(this.#parts, held, thrown);
+      if (!(thrown instanceof StoreUnreachableError)) await failClaimedRun(this.#parts, claimed, thrown);
       throw thrown;
     }
   }
@@ -368,12 +384,12 @@ export class RunEngine {
     share: HistoryShare,
     work: (leave: () => void) => Promise<StartedRun>,
   ): Promise<StartedRun> {
-    const { gates } = this.#parts;
-    const gate = background ? gates.background : gates.foreground;
-    gate.enter(owner);
+    const { limiters } = this.#parts;
+    const limiter = background ? limiters.background : limiters.foreground;
+    limiter.acquire(owner);
     const leave = () => {
       share.release();
-      gate.leave(owner);
+      limiter.release(owner);
       if (background) this.#delivery.wake();
     };
     try {

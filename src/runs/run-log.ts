@@ -7,7 +7,7 @@ import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
 import { StoreFullError } from "./errors.ts";
 import type { EventHub } from "./event-hub.ts";
 import { createResultOutputs, createStepOutputs } from "./messages.ts";
-import type { Hold, RunStore } from "./store.ts";
+import type { Claim, RunStore } from "./store.ts";
 
 /** The content of an event. */
 export type RunEventValue = RunEvent["event"];
@@ -28,10 +28,10 @@ const MAX_PENDING = 256;
 /** Delays before the end of a run is written again after failures of the store, in milliseconds. */
 const END_RETRIES_MS: readonly number[] = [50, 250, 1_000];
 
-/** Another process holds the run, so this process can no longer write to it. */
-export class HoldLostError extends Error {
+/** Another process has claimed the run, so this process can no longer write to it. */
+export class ClaimLostError extends Error {
   constructor(runId: string) {
-    super(`this process no longer holds the run ${runId}`);
+    super(`this process has lost its claim on the run ${runId}`);
   }
 }
 
@@ -43,11 +43,11 @@ export interface JournalTarget {
   /** Has the current state of the run. Read by each write after a step, and after `noteChange`. */
   readonly live: { readonly run: Run };
   /** The store and the right to change the run. Undefined: it is not stored. */
-  readonly stored?: { readonly store: Pick<RunStore, "write">; readonly hold: Hold } | undefined;
+  readonly stored?: { readonly store: Pick<RunStore, "write">; readonly claim: Claim } | undefined;
   /** Gets the messages of a run that is not stored. */
   readonly onMessages?: ((messages: readonly ThreadMessage[]) => void) | undefined;
   readonly hub: EventHub;
-  /** The store failed, or the hold is lost. Called once. */
+  /** The store failed, or the claim is lost. Called once. */
   readonly onFailure: (error: Error) => void;
 }
 
@@ -158,7 +158,7 @@ export class Journal {
   /**
    * Ends the run with its last event, which is delivered after everything else. Returns the run as it has ended.
    * @param afterFullStore Returns the end of a run whose last changes the store has no space for.
-   * @throws HoldLostError; SDKError if the end cannot be written for some seconds.
+   * @throws ClaimLostError; SDKError if the end cannot be written for some seconds.
    */
   async end(run: Run, afterFullStore: (error: Error) => Run): Promise<Run> {
     await this.#stop();
@@ -196,7 +196,7 @@ export class Journal {
   async #stop(): Promise<void> {
     this.#isStopped = true;
     await this.#writing;
-    if (this.#failure instanceof HoldLostError) throw this.#failure;
+    if (this.#failure instanceof ClaimLostError) throw this.#failure;
   }
 
   #addEnd(run: Run): Run {
@@ -212,7 +212,7 @@ export class Journal {
       try {
         return await this.#write();
       } catch (thrown) {
-        if (thrown instanceof HoldLostError) throw thrown;
+        if (thrown instanceof ClaimLostError) throw thrown;
         onFailure(thrown);
         await delay(wait);
       }
@@ -231,7 +231,7 @@ export class Journal {
   async #write(): Promise<void> {
     const { stored, hub, live } = this.#target;
     if (stored === undefined) return this.#deliver();
-    const { store, hold } = stored;
+    const { store, claim } = stored;
     const pending = this.#pending;
     const { run: known, ...changes } = pending;
     const { events } = changes;
@@ -239,8 +239,8 @@ export class Journal {
     const lastSequence = events.at(-1)?.sequence ?? this.#next - 1;
     this.#pending = nothing();
     try {
-      const write = { ...changes, hold, ...(run === undefined ? {} : { run: { ...run, lastSequence } }) };
-      if (!(await store.write(write))) throw new HoldLostError(hold.runId);
+      const write = { ...changes, claim, ...(run === undefined ? {} : { run: { ...run, lastSequence } }) };
+      if (!(await store.write(write))) throw new ClaimLostError(claim.runId);
     } catch (thrown) {
       this.#pending = joined(pending, this.#pending);
       throw thrown;

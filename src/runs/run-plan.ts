@@ -29,7 +29,7 @@ import { INPUT_PATH, isResumable, type RunDraft } from "./read-request.ts";
 import { readProgress } from "./recovery.ts";
 import { createStatusEvent } from "./run-log.ts";
 import { waitForTurn } from "./run-reader.ts";
-import type { Hold, RunStore, StoredMessage, StoredRun } from "./store.ts";
+import type { Claim, RunStore, StoredMessage, StoredRun } from "./store.ts";
 
 /** Messages that are read from a store at a time. */
 const PAGE_MESSAGES = 100;
@@ -53,7 +53,7 @@ interface CheckedInput {
 export interface CreatedRun extends CheckedInput {
   readonly run: Run;
   /** Undefined if the run is not stored, or does not begin in this process. */
-  readonly hold?: Hold | undefined;
+  readonly claim?: Claim | undefined;
 }
 
 /**
@@ -83,7 +83,7 @@ export async function createRun(parts: EngineParts, newRun: NewRun): Promise<Cre
       : store());
     switch (result.case) {
       case "created":
-        return { run: result.run, hold: result.hold, ...checked };
+        return { run: result.run, claim: result.claim, ...checked };
       case "missing":
         throw result.field === "thread_id"
           ? missing("thread", threadId, result.field)

@@ -17,7 +17,7 @@ import type { StepContext, ToolExecutor, ToolOutcome } from "../generation/loop/
 import { untilAborted } from "../kit/call/linked-signal.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import { asObject, tryParseJson } from "../kit/json/json.ts";
-import type { Gate } from "./limits.ts";
+import type { ConcurrencyLimiter } from "./limits.ts";
 import type { RunEventValue } from "./run-log.ts";
 
 /** Options of `ServerTools.open`. */
@@ -85,7 +85,7 @@ export interface OpenedServerTools {
 /** How the tools of a run are executed. */
 export interface ServerToolOptions {
   readonly tools: OpenedServerTools;
-  readonly gate: Gate;
+  readonly limiter: ConcurrencyLimiter;
   /** Time limit of a call in milliseconds. Undefined: the configured one. */
   readonly timeoutMs: number | undefined;
   /** Takes the start of a call. The call is sent when the promise resolves. */
@@ -121,18 +121,18 @@ export class ServerToolExecutor implements ToolExecutor {
 
   /** @param step 0 for a call that the caller has approved. */
   async #execute(call: ToolCall, step: number, signal: AbortSignal): Promise<ToolResult> {
-    const { gate, tools, onStart, onFinish } = this.#options;
+    const { limiter, tools, onStart, onFinish } = this.#options;
     const tool = tools.find(call.name);
     const { serverLabel = "", toolName = "" } = tool ?? {};
     const fields = { call, serverLabel, toolName, approvalRequestId: step === 0 ? call.id : "" };
-    await gate.wait(signal);
+    await limiter.acquireWhenFree(signal);
     try {
       await onStart(step, { case: "mcpToolStart", value: create(McpToolStartSchema, fields) });
       const result = await this.#call(call, signal);
       onFinish(step, toolFinishEvent(result, tool), result);
       return result;
     } finally {
-      gate.leave("");
+      limiter.release("");
     }
   }
 

@@ -28,9 +28,9 @@ export interface ConversationSize {
  *
  * `owner` is the name of the access key that created something; what another owner created is not found.
  *
- * A run is in progress while it is QUEUED or IN_PROGRESS, and while a process holds it. Only the latest run of a thread
- * can be in progress or REQUIRES_ACTION. Runs have an order, the sequence of their creation in the store; no rule
- * depends on a clock except retention and the liveness of processes.
+ * A run is in progress while it is QUEUED or IN_PROGRESS, and while a process has claimed it. Only the latest run of a
+ * thread can be in progress or REQUIRES_ACTION. Runs have an order, the sequence of their creation in the store; no
+ * rule depends on a clock except retention and the liveness of processes.
  *
  * @throws ServerError if the store cannot be reached; StoreFullError if it has no space; InvalidRequestError if a body
  *   is too large.
@@ -62,8 +62,9 @@ export interface RunStore {
   deleteRun(owner: string, runId: string): Promise<boolean>;
 
   /**
-   * Changes a run that this process holds. Returns false and writes nothing if the hold is no longer the run's latest
-   * one, or the run was deleted. `cancel_requested` is never reset. Messages for a thread that was deleted are dropped.
+   * Changes a run that this process has claimed. Returns false and writes nothing if the claim is no longer the run's
+   * latest one, or the run was deleted. `cancel_requested` is never reset. Messages for a thread that was deleted are
+   * dropped.
    * @throws StoreFullError. A write whose run gets a terminal status may use space that other writes may not, so that
    *   every run can end; it should then have few events.
    */
@@ -95,27 +96,27 @@ export interface RunStore {
   subscribeToQueue(listener: () => void): () => void;
 
   /**
-   * Says that this process is alive: its runs are not abandoned for `timeoutMs`. Called before the process takes or
-   * creates a run, and then repeatedly. Returns the ids of the runs that it holds and that are to be cancelled.
+   * Renews the lease of this process: its runs are not abandoned for `timeoutMs`. Called before the process claims or
+   * creates a run, and then repeatedly. Returns the ids of the runs that it has claimed and that are to be cancelled.
    */
-  beat(holder: Holder): Promise<readonly string[]>;
+  renewLease(holder: Holder): Promise<readonly string[]>;
   /**
-   * Takes the QUEUED runs without a holder that were created first, at most `limit`. Does not change their status.
+   * Claims the oldest QUEUED runs without a holder, at most `limit`. Does not change their status.
    * @param exceptOwners Owners whose runs stay in the queue.
    */
-  takeQueued(holder: Holder, limit: number, exceptOwners: readonly string[]): Promise<readonly HeldRun[]>;
-  /** Takes a run that is QUEUED or REQUIRES_ACTION and that no live process holds. Undefined if that fails. */
-  take(runId: string, holder: Holder): Promise<HeldRun | undefined>;
+  claimQueued(holder: Holder, limit: number, exceptOwners: readonly string[]): Promise<readonly ClaimedRun[]>;
+  /** Claims a run that is QUEUED or REQUIRES_ACTION. Returns undefined if a live process has claimed it. */
+  claim(runId: string, holder: Holder): Promise<ClaimedRun | undefined>;
   /**
-   * Takes runs that are IN_PROGRESS and whose holder is no longer alive, or that this process holds although they are
+   * Claims runs that are IN_PROGRESS and whose holder is no longer alive. Also claims those of this process that are
    * not in `known`: their end could not be written, or an answer of the store was lost. Such runs that are QUEUED or
-   * REQUIRES_ACTION are freed instead: they are delivered again, or can be continued. A run that cannot be read is set
-   * to FAILED by the store.
-   * @param known Ids of the runs that this process executes, creates or recovers. It takes no run meanwhile.
+   * REQUIRES_ACTION are freed instead, so that they are delivered again or can be continued. A run that cannot be read
+   * is set to FAILED by the store.
+   * @param known Ids of the runs that this process executes, creates or recovers. It claims no run during the call.
    */
-  takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]>;
-  /** Says that this process ends: what it still holds is abandoned at once. */
-  leave(holder: Holder): Promise<void>;
+  claimAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly ClaimedRun[]>;
+  /** Ends the lease of this process. Its claimed runs are abandoned at once. */
+  releaseLease(holder: Holder): Promise<void>;
 
   createThread(owner: string, thread: Thread, messages: readonly StoredMessage[]): Promise<void>;
   getThread(owner: string, threadId: string): Promise<Thread | undefined>;
@@ -149,19 +150,19 @@ export interface RunStore {
 /** A change of a run: its events were written or it was deleted (`change`), or it is to be cancelled (`cancel`). */
 export type RunNotice = "change" | "cancel";
 
-/** A process that executes runs. */
+/** A process that executes runs, as the holder of a lease. */
 export interface Holder {
   /** Id of the process, random. */
   readonly id: string;
-  /** Milliseconds without a heartbeat after which its runs are abandoned. */
+  /** Duration of the lease in milliseconds. Without a renewal, its runs are abandoned after that. */
   readonly timeoutMs: number;
 }
 
-/** The right to change a run. A later hold of the same run ends it. */
-export interface Hold {
+/** The right to change a run, until a later claim of the same run. */
+export interface Claim {
   readonly runId: string;
   readonly holderId: string;
-  /** Counts the holds of the run; each write checks it. */
+  /** The fencing token: counts the claims of the run. Each write checks it. */
   readonly fence: number;
 }
 
@@ -184,9 +185,9 @@ export interface StoredMessage extends ThreadMessage {
   readonly originJson?: string | undefined;
 }
 
-/** A stored run that this process holds. */
-export interface HeldRun extends StoredRun {
-  readonly hold: Hold;
+/** A stored run that this process has claimed. */
+export interface ClaimedRun extends StoredRun {
+  readonly claim: Claim;
 }
 
 /** A run to create. */
@@ -210,14 +211,14 @@ export interface RunCreation extends StoredRun {
 /** The result of creating a run. */
 export type RunCreationResult =
   /**
-   * `forked` if the previous run was already continued: the thread is a new one with the same messages. `hold` is set
+   * `forked` if the previous run was already continued: the thread is a new one with the same messages. `claim` is set
    * if the creation names a holder.
    */
   | {
       readonly case: "created";
       readonly run: Run;
       readonly forked: boolean;
-      readonly hold?: Hold | undefined;
+      readonly claim?: Claim | undefined;
     }
   /** Another run of the thread is in progress. */
   | { readonly case: "busy"; readonly activeRunId: string }
@@ -232,9 +233,9 @@ export type AppendResult =
   /** A run of the thread is in progress. */
   | { readonly case: "busy"; readonly activeRunId: string };
 
-/** A change of a run that a process holds. Terminal statuses, REQUIRES_ACTION and QUEUED end the hold. */
+/** A change of a run that a process has claimed. Terminal statuses, REQUIRES_ACTION and QUEUED end the claim. */
 export interface RunWrite {
-  readonly hold: Hold;
+  readonly claim: Claim;
   /** The changed run. Absent: only the following fields are written. */
   readonly run?: Run | undefined;
   /** Events to append; their sequence numbers follow those that are there: an InternalError if they do not. */

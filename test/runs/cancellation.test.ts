@@ -231,12 +231,12 @@ describe("a run without a provider's call in progress", () => {
       const memory = await openMemory();
       const store = wrapStore(memory, {
         write: async (write) => {
-          const isHeld = await memory.write(write);
+          const isClaimed = await memory.write(write);
           const { status, lastSequence = 0 } = write.run ?? {};
           // Nobody in this process listens yet.
           if (status === RunStatus.IN_PROGRESS && lastSequence > 2)
-            await memory.requestCancel("", write.hold.runId);
-          return isHeld;
+            await memory.requestCancel("", write.claim.runId);
+          return isClaimed;
         },
       });
       const { engine: testEngine, model } = await createTestEngine([[{ name: "local" }], "never"], { store });

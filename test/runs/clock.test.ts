@@ -73,9 +73,9 @@ function watch<Value>(promise: Promise<Value>) {
 describe("CancelRun", () => {
   it("answers after ten seconds if the process of the run does not react", async () => {
     const store = await openMemory();
-    await store.beat(holder);
+    await store.renewLease(holder);
     const busy = await createdRun(store, { owner: "", holder: { id: "another", timeoutMs: 1e9 } });
-    await store.beat({ id: "another", timeoutMs: 1e9 });
+    await store.renewLease({ id: "another", timeoutMs: 1e9 });
     const { engine } = await processOn(["never"], { store: sharedStore(store) });
     const cancelled = watch(engine.cancelRun("", busy.id));
     await pass(9_990, 1_110);
@@ -88,19 +88,19 @@ describe("CancelRun", () => {
 describe("a process", () => {
   /** A store that notes when it is called. */
   function countCalls(store: RunStore) {
-    const calls = { beat: 0, takeAbandoned: 0, takeQueued: 0 };
+    const calls = { renewLease: 0, claimAbandoned: 0, claimQueued: 0 };
     const wrapped = wrapStore(sharedStore(store), {
-      beat: (by) => {
-        calls.beat += 1;
-        return store.beat(by);
+      renewLease: (by) => {
+        calls.renewLease += 1;
+        return store.renewLease(by);
       },
-      takeAbandoned: (...parameters) => {
-        calls.takeAbandoned += 1;
-        return store.takeAbandoned(...parameters);
+      claimAbandoned: (...parameters) => {
+        calls.claimAbandoned += 1;
+        return store.claimAbandoned(...parameters);
       },
-      takeQueued: (...parameters) => {
-        calls.takeQueued += 1;
-        return store.takeQueued(...parameters);
+      claimQueued: (...parameters) => {
+        calls.claimQueued += 1;
+        return store.claimQueued(...parameters);
       },
     });
     return { wrapped, calls };
@@ -110,11 +110,11 @@ describe("a process", () => {
     const { wrapped, calls } = countCalls(await openMemory());
     await processOn(["never"], { store: wrapped, limits: { leaseMs: 30_000 } });
     await pass(1_000);
-    calls.beat = calls.takeAbandoned = 0;
+    calls.renewLease = calls.claimAbandoned = 0;
     await pass(90_000, 500);
-    expect(calls.beat).toBe(9);
-    expect(calls.takeAbandoned).toBeGreaterThanOrEqual(7);
-    expect(calls.takeAbandoned).toBeLessThanOrEqual(9);
+    expect(calls.renewLease).toBe(9);
+    expect(calls.claimAbandoned).toBeGreaterThanOrEqual(7);
+    expect(calls.claimAbandoned).toBeLessThanOrEqual(9);
   });
 
   it("polls the queue every two seconds, since a notice may be lost", async () => {
@@ -128,10 +128,10 @@ describe("a process", () => {
     expect(there.model.requests).toEqual([]);
     await pass(2_000, 500);
     expect((await store.getRun("", run.id))?.run.status).toBe(RunStatus.COMPLETED);
-    calls.takeQueued = 0;
+    calls.claimQueued = 0;
     await pass(20_000, 500);
-    expect(calls.takeQueued).toBeGreaterThanOrEqual(9);
-    expect(calls.takeQueued).toBeLessThanOrEqual(11);
+    expect(calls.claimQueued).toBeGreaterThanOrEqual(9);
+    expect(calls.claimQueued).toBeLessThanOrEqual(11);
   });
 
   it("cancels a run with its next heartbeat, since the notice may be lost", async () => {
@@ -155,9 +155,9 @@ describe("a process", () => {
     await settle();
     const countSigns = async (passedMs: number) => {
       vi.advanceTimersByTime(passedMs);
-      calls.beat = 0;
+      calls.renewLease = 0;
       await (await start(engine, runRequest("hi"))).result();
-      return calls.beat;
+      return calls.renewLease;
     };
     expect(await countSigns(14_900)).toBe(0);
     expect(await countSigns(200)).toBe(1);
@@ -169,13 +169,13 @@ describe("a process", () => {
     for (const maxBackgroundRuns of [5, 64]) {
       const store = await openMemory();
       const wrapped = wrapStore(sharedStore(store), {
-        takeQueued: async (by, limit, owners) => {
+        claimQueued: async (by, limit, owners) => {
           limits.push(limit);
-          return store.takeQueued(by, limit, owners);
+          return store.claimQueued(by, limit, owners);
         },
-        takeAbandoned: async (by, known, limit) => {
+        claimAbandoned: async (by, known, limit) => {
           limits.push(limit);
-          return store.takeAbandoned(by, known, limit);
+          return store.claimAbandoned(by, known, limit);
         },
       });
       await processOn(["never"], { store: wrapped, limits: { maxBackgroundRuns } });
@@ -190,8 +190,8 @@ describe("a process", () => {
     const here = await processOn([], { store: sharedStore(store), limits: { maxBackgroundRuns: 0 } });
     let queued: Run | undefined;
     const racing = wrapStore(sharedStore(store), {
-      takeQueued: async (...parameters) => {
-        const taken = await store.takeQueued(...parameters);
+      claimQueued: async (...parameters) => {
+        const taken = await store.claimQueued(...parameters);
         queued ??= (await start(here.engine, runRequest("hi", { background: true }))).run;
         return taken;
       },
@@ -299,16 +299,16 @@ describe("the end of a run", () => {
 describe("a reader of a run in another process", () => {
   it("polls the run every five seconds, since a notice may be lost", async () => {
     const store = await openMemory();
-    await store.beat(holder);
+    await store.renewLease(holder);
     const made: Run = await createdRun(store, { owner: "" });
     const deaf = wrapStore(sharedStore(store), { subscribe: () => () => undefined });
     const { engine } = await processOn(["never"], { store: deaf, limits: { maxBackgroundRuns: 0 } });
     const reader = engine.streamRun("", made.id, 0, NEVER)[Symbol.asyncIterator]();
     const next = watch(reader.next());
     await pass(500);
-    const hold = { runId: made.id, holderId: holder.id, fence: 1 };
-    await store.beat(holder);
-    expect(await store.write({ hold, events: [textEvent(1, "x")] })).toBe(true);
+    const claim = { runId: made.id, holderId: holder.id, fence: 1 };
+    await store.renewLease(holder);
+    expect(await store.write({ claim, events: [textEvent(1, "x")] })).toBe(true);
     await pass(4_400, 400);
     expect(next.outcome).toBeUndefined();
     await pass(200);

@@ -537,8 +537,8 @@ describe("a foreground run whose process dies", () => {
   it("can no longer be written by a process that was considered dead", async () => {
     const store = await openMemory();
     const blocked = Promise.withResolvers<void>();
-    const asleep = wrapStore(store, { beat: async () => [], close: async () => undefined });
-    await store.beat({ id: "nobody", timeoutMs: 1 });
+    const asleep = wrapStore(store, { renewLease: async () => [], close: async () => undefined });
+    await store.renewLease({ id: "nobody", timeoutMs: 1 });
     const here = await createTestEngine(["hello"], { store: asleep, limits });
     open.push(here);
     here.model.beforeAnswer = () => blocked.promise;

@@ -109,9 +109,9 @@ describe("the events of a run", () => {
     const store = wrapStore(memory, {
       write: async (write) => {
         await new Promise((resolve) => setImmediate(resolve));
-        const isHeld = await memory.write(write);
+        const isClaimed = await memory.write(write);
         written = write.events?.at(-1)?.sequence ?? written;
-        return isHeld;
+        return isClaimed;
       },
     });
     const { engine } = await getEngine(50, store);
@@ -155,7 +155,7 @@ describe("the events of a run", () => {
     expect(events.at(-1)?.event.value).toMatchObject({ status: RunStatus.REQUIRES_ACTION });
   });
 
-  it("hold back the model if the caller of a run in the foreground does not read", async () => {
+  it("claim back the model if the caller of a run in the foreground does not read", async () => {
     const { engine, client } = await getEngine(1_000);
     const started = await start(engine, runRequest("hi"));
     const reader = started.events[Symbol.asyncIterator]();

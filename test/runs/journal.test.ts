@@ -1,4 +1,4 @@
-/** Tests of the log of a stored run, over a store that they hold up or fail. */
+/** Tests of the log of a stored run, over a store that they claim up or fail. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type StepResult, StepResultSchema } from "../../src/gen/outrigger/v1/generation_pb.ts";
@@ -6,9 +6,9 @@ import { type ToolResult, ToolResultSchema } from "../../src/gen/outrigger/v1/me
 import { RunSchema, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { StoreFullError, StoreUnreachableError } from "../../src/runs/errors.ts";
 import { EventHub } from "../../src/runs/event-hub.ts";
-import { HoldLostError, Journal } from "../../src/runs/run-log.ts";
+import { ClaimLostError, Journal } from "../../src/runs/run-log.ts";
 import type { RunStore, RunWrite } from "../../src/runs/store.ts";
-import { getHold, step } from "./contract/data.ts";
+import { getClaim, step } from "./contract/data.ts";
 
 // Node's timers with promises use the real clock.
 vi.mock("node:timers/promises", async (importOriginal) => ({
@@ -37,7 +37,7 @@ function open(answers: (Error | boolean | Promise<boolean>)[] = [], steps: reado
   const hub = new EventHub(5);
   const onFailure = (error: Error) => void failures.push(error);
   const run = create(RunSchema, { ...running, lastSequence: 4 });
-  const stored = { store, hold: getHold("run_1") };
+  const stored = { store, claim: getClaim("run_1") };
   const journal = new Journal({ run, steps, live: { run: running }, stored, hub, onFailure });
   const published = () => hub.eventsAfter(4)?.map(({ sequence }) => sequence);
   return { journal, writes, failures, hub, published };
@@ -112,7 +112,7 @@ describe("the log of a run", () => {
     journal.addStep(step("second"));
     await journal.settle();
     expect(writes).toMatchObject([
-      { hold: getHold("run_1"), steps: [step("first"), step("second")], run: { lastSequence: 5 } },
+      { claim: getClaim("run_1"), steps: [step("first"), step("second")], run: { lastSequence: 5 } },
     ]);
     expect(writes.map(getTexts)).toEqual([["first", "second"]]);
     journal.addStep(step("third"));
@@ -217,12 +217,14 @@ describe("the log of a run whose store fails", () => {
     }
   });
 
-  it("has lost its hold if the store writes nothing, and ends nothing", async () => {
+  it("has lost its claim if the store writes nothing, and ends nothing", async () => {
     const { journal, writes, failures } = open([false]);
     journal.add(1, nothing);
-    await expect(journal.settle()).rejects.toBeInstanceOf(HoldLostError);
-    await expect(journal.end(over, () => expect.fail())).rejects.toThrow("no longer holds the run run_1");
-    await expect(journal.finish(running)).rejects.toBeInstanceOf(HoldLostError);
+    await expect(journal.settle()).rejects.toBeInstanceOf(ClaimLostError);
+    await expect(journal.end(over, () => expect.fail())).rejects.toThrow(
+      "has lost its claim on the run run_1",
+    );
+    await expect(journal.finish(running)).rejects.toBeInstanceOf(ClaimLostError);
     expect(writes).toHaveLength(1);
     expect(failures).toHaveLength(1);
   });
@@ -271,7 +273,7 @@ describe("the end of a run", () => {
     expect(writes.map(getSequences)).toEqual([[5], [6, 7]]);
   });
 
-  it("is tried four times, and only a lost hold ends that early", async () => {
+  it("is tried four times, and only a lost claim ends that early", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { journal, writes } = open([away(), away(), away(), away()]);
     const failed = expect(journal.end(over, () => expect.fail())).rejects.toThrow("away");
@@ -279,7 +281,7 @@ describe("the end of a run", () => {
     await failed;
     expect(writes.map(getSequences)).toEqual([[5], [5], [5], [5]]);
     const lost = open([away(), false]);
-    const ended = expect(lost.journal.end(over, () => expect.fail())).rejects.toBeInstanceOf(HoldLostError);
+    const ended = expect(lost.journal.end(over, () => expect.fail())).rejects.toBeInstanceOf(ClaimLostError);
     await vi.advanceTimersByTimeAsync(50);
     await ended;
     expect(lost.writes).toHaveLength(2);

@@ -6,7 +6,7 @@ describe("KnownRuns", () => {
     const known = new KnownRuns();
     const list = () => known.search(async (ids) => ids);
     await known.add("run_1");
-    known.addTaken("run_1");
+    known.addClaimed("run_1");
     known.delete("run_1");
     expect(await list()).toEqual(["run_1"]);
     known.delete("run_1");

@@ -171,7 +171,7 @@ describe("openWhenReachable()", () => {
 
   it("does not open it at its end", async () => {
     const { lazy, countAttempts } = await openLate(1);
-    await lazy.leave({ id: "process-1", timeoutMs: 1 });
+    await lazy.releaseLease({ id: "process-1", timeoutMs: 1 });
     await lazy.close();
     await expect(lazy.countQueued("")).rejects.toThrow("the sidecar is shutting down");
     expect(countAttempts()).toBe(1);

@@ -85,7 +85,7 @@ describe("runs of a dead process", () => {
   it("are all taken up at once", async () => {
     const store = await openMemory();
     const runs = await abandonedRuns(store, 120);
-    await store.beat({ id: "another", timeoutMs: 1 });
+    await store.renewLease({ id: "another", timeoutMs: 1 });
     await new Promise((resolve) => setTimeout(resolve, limits.leaseMs));
     // It polls for such runs at its start and then every ten seconds.
     const survivor = await processOn(store, ["done"], { limits: { leaseMs: 30_000 } });
@@ -139,8 +139,8 @@ describe("a process that takes runs", () => {
     };
     const { engine } = await processOn(
       wrapStore(store, {
-        takeQueued: (...parameters) => counted("queued", () => store.takeQueued(...parameters)),
-        takeAbandoned: (...parameters) => counted("abandoned", () => store.takeAbandoned(...parameters)),
+        claimQueued: (...parameters) => counted("queued", () => store.claimQueued(...parameters)),
+        claimAbandoned: (...parameters) => counted("abandoned", () => store.claimAbandoned(...parameters)),
       }),
       Array.from({ length: 20 }, () => "done"),
       // It looks for abandoned runs each millisecond.
@@ -269,8 +269,8 @@ describe("a store that is away", () => {
     const store = await openMemory();
     let lost = 0;
     const flaky = wrapStore(store, {
-      takeQueued: async (...parameters) => {
-        const taken = await store.takeQueued(...parameters);
+      claimQueued: async (...parameters) => {
+        const taken = await store.claimQueued(...parameters);
         if (taken.length === 0 || lost > 0) return taken;
         lost += taken.length;
         throw away();

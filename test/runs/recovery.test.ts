@@ -1,4 +1,4 @@
-/** Tests of runs that a process holds and does not execute: what is written for them. */
+/** Tests of runs that a process has claimed and does not execute: what is written for them. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { toolCallsOf } from "outrigger";
 import { describe, expect, it } from "vitest";
@@ -16,9 +16,15 @@ import {
 } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { StoreFullError, StoreUnreachableError } from "../../src/runs/errors.ts";
-import { cancelHeldRun, failHeldRun, recoverRun, releaseRun, requeueRun } from "../../src/runs/recovery.ts";
-import type { HeldRun, RunStore, RunWrite } from "../../src/runs/store.ts";
-import { getHold } from "./contract/data.ts";
+import {
+  cancelClaimedRun,
+  failClaimedRun,
+  recoverRun,
+  releaseRun,
+  requeueRun,
+} from "../../src/runs/recovery.ts";
+import type { ClaimedRun, RunStore, RunWrite } from "../../src/runs/store.ts";
+import { getClaim } from "./contract/data.ts";
 import { toolServer } from "./support/fake-server-tools.ts";
 
 type EventInit = Exclude<MessageInitShape<typeof RunEventSchema>, { $typeName: string }>;
@@ -49,8 +55,8 @@ interface Stored {
   readonly failures?: (Error | false)[];
 }
 
-/** A held run of a store that notes the writes, and who was notified of its end. */
-function hold({
+/** A claimed run of a store that notes the writes, and who was notified of its end. */
+function claim({
   run = {},
   steps = [],
   events = [IN_PROGRESS],
@@ -71,8 +77,8 @@ function hold({
       return failure !== false;
     },
   } as unknown as RunStore;
-  const held: HeldRun = {
-    hold: getHold("run_1"),
+  const claimed: ClaimedRun = {
+    claim: getClaim("run_1"),
     owner: "",
     run: create(RunSchema, {
       id: "run_1",
@@ -89,7 +95,7 @@ function hold({
     }),
   };
   return {
-    held,
+    claimed,
     writes,
     ended,
     parts: { store, observer: { runEnded: (over: Run) => void ended.push(over) } },
@@ -108,13 +114,13 @@ function getEvents({ events = [] }: RunWrite) {
 
 const usage = { totalTokens: 5 };
 
-describe("a held run that ends", () => {
+describe("a claimed run that ends", () => {
   it("is cancelled with one event, and its observer is notified", async () => {
-    const { held, writes, ended, parts } = hold();
-    await cancelHeldRun(parts, held);
+    const { claimed, writes, ended, parts } = claim();
+    await cancelClaimedRun(parts, claimed);
     expect(writes).toMatchObject([
       {
-        hold: held.hold,
+        claim: claimed.claim,
         run: {
           status: RunStatus.CANCELLED,
           cancelRequested: true,
@@ -132,8 +138,8 @@ describe("a held run that ends", () => {
   });
 
   it("fails with what went wrong, and what it cost", async () => {
-    const { held, writes, parts } = hold({ run: { usage } });
-    await failHeldRun(parts, held, new ServerError("broken", { retryable: true }));
+    const { claimed, writes, parts } = claim({ run: { usage } });
+    await failClaimedRun(parts, claimed, new ServerError("broken", { retryable: true }));
     expect(writes).toMatchObject([
       {
         run: {
@@ -143,29 +149,29 @@ describe("a held run that ends", () => {
         },
       },
     ]);
-    const free = hold();
-    await failHeldRun(free.parts, free.held, new TypeError("a secret"));
+    const free = claim();
+    await failClaimedRun(free.parts, free.claimed, new TypeError("a secret"));
     expect(free.writes[0]?.run?.error).toMatchObject({ message: "internal error" });
     expect(free.writes[0]?.run?.error?.usage).toBeUndefined();
   });
 
   it("does not end here if another process has taken it", async () => {
-    const { held, ended, parts } = hold({ failures: [false] });
-    await cancelHeldRun(parts, held);
+    const { claimed, ended, parts } = claim({ failures: [false] });
+    await cancelClaimedRun(parts, claimed);
     expect(ended).toEqual([]);
   });
 
   it("is released unchanged", async () => {
-    const { held, writes, parts } = hold({ run: { status: RunStatus.QUEUED } });
-    await releaseRun(parts, held);
-    expect(writes).toEqual([{ hold: held.hold, run: held.run }]);
+    const { claimed, writes, parts } = claim({ run: { status: RunStatus.QUEUED } });
+    await releaseRun(parts, claimed);
+    expect(writes).toEqual([{ claim: claimed.claim, run: claimed.run }]);
   });
 });
 
 describe("an abandoned run", () => {
   const recover = async (stored: Stored) => {
-    const made = hold(stored);
-    await recoverRun(made.parts, made.held);
+    const made = claim(stored);
+    await recoverRun(made.parts, made.claimed);
     return made;
   };
 
@@ -205,8 +211,8 @@ describe("an abandoned run", () => {
 
   it("waits while the store is away", async () => {
     const away = new StoreUnreachableError("away");
-    const { held, writes, parts } = hold({ failures: [away] });
-    await expect(recoverRun(parts, held)).rejects.toBe(away);
+    const { claimed, writes, parts } = claim({ failures: [away] });
+    await expect(recoverRun(parts, claimed)).rejects.toBe(away);
     expect(writes).toHaveLength(1);
   });
 
@@ -224,8 +230,8 @@ describe("a run that is put back into the queue", () => {
     stored: Stored,
     interruption: Parameters<typeof requeueRun>[2] = { reason: Reason.LOST },
   ) => {
-    const made = hold(stored);
-    await requeueRun(made.parts, made.held, interruption);
+    const made = claim(stored);
+    await requeueRun(made.parts, made.claimed, interruption);
     const [write] = made.writes;
     if (write === undefined) expect.fail("expected a write");
     return { write, events: getEvents(write), ended: made.ended };
@@ -399,7 +405,7 @@ describe("a run that is put back into the queue", () => {
     expect(open.events[0]).toMatchObject({ step: 1, value: { continuesAnswer: true } });
     expect(open.write.run?.attempts).toEqual([]);
     const finish = { case: "stepFinish" as const, value: {} };
-    const made = hold({ steps: [stepWith(["a"], ["a"])] });
+    const made = claim({ steps: [stepWith(["a"], ["a"])] });
     const all = [
       create(RunEventSchema, { sequence: 0, step: 1, event: finish }),
       create(RunEventSchema, { sequence: 1, event: waiting }),
@@ -408,7 +414,7 @@ describe("a run that is put back into the queue", () => {
     made.parts.store.readEvents = async (_id, after, max) => all.slice(after + 1, after + 1 + max);
     await requeueRun(
       made.parts,
-      { ...made.held, run: { ...made.held.run, lastSequence: 2 } },
+      { ...made.claimed, run: { ...made.claimed.run, lastSequence: 2 } },
       { reason: Reason.LOST },
     );
     expect(getEvents(made.writes[0] ?? expect.fail())[0]).toMatchObject({

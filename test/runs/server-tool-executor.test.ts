@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { MemoryAccount } from "../../src/core/memory-account.ts";
 import { type ToolCall, ToolCallSchema, ToolResultSchema } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { McpServerSchema, McpToolSchema } from "../../src/gen/outrigger/v1/run_pb.ts";
-import { Gate } from "../../src/runs/limits.ts";
+import { ConcurrencyLimiter } from "../../src/runs/limits.ts";
 import type { OpenedServerTools } from "../../src/runs/server-tools.ts";
 import { NO_SERVER_TOOLS, ServerToolExecutor } from "../../src/runs/server-tools.ts";
 
@@ -30,10 +30,15 @@ function createExecutor(
       return create(ToolResultSchema, { toolCallId: call.id, content: [textPart("done")], failed });
     },
   };
-  const gate = new Gate("max_tool_executions", places, "tool executions", new MemoryAccount());
+  const limiter = new ConcurrencyLimiter(
+    "max_tool_executions",
+    places,
+    "tool executions",
+    new MemoryAccount(),
+  );
   const executor = new ServerToolExecutor({
     tools: opened as unknown as OpenedServerTools,
-    gate,
+    limiter,
     timeoutMs: 50,
     onStart: async (step, { value }) => {
       await Promise.resolve();
@@ -42,7 +47,7 @@ function createExecutor(
     },
     onFinish: (step, { value }) => void seen.push(["finish", step, value]),
   });
-  return { executor, seen, gate };
+  return { executor, seen, limiter };
 }
 
 const call = (name: string, fields = {}) => create(ToolCallSchema, { id: `call_${name}`, name, ...fields });
@@ -55,7 +60,7 @@ describe("the executor of server tools", () => {
   });
 
   it("reports a start before the call, and its result after it", async () => {
-    const { executor, seen, gate } = createExecutor();
+    const { executor, seen, limiter } = createExecutor();
     const [outcome] = await executor.execute([call("safe")], context);
     expect(outcome).toMatchObject({ result: { toolCallId: "call_safe", failed: false } });
     expect(seen).toMatchObject([
@@ -67,7 +72,7 @@ describe("the executor of server tools", () => {
       ["execute", "safe", 50],
       ["finish", 3, { result: { toolCallId: "call_safe" }, serverLabel: "desk", toolName: "tool_safe" }],
     ]);
-    expect(gate.free).toBe(8);
+    expect(limiter.free).toBe(8);
   });
 
   it("executes approved calls outside of a step, with the results in their order", async () => {
@@ -88,10 +93,10 @@ describe("the executor of server tools", () => {
     [new AbortError("the session ended"), "the tool failed"],
     ["a text", "the tool failed"],
   ])("gives the model an error result if a call fails: %s", async (thrown, text) => {
-    const { executor, gate } = createExecutor(() => Promise.reject(thrown));
+    const { executor, limiter } = createExecutor(() => Promise.reject(thrown));
     const [outcome] = await executor.execute([call("safe")], context);
     expect(outcome).toMatchObject({ result: { failed: true, content: [{ part: { value: text } }] } });
-    expect(gate.free).toBe(8);
+    expect(limiter.free).toBe(8);
   });
 
   it("calls no tool with arguments that are not valid", async () => {
@@ -108,17 +113,17 @@ describe("the executor of server tools", () => {
 
   it("calls no tool if the signal is aborted while the start of the call is being written", async () => {
     const stop = new AbortController();
-    const { executor, seen, gate } = createExecutor(undefined, 8, () => stop.abort());
+    const { executor, seen, limiter } = createExecutor(undefined, 8, () => stop.abort());
     const calling = executor.execute([call("safe")], { ...context, signal: stop.signal });
     await expect(calling).rejects.toMatchObject({ kindName: "ABORT" });
     expect(seen).toMatchObject([["start", 3, { toolName: "tool_safe" }]]);
-    expect(gate.free).toBe(8);
+    expect(limiter.free).toBe(8);
   });
 
   it("ends with the signal, before a call, during it, and while it waits for a place", async () => {
     const stop = new AbortController();
     const aborted = { ...context, signal: stop.signal };
-    const { executor, gate, seen } = createExecutor(() => new Promise(() => {}), 1);
+    const { executor, limiter, seen } = createExecutor(() => new Promise(() => {}), 1);
     const running = executor.execute([call("safe")], aborted);
     const waiting = executor.execute([call("safe")], aborted);
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
@@ -126,7 +131,7 @@ describe("the executor of server tools", () => {
     await expect(running).rejects.toMatchObject({ kindName: "ABORT" });
     await expect(waiting).rejects.toMatchObject({ kindName: "ABORT" });
     await expect(executor.execute([call("safe")], aborted)).rejects.toMatchObject({ kindName: "ABORT" });
-    expect(gate.free).toBe(1);
+    expect(limiter.free).toBe(1);
     expect(seen.filter((entry) => Array.isArray(entry) && entry[0] === "execute")).toHaveLength(1);
     expect(seen.filter((entry) => Array.isArray(entry) && entry[0] === "finish")).toEqual([]);
   });

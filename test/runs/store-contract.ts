@@ -1,11 +1,11 @@
 /** The behaviour of every store of runs, in one suite for all stores. */
 import { afterEach, beforeEach, describe } from "vitest";
 import type { RunStore } from "../../src/runs/store.ts";
+import { claimTests } from "./contract/claims.ts";
 import { conversationTests } from "./contract/conversations.ts";
 import { holder, otherHolder } from "./contract/data.ts";
 import { deletionTests } from "./contract/deletion.ts";
 import { eventTests } from "./contract/events.ts";
-import { holdTests } from "./contract/holds.ts";
 import { listTests } from "./contract/lists.ts";
 import { propertyTests } from "./contract/properties.ts";
 import { queueTests } from "./contract/queue.ts";
@@ -40,7 +40,7 @@ export function describeRunStore(name: string, underTest: StoreUnderTest): void 
     };
     beforeEach(async () => {
       opened = await underTest.open();
-      for (const process of [holder, otherHolder]) await opened.beat(process);
+      for (const process of [holder, otherHolder]) await opened.renewLease(process);
     });
     afterEach(async () => {
       await opened?.close();
@@ -52,7 +52,7 @@ export function describeRunStore(name: string, underTest: StoreUnderTest): void 
       conversations: conversationTests,
       events: eventTests,
     };
-    const more = { holds: holdTests, queue: queueTests, lists: listTests, deletion: deletionTests };
+    const more = { claims: claimTests, queue: queueTests, lists: listTests, deletion: deletionTests };
     for (const [title, addTests] of Object.entries({ ...groups, ...more, properties: propertyTests })) {
       describe(title, () => addTests(context));
     }

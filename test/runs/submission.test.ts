@@ -10,7 +10,7 @@ import {
 } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { submitResults } from "../../src/runs/recovery.ts";
 import type { RunStore, RunWrite, StoredRun } from "../../src/runs/store.ts";
-import { getHold, holder } from "./contract/data.ts";
+import { getClaim, holder } from "./contract/data.ts";
 
 const waiting = create(RunSchema, {
   id: "run_1",
@@ -23,18 +23,18 @@ const waiting = create(RunSchema, {
 /**
  * Submits the result of a run.
  * @param taken The run as it is when it is taken. Undefined: another process has it.
- * @param isHeld Whether the process still holds the run when it writes.
+ * @param isClaimed Whether the process still has the claim when it writes.
  */
-function submit(taken: Run | undefined, isHeld = true, now: Run | undefined = taken) {
+function submit(taken: Run | undefined, isClaimed = true, now: Run | undefined = taken) {
   const writes: RunWrite[] = [];
   const toStored = (run: Run): StoredRun => ({ owner: "", run, request: create(CreateRunRequestSchema) });
   const store = {
-    take: async () => taken && { ...toStored(taken), hold: getHold("run_1") },
+    take: async () => taken && { ...toStored(taken), claim: getClaim("run_1") },
     readSteps: async () => [],
     getRun: async () => now && toStored(now),
     write: async (write: RunWrite) => {
       writes.push(write);
-      return isHeld;
+      return isClaimed;
     },
   } as unknown as RunStore;
   const request = create(SubmitToolResultsRequestSchema, {
@@ -48,12 +48,12 @@ function submit(taken: Run | undefined, isHeld = true, now: Run | undefined = ta
 describe("submitResults()", () => {
   it("writes the results with the next event, and the run as one that has not ended", async () => {
     const { submission, writes } = submit(waiting);
-    const { held } = await submission;
-    expect(held.run).toMatchObject({ status: RunStatus.QUEUED, requiredResults: [], lastSequence: 8 });
-    expect(held.run.endedAt).toBeUndefined();
+    const { claimed } = await submission;
+    expect(claimed.run).toMatchObject({ status: RunStatus.QUEUED, requiredResults: [], lastSequence: 8 });
+    expect(claimed.run.endedAt).toBeUndefined();
     expect(writes).toMatchObject([
       {
-        hold: getHold("run_1"),
+        claim: getClaim("run_1"),
         run: { status: RunStatus.QUEUED, lastSequence: 8 },
         events: [{ sequence: 8, event: { case: "run", value: { status: RunStatus.QUEUED } } }],
         messages: [{ runId: "run_1", message: { toolCallId: "call_1" } }],
@@ -72,9 +72,9 @@ describe("submitResults()", () => {
       undefined,
       { name: "RunStateError" },
     ],
-  ])("refuses results for a run that %s", async (_name, taken, isHeld, now, error) => {
-    const { submission, writes } = submit(taken, isHeld, now);
+  ])("refuses results for a run that %s", async (_name, taken, isClaimed, now, error) => {
+    const { submission, writes } = submit(taken, isClaimed, now);
     await expect(submission).rejects.toMatchObject(error);
-    expect(writes).toHaveLength(isHeld ? 0 : 1);
+    expect(writes).toHaveLength(isClaimed ? 0 : 1);
   });
 });

@@ -72,7 +72,7 @@ async function answerRun(
 async function streamAnswer(
   { read, started }: RequestedRun,
   request: EndpointRequest,
-  { keepAliveMs = KEEP_ALIVE_MS, marks }: ResponsesParts,
+  { keepAliveMs = KEEP_ALIVE_MS, checkpoints }: ResponsesParts,
 ): Promise<EndpointResponse> {
   const { run, events } = started;
   const { settings } = read;
@@ -80,7 +80,7 @@ async function streamAnswer(
     run,
     events,
     settings,
-    marks: run.stored ? marks.open(run, settings) : undefined,
+    checkpoints: run.stored ? checkpoints.open(run, settings) : undefined,
     keepAliveMs,
     signal: request.signal,
     startedRun: true,

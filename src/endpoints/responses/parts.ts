@@ -2,7 +2,7 @@ import type { RunEngine } from "../../runs/run-engine.ts";
 import type { KeptResponses } from "../answers/kept-responses.ts";
 import type { RecentAnswers } from "../answers/recent-answers.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
-import type { ReplayMarks } from "./replay-marks.ts";
+import type { ReplayCheckpoints } from "./replay-checkpoints.ts";
 
 /** The dependencies of the API. */
 export interface ResponsesParts {
@@ -11,8 +11,8 @@ export interface ResponsesParts {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Whether a response that is not stored may continue stored ones. Default false. */
   readonly allowsUnstoredContinuation?: boolean | undefined;
-  /** Marks in the events of responses that were read before. */
-  readonly marks: ReplayMarks;
+  /** Checkpoints in the events of responses that were read before. */
+  readonly checkpoints: ReplayCheckpoints;
   /** Responses that WebSockets may continue although they are not stored. */
   readonly keptResponses: KeptResponses;
   /** Recent answers that are not stored. */

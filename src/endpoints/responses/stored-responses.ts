@@ -33,29 +33,29 @@ export async function getResponse(
   return streamResponse(createSource(run, request, parts, { pads, startingAfter: startingAfter ?? -1 }));
 }
 
-/** Returns the events of a stored run, from a mark near the first event that the caller wants. */
+/** Returns the events of a stored run, from a checkpoint near the first event that the caller wants. */
 function createSource(
   run: RunWithOrigin,
   { query, signal, caller, noteFailure }: EndpointRequest,
-  { engine, marks: all, keepAliveMs = KEEP_ALIVE_MS }: ResponsesParts,
+  { engine, checkpoints: all, keepAliveMs = KEEP_ALIVE_MS }: ResponsesParts,
   options: EventOptions,
 ): StreamSource {
   const settings = getRequestedSettings(run, query);
-  const marks = all.open(run, settings);
-  const mark = marks.find(options.startingAfter);
-  const events = engine.streamRun(caller.name, run.id, mark?.sequence ?? -1, signal);
-  const reading = { run, events, settings, marks, mark };
+  const checkpoints = all.open(run, settings);
+  const checkpoint = checkpoints.find(options.startingAfter);
+  const events = engine.streamRun(caller.name, run.id, checkpoint?.sequence ?? -1, signal);
+  const reading = { run, events, settings, checkpoints, checkpoint };
   return { ...reading, ...options, keepAliveMs, signal, startedRun: false, onFailure: noteFailure };
 }
 
 /** `DELETE /v1/responses/{id}`. */
 export async function deleteResponse(
   request: EndpointRequest,
-  { engine, marks }: ResponsesParts,
+  { engine, checkpoints }: ResponsesParts,
   id: string,
 ): Promise<EndpointResponse> {
   await orNotFound(id, () => engine.deleteRun(request.caller.name, getRunId(id)));
-  marks.forget(getRunId(id));
+  checkpoints.forget(getRunId(id));
   return jsonResponse({ id, object: "response", deleted: true });
 }
 

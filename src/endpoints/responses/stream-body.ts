@@ -6,7 +6,7 @@ import { yieldTurn } from "../../core/loop-turns.ts";
 import type { RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import { toRequestFailure } from "../../http/request-failure.ts";
 import type { SseSink } from "./event-output.ts";
-import type { RunMarks } from "./replay-marks.ts";
+import type { RunCheckpoints } from "./replay-checkpoints.ts";
 import type { ResponseEvents } from "./write-events.ts";
 
 /** Ends a complete stream, as in Chat Completions. Official SDKs stop reading at this line. */
@@ -19,8 +19,8 @@ const COMMENT = Buffer.from(": keep-alive\n\n");
 export interface StreamBodyOptions {
   readonly events: AsyncIterator<readonly RunEvent[]>;
   readonly writer: ResponseEvents;
-  /** Takes marks of the run, if it is stored. */
-  readonly marks: RunMarks | undefined;
+  /** Takes checkpoints of the run, if it is stored. */
+  readonly checkpoints: RunCheckpoints | undefined;
   /** The writer's sink. It may hold events already. */
   readonly sink: SseSink;
   /** Whether the events have ended. */
@@ -97,8 +97,8 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   };
 
   /**
-   * Returns the next bytes of the events. Bytes that are available already come first. The last events and the end of the
-   * stream are one write: nothing takes time between them.
+   * Returns the next bytes of the events. Bytes that are available already come first. The last events and the end of
+   * the stream are one write: nothing takes time between them.
    */
   async #read(): Promise<Result> {
     this.#isReading = true;
@@ -123,9 +123,9 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   #push(batch: readonly RunEvent[]): void {
-    const { marks, writer } = this.#options;
+    const { checkpoints, writer } = this.#options;
     writer.push(batch);
-    marks?.note(writer, batch);
+    checkpoints?.record(writer, batch);
   }
 
   #interrupt(error: SDKError): void {

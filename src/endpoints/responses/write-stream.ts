@@ -6,7 +6,7 @@ import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { EndpointResponse } from "../../http/endpoint.ts";
 import { isQueuedOrRunning } from "../../runs/status.ts";
 import { type EventOptions, SseSink } from "./event-output.ts";
-import type { Mark, RunMarks } from "./replay-marks.ts";
+import type { Checkpoint, RunCheckpoints } from "./replay-checkpoints.ts";
 import type { ResponseSettings } from "./settings.ts";
 import { StreamBody } from "./stream-body.ts";
 import { ResponseEvents } from "./write-events.ts";
@@ -16,10 +16,10 @@ export interface StreamSource extends EventOptions {
   readonly run: Run;
   readonly events: Batches<RunEvent>;
   readonly settings: ResponseSettings;
-  /** Takes marks of the run. Undefined if it is not stored. */
-  readonly marks: RunMarks | undefined;
-  /** The mark after which the events begin. Undefined if they are all events of the run. */
-  readonly mark?: Mark | undefined;
+  /** Takes checkpoints of the run. Undefined if it is not stored. */
+  readonly checkpoints: RunCheckpoints | undefined;
+  /** The checkpoint after which the events begin. Undefined if they are all events of the run. */
+  readonly checkpoint?: Checkpoint | undefined;
   readonly keepAliveMs: number;
   /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
@@ -61,11 +61,11 @@ class OpenStream {
   #isOver = false;
 
   constructor(source: StreamSource) {
-    const { run, settings, mark } = source;
+    const { run, settings, checkpoint } = source;
     this.#source = source;
     this.#events = source.events[Symbol.asyncIterator]();
     this.#writer =
-      mark?.writer.copy(this.#sink, source) ?? ResponseEvents.create(run, this.#sink, source, settings);
+      checkpoint?.writer.copy(this.#sink, source) ?? ResponseEvents.create(run, this.#sink, source, settings);
   }
 
   /** Reads until there is an event after the start of the run. Returns the error if the run fails before that. */
@@ -89,9 +89,9 @@ class OpenStream {
   }
 
   response(): EndpointResponse {
-    const { keepAliveMs, signal, startedRun, onFailure, marks } = this.#source;
+    const { keepAliveMs, signal, startedRun, onFailure, checkpoints } = this.#source;
     const [events, writer, sink, isOver] = [this.#events, this.#writer, this.#sink, this.#isOver];
-    const reading = { events, writer, sink, isOver, marks };
+    const reading = { events, writer, sink, isOver, checkpoints };
     const body = new StreamBody({ ...reading, keepAliveMs, signal, startedRun, onFailure });
     return { status: 200, headers: HEADERS, body };
   }

@@ -55,8 +55,8 @@ export function createThroughOutage(
         const { id: runId, holder, fence } = row;
         // A fork is a run with the new thread although it continues another one.
         const forked = request.previousRunId !== "" && row.thread_id === run.threadId;
-        const hold = holder === null ? {} : { hold: { runId, holderId: holder, fence } };
-        return { case: "created", run: bodies.readRun(row), forked, ...hold };
+        const claim = holder === null ? {} : { claim: { runId, holderId: holder, fence } };
+        return { case: "created", run: bodies.readRun(row), forked, ...claim };
       }
     }
     try {
@@ -93,7 +93,7 @@ export class UncertainWrites {
    * @param attempt Writes once, under a revision.
    */
   write(write: RunWrite, attempt: (rest: RunWrite, revision: number) => Promise<boolean>): Promise<boolean> {
-    const { runId } = write.hold;
+    const { runId } = write.claim;
     const revision = createRevision();
     return repeatThroughOutage(async () => {
       const uncertain = this.#writes.get(runId);
@@ -111,13 +111,13 @@ export class UncertainWrites {
   }
 
   /** The last event decides: a process that took the run meanwhile has written another one in its place. */
-  async #isStored({ write: { hold, events = [] }, revision }: UncertainWrite): Promise<boolean> {
+  async #isStored({ write: { claim, events = [] }, revision }: UncertainWrite): Promise<boolean> {
     const last = events.at(-1);
     if (last === undefined) {
-      const [row] = await this.#driver.read<{ revision: number | null }>(READ_REVISION, [hold.runId], "run");
+      const [row] = await this.#driver.read<{ revision: number | null }>(READ_REVISION, [claim.runId], "run");
       return row?.revision === revision;
     }
-    const range = { runId: hold.runId, afterSequence: last.sequence - 1, maxEvents: 1 };
+    const range = { runId: claim.runId, afterSequence: last.sequence - 1, maxEvents: 1 };
     const [found] = await readEvents(this.#driver, range, this.#bodies);
     return found !== undefined && equals(RunEventSchema, found, last);
   }
@@ -131,7 +131,7 @@ function isOutcomeUnknown(thrown: unknown): boolean {
 function getRest(write: RunWrite, written: RunWrite): RunWrite | undefined {
   const last = written.events?.at(-1)?.sequence ?? -1;
   const rest = {
-    hold: write.hold,
+    claim: write.claim,
     run: write.run === written.run ? undefined : write.run,
     events: write.events?.filter(({ sequence }) => sequence > last),
     steps: write.steps?.filter((step) => !written.steps?.includes(step)),

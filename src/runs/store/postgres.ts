@@ -204,7 +204,8 @@ function toPostgres(text: string, schema: string): string {
 }
 
 /**
- * A text of PostgreSQL cannot hold NUL. No stored id has one, so another character in its place finds nothing either.
+ * A text of PostgreSQL cannot contain NUL. No stored id has one, so another character in its place finds nothing
+ * either.
  */
 function toPostgresValue(value: Value): Value {
   return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value;

@@ -9,7 +9,7 @@ import { LOCK_THREAD } from "./writes.ts";
 
 const FIND_RUN = `SELECT number, id, thread_id FROM :schema.runs WHERE id = $1 AND owner = $2`;
 
-/** Runs that are over since before $1 and that no process holds, the oldest first. */
+/** Runs that are over since before $1 and that no process has claimed, the oldest first. */
 const FIND_OLD_RUNS = `
   SELECT number, id, thread_id FROM :schema.runs
   WHERE over_ms < $1 AND ${IS_FREE} ORDER BY over_ms LIMIT $2`;

@@ -6,10 +6,10 @@ import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
 import { isQueuedOrRunning, isTerminal } from "../status.ts";
 import type {
   AppendResult,
+  Claim,
+  ClaimedRun,
   ContinuedConversation,
   ConversationSize,
-  HeldRun,
-  Hold,
   Holder,
   MessageQuery,
   Page,
@@ -33,6 +33,7 @@ import {
   type StoredRunRow,
 } from "./bodies.ts";
 import type { BodyCodec } from "./body-codec.ts";
+import * as claims from "./claims.ts";
 import {
   type Answer,
   countBytes,
@@ -43,7 +44,6 @@ import {
   type SpaceUse,
   type Value,
 } from "./driver.ts";
-import * as holds from "./holds.ts";
 import { createThroughOutage, repeatThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";
 import * as removal from "./removal.ts";
@@ -68,8 +68,8 @@ export class SqlRunStore implements RunStore {
   readonly #uncertainWrites: UncertainWrites;
   /** Undefined if the space is not limited. */
   readonly #room: RunSpace | undefined;
-  /** The runs that this process holds, so that a write need not read them first. Without those being written. */
-  readonly #held = new Map<string, writes.HeldRow>();
+  /** The runs that this process has claimed, so that a write need not read them first. Without those being written. */
+  readonly #claimed = new Map<string, writes.ClaimedRow>();
 
   /** @param onProblem Called with failures in the background, and with what an operator should know. */
   constructor(driver: Driver, codec: BodyCodec, onProblem: (problem: unknown) => void) {
@@ -99,13 +99,13 @@ export class SqlRunStore implements RunStore {
     if (holder === undefined) this.#driver.notices.announceQueued();
     // It may have been concluded.
     if (request.previousRunId !== "") this.#driver.notices.announce(request.previousRunId, "change");
-    if (holder === undefined || created.hold !== undefined) return created;
-    const hold = { runId: created.run.id, holderId: holder.id, fence: 1 };
+    if (holder === undefined || created.claim !== undefined) return created;
+    const claim = { runId: created.run.id, holderId: holder.id, fence: 1 };
     if (number !== undefined) {
       const last_sequence = creation.events.at(-1)?.sequence ?? -1;
-      this.#held.set(hold.runId, { number, last_sequence, steps: 0, fence: hold.fence });
+      this.#claimed.set(claim.runId, { number, last_sequence, steps: 0, fence: claim.fence });
     }
-    return { ...created, hold };
+    return { ...created, claim };
   }
 
   async getRun(owner: string, runId: string): Promise<StoredRun | undefined> {
@@ -134,26 +134,26 @@ export class SqlRunStore implements RunStore {
   async write(write: RunWrite): Promise<boolean> {
     const attempt = (rest: RunWrite, revision: number) => this.#write(rest, revision);
     if (!(await this.#uncertainWrites.write(write, attempt))) return false;
-    this.#driver.notices.announce(write.hold.runId, "change");
+    this.#driver.notices.announce(write.claim.runId, "change");
     if (write.run?.status === RunStatus.QUEUED) this.#driver.notices.announceQueued();
     return true;
   }
 
   async #write(write: RunWrite, revision: number): Promise<boolean> {
-    const { hold, run, events = [], steps = [] } = write;
-    const { runId, fence } = hold;
-    const known = this.#held.get(runId);
-    const held = known?.fence === fence ? known : await this.#readHeld(hold);
-    if (held === undefined) return false;
+    const { claim, run, events = [], steps = [] } = write;
+    const { runId, fence } = claim;
+    const known = this.#claimed.get(runId);
+    const claimed = known?.fence === fence ? known : await this.#readClaimed(claim);
+    if (claimed === undefined) return false;
     // Until the outcome is known.
-    this.#held.delete(runId);
+    this.#claimed.delete(runId);
     const [first] = events;
-    if (first !== undefined && first.sequence !== held.last_sequence + 1) {
-      const now = await this.#readHeld(hold);
+    if (first !== undefined && first.sequence !== claimed.last_sequence + 1) {
+      const now = await this.#readClaimed(claim);
       if (now === undefined) return false;
       throw outOfSequence(now.last_sequence + 1, first.sequence);
     }
-    const { calls, checking } = writes.createWriteCalls(write, revision, held, this.#bodies);
+    const { calls, checking } = writes.createWriteCalls(write, revision, claimed, this.#bodies);
     const use = run !== undefined && isTerminal(run.status) ? "end" : "append";
     const bytes = countBytes(calls);
     // Executing the statements takes as long as encoding them.
@@ -161,19 +161,24 @@ export class SqlRunStore implements RunStore {
     if (turn !== undefined) await turn;
     const answers = await this.#inRoom(() => this.#driver.batch(calls, use));
     if (answers[checking]?.changes === 0) return false;
-    if (!writes.endsHold(write)) {
-      const last_sequence = events.at(-1)?.sequence ?? held.last_sequence;
-      this.#held.set(runId, { number: held.number, last_sequence, steps: held.steps + steps.length, fence });
+    if (!writes.endsClaim(write)) {
+      const last_sequence = events.at(-1)?.sequence ?? claimed.last_sequence;
+      this.#claimed.set(runId, {
+        number: claimed.number,
+        last_sequence,
+        steps: claimed.steps + steps.length,
+        fence,
+      });
     }
     if (run !== undefined && !isQueuedOrRunning(run.status)) this.#room?.remove(runId);
     else this.#room?.add(runId, bytes);
     return true;
   }
 
-  async #readHeld({ runId, holderId, fence }: Hold): Promise<writes.HeldRow | undefined> {
+  async #readClaimed({ runId, holderId, fence }: Claim): Promise<writes.ClaimedRow | undefined> {
     const values = [runId, holderId, fence];
-    const [held] = await this.#driver.read<writes.HeldRow>(writes.FIND_HELD, values, "run");
-    return held;
+    const [claimed] = await this.#driver.read<writes.ClaimedRow>(writes.FIND_CLAIMED, values, "run");
+    return claimed;
   }
 
   readEvents(runId: string, afterSequence: number, maxEvents: number, owner?: string): Promise<RunEvent[]> {
@@ -202,51 +207,57 @@ export class SqlRunStore implements RunStore {
     return this.#driver.notices.subscribeToQueue(listener);
   }
 
-  async beat({ id, timeoutMs }: Holder): Promise<readonly string[]> {
-    const beat = { text: holds.BEAT, values: [id, timeoutMs] };
-    const forget = { text: holds.FORGET_PROCESSES, values: [timeoutMs * FORGET_AFTER_TIMEOUTS] };
-    const find = { text: holds.FIND_CANCELLED, values: [id] };
-    const results = await this.#driver.batch([beat, forget, find], "any");
+  async renewLease({ id, timeoutMs }: Holder): Promise<readonly string[]> {
+    const renew = { text: claims.RENEW_LEASE, values: [id, timeoutMs] };
+    const forget = { text: claims.FORGET_PROCESSES, values: [timeoutMs * FORGET_AFTER_TIMEOUTS] };
+    const find = { text: claims.FIND_CANCELLED, values: [id] };
+    const results = await this.#driver.batch([renew, forget, find], "any");
     const cancelled = results.at(-1)?.rows as { id: string }[];
     return cancelled.map((row) => row.id);
   }
 
-  async takeQueued(holder: Holder, limit: number, exceptOwners: readonly string[]): Promise<HeldRun[]> {
+  async claimQueued(holder: Holder, limit: number, exceptOwners: readonly string[]): Promise<ClaimedRun[]> {
     // Here a read costs much less than an update that finds nothing, which is what most calls find after a run.
     if (!this.isShared && (await this.#driver.read(reads.FIND_QUEUED, [])).length === 0) return [];
-    return this.#take(holder, holds.TAKE_QUEUED, [holder.id, limit, exceptOwners]);
+    return this.#claim(holder, claims.CLAIM_QUEUED, [holder.id, limit, exceptOwners]);
   }
 
-  async take(runId: string, holder: Holder): Promise<HeldRun | undefined> {
-    const [taken] = await this.#take(holder, holds.TAKE, [runId, holder.id]);
-    return taken;
+  async claim(runId: string, holder: Holder): Promise<ClaimedRun | undefined> {
+    const [claimed] = await this.#claim(holder, claims.CLAIM, [runId, holder.id]);
+    return claimed;
   }
 
-  async takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]> {
-    await this.#change(holds.FREE_ABANDONED, [holder.id, known]);
-    return this.#take(holder, holds.TAKE_ABANDONED, [holder.id, limit, known]);
+  async claimAbandoned(
+    holder: Holder,
+    known: readonly string[],
+    limit: number,
+  ): Promise<readonly ClaimedRun[]> {
+    await this.#change(claims.FREE_ABANDONED, [holder.id, known]);
+    return this.#claim(holder, claims.CLAIM_ABANDONED, [holder.id, limit, known]);
   }
 
   /** Takes runs by a statement that returns their rows. Runs that cannot be read are failed. */
-  async #take(holder: Holder, text: string, values: readonly Value[]): Promise<HeldRun[]> {
+  async #claim(holder: Holder, text: string, values: readonly Value[]): Promise<ClaimedRun[]> {
     const { rows } = await this.#change(text, values);
-    const taken: HeldRun[] = [];
-    for (const row of ([...rows] as holds.TakenRow[]).sort((left, right) => left.number - right.number)) {
-      const hold = { runId: row.id, holderId: holder.id, fence: row.fence };
+    const claimed: ClaimedRun[] = [];
+    for (const row of ([...rows] as claims.ClaimedRunRow[]).sort(
+      (left, right) => left.number - right.number,
+    )) {
+      const claim = { runId: row.id, holderId: holder.id, fence: row.fence };
       try {
-        taken.push({ ...this.#bodies.readStoredRun(row), hold });
+        claimed.push({ ...this.#bodies.readStoredRun(row), claim });
         this.#room?.add(row.id, getBodySpace(row.body.byteLength + row.request.byteLength));
       } catch (thrown) {
         this.#onProblem(thrown);
-        const end = holds.createUnreadableEnd(row, hold, this.#bodies);
+        const end = claims.createUnreadableEnd(row, claim, this.#bodies);
         await this.#driver.batch(end, "end").then(() => this.#forget([row.id]), this.#onProblem);
       }
     }
-    return taken;
+    return claimed;
   }
 
-  async leave({ id }: Holder): Promise<void> {
-    await this.#change(holds.LEAVE, [id]);
+  async releaseLease({ id }: Holder): Promise<void> {
+    await this.#change(claims.RELEASE_LEASE, [id]);
   }
 
   async createThread(owner: string, thread: Thread, messages: readonly StoredMessage[]): Promise<void> {
@@ -370,7 +381,7 @@ export class SqlRunStore implements RunStore {
   /** Forgets removed runs, and notifies their readers. */
   #forget(runIds: readonly string[]): void {
     for (const runId of runIds) {
-      this.#held.delete(runId);
+      this.#claimed.delete(runId);
       this.#room?.remove(runId);
       this.#driver.notices.announce(runId, "change");
     }

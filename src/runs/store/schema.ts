@@ -1,8 +1,9 @@
 /**
  * The schema as migrations, in order. They are never changed once released; a change of the schema is a new one at the
  * end. The drivers replace the types (`:identity`, `:id`, `:bytes`, `:long`) and `:table`, `:keyed_table`, the options
- * after a definition. Columns hold only the fields that queries need; everything else is in bodies, which the body codec
- * writes. Times are milliseconds since 1970, flags are 0 or 1. Indexes are few: each costs a page for every change.
+ * after a definition. Columns hold only the fields that queries need; everything else is in bodies, which the body
+ * codec writes. Times are milliseconds since 1970, flags are 0 or 1. Indexes are few: each costs a page for every
+ * change.
  */
 import { RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 
@@ -15,14 +16,17 @@ export const IS_QUEUED = `status = ${RunStatus.QUEUED}`;
 /** The condition for a run that has not ended. */
 export const IS_OPEN = `status IN (${RunStatus.QUEUED}, ${RunStatus.IN_PROGRESS}, ${RunStatus.REQUIRES_ACTION})`;
 
-/** The condition for a run whose holder is alive. Only processes have leases: one that gives up a run cannot renew its hold. */
+/**
+ * The condition for a run whose holder is alive. Only processes have leases: one that gives up a run cannot renew its
+ * claim.
+ */
 export const IS_ALIVE = `EXISTS (
   SELECT 1 FROM :schema.processes WHERE processes.id = runs.holder AND processes.alive_until >= :now)`;
 
-/** 1 if a live process holds the run, otherwise 0. */
-export const IS_HELD = `CASE WHEN ${IS_ALIVE} THEN 1 ELSE 0 END`;
+/** 1 if a live process has claimed the run, otherwise 0. */
+export const IS_CLAIMED = `CASE WHEN ${IS_ALIVE} THEN 1 ELSE 0 END`;
 
-/** The condition for a run that no live process holds. */
+/** The condition for a run that no live process has claimed. */
 export const IS_FREE = `(runs.holder IS NULL OR NOT ${IS_ALIVE})`;
 
 export const migrations: readonly string[] = [

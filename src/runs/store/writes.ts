@@ -1,4 +1,7 @@
-/** Creates runs in their threads or forks of these, gives them to processes, and changes runs that a process holds. */
+/**
+ * Creates runs in their threads or forks of these, gives them to processes, and changes runs that a process has
+ * claimed.
+ */
 import { create } from "@bufbuild/protobuf";
 import { InternalError } from "../../core/errors.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
@@ -19,7 +22,7 @@ import {
 } from "./bodies.ts";
 import { type Answer, type Call, countBytes, type Driver, type Queries, type Value } from "./driver.ts";
 import type { RunSpace } from "./run-space.ts";
-import { IS_HELD } from "./schema.ts";
+import { IS_CLAIMED } from "./schema.ts";
 
 export const LOCK_THREAD = `
   SELECT number, id, next_position FROM :schema.threads WHERE id = $1 AND owner = $2 :for_update`;
@@ -29,11 +32,11 @@ const LOCK_THREAD_OF_RUN = `
   WHERE id = (SELECT thread_id FROM :schema.runs WHERE id = $1 AND owner = $2) :for_update`;
 
 const LOCK_RUN = `
-  SELECT ${RUN_COLUMNS}, ${IS_HELD} AS is_held FROM :schema.runs WHERE id = $1 AND owner = $2 :for_update`;
+  SELECT ${RUN_COLUMNS}, ${IS_CLAIMED} AS is_claimed FROM :schema.runs WHERE id = $1 AND owner = $2 :for_update`;
 
 /** The latest run of a thread, by the order of creation. */
 export const LOCK_LATEST_RUN = `
-  SELECT ${RUN_COLUMNS}, ${IS_HELD} AS is_held FROM :schema.runs
+  SELECT ${RUN_COLUMNS}, ${IS_CLAIMED} AS is_claimed FROM :schema.runs
   WHERE thread_id = $1 AND owner = $2 ORDER BY number DESC LIMIT 1 :for_update`;
 
 const FIND_LATEST_NUMBER = `
@@ -92,7 +95,7 @@ export interface ThreadRow {
 
 /** A run that is locked. */
 export interface LockedRunRow extends RunRow {
-  readonly is_held: number;
+  readonly is_claimed: number;
 }
 
 interface Place {
@@ -180,9 +183,9 @@ async function findPlace(
   return { threadId: forked ? run.threadId : source.id, position, source, forked };
 }
 
-/** Reports whether a run is in progress, or held by a live process. */
-export function isActive({ status, is_held }: Pick<LockedRunRow, "status" | "is_held">): boolean {
-  return isQueuedOrRunning(status) || is_held === 1;
+/** Reports whether a run is in progress, or claimed by a live process. */
+export function isActive({ status, is_claimed }: Pick<LockedRunRow, "status" | "is_claimed">): boolean {
+  return isQueuedOrRunning(status) || is_claimed === 1;
 }
 
 /** Ends a run that requires action: its conversation continues without the results. */
@@ -208,7 +211,7 @@ function insertRun(
   const createdAt = getCreationTime(run);
   const end = position + input.length;
   const row = [run.id, owner, threadId, run.status, createdAt, getOverTime(run), position, end];
-  const hold = [holder?.id ?? null, holder === undefined ? 0 : 1];
+  const claim = [holder?.id ?? null, holder === undefined ? 0 : 1];
   const times = run.createdAt && { createdAt: run.createdAt };
   const thread = create(ThreadSchema, { id: created.threadId, ...times });
   const isNew = source === undefined || forked;
@@ -218,7 +221,7 @@ function insertRun(
   };
   const firstEvents = created.threadId === threadId ? events : events.map(moved);
   return [
-    { text: INSERT_RUN, values: [...row, ...hold, bodies.writeRun(run)] },
+    { text: INSERT_RUN, values: [...row, ...claim, bodies.writeRun(run)] },
     { text: INSERT_REQUEST, values: [bodies.writeRequest(run.id, { request, origin, trace })] },
     ...bodies
       .writeEvents(run.id, firstEvents)
@@ -257,37 +260,37 @@ export function insertMessages(
 }
 
 /**
- * The condition for the hold. Its number finds the run quickly, but may belong to a later one if the run was deleted.
+ * The condition for the claim. Its number finds the run quickly, but may belong to a later one if the run was deleted.
  */
-const HELD = "runs.number = $1 AND runs.id = $2 AND runs.holder = $3 AND runs.fence = $4";
+const CLAIMED = "runs.number = $1 AND runs.id = $2 AND runs.holder = $3 AND runs.fence = $4";
 
 /** A write of events only. The row of the run is locked, so that no other process takes the run meanwhile. */
 const APPEND_EVENTS = `
   INSERT INTO :schema.events (run, last_sequence, body)
-  SELECT runs.number, $5, $6 FROM :schema.runs WHERE ${HELD} :for_share`;
+  SELECT runs.number, $5, $6 FROM :schema.runs WHERE ${CLAIMED} :for_share`;
 
 /** Threads are locked before runs. */
-const LOCK_HELD_THREAD = `
+const LOCK_CLAIMED_THREAD = `
   SELECT 1 FROM :schema.threads WHERE id = (SELECT thread_id FROM :schema.runs WHERE number = $1) :for_update`;
 
 /** The end of a run moves behind its messages, unless its thread was deleted. */
 const SET_END = `end_position = CASE WHEN $6 = 0 THEN end_position ELSE coalesce(
     (SELECT threads.next_position + $6 FROM :schema.threads WHERE threads.id = runs.thread_id), end_position) END`;
 
-/** Checks the hold, and marks the row with the number of the write, which the following statements check. */
-const MARK_RUN = `UPDATE :schema.runs SET revision = $5, ${SET_END} WHERE ${HELD}`;
+/** Checks the claim, and marks the row with the number of the write, which the following statements check. */
+const MARK_RUN = `UPDATE :schema.runs SET revision = $5, ${SET_END} WHERE ${CLAIMED}`;
 
 const UPDATE_RUN = `
   UPDATE :schema.runs
   SET revision = $5, ${SET_END}, status = $7, over_ms = $8, body = $9,
     cancel_requested = CASE WHEN $10 = 1 THEN 1 ELSE cancel_requested END,
     holder = CASE WHEN $11 = 1 THEN NULL ELSE holder END
-  WHERE ${HELD}`;
+  WHERE ${CLAIMED}`;
 
 /** The condition for a run that this transaction has marked. */
 const MARKED = "runs.number = $1 AND runs.revision = $2";
 
-const INSERT_HELD_EVENTS = `
+const INSERT_CLAIMED_EVENTS = `
   INSERT INTO :schema.events (run, last_sequence, body)
   SELECT runs.number, $3, $4 FROM :schema.runs WHERE ${MARKED}`;
 
@@ -299,39 +302,40 @@ const INSERT_STEP = `
   INSERT INTO :schema.steps (run, number, body) SELECT runs.number, $3, $4 FROM :schema.runs WHERE ${MARKED}`;
 
 /** Nothing is inserted if the thread was deleted. */
-const INSERT_HELD_MESSAGE = `
+const INSERT_CLAIMED_MESSAGE = `
   INSERT INTO :schema.messages (owner, ${MESSAGE_COLUMNS})
   SELECT runs.owner, $3, $4, $5, $6, $7
   FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id WHERE ${MARKED}`;
 
-const INSERT_HELD_LINK = `
+const INSERT_CLAIMED_LINK = `
   INSERT INTO :schema.thread_messages (thread, position, message)
   SELECT threads.number, threads.next_position + $3, :inserted_number
   FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id WHERE ${MARKED}`;
 
-const USE_HELD_THREAD = `
+const USE_CLAIMED_THREAD = `
   UPDATE :schema.threads
   SET next_position = next_position + $3, used_ms = CASE WHEN used_ms < $4 THEN $4 ELSE used_ms END
   WHERE id = (SELECT runs.thread_id FROM :schema.runs WHERE ${MARKED})`;
 
 /**
- * The state that the store keeps in memory for a run that this process holds. Only the holder adds steps and events.
+ * The state that the store keeps in memory for a run that this process has claimed. Only the holder adds steps and
+ * events.
  */
-export interface HeldRow {
+export interface ClaimedRow {
   readonly number: number;
   readonly fence: number;
   readonly last_sequence: number;
   readonly steps: number;
 }
 
-/** Reads a HeldRow, if the hold is the run's latest one. */
-export const FIND_HELD = `
+/** Reads a ClaimedRow, if the claim is the run's latest one. */
+export const FIND_CLAIMED = `
   SELECT runs.number, runs.fence, (SELECT count(*) FROM :schema.steps WHERE run = runs.number) AS steps,
     (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number) AS last_sequence
   FROM :schema.runs WHERE runs.id = $1 AND runs.holder = $2 AND runs.fence = $3`;
 
-/** Reports whether a write ends the hold: no process works on the run in its new status. */
-export function endsHold({ run }: Pick<RunWrite, "run">): boolean {
+/** Reports whether a write ends the claim: no process works on the run in its new status. */
+export function endsClaim({ run }: Pick<RunWrite, "run">): boolean {
   return run !== undefined && run.status !== RunStatus.IN_PROGRESS;
 }
 
@@ -343,36 +347,39 @@ export function createRevision(): number {
 }
 
 /**
- * Returns the statements of a write, and the index of the one that changes a row if the hold is the run's latest one:
+ * Returns the statements of a write, and the index of the one that changes a row if the claim is the run's latest one:
  * then the others do too.
  * @param revision Marks the run, unless the write has only events.
  */
 export function createWriteCalls(
   write: RunWrite,
   revision: number,
-  { number, steps: known }: Pick<HeldRow, "number" | "steps">,
+  { number, steps: known }: Pick<ClaimedRow, "number" | "steps">,
   bodies: Bodies,
 ): { readonly calls: readonly Call[]; readonly checking: number } {
-  const { hold, run, events = [], steps = [], latestStep, messages = [] } = write;
-  const { runId } = hold;
+  const { claim, run, events = [], steps = [], latestStep, messages = [] } = write;
+  const { runId } = claim;
   const rows = bodies.writeEvents(runId, events);
-  const held = [number, runId, hold.holderId, hold.fence];
+  const claimed = [number, runId, claim.holderId, claim.fence];
   const [row] = rows;
   const parts = steps.length + messages.length + (run === undefined && latestStep === undefined ? 0 : 1);
   if (rows.length === 1 && row !== undefined && parts === 0)
-    return { calls: [{ text: APPEND_EVENTS, values: [...held, row.last_sequence, row.body] }], checking: 0 };
+    return {
+      calls: [{ text: APPEND_EVENTS, values: [...claimed, row.last_sequence, row.body] }],
+      checking: 0,
+    };
   const marked = (text: string, ...rest: Value[]): Call => ({ text, values: [number, revision, ...rest] });
   const calls: Call[] = [];
-  if (messages.length > 0) calls.push({ text: LOCK_HELD_THREAD, values: [number], onlyLocks: true });
+  if (messages.length > 0) calls.push({ text: LOCK_CLAIMED_THREAD, values: [number], onlyLocks: true });
   const checking = calls.length;
-  const mark = [...held, revision, messages.length];
+  const mark = [...claimed, revision, messages.length];
   if (run === undefined) calls.push({ text: MARK_RUN, values: mark });
   else {
-    const flags = [run.cancelRequested ? 1 : 0, endsHold(write) ? 1 : 0];
+    const flags = [run.cancelRequested ? 1 : 0, endsClaim(write) ? 1 : 0];
     const values = [...mark, run.status, getOverTime(run), bodies.writeRun(run), ...flags];
     calls.push({ text: UPDATE_RUN, values });
   }
-  for (const { last_sequence, body } of rows) calls.push(marked(INSERT_HELD_EVENTS, last_sequence, body));
+  for (const { last_sequence, body } of rows) calls.push(marked(INSERT_CLAIMED_EVENTS, last_sequence, body));
   if (latestStep !== undefined)
     calls.push(marked(REPLACE_STEP, known, bodies.writeStep(runId, known, latestStep)));
   for (const [index, step] of steps.entries()) {
@@ -381,8 +388,8 @@ export function createWriteCalls(
   }
   for (const [index, message] of messages.entries()) {
     const values = toMessageValues(message, bodies);
-    calls.push(marked(INSERT_HELD_MESSAGE, ...values), marked(INSERT_HELD_LINK, index));
+    calls.push(marked(INSERT_CLAIMED_MESSAGE, ...values), marked(INSERT_CLAIMED_LINK, index));
   }
-  if (messages.length > 0) calls.push(marked(USE_HELD_THREAD, messages.length, getLatestTime(messages)));
+  if (messages.length > 0) calls.push(marked(USE_CLAIMED_THREAD, messages.length, getLatestTime(messages)));
   return { calls, checking };
 }

@@ -6,7 +6,7 @@ import type { HttpHandler, StreamHandler, UpgradeHandler } from "../base/http-ty
 import type { Limits } from "../base/limits.ts";
 import { injectStream, startConnectionChecks } from "../internals/node-http.ts";
 import { Http2Connection, type ServeStream, StreamBacklog } from "./http2-connection.ts";
-import { ReadGate } from "./read-gate.ts";
+import { ReadScheduler } from "./read-scheduler.ts";
 
 /** Creates an HTTP/1.1 server, which must be closed when its last connection is closed. */
 export function createHttp1(limits: Limits, handler: HttpHandler, upgrades?: UpgradeHandler): Http1Server {
@@ -66,10 +66,10 @@ export function createHttp2(
     maxSessionRejectedStreams: limits.streamResetBurst,
   });
   const backlog = new StreamBacklog(Math.max(MIN_WAITING_FIELDS, limits.maxCalls * WAITING_FIELDS_PER_CALL));
-  const gate = new ReadGate();
+  const scheduler = new ReadScheduler();
   server.on("session", (session) => {
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    onConnection(new Http2Connection(session, limits, serve, backlog, gate), session);
+    onConnection(new Http2Connection(session, limits, serve, backlog, scheduler), session);
   });
   return server;
 }

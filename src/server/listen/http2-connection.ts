@@ -8,7 +8,7 @@ import { hasShare, runAfterOthers, runInTurn } from "../../core/loop-turns.ts";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import type { Limits } from "../base/limits.ts";
 import { joinData } from "./join-data.ts";
-import type { ReadGate } from "./read-gate.ts";
+import type { ReadScheduler } from "./read-scheduler.ts";
 
 /** Limits of the lifetime of an HTTP/2 connection; see Limits. */
 export type ConnectionLimits = Pick<
@@ -97,7 +97,7 @@ export class Http2Connection {
   readonly #limits: ConnectionLimits;
   readonly #serve: ServeStream;
   readonly #backlog: StreamBacklog;
-  readonly #gate: ReadGate;
+  readonly #scheduler: ReadScheduler;
   /** When it last had a stream, or was opened, by `performance.now()`; undefined while it has one. */
   idleSince: number | undefined = performance.now();
   #waiting: WaitingStream[] = [];
@@ -119,14 +119,14 @@ export class Http2Connection {
     limits: ConnectionLimits,
     serve: ServeStream,
     backlog: StreamBacklog,
-    gate: ReadGate,
+    scheduler: ReadScheduler,
   ) {
     this.#session = session;
     this.#limits = limits;
     this.#serve = serve;
     this.#backlog = backlog;
-    this.#gate = gate;
-    gate.add(session);
+    this.#scheduler = scheduler;
+    scheduler.add(session);
     session.on("stream", this.#take);
     this.#startTimers();
   }
@@ -210,7 +210,8 @@ export class Http2Connection {
   #countRead(cost: number): void {
     const hadRead = this.#readInTurn;
     this.#readInTurn += cost;
-    if (hadRead < MAX_READ_PER_TURN && this.#readInTurn >= MAX_READ_PER_TURN) this.#gate.close(this.#session);
+    if (hadRead < MAX_READ_PER_TURN && this.#readInTurn >= MAX_READ_PER_TURN)
+      this.#scheduler.pause(this.#session);
     if (this.#isTurnEnding) return;
     this.#isTurnEnding = true;
     setImmediate(this.#endTurn);

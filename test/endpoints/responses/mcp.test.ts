@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts";
 import { RecentAnswers } from "../../../src/endpoints/answers/recent-answers.ts";
-import { ReplayMarks } from "../../../src/endpoints/responses/replay-marks.ts";
+import { ReplayCheckpoints } from "../../../src/endpoints/responses/replay-checkpoints.ts";
 import { responsesRoutes } from "../../../src/endpoints/responses/routes.ts";
 import { createMcpTools } from "../../../src/runs/mcp/mcp-tools.ts";
 import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";
@@ -42,7 +42,7 @@ async function open(...turns: Turn[]) {
     const routes = responsesRoutes({
       keptResponses,
       recentAnswers: new RecentAnswers(keptResponses, { keepMs: 0 }),
-      marks: new ReplayMarks(),
+      checkpoints: new ReplayCheckpoints(),
       engine,
       models,
     });

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { anyCaller } from "../../../src/core/caller.ts";
 import { toResponseId } from "../../../src/endpoints/openai/ids.ts";
 import type { ResponsesParts } from "../../../src/endpoints/responses/parts.ts";
-import { ReplayMarks } from "../../../src/endpoints/responses/replay-marks.ts";
+import { ReplayCheckpoints } from "../../../src/endpoints/responses/replay-checkpoints.ts";
 import { getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { deleteResponse } from "../../../src/endpoints/responses/stored-responses.ts";
 import { streamResponse } from "../../../src/endpoints/responses/write-stream.ts";
@@ -129,7 +129,7 @@ describe("A stream of a long response that is resumed", () => {
       run,
       events: read(),
       settings: getSettings(run),
-      marks: undefined,
+      checkpoints: undefined,
       keepAliveMs: 60_000,
       signal: new AbortController().signal,
       startedRun: false,
@@ -157,14 +157,14 @@ it("A stream sends a keep-alive after 15 s of silence by default, when it is cre
   expect(silences()).toBe(2);
 });
 
-describe("The marks of a run", () => {
+describe("The checkpoints of a run", () => {
   const run = toRun();
   const settings = getSettings(run);
   const deltas = Array.from({ length: 40_000 }, (_, index) => `${index} `);
   const { events } = createRunEvents({ created: run, calls: [callEvents(textEvents(0, ...deltas))] });
 
   /** Replays the run as a reader does. */
-  async function replay(marks: ReplayMarks): Promise<void> {
+  async function replay(checkpoints: ReplayCheckpoints): Promise<void> {
     async function* read(): AsyncGenerator<readonly RunEvent[], undefined> {
       for (let at = 0; at < events.length; at += 256) yield events.slice(at, at + 256);
       return undefined;
@@ -173,7 +173,7 @@ describe("The marks of a run", () => {
       run,
       events: read(),
       settings,
-      marks: marks.open(run, settings),
+      checkpoints: checkpoints.open(run, settings),
       keepAliveMs: 60_000,
       signal: new AbortController().signal,
       startedRun: false,
@@ -185,31 +185,31 @@ describe("The marks of a run", () => {
   }
 
   it("are close to each other near the end, and take bounded memory", async () => {
-    const marks = new ReplayMarks();
-    await replay(marks);
+    const checkpoints = new ReplayCheckpoints();
+    await replay(checkpoints);
     const found = new Set(
-      deltas.flatMap((_, number) => marks.open(run, settings).find(number)?.sequence ?? []),
+      deltas.flatMap((_, number) => checkpoints.open(run, settings).find(number)?.sequence ?? []),
     );
     expect(found.size).toBeLessThanOrEqual(32);
-    const last = marks.open(run, settings).find(40_000);
+    const last = checkpoints.open(run, settings).find(40_000);
     // A replay from a mark has the event of its number.
     const number = last?.writer.nextNumber ?? 0;
-    expect(marks.open(run, settings).find(number - 1)).toBe(last);
-    expect(marks.open(run, settings).find(number - 2)?.sequence).toBeLessThan(last?.sequence ?? 0);
+    expect(checkpoints.open(run, settings).find(number - 1)).toBe(last);
+    expect(checkpoints.open(run, settings).find(number - 2)?.sequence).toBeLessThan(last?.sequence ?? 0);
     expect(Math.max(...found)).toBeGreaterThan(events.length - 1100);
-    expect(marks.bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
+    expect(checkpoints.bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
   });
 
   it("are as far apart as they may be, however many readers come by", async () => {
-    const others = new ReplayMarks();
+    const others = new ReplayCheckpoints();
     await replay(others);
     const { writer } = others.open(run, settings).find(40_000) ?? {};
     if (writer === undefined) throw new Error("there is no mark");
-    const marks = new ReplayMarks();
-    const [first, second] = [marks.open(run, settings), marks.open(run, settings)];
+    const checkpoints = new ReplayCheckpoints();
+    const [first, second] = [checkpoints.open(run, settings), checkpoints.open(run, settings)];
     const note = (reader: typeof first, sequence: number) => {
-      reader.note(writer, events.slice(sequence, sequence + 1));
-      return marks.bytes > 0 ? marks.bytes / (writer.units * 2) : 0;
+      reader.record(writer, events.slice(sequence, sequence + 1));
+      return checkpoints.bytes > 0 ? checkpoints.bytes / (writer.units * 2) : 0;
     };
     expect([note(first, 511), note(first, 512), note(first, 1023)]).toEqual([0, 1, 1]);
     expect([note(second, 1023), note(second, 1024), note(first, 1535), note(first, 1536)]).toEqual([
@@ -218,22 +218,22 @@ describe("The marks of a run", () => {
   });
 
   it("belong to the runs that were read last, and never to a deleted run", async () => {
-    const marks = new ReplayMarks(6 * 1024 * 1024);
-    await replay(marks);
-    const size = marks.bytes;
+    const checkpoints = new ReplayCheckpoints(6 * 1024 * 1024);
+    await replay(checkpoints);
+    const size = checkpoints.bytes;
     const ids = Array.from({ length: 8 }, (_, index) => `run_${String(index).padStart(32, "0")}`);
-    const mark = marks.open(run, settings).find(40_000);
+    const mark = checkpoints.open(run, settings).find(40_000);
     for (const id of ids) {
-      const other = marks.open(toRun({ id }), settings);
-      if (mark !== undefined) other.note(mark.writer, events.slice(-1));
+      const other = checkpoints.open(toRun({ id }), settings);
+      if (mark !== undefined) other.record(mark.writer, events.slice(-1));
     }
-    expect(marks.bytes).toBeLessThanOrEqual(6 * 1024 * 1024);
+    expect(checkpoints.bytes).toBeLessThanOrEqual(6 * 1024 * 1024);
     expect(size).toBeGreaterThan(0);
     const last = toRun({ id: ids.at(-1) ?? "" });
-    expect(marks.open(last, settings).find(40_000)).toBeDefined();
-    const parts = { engine: { deleteRun: async () => {} }, marks } as unknown as ResponsesParts;
+    expect(checkpoints.open(last, settings).find(40_000)).toBeDefined();
+    const parts = { engine: { deleteRun: async () => {} }, checkpoints } as unknown as ResponsesParts;
     const request = { caller: anyCaller } as EndpointRequest;
     await deleteResponse(request, parts, toResponseId(last.id));
-    expect(marks.open(last, settings).find(40_000)).toBeUndefined();
+    expect(checkpoints.open(last, settings).find(40_000)).toBeUndefined();
   });
 });

@@ -130,7 +130,7 @@ export function conversationTests(context: StoreContext): void {
     const busy = { case: "busy", activeRunId: queued.id };
     expect(await store.createRun(creation({ threadId: conversation.id }))).toEqual(busy);
     expect(await store.appendMessages("owner", conversation.id, [message("x")])).toEqual(busy);
-    await store.take(queued.id, holder);
+    await store.claim(queued.id, holder);
     expect(await store.createRun(creation({ threadId: conversation.id }))).toEqual(busy);
     await endRun(store, queued);
     expect(await store.appendMessages("owner", conversation.id, [message("x")])).toEqual({

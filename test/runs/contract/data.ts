@@ -19,7 +19,7 @@ import {
   ThreadMessageSchema,
   ThreadSchema,
 } from "../../../src/gen/outrigger/v1/thread_pb.ts";
-import type { Hold, Holder, RunCreation, RunCreationResult, RunStore } from "../../../src/runs/store.ts";
+import type { Claim, Holder, RunCreation, RunCreationResult, RunStore } from "../../../src/runs/store.ts";
 
 /** The process of most tests. */
 export const holder: Holder = { id: "process-1", timeoutMs: 60_000 };
@@ -27,8 +27,8 @@ export const holder: Holder = { id: "process-1", timeoutMs: 60_000 };
 /** Another process. */
 export const otherHolder: Holder = { id: "process-2", timeoutMs: 60_000 };
 
-/** The hold of a run after the given number of takes. Default: the hold since its creation. */
-export function getHold(runId: string, fence = 1, by: Holder = holder): Hold {
+/** The claim of a run after the given number of takes. Default: the claim since its creation. */
+export function getClaim(runId: string, fence = 1, by: Holder = holder): Claim {
   return { runId, holderId: by.id, fence };
 }
 
@@ -172,24 +172,24 @@ export async function createdResult(
   return result;
 }
 
-/** Ends a run with an answer. By default, the first process holds it since its creation. */
+/** Ends a run with an answer. By default, the first process has claimed it since its creation. */
 export async function endRun(
   store: RunStore,
   run: Run,
   status: RunStatus = RunStatus.COMPLETED,
   answer = `answer of ${run.id}`,
-  hold = getHold(run.id),
+  claim = getClaim(run.id),
 ): Promise<Run> {
   await nextTurn();
   const ended = finished(run, status);
-  const isHeld = await store.write({
-    hold,
+  const isClaimed = await store.write({
+    claim,
     run: ended,
     events: [runEvent(ended.lastSequence, ended)],
     steps: [step(answer)],
     messages: [message(answer, { runId: run.id, output: true })],
   });
-  if (!isHeld) throw new Error(`expected that ${run.id} is held`);
+  if (!isClaimed) throw new Error(`expected that ${run.id} is claimed`);
   return ended;
 }
 

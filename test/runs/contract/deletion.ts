@@ -10,7 +10,7 @@ import {
   creation,
   endedRun,
   endRun,
-  getHold,
+  getClaim,
   holder,
   message,
   nextTime,
@@ -78,14 +78,14 @@ export function deletionTests(context: StoreContext): void {
     await expectNothingLeft(context);
   });
 
-  it("takes a run from the process that holds it", async () => {
+  it("takes a run from the process that has claimed it", async () => {
     const { store } = context;
     const run = await createdRun(store);
     expect(await store.deleteRun("owner", run.id)).toBe(true);
-    const late = { hold: getHold(run.id), events: [textEvent(1, "x")] };
+    const late = { claim: getClaim(run.id), events: [textEvent(1, "x")] };
     expect(await store.write(late)).toBe(false);
     expect(await store.write({ ...late, steps: [step("x")], messages: [message("x")] })).toBe(false);
-    expect(await store.beat(holder)).toEqual([]);
+    expect(await store.renewLease(holder)).toEqual([]);
     await expectNothingLeft(context);
   });
 

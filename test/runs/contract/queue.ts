@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { StoreContext } from "../store-contract.ts";
-import { createdRun, endedRun, endRun, finished, getHold, holder, otherHolder } from "./data.ts";
+import { createdRun, endedRun, endRun, finished, getClaim, holder, otherHolder } from "./data.ts";
 
 /** Deliveries of queued runs. */
 export function queueTests(context: StoreContext): void {
@@ -13,7 +13,7 @@ export function queueTests(context: StoreContext): void {
     const another = (await context.openAnother?.()) ?? store;
     const taken = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
-        index % 2 === 0 ? store.takeQueued(holder, 3, []) : another.takeQueued(otherHolder, 3, []),
+        index % 2 === 0 ? store.claimQueued(holder, 3, []) : another.claimQueued(otherHolder, 3, []),
       ),
     );
     expect(
@@ -32,12 +32,12 @@ export function queueTests(context: StoreContext): void {
     for (const owner of ["a", "b", "a", "c", "b"]) {
       ids.push((await createdRun(store, { queued: true, owner })).id);
     }
-    const first = await store.takeQueued(holder, 2, ["b"]);
+    const first = await store.claimQueued(holder, 2, ["b"]);
     expect(first.map(({ run }) => run.id)).toEqual([ids[0], ids[2]]);
-    expect(first.map(({ hold }) => hold)).toEqual([getHold(ids[0] ?? ""), getHold(ids[2] ?? "")]);
-    const rest = await store.takeQueued(holder, 10, []);
+    expect(first.map(({ claim }) => claim)).toEqual([getClaim(ids[0] ?? ""), getClaim(ids[2] ?? "")]);
+    const rest = await store.claimQueued(holder, 10, []);
     expect(rest.map(({ run }) => run.id)).toEqual([ids[1], ids[3], ids[4]]);
-    expect(await store.takeQueued(holder, 10, [])).toEqual([]);
+    expect(await store.claimQueued(holder, 10, [])).toEqual([]);
   });
 
   it("counts the queued runs of an owner and of all owners", async () => {
@@ -47,7 +47,7 @@ export function queueTests(context: StoreContext): void {
     await createdRun(store, { queued: true, owner: "someone" });
     await createdRun(store);
     expect(await store.countQueued("owner")).toEqual({ owner: 1, total: 2 });
-    await store.take(run.id, holder);
+    await store.claim(run.id, holder);
     await endRun(store, run);
     expect(await store.countQueued("owner")).toEqual({ owner: 0, total: 1 });
   });
@@ -55,12 +55,12 @@ export function queueTests(context: StoreContext): void {
   it("gives a run again that was put back into the queue", async () => {
     const { store } = context;
     const waiting = await endedRun(store, {}, RunStatus.REQUIRES_ACTION);
-    const taken = await store.take(waiting.id, holder);
+    const taken = await store.claim(waiting.id, holder);
     const queued = { ...waiting, status: RunStatus.QUEUED };
-    await store.write({ hold: taken?.hold ?? getHold(""), run: queued });
-    const [again] = await store.takeQueued(otherHolder, 1, []);
+    await store.write({ claim: taken?.claim ?? getClaim(""), run: queued });
+    const [again] = await store.claimQueued(otherHolder, 1, []);
     expect(again?.run).toEqual(queued);
-    expect(again?.hold).toEqual(getHold(waiting.id, 3, otherHolder));
+    expect(again?.claim).toEqual(getClaim(waiting.id, 3, otherHolder));
   });
 
   it("gives no run that was cancelled or deleted in the queue", async () => {
@@ -68,11 +68,11 @@ export function queueTests(context: StoreContext): void {
     const cancelled = await createdRun(store, { queued: true });
     const deleted = await createdRun(store, { queued: true });
     const kept = await createdRun(store, { queued: true });
-    await store.take(cancelled.id, holder);
+    await store.claim(cancelled.id, holder);
     const ended = finished(cancelled, RunStatus.CANCELLED);
-    await store.write({ hold: getHold(cancelled.id), run: { ...ended, lastSequence: 0 } });
+    await store.write({ claim: getClaim(cancelled.id), run: { ...ended, lastSequence: 0 } });
     await store.deleteRun("owner", deleted.id);
-    expect((await store.takeQueued(holder, 10, [])).map(({ run }) => run.id)).toEqual([kept.id]);
+    expect((await store.claimQueued(holder, 10, [])).map(({ run }) => run.id)).toEqual([kept.id]);
   });
 
   it("notifies its subscribers whenever runs are queued, and no former ones", async () => {

@@ -9,7 +9,7 @@ import {
   endedRun,
   endRun,
   finished,
-  getHold,
+  getClaim,
   holder,
   otherHolder,
   runEvent,
@@ -26,7 +26,7 @@ export function runTests(context: StoreContext): void {
       case: "created",
       run: toCreate.run,
       forked: false,
-      hold: getHold(toCreate.run.id),
+      claim: getClaim(toCreate.run.id),
     });
     expect(await store.getRun("owner", toCreate.run.id)).toEqual({
       run: toCreate.run,
@@ -56,9 +56,9 @@ export function runTests(context: StoreContext): void {
     expect(await store.readEvents(run.id, -1, 10)).toEqual([]);
     expect(await store.readHistory(run.id)).toEqual([]);
     expect(await store.requestCancel("owner", run.id)).toBeUndefined();
-    expect(await store.take(run.id, holder)).toBeUndefined();
+    expect(await store.claim(run.id, holder)).toBeUndefined();
     expect(await store.deleteRun("owner", run.id)).toBe(false);
-    expect(await store.write({ hold: getHold(run.id), run })).toBe(false);
+    expect(await store.write({ claim: getClaim(run.id), run })).toBe(false);
   });
 
   it("rejects a second run with the same id and keeps the first one", async () => {
@@ -72,9 +72,14 @@ export function runTests(context: StoreContext): void {
   it("shows the latest state and the steps in order after writes", async () => {
     const { store } = context;
     const run = await createdRun(store);
-    await store.write({ hold: getHold(run.id), steps: [step("one"), step("two")] });
+    await store.write({ claim: getClaim(run.id), steps: [step("one"), step("two")] });
     const ended = finished(run, RunStatus.COMPLETED);
-    const last = { hold: getHold(run.id), run: ended, events: [runEvent(1, ended)], steps: [step("three")] };
+    const last = {
+      claim: getClaim(run.id),
+      run: ended,
+      events: [runEvent(1, ended)],
+      steps: [step("three")],
+    };
     expect(await store.write(last)).toBe(true);
     expect((await store.getRun("owner", run.id))?.run).toEqual(ended);
     expect(await store.readSteps(run.id)).toEqual([step("one"), step("two"), step("three")]);
@@ -83,19 +88,19 @@ export function runTests(context: StoreContext): void {
   it("replaces the latest step before it adds others", async () => {
     const { store } = context;
     const run = await createdRun(store);
-    await store.write({ hold: getHold(run.id), steps: [step("one"), step("two")] });
-    await store.write({ hold: getHold(run.id), latestStep: step("changed") });
+    await store.write({ claim: getClaim(run.id), steps: [step("one"), step("two")] });
+    await store.write({ claim: getClaim(run.id), latestStep: step("changed") });
     expect(await store.readSteps(run.id)).toEqual([step("one"), step("changed")]);
-    await store.write({ hold: getHold(run.id), latestStep: step("again"), steps: [step("three")] });
+    await store.write({ claim: getClaim(run.id), latestStep: step("again"), steps: [step("three")] });
     expect(await store.readSteps(run.id)).toEqual([step("one"), step("again"), step("three")]);
-    expect(await store.write({ hold: getHold(run.id, 1, otherHolder), latestStep: step("x") })).toBe(false);
+    expect(await store.write({ claim: getClaim(run.id, 1, otherHolder), latestStep: step("x") })).toBe(false);
     expect(await store.readSteps(run.id)).toHaveLength(3);
   });
 
   it("gives the sequence number of the latest event even if the run itself was not written", async () => {
     const { store } = context;
     const run = await createdRun(store);
-    await store.write({ hold: getHold(run.id), events: [runEvent(1, run), runEvent(2, run)] });
+    await store.write({ claim: getClaim(run.id), events: [runEvent(1, run), runEvent(2, run)] });
     const expected = create(RunSchema, { ...run, lastSequence: 2 });
     expect((await store.getRun("owner", run.id))?.run).toEqual(expected);
     const { elements } = await store.listRuns("owner", { threadId: "", statuses: [], after: "", limit: 10 });
@@ -142,13 +147,13 @@ export function runTests(context: StoreContext): void {
     const [event] = await store.readEvents(waiting.id, waiting.lastSequence, 10);
     expect(event).toEqual(runEvent(waiting.lastSequence + 1, previous?.run ?? waiting));
     expect(next.threadId).toBe(waiting.threadId);
-    expect(await store.take(waiting.id, holder)).toBeUndefined();
+    expect(await store.claim(waiting.id, holder)).toBeUndefined();
   });
 
-  it("does not continue a run that requires action while a process holds it", async () => {
+  it("does not continue a run that requires action while a process has claimed it", async () => {
     const { store } = context;
     const waiting = await endedRun(store, {}, RunStatus.REQUIRES_ACTION);
-    await store.take(waiting.id, holder);
+    await store.claim(waiting.id, holder);
     expect(await store.createRun(creation({ previousRunId: waiting.id }))).toEqual({
       case: "unfinished",
       status: RunStatus.REQUIRES_ACTION,

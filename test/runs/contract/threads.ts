@@ -15,7 +15,7 @@ import {
   creation,
   endedRun,
   endRun,
-  getHold,
+  getClaim,
   message,
   newId,
   thread,
@@ -198,7 +198,7 @@ export function threadTests(context: StoreContext): void {
       const run = await createdRun(store);
       await nextTurn();
       const answer = message("", { message: calling(id, "call_1b"), runId: run.id, output: true });
-      await store.write({ hold: getHold(run.id), messages: [answer] });
+      await store.write({ claim: getClaim(run.id), messages: [answer] });
       answers.push(answer);
     }
     const found = await store.findCall("owner", "call_1");
@@ -235,7 +235,7 @@ export function threadTests(context: StoreContext): void {
     expect(await createHistory(store, run.id)).toEqual(texts);
     await nextTurn();
     await store.write({
-      hold: getHold(run.id),
+      claim: getClaim(run.id),
       messages: [message("late", { runId: run.id, output: true })],
     });
     expect(await createHistory(store, run.id)).toEqual(texts);

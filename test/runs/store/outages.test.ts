@@ -15,7 +15,7 @@ import {
 } from "../../../src/runs/store/outages.ts";
 import { createRevision } from "../../../src/runs/store/writes.ts";
 import type { RunWrite } from "../../../src/runs/store.ts";
-import { creation, finished, getHold, message, runEvent, step, textEvent } from "../contract/data.ts";
+import { creation, finished, getClaim, message, runEvent, step, textEvent } from "../contract/data.ts";
 
 // Node's timers with promises use the real clock.
 vi.mock("node:timers/promises", async (importOriginal) => ({
@@ -122,11 +122,11 @@ describe("a run whose creation may have succeeded", () => {
 
   it("is not created again if it is there", async () => {
     const { work, seen } = createOver({ rows: [row()] }, () => away());
-    expect(await work).toEqual({ ...result, hold: getHold(created.run.id) });
+    expect(await work).toEqual({ ...result, claim: getClaim(created.run.id) });
     expect(seen).toEqual({ tries: 1, reads: 1 });
   });
 
-  it("has no hold if it is queued", async () => {
+  it("has no claim if it is queued", async () => {
     const { work } = createOver({ rows: [row({ holder: null, fence: 0 })] }, () => away());
     expect(await work).toEqual(result);
   });
@@ -170,7 +170,7 @@ it("marks each write with another number, which PostgreSQL and JavaScript keep e
 
 describe("a write that may have succeeded", () => {
   const { run } = creation();
-  const hold = getHold(run.id);
+  const claim = getClaim(run.id);
 
   /** Writes to a driver with some stored events, or with the revision of a write. */
   function createWrites() {
@@ -184,9 +184,9 @@ describe("a write that may have succeeded", () => {
       },
     };
     const writes = new UncertainWrites(driver as unknown as Driver, bodies);
-    const write = (fields: Omit<RunWrite, "hold">) =>
+    const write = (fields: Omit<RunWrite, "claim">) =>
       pass(
-        writes.write({ hold, ...fields }, async (rest, revision) => {
+        writes.write({ claim, ...fields }, async (rest, revision) => {
           written.push({ rest, revision });
           const failure = state.failures.shift();
           if (failure !== undefined) throw failure;
@@ -248,7 +248,7 @@ describe("a write that may have succeeded", () => {
     const events = [textEvent(1, "a"), runEvent(2, over)];
     await write({ ...early, events, steps: [first, second], messages: [one, two], run: over });
     expect(written.at(-1)?.rest).toEqual({
-      hold,
+      claim,
       events: [runEvent(2, over)],
       steps: [second],
       messages: [two],
@@ -256,7 +256,7 @@ describe("a write that may have succeeded", () => {
       latestStep: undefined,
     });
     await write({ events: [textEvent(3, "c")] });
-    expect(written.at(-1)?.rest).toEqual({ hold, events: [textEvent(3, "c")] });
+    expect(written.at(-1)?.rest).toEqual({ claim, events: [textEvent(3, "c")] });
   });
 
   it.each([

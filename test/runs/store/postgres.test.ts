@@ -5,7 +5,7 @@ import { ConfigurationError } from "../../../src/core/errors.ts";
 import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { openPostgresStore, type PostgresStoreOptions } from "../../../src/runs/store/postgres.ts";
 import { migrations } from "../../../src/runs/store/schema.ts";
-import { createdRun, getHold, message, textEvent, thread } from "../contract/data.ts";
+import { createdRun, getClaim, message, textEvent, thread } from "../contract/data.ts";
 
 interface Query {
   readonly text: string;
@@ -230,9 +230,9 @@ describe("the statements", () => {
     const store = await open();
     await store.getRun("owner", "run_x");
     await store.getRun("owner", "run_y");
-    await store.takeAbandoned({ id: "p", timeoutMs: 1 }, ["run_a"], 5);
-    await store.takeQueued({ id: "p", timeoutMs: 1 }, 5, ["a"]);
-    await store.beat({ id: "p", timeoutMs: 1 });
+    await store.claimAbandoned({ id: "p", timeoutMs: 1 }, ["run_a"], 5);
+    await store.claimQueued({ id: "p", timeoutMs: 1 }, 5, ["a"]);
+    await store.renewLease({ id: "p", timeoutMs: 1 });
     const [first, second] = fake.sent.filter(({ values }) => values?.[1] === "owner");
     expect(first?.name).toMatch(/^outrigger_[0-9a-f]{40}$/);
     expect([second?.name, second?.text]).toEqual([first?.name, first?.text]);
@@ -262,7 +262,7 @@ describe("the statements", () => {
     const texts = fake.sent.map(({ text }) => text.trim().split(" ")[0]);
     expect(texts).toEqual(["BEGIN", "INSERT", "INSERT", "INSERT", "COMMIT"]);
     fake.sent = [];
-    await store.leave({ id: "p", timeoutMs: 1 });
+    await store.releaseLease({ id: "p", timeoutMs: 1 });
     expect(fake.sent.map(({ text }) => text.split(" ")[0])).toEqual(["DELETE"]);
     await store.close();
   });
@@ -357,7 +357,7 @@ describe("a page", () => {
     expect(await store.listMessages("", query)).toMatchObject({ elements: [{}], hasMore: false });
     fake.answer = undefined;
     expect(await store.listMessages("", query)).toEqual({ elements: [], hasMore: false });
-    expect(await store.write({ hold: getHold(made.id), events: [textEvent(1, "x")] })).toBe(true);
+    expect(await store.write({ claim: getClaim(made.id), events: [textEvent(1, "x")] })).toBe(true);
     await store.close();
   });
 });

@@ -11,7 +11,7 @@ import {
   endedRun,
   endRun,
   finished,
-  getHold,
+  getClaim,
   holder,
   message,
   otherHolder,
@@ -68,8 +68,8 @@ describe("the space for a change", () => {
     const run = await createdRun(store);
     const waiting = await createdRun(store);
     const uses = watchUses();
-    await store.write({ hold: getHold(run.id), events: [textEvent(1, "x")] });
-    await store.write({ hold: getHold(run.id), steps: [step("x")] });
+    await store.write({ claim: getClaim(run.id), events: [textEvent(1, "x")] });
+    await store.write({ claim: getClaim(run.id), steps: [step("x")] });
     await endRun(store, waiting, RunStatus.REQUIRES_ACTION);
     await endRun(store, { ...run, lastSequence: 1 }, RunStatus.FAILED);
     expect(uses).toEqual(["append", "append", "append", "end"]);
@@ -81,16 +81,16 @@ describe("the space for a change", () => {
     const added = message("a");
     await store.createThread("owner", conversation, [added]);
     const uses = watchUses();
-    await store.beat(holder);
+    await store.renewLease(holder);
     await store.requestCancel("owner", queued.id);
-    await store.take(queued.id, holder);
-    await store.takeQueued(holder, 1, []);
-    await store.takeAbandoned(holder, [queued.id], 1);
+    await store.claim(queued.id, holder);
+    await store.claimQueued(holder, 1, []);
+    await store.claimAbandoned(holder, [queued.id], 1);
     await store.deleteMessage("owner", conversation.id, added.id);
     await store.deleteThread("owner", conversation.id);
     await store.deleteRun("owner", over.id);
     await store.removeOld(new Date(), 10);
-    await store.leave(holder);
+    await store.releaseLease(holder);
     expect(uses.length).toBeGreaterThanOrEqual(10);
     expect(new Set(uses)).toEqual(new Set(["any"]));
   });
@@ -139,9 +139,9 @@ describe("the room for runs in progress", () => {
     await full.deleteRun("owner", first);
     await create();
     await expect(create()).rejects.toThrow(StoreFullError);
-    const taken = await full.take(second, holder);
+    const taken = await full.claim(second, holder);
     if (taken === undefined) expect.fail("expected that it can be taken");
-    await endRun(full, taken.run, RunStatus.CANCELLED, "", taken.hold);
+    await endRun(full, taken.run, RunStatus.CANCELLED, "", taken.claim);
     await create();
     await full.close();
   });
@@ -160,7 +160,7 @@ describe("the room for runs in progress", () => {
     const full = await openMemory({}, MEBIBYTE);
     const run = await createdRun(full);
     for (let sequence = 1; sequence <= 50; sequence += 1) {
-      await full.write({ hold: getHold(run.id), events: [textEvent(sequence, noise(14_000))] });
+      await full.write({ claim: getClaim(run.id), events: [textEvent(sequence, noise(14_000))] });
     }
     await expect(createdRun(full)).rejects.toThrow("take more than half");
     await endRun(full, { ...run, lastSequence: 50 });
@@ -172,12 +172,12 @@ describe("the room for runs in progress", () => {
 describe("a read of many events or messages", () => {
   it("gives 256 writes of events at most, and about a mebibyte", async () => {
     const run = await createdRun(store);
-    const hold = getHold(run.id);
+    const claim = getClaim(run.id);
     for (let sequence = 1; sequence <= 300; sequence += 1)
-      await store.write({ hold, events: [textEvent(sequence, "x")] });
+      await store.write({ claim, events: [textEvent(sequence, "x")] });
     expect(await store.readEvents(run.id, -1, 1000)).toHaveLength(256);
     for (let sequence = 301; sequence <= 306; sequence += 1)
-      await store.write({ hold, events: [textEvent(sequence, noise(400_000))] });
+      await store.write({ claim, events: [textEvent(sequence, noise(400_000))] });
     const large = await store.readEvents(run.id, 300, 100);
     expect(large.length).toBeGreaterThanOrEqual(2);
     expect(large.length).toBeLessThanOrEqual(4);
@@ -209,9 +209,9 @@ describe("the removal of old runs", () => {
 
 describe("processes that died long ago", () => {
   it("are forgotten", async () => {
-    await store.beat({ id: "dead", timeoutMs: 1 });
+    await store.renewLease({ id: "dead", timeoutMs: 1 });
     await new Promise((resolve) => setTimeout(resolve, 30));
-    await store.beat({ id: "alive", timeoutMs: 1 });
+    await store.renewLease({ id: "alive", timeoutMs: 1 });
     const rows = await getDriver(store).read<{ id: string }>("SELECT id FROM processes", []);
     const ids = rows.map(({ id }) => id);
     expect(ids).toContain("alive");
@@ -219,14 +219,14 @@ describe("processes that died long ago", () => {
   });
 });
 
-describe("a run that this process holds", () => {
+describe("a run that this process has claimed", () => {
   it("is written without a look at it before, and after its steps and events are known", async () => {
-    const { run, hold } = await createdResult(store, creation());
+    const { run, claim } = await createdResult(store, creation());
     const driver = getDriver(store);
     const read = vi.spyOn(driver, "read");
     for (let sequence = 1; sequence <= 3; sequence += 1) {
-      await store.write({ hold: hold ?? getHold(run.id), events: [textEvent(sequence, "x")] });
-      await store.write({ hold: hold ?? getHold(run.id), steps: [step(`step ${sequence}`)] });
+      await store.write({ claim: claim ?? getClaim(run.id), events: [textEvent(sequence, "x")] });
+      await store.write({ claim: claim ?? getClaim(run.id), steps: [step(`step ${sequence}`)] });
     }
     expect(read).not.toHaveBeenCalled();
     expect((await store.readSteps(run.id)).length).toBe(3);
@@ -235,20 +235,20 @@ describe("a run that this process holds", () => {
 
   it("is read again after a failed write, and continues from there", async () => {
     const run = await createdRun(store);
-    const hold = getHold(run.id);
+    const claim = getClaim(run.id);
     const driver = getDriver(store);
     const { batch } = driver;
     driver.batch = () => Promise.reject(new Error("a failure of the test"));
-    await expect(store.write({ hold, steps: [step("one")] })).rejects.toThrow("a failure of the test");
+    await expect(store.write({ claim, steps: [step("one")] })).rejects.toThrow("a failure of the test");
     driver.batch = batch.bind(driver);
-    expect(await store.write({ hold, events: [textEvent(1, "x")], steps: [step("one")] })).toBe(true);
-    expect(await store.write({ hold, events: [textEvent(2, "x")], steps: [step("two")] })).toBe(true);
+    expect(await store.write({ claim, events: [textEvent(1, "x")], steps: [step("one")] })).toBe(true);
+    expect(await store.write({ claim, events: [textEvent(2, "x")], steps: [step("two")] })).toBe(true);
     expect(await store.readSteps(run.id)).toEqual([step("one"), step("two")]);
   });
 
   it("is read again after a write whose answer was lost, which counts", async () => {
     const run = await createdRun(store);
-    const hold = getHold(run.id);
+    const claim = getClaim(run.id);
     const driver = getDriver(store);
     const { batch } = driver;
     driver.batch = async (...parameters) => {
@@ -256,34 +256,34 @@ describe("a run that this process holds", () => {
       throw new Error("the answer was lost");
     };
     const events = [textEvent(1, "x")];
-    await expect(store.write({ hold, events, steps: [step("one")] })).rejects.toThrow("was lost");
+    await expect(store.write({ claim, events, steps: [step("one")] })).rejects.toThrow("was lost");
     driver.batch = batch.bind(driver);
-    expect(await store.write({ hold, events: [textEvent(2, "x")], steps: [step("two")] })).toBe(true);
+    expect(await store.write({ claim, events: [textEvent(2, "x")], steps: [step("two")] })).toBe(true);
     expect(await store.readSteps(run.id)).toEqual([step("one"), step("two")]);
   });
 
   it("refuses events that leave a gap or repeat one, and writes nothing of them", async () => {
     const run = await createdRun(store);
-    const hold = getHold(run.id);
+    const claim = getClaim(run.id);
     for (const wrong of [0, 2, 3])
       await expect(
-        store.write({ hold, events: [textEvent(wrong, "x")], steps: [step("x")] }),
+        store.write({ claim, events: [textEvent(wrong, "x")], steps: [step("x")] }),
       ).rejects.toThrow(`expected the event 1 of a run, found the event ${wrong}`);
     expect(await store.readSteps(run.id)).toEqual([]);
-    expect(await store.write({ hold, events: [textEvent(1, "x")] })).toBe(true);
-    const stranger = getHold(run.id, 1, otherHolder);
-    expect(await store.write({ hold: stranger, events: [textEvent(9, "x")] })).toBe(false);
+    expect(await store.write({ claim, events: [textEvent(1, "x")] })).toBe(true);
+    const stranger = getClaim(run.id, 1, otherHolder);
+    expect(await store.write({ claim: stranger, events: [textEvent(9, "x")] })).toBe(false);
   });
 
-  it("is not written by an earlier hold, whatever is known of the later one", async () => {
+  it("is not written by an earlier claim, whatever is known of the later one", async () => {
     const run = await createdRun(store, { queued: true });
-    const first = await store.take(run.id, holder);
+    const first = await store.claim(run.id, holder);
     if (first === undefined) expect.fail("expected that it can be taken");
-    await store.write({ hold: first.hold, run });
-    const second = await store.take(run.id, holder);
-    expect(second?.hold.fence).toBe(2);
-    expect(await store.write({ hold: first.hold, events: [textEvent(1, "x")] })).toBe(false);
-    expect(await store.write({ hold: getHold(run.id, 2), events: [textEvent(1, "x")] })).toBe(true);
+    await store.write({ claim: first.claim, run });
+    const second = await store.claim(run.id, holder);
+    expect(second?.claim.fence).toBe(2);
+    expect(await store.write({ claim: first.claim, events: [textEvent(1, "x")] })).toBe(false);
+    expect(await store.write({ claim: getClaim(run.id, 2), events: [textEvent(1, "x")] })).toBe(true);
   });
 });
 
@@ -304,10 +304,10 @@ describe("the notices of a store", () => {
     store.subscribe(run.id, (notice) => heard.push(notice));
     expect(heard).toEqual([]);
     const queued = { ...run, status: RunStatus.QUEUED, lastSequence: 1 };
-    await store.write({ hold: getHold(run.id), run: queued, events: [runEvent(1, queued)] });
+    await store.write({ claim: getClaim(run.id), run: queued, events: [runEvent(1, queued)] });
     expect(heard).toEqual(["change", "queued"]);
     heard.length = 0;
-    expect(await store.write({ hold: getHold(run.id), events: [textEvent(2, "x")] })).toBe(false);
+    expect(await store.write({ claim: getClaim(run.id), events: [textEvent(2, "x")] })).toBe(false);
     expect(heard).toEqual([]);
     await store.requestCancel("owner", run.id);
     expect(heard).toEqual(["cancel"]);
@@ -327,18 +327,18 @@ describe("the notices of a store", () => {
       heard += 1;
     };
     const leaves = [store.subscribe(run.id, listener), store.subscribe(run.id, listener)];
-    await store.write({ hold: getHold(run.id), events: [textEvent(1, "x")] });
+    await store.write({ claim: getClaim(run.id), events: [textEvent(1, "x")] });
     expect(heard).toBe(2);
     leaves[0]?.();
     leaves[0]?.();
-    await store.write({ hold: getHold(run.id), events: [textEvent(2, "x")] });
+    await store.write({ claim: getClaim(run.id), events: [textEvent(2, "x")] });
     expect(heard).toBe(3);
     leaves[1]?.();
-    await store.write({ hold: getHold(run.id), events: [textEvent(3, "x")] });
+    await store.write({ claim: getClaim(run.id), events: [textEvent(3, "x")] });
     expect(heard).toBe(3);
     const over = finished({ ...run, lastSequence: 3 }, RunStatus.COMPLETED);
     const again = store.subscribe(run.id, listener);
-    await store.write({ hold: getHold(run.id), run: over, events: [runEvent(4, over)] });
+    await store.write({ claim: getClaim(run.id), run: over, events: [runEvent(4, over)] });
     expect(heard).toBe(4);
     again();
   });

@@ -24,10 +24,11 @@ export function mortalStore(store: RunStore): { readonly store: RunStore; readon
   return {
     store: wrapStore(store, {
       write: (write) => (isDead ? never() : store.write(write)),
-      take: (runId, holder) => (isDead ? never() : store.take(runId, holder)),
-      beat: (holder) => (isDead ? never() : store.beat(holder)),
-      takeQueued: (holder, limit, owners) => (isDead ? never() : store.takeQueued(holder, limit, owners)),
-      takeAbandoned: (holder, known, limit) => (isDead ? never() : store.takeAbandoned(holder, known, limit)),
+      claim: (runId, holder) => (isDead ? never() : store.claim(runId, holder)),
+      renewLease: (holder) => (isDead ? never() : store.renewLease(holder)),
+      claimQueued: (holder, limit, owners) => (isDead ? never() : store.claimQueued(holder, limit, owners)),
+      claimAbandoned: (holder, known, limit) =>
+        isDead ? never() : store.claimAbandoned(holder, known, limit),
       close: async () => undefined,
     }),
     die: () => {

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import * as turns from "../../../src/core/loop-turns.ts";
 import { Http2Connection, StreamBacklog } from "../../../src/server/listen/http2-connection.ts";
-import type { ReadGate } from "../../../src/server/listen/read-gate.ts";
+import type { ReadScheduler } from "../../../src/server/listen/read-scheduler.ts";
 
 vi.mock("../../../src/core/loop-turns.ts");
 
@@ -39,14 +39,14 @@ function open(maxWaiting = Infinity) {
     ping: vi.fn<(answered: (error: Error | null) => void) => void>(),
   });
   const limits = { maxConnectionIdleMs: Infinity, maxConnectionAgeMs: Infinity, maxConnectionAgeGraceMs: 0 };
-  const gate = { add: vi.fn(), close: vi.fn() };
+  const scheduler = { add: vi.fn(), pause: vi.fn() };
   const served: FakeStream[] = [];
   const connection = new Http2Connection(
     session as unknown as ServerHttp2Session,
     limits,
     (stream) => void served.push(stream as unknown as FakeStream),
     new StreamBacklog(maxWaiting),
-    gate as unknown as ReadGate,
+    scheduler as unknown as ReadScheduler,
   );
   const bring = (count: number, cost: number) =>
     Array.from({ length: count }, () => {
@@ -54,7 +54,7 @@ function open(maxWaiting = Infinity) {
       session.emit("stream", stream, {}, 0, Array(2 * (cost - STREAM_COST)).fill("x"));
       return stream;
     });
-  return { connection, session, gate, served, bring };
+  return { connection, session, scheduler, served, bring };
 }
 
 /** Runs the work that waits, and returns when it was to run. */
@@ -132,16 +132,16 @@ describe("the streams of a connection", () => {
 
 describe("the reading of a connection", () => {
   it("ends once in a turn, when its streams and frames cost 2000", async () => {
-    const { gate, bring } = open();
-    expect(gate.add).toHaveBeenCalledOnce();
+    const { scheduler, bring } = open();
+    expect(scheduler.add).toHaveBeenCalledOnce();
     for (let turn = 1; turn <= 2; turn += 1) {
       const [stream] = bring(99, 20);
       for (let frame = 0; frame < 19; frame += 1) stream?.push(Buffer.from("x"));
-      expect(gate.close).toHaveBeenCalledTimes(turn - 1);
+      expect(scheduler.pause).toHaveBeenCalledTimes(turn - 1);
       stream?.push(Buffer.from("x"));
-      expect(gate.close).toHaveBeenCalledTimes(turn);
+      expect(scheduler.pause).toHaveBeenCalledTimes(turn);
       bring(200, 20);
-      expect(gate.close).toHaveBeenCalledTimes(turn);
+      expect(scheduler.pause).toHaveBeenCalledTimes(turn);
       await nextTurn();
     }
   });

@@ -19,7 +19,7 @@ import {
   creation,
   endedRun,
   endRun,
-  getHold,
+  getClaim,
   holder,
   message,
   otherHolder,
@@ -54,7 +54,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       ...options,
     });
     opened.push(store);
-    for (const process of [holder, otherHolder]) await store.beat(process);
+    for (const process of [holder, otherHolder]) await store.renewLease(process);
     return store;
   }
 
@@ -155,7 +155,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       const run = await createdRun(here);
       const notices: string[] = [];
       const leave = there.subscribe(run.id, (notice) => notices.push(notice));
-      await here.write({ hold: getHold(run.id), events: [textEvent(1, "x")] });
+      await here.write({ claim: getClaim(run.id), events: [textEvent(1, "x")] });
       await expect.poll(() => notices).toEqual(["change"]);
       await here.requestCancel("owner", run.id);
       await expect.poll(() => notices).toEqual(["change", "cancel"]);
@@ -176,7 +176,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       );
       const write = async (runId: string) => {
         for (let sequence = 1; sequence <= 50; sequence += 1) {
-          await here.write({ hold: getHold(runId), events: [textEvent(sequence, "x")] });
+          await here.write({ claim: getClaim(runId), events: [textEvent(sequence, "x")] });
         }
       };
       await Promise.all(runs.map(({ id }) => write(id)));
@@ -194,13 +194,13 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       const listening = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%'";
       const [before] = await postgres.query(`SELECT count(*)::int AS count FROM (${listening}) AS listening`);
       await postgres.query(`SELECT pg_terminate_backend(pid) FROM (${listening}) AS listening`);
-      await here.write({ hold: getHold(run.id), events: [textEvent(1, "x")] });
+      await here.write({ claim: getClaim(run.id), events: [textEvent(1, "x")] });
       await expect.poll(() => notices).toBeGreaterThan(0);
       const again = async () =>
         (await postgres.query(`SELECT count(*)::int AS count FROM (${listening}) AS listening`))[0];
       await expect.poll(again).toEqual(before);
       const seen = notices;
-      await here.write({ hold: getHold(run.id), events: [textEvent(2, "x")] });
+      await here.write({ claim: getClaim(run.id), events: [textEvent(2, "x")] });
       await expect.poll(() => notices).toBeGreaterThan(seen);
       leave();
     });
@@ -231,7 +231,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
         while (!isStopped) {
           sequence += 1;
           expect(
-            await store.write({ hold: getHold(runId), events: [textEvent(sequence, `${sequence}`)] }),
+            await store.write({ claim: getClaim(runId), events: [textEvent(sequence, `${sequence}`)] }),
           ).toBe(true);
         }
         return sequence;
@@ -264,7 +264,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       const [here, there] = await openTwo();
       const run = await createdRun(here);
       await postgres.pause();
-      const calls = [here.getRun("owner", run.id), here.take(run.id, holder), here.createRun(creation())];
+      const calls = [here.getRun("owner", run.id), here.claim(run.id, holder), here.createRun(creation())];
       for (const { status, ...outcome } of await Promise.allSettled(calls)) {
         expect(status).toBe("rejected");
         expect(outcome).toMatchObject({
@@ -274,7 +274,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       await postgres.resume();
       await expect.poll(() => here.getRun("owner", run.id).catch(() => undefined)).toBeDefined();
       const queued = await createdRun(here, { queued: true });
-      const [taken] = await there.takeQueued(otherHolder, 10, []);
+      const [taken] = await there.claimQueued(otherHolder, 10, []);
       expect(taken?.run.id).toBe(queued.id);
       let notices = 0;
       const leave = there.subscribe(run.id, () => {
@@ -294,9 +294,9 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       const toCreate = creation({ input: ["q"] });
       const result = await path.losing(() => store.createRun(toCreate), 150);
       const { run } = toCreate;
-      expect(result).toEqual({ case: "created", run, forked: false, hold: getHold(run.id) });
+      expect(result).toEqual({ case: "created", run, forked: false, claim: getClaim(run.id) });
       const first = {
-        hold: getHold(run.id),
+        claim: getClaim(run.id),
         events: [textEvent(1, "a"), textEvent(2, "b")],
         steps: [step("one")],
         messages: [message("a", { runId: run.id, output: true })],
@@ -307,9 +307,9 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
         case: "created",
         forked: false,
         run: { threadId: run.threadId },
-        hold: getHold(child.run.id),
+        claim: getClaim(child.run.id),
       });
-      const withoutEvents = { hold: getHold(child.run.id), steps: [step("two")] };
+      const withoutEvents = { claim: getClaim(child.run.id), steps: [step("two")] };
       expect(await path.losing(() => store.write(withoutEvents), 150)).toBe(true);
       expect(await store.readSteps(child.run.id)).toEqual([step("two")]);
       expect((await readAll(store, run.id, 0)).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
@@ -326,10 +326,10 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     await blocker.query(`BEGIN; LOCK TABLE test_${schemas}.threads IN ACCESS EXCLUSIVE MODE`);
     // One of the two connections is for readers. It waits for the lock.
     const reader = store.getThread("owner", run.threadId);
-    expect(await store.write({ hold: getHold(run.id), events: [textEvent(1, "x")] })).toBe(true);
+    expect(await store.write({ claim: getClaim(run.id), events: [textEvent(1, "x")] })).toBe(true);
     const creating = store.createRun(creation());
     const refused = await store
-      .write({ hold: getHold(run.id), events: [textEvent(2, "x")] })
+      .write({ claim: getClaim(run.id), events: [textEvent(2, "x")] })
       .catch((thrown: unknown) => thrown);
     expect(refused).toBeInstanceOf(RateLimitError);
     expect(refused).toMatchObject({ retryAfter: 1, message: expect.stringContaining("pool_size") });
@@ -337,16 +337,16 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     await blocker.end();
     expect((await reader)?.id).toBe(run.threadId);
     expect((await creating).case).toBe("created");
-    expect(await store.write({ hold: getHold(run.id), events: [textEvent(2, "x")] })).toBe(true);
+    expect(await store.write({ claim: getClaim(run.id), events: [textEvent(2, "x")] })).toBe(true);
   }, 30_000);
 
-  it("finds nothing by an id with NUL, which PostgreSQL cannot hold", async () => {
+  it("finds nothing by an id with NUL, which PostgreSQL cannot claim", async () => {
     const store = await open({ schema: newSchema() });
     const id = "run_\0";
     expect(await store.getRun("owner", id)).toBeUndefined();
     expect(await store.deleteRun("owner", id)).toBe(false);
     expect(await store.getThread("owner", id)).toBeUndefined();
-    expect(await store.take(id, holder)).toBeUndefined();
+    expect(await store.claim(id, holder)).toBeUndefined();
     const missing = { case: "missing", field: "previous_run_id" };
     expect(await store.createRun(creation({ previousRunId: id }))).toEqual(missing);
     const query = { threadId: "", statuses: [], after: id, limit: 1 };
@@ -379,10 +379,10 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     await store.listMessages("owner", { threadId: conversation.id, order: "latest first", ...page });
     await createHistory(store, run.id);
     await store.countQueued("owner");
-    await store.takeQueued(holder, 10, []);
+    await store.claimQueued(holder, 10, []);
     await store.findLatestRun("owner", conversation.id);
-    await store.takeAbandoned(holder, [], 10);
-    await store.beat(holder);
+    await store.claimAbandoned(holder, [], 10);
+    await store.renewLease(holder);
     await endedRun(store, { previousRunId: run.id });
     await store.appendMessages("owner", conversation.id, [message("x")]);
     await store.deleteRun("owner", run.id);

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ServerError } from "../../../../src/core/errors.ts";
 import { StoreFullError } from "../../../../src/runs/errors.ts";
-import { createdRun, creation, getHold, textEvent } from "../../contract/data.ts";
+import { createdRun, creation, getClaim, textEvent } from "../../contract/data.ts";
 import { getDriver, newPath, openFile } from "./open-store.ts";
 
 const RUNS = 10;
@@ -61,7 +61,7 @@ describe("writes to a SQLite file in one turn of the event loop", () => {
     let timer = setImmediate(countTurns);
     for (let sequence = 1; sequence <= RUNS; sequence += 1) {
       const before = turns;
-      await store.write({ hold: getHold(id), events: [textEvent(sequence, "text")] });
+      await store.write({ claim: getClaim(id), events: [textEvent(sequence, "text")] });
       expect(turns).toBe(before);
       expect(count("events", id)).toBe(1 + sequence);
       await new Promise((resolve) => setImmediate(resolve));
@@ -74,7 +74,7 @@ describe("writes to a SQLite file in one turn of the event loop", () => {
     const runs = await Promise.all(Array.from({ length: RUNS }, () => createdRun(store)));
     expect(count("runs")).toBe(RUNS);
     const writes = runs.map(async ({ id }) => {
-      expect(await store.write({ hold: getHold(id), events: [textEvent(1, "text")] })).toBe(true);
+      expect(await store.write({ claim: getClaim(id), events: [textEvent(1, "text")] })).toBe(true);
       return count("events", id);
     });
     expect(await Promise.all(writes)).toEqual(runs.map(() => 2));

@@ -8,7 +8,7 @@ import {
   creation,
   endedRun,
   endRun,
-  getHold,
+  getClaim,
   holder,
   message,
   pagesOfLargeMessages,
@@ -83,12 +83,12 @@ describe("a SQLite store in memory that is full", () => {
     expect(failure).toMatchObject({ message: expect.stringContaining("raise runs.memory_size") });
     expect(runs.length).toBeGreaterThan(10);
     for (const { id } of runs) {
-      const [taken] = await store.takeQueued(holder, 1, []);
+      const [taken] = await store.claimQueued(holder, 1, []);
       expect(taken?.run.id).toBe(id);
       if (taken === undefined) return;
       const events = [textEvent(1, text)];
-      expect(await store.write({ hold: taken.hold, events })).toBe(true);
-      await endRun(store, { ...taken.run, lastSequence: 1 }, RunStatus.COMPLETED, text, taken.hold);
+      expect(await store.write({ claim: taken.claim, events })).toBe(true);
+      await endRun(store, { ...taken.run, lastSequence: 1 }, RunStatus.COMPLETED, text, taken.claim);
     }
     expect(await store.countQueued("owner")).toEqual({ owner: 0, total: 0 });
     expect(await createdRun(store, { input: [text], queued: true })).toBeDefined();
@@ -104,7 +104,7 @@ describe("a SQLite store in memory that is full", () => {
     let failure: unknown;
     while (failure === undefined) {
       const events = [textEvent(sequence + 1, largeText(20_000))];
-      await store.write({ hold: getHold(first.id), events }).then(
+      await store.write({ claim: getClaim(first.id), events }).then(
         () => (sequence += 1),
         (thrown: unknown) => (failure = thrown),
       );
@@ -124,7 +124,7 @@ describe("a SQLite store in memory that is full", () => {
     const run = await createdRun(store);
     for (let index = 1; index < 40; index += 1) await endedRun(store, { input: [largeText(100_000)] });
     const output = message(largeText(900_000), { runId: run.id, output: true });
-    expect(await store.write({ hold: getHold(run.id), messages: [output] })).toBe(true);
+    expect(await store.write({ claim: getClaim(run.id), messages: [output] })).toBe(true);
     expect(await store.getMessage("owner", output.id)).toEqual(output);
     const conversation = thread();
     await store.createThread("owner", conversation, []);
@@ -156,8 +156,8 @@ describe("a SQLite store in a file with a limit", () => {
     const again = await openFile({ maxBytes: 4 * MEBIBYTE }, path);
     const more = await createUntilFull(again, text);
     expect(more.runs.length).toBeLessThan(runs.length / 4);
-    for (const { run, hold } of await again.takeQueued(holder, 100, [])) {
-      await endRun(again, run, RunStatus.CANCELLED, "answer", hold);
+    for (const { run, claim } of await again.claimQueued(holder, 100, [])) {
+      await endRun(again, run, RunStatus.CANCELLED, "answer", claim);
     }
     expect(await again.getRun("owner", ended.id)).toBeDefined();
     expect(await createdRun(again, { input: [text] })).toBeDefined();

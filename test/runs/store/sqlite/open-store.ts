@@ -77,6 +77,6 @@ async function open(location: SqliteLocation, options: Partial<StoreOptions>): P
   const place = location.kind === "file" ? location.path : "in memory";
   const store = await openStore(driver, { ...options, maxBodyBytes, onProblem }, place);
   drivers.set(store, driver);
-  for (const process of [holder, otherHolder]) await store.beat(process);
+  for (const process of [holder, otherHolder]) await store.renewLease(process);
   return store;
 }

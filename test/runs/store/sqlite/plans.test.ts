@@ -4,7 +4,7 @@ import type { RunStore } from "../../../../src/runs/store.ts";
 import {
   createdRun,
   endedRun,
-  getHold,
+  getClaim,
   holder,
   message,
   otherHolder,
@@ -56,8 +56,8 @@ async function callEverything(store: RunStore): Promise<void> {
   await endedRun(store, { previousRunId: root.id });
   const fork = await endedRun(store, { previousRunId: root.id }, RunStatus.REQUIRES_ACTION);
   const next = await createdRun(store, { previousRunId: fork.id });
-  await store.write({ hold: getHold(next.id), events: [textEvent(1, "x")] });
-  await store.write({ hold: getHold(next.id), latestStep: step("x"), messages: [message("x")] });
+  await store.write({ claim: getClaim(next.id), events: [textEvent(1, "x")] });
+  await store.write({ claim: getClaim(next.id), latestStep: step("x"), messages: [message("x")] });
   await store.requestCancel("owner", next.id);
   const conversation = thread();
   const first = message("x");
@@ -69,12 +69,12 @@ async function callEverything(store: RunStore): Promise<void> {
   await store.findCall("owner", "call_1");
   const queued = await createdRun(store, { threadId: conversation.id, queued: true });
   await store.countQueued("owner");
-  await store.takeQueued(holder, 1, ["someone"]);
-  await store.take(queued.id, holder);
-  await store.takeAbandoned(otherHolder, [], 1);
+  await store.claimQueued(holder, 1, ["someone"]);
+  await store.claim(queued.id, holder);
+  await store.claimAbandoned(otherHolder, [], 1);
   await store.findLatestRun("owner", next.threadId);
-  await store.beat(holder);
-  await store.leave(otherHolder);
+  await store.renewLease(holder);
+  await store.releaseLease(otherHolder);
   await readEverything(store, next.id, next.threadId);
   await store.deleteRun("owner", root.id);
   await store.removeOld(new Date(8.64e15), 10);

@@ -12,7 +12,7 @@ import {
   createHistory,
   creation,
   endedRun,
-  getHold,
+  getClaim,
   holder,
   otherHolder,
   textEvent,
@@ -25,7 +25,7 @@ describe("a SQLite store that is opened again", () => {
     const first = await openFile({}, path);
     const root = await endedRun(first, { input: ["q"] }, RunStatus.COMPLETED, "a");
     const running = await createdRun(first, { previousRunId: root.id });
-    await first.write({ hold: getHold(running.id), events: [textEvent(1, "x")] });
+    await first.write({ claim: getClaim(running.id), events: [textEvent(1, "x")] });
     await first.close();
     const second = await openFile({}, path);
     expect((await second.getRun("owner", root.id))?.run).toEqual(root);
@@ -41,17 +41,17 @@ describe("a SQLite store that is opened again", () => {
     const queued = await createdRun(first, { queued: true });
     const taken = await createdRun(first, { queued: true });
     const waiting = await endedRun(first, {}, RunStatus.REQUIRES_ACTION);
-    await first.take(taken.id, holder);
-    await first.take(waiting.id, holder);
+    await first.claim(taken.id, holder);
+    await first.claim(waiting.id, holder);
     await first.close();
     const second = await openFile({}, path);
-    const abandoned = await second.takeAbandoned(otherHolder, [], 10);
+    const abandoned = await second.claimAbandoned(otherHolder, [], 10);
     expect(abandoned.map(({ run }) => run.id)).toEqual([running.id]);
-    expect(await second.takeAbandoned(otherHolder, [running.id], 10)).toEqual([]);
-    const delivered = await second.takeQueued(otherHolder, 10, []);
+    expect(await second.claimAbandoned(otherHolder, [running.id], 10)).toEqual([]);
+    const delivered = await second.claimQueued(otherHolder, 10, []);
     expect(delivered.map(({ run }) => run.id)).toEqual([queued.id, taken.id]);
-    expect((await second.take(waiting.id, otherHolder))?.run).toEqual(waiting);
-    expect(await second.write({ hold: getHold(running.id), events: [textEvent(1, "x")] })).toBe(false);
+    expect((await second.claim(waiting.id, otherHolder))?.run).toEqual(waiting);
+    expect(await second.write({ claim: getClaim(running.id), events: [textEvent(1, "x")] })).toBe(false);
     await second.close();
   });
 
@@ -66,7 +66,7 @@ describe("a SQLite store that is opened again", () => {
     await first.close();
     const problems: unknown[] = [];
     const second = await openFile({ onProblem: (problem) => problems.push(problem) }, path);
-    const taken = await second.takeAbandoned(holder, [], 10);
+    const taken = await second.claimAbandoned(holder, [], 10);
     expect(taken.map(({ run }) => run.id)).toEqual(runs.map(({ id }) => id));
     expect(problems.map(String)).toEqual([expect.stringContaining(`cannot read run ${damaged.id}`)]);
     const failed = await second.getRun("owner", damaged.id);
@@ -94,7 +94,7 @@ describe("a SQLite store that is opened again", () => {
     const ids = stdout.trim().split("\n");
     expect(ids).toHaveLength(20);
     const store = await openFile({}, path);
-    const abandoned = await store.takeAbandoned(holder, [], 100);
+    const abandoned = await store.claimAbandoned(holder, [], 100);
     expect(abandoned.map(({ run }) => run.id)).toEqual(ids);
     await store.close();
   });
@@ -233,7 +233,7 @@ describe("a copy of the file of a SQLite store", () => {
     await store.close();
     const opened = await openFile({}, copy);
     expect((await opened.getRun("owner", run.id))?.run).toEqual(run);
-    const abandoned = await opened.takeAbandoned(holder, [], 10);
+    const abandoned = await opened.claimAbandoned(holder, [], 10);
     expect(abandoned.map((taken) => taken.run.id)).toEqual([running.id]);
     await opened.close();
   });

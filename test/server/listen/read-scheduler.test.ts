@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { ServerHttp2Session } from "node:http2";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { ReadGate } from "../../../src/server/listen/read-gate.ts";
+import { ReadScheduler } from "../../../src/server/listen/read-scheduler.ts";
 
 /** A session whose socket notes whether it is read. */
 class FakeSession extends EventEmitter {
@@ -25,18 +25,18 @@ class FakeSession extends EventEmitter {
 }
 
 function open() {
-  const gate = new ReadGate();
+  const scheduler = new ReadScheduler();
   const sessions = [new FakeSession(), new FakeSession(), new FakeSession()] as const;
-  for (const { session } of sessions) gate.add(session);
+  for (const { session } of sessions) scheduler.add(session);
   /** Which sessions are read now. */
   const read = () => sessions.map(({ isRead }) => isRead);
-  return { gate, sessions, read };
+  return { scheduler, sessions, read };
 }
 
-describe("ReadGate", () => {
-  it("reads no connection in the turn in which one has brought much, and then the others before that one", async () => {
-    const { gate, sessions, read } = open();
-    gate.close(sessions[1].session);
+describe("ReadScheduler", () => {
+  it("pauses all connections when one has sent much data, then reads the others before that one", async () => {
+    const { scheduler, sessions, read } = open();
+    scheduler.pause(sessions[1].session);
     expect(read()).toEqual([false, false, false]);
     await nextTurn();
     expect(read()).toEqual([true, false, true]);
@@ -44,10 +44,10 @@ describe("ReadGate", () => {
     expect(read()).toEqual([true, true, true]);
   });
 
-  it("reads one of those that have brought much in each later turn, in their order", async () => {
-    const { gate, sessions, read } = open();
-    gate.close(sessions[2].session);
-    gate.close(sessions[0].session);
+  it("reads one heavy connection in each later turn, in order", async () => {
+    const { scheduler, sessions, read } = open();
+    scheduler.pause(sessions[2].session);
+    scheduler.pause(sessions[0].session);
     await nextTurn();
     expect(read()).toEqual([false, true, false]);
     await nextTurn();
@@ -56,16 +56,16 @@ describe("ReadGate", () => {
     expect(read()).toEqual([true, true, true]);
   });
 
-  it("gives the others a turn between two that bring much again and again", async () => {
-    const { gate, sessions, read } = open();
+  it("reads the others between two heavy connections", async () => {
+    const { scheduler, sessions, read } = open();
     const turns: boolean[][] = [];
-    gate.close(sessions[0].session);
-    gate.close(sessions[1].session);
+    scheduler.pause(sessions[0].session);
+    scheduler.pause(sessions[1].session);
     for (let turn = 0; turn < 6; turn += 1) {
       await nextTurn();
       turns.push(read());
       const heavy = sessions.slice(0, 2).find(({ isRead }) => isRead);
-      if (heavy !== undefined) gate.close(heavy.session);
+      if (heavy !== undefined) scheduler.pause(heavy.session);
     }
     const [others, first, second] = [
       [false, false, true],
@@ -75,32 +75,32 @@ describe("ReadGate", () => {
     expect(turns).toEqual([others, first, others, second, others, first]);
   });
 
-  it("reads those that have brought much even if new ones bring much in every turn", async () => {
-    const { gate, sessions, read } = open();
-    gate.close(sessions[0].session);
+  it("reads heavy connections even if new ones send much data in every turn", async () => {
+    const { scheduler, sessions, read } = open();
+    scheduler.pause(sessions[0].session);
     const turns: boolean[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
       await nextTurn();
       turns.push(read()[0] === true);
       const added = new FakeSession();
-      gate.add(added.session);
-      gate.close(added.session);
+      scheduler.add(added.session);
+      scheduler.pause(added.session);
     }
     expect(turns).toEqual([false, true, true, true]);
   });
 
-  it("ends the reading of a connection that was added in the same turn and brings much", () => {
-    const { gate, sessions } = open();
-    gate.close(sessions[0].session);
+  it("pauses a heavy connection that was added in the same turn", () => {
+    const { scheduler, sessions } = open();
+    scheduler.pause(sessions[0].session);
     const added = new FakeSession();
-    gate.add(added.session);
-    gate.close(added.session);
+    scheduler.add(added.session);
+    scheduler.pause(added.session);
     expect(added.isRead).toBe(false);
   });
 
   it("forgets a connection that is closed", async () => {
-    const { gate, sessions, read } = open();
-    gate.close(sessions[0].session);
+    const { scheduler, sessions, read } = open();
+    scheduler.pause(sessions[0].session);
     sessions[0].emit("close");
     await nextTurn();
     await nextTurn();
