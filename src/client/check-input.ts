@@ -135,7 +135,7 @@ export function listNames(desc: DescMessage): string[] {
   return desc.members.map(({ localName }) => localName);
 }
 
-/** Lists the names that were expected in place of a wrong one, and the one that was probably meant. */
+/** Lists the names that were expected instead of a wrong one, and the one that was probably meant. */
 export function expectedNames(name: string, names: readonly string[]): string {
   const letters = (text: string) => text.toLowerCase().replace(/[^a-z0-9]|s$/g, "");
   const similar = names.find((known) => letters(known) === letters(name));

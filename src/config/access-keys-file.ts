@@ -20,8 +20,8 @@ const MAX_ENTRIES = 256;
 const MAX_KEYS = 8;
 
 /**
- * Maximum number of keys of all entries: the key of every request is compared with each, which takes about 0.1 ms for so
- * many.
+ * Maximum number of keys of all entries: the key of every request is compared with each, which takes about 0.1 ms for
+ * so many.
  */
 const MAX_ALL_KEYS = 512;
 
@@ -109,7 +109,7 @@ const FIELDS = [
   ...["budget", "window", "requests", "tokens", "usd", "allow_unknown_prices"],
 ];
 
-/** Hides unknown field names, since a key may stand in place of a field's name. */
+/** Hides unknown field names, since a key may stand instead of a field's name. */
 function withoutUnknownNames(locate: Locate): Locate {
   return (path) => {
     const unknown = path.filter((step) => typeof step === "string" && !FIELDS.includes(step));

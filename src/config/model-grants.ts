@@ -30,9 +30,10 @@ export function readModelGrant(entry: string, { routing, aliases }: ModelNames):
     : [];
   const slash = entry.indexOf("/");
   const named = { provider: slash < 0 ? "*" : entry.slice(0, slash), model: entry.slice(slash + 1) };
-  const isPlace = providers.some((name) => fits(named.provider, name));
-  if (!isPlace && ofAlias.length > 0) return { grants: ofAlias };
-  if (!isPlace) return { problem: `expected the name of a provider before "/": ${providers.join(", ")}` };
+  const isKnownProvider = providers.some((name) => fits(named.provider, name));
+  if (!isKnownProvider && ofAlias.length > 0) return { grants: ofAlias };
+  if (!isKnownProvider)
+    return { problem: `expected the name of a provider before "/": ${providers.join(", ")}` };
   if ([named.provider, named.model].some((name) => name === "" || name.split("*").length > 2))
     return { problem: 'expected a name on each side of "/", with at most one "*" in it' };
   return { grants: [named, ...ofAlias] };

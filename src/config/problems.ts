@@ -96,7 +96,7 @@ function describeIssue(issue: z.core.$ZodIssue, value: unknown, { locate, secret
     return `${locate(path)}: ${withoutText(issue.message, String(found))}, found ${HIDDEN}`;
   const where = `${locate(path)}: ${issue.message}`;
   if (issue.code === "invalid_key") return where;
-  // A text in place of a provider's settings, or in place of the whole file, usually is a key.
+  // A text instead of a provider's settings, or instead of the whole file, usually is a key.
   if (issue.code !== "custom" && typeof found === "string") return `${where}, found a text`;
   const hint = issue.code === "custom" ? (issue.params?.hint ?? "") : "";
   return `${where}, found ${show(found, path)}${hint}`;

@@ -7,7 +7,7 @@ import { isPostgresUrl } from "./shared-schema.ts";
 import { parseDuration } from "./units.ts";
 
 /** The location of stored runs, as one text. */
-export type StorePlace =
+export type StoreLocation =
   | { readonly kind: "memory" }
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "postgres"; readonly url: string };
@@ -16,7 +16,7 @@ const EXPECTED_STORE =
   '"memory", the absolute path of a file such as "/var/lib/outrigger/runs.db", or a URL that begins with "postgres://"';
 
 /** Parses the location that a text names; undefined if it names none. */
-export function parseStorePlace(value: unknown): StorePlace | undefined {
+export function parseStoreLocation(value: unknown): StoreLocation | undefined {
   if (typeof value !== "string") return undefined;
   if (value === "memory") return { kind: "memory" };
   if (isPostgresUrl(value)) return { kind: "postgres", url: value };
@@ -55,7 +55,7 @@ const limits = named(
 /** The section `runs`. */
 export const runs = named(
   fields({
-    store: z.optional(leaf(EXPECTED_STORE, parseStorePlace)),
+    store: z.optional(leaf(EXPECTED_STORE, parseStoreLocation)),
     store_file: z.optional(text),
     memory_size: z.optional(size),
     max_file_size: z.optional(size),

@@ -8,7 +8,7 @@ import type { RunLimits } from "../runs/limits.ts";
 import { type EncryptionKey, parseEncryptionKey } from "../runs/store/body-codec.ts";
 import { readKeyFile } from "./key-files.ts";
 import { mistakes, unwrapParsed } from "./problems.ts";
-import { parseStorePlace, type StorePlace } from "./runs-schema.ts";
+import { parseStoreLocation, type StoreLocation } from "./runs-schema.ts";
 import type { Settings } from "./schema.ts";
 import type { ReadSource } from "./sources.ts";
 import type { Parsed } from "./watched-file.ts";
@@ -85,14 +85,14 @@ export async function readRuns(variables: ReadSource, file: ReadSource): Promise
   const { memorySize = getDefaultMemorySize(), maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = section;
   const { allowsUnstoredContinuation, keepUnstoredMs, retentionMs, limits } = section;
   const problems = findContradictions(source);
-  const place = await readPlace(source, problems);
+  const location = await readLocation(source, problems);
   const listenUrl = await readListenUrl(section, file, problems);
   const keys = await readKeys(section, file, problems);
   if (problems.length > 0) throw mistakes(problems);
   return {
-    store: toStore(place, { ...section, memorySize }, listenUrl),
+    store: toStore(location, { ...section, memorySize }, listenUrl),
     maxBodyBytes:
-      place.kind === "memory" ? Math.min(maxBodyBytes, memorySize * MAX_MEMORY_SHARE) : maxBodyBytes,
+      location.kind === "memory" ? Math.min(maxBodyBytes, memorySize * MAX_MEMORY_SHARE) : maxBodyBytes,
     keys,
     ...compact({ allowsUnstoredContinuation, keepUnstoredMs }),
     limits: { ...limits, ...compact({ retentionMs }) },
@@ -100,16 +100,16 @@ export async function readRuns(variables: ReadSource, file: ReadSource): Promise
 }
 
 function toStore(
-  place: StorePlace,
+  location: StoreLocation,
   { memorySize, maxFileSize, durability, postgres = {} }: Section & { readonly memorySize: number },
   listenUrl: string | undefined,
 ): StoreConfig {
-  switch (place.kind) {
+  switch (location.kind) {
     case "memory":
-      return { ...place, maxBytes: memorySize };
+      return { ...location, maxBytes: memorySize };
     case "file":
       return {
-        ...place,
+        ...location,
         ...compact({
           maxBytes: maxFileSize,
           isDurable: durability === undefined ? undefined : durability === "full",
@@ -117,7 +117,7 @@ function toStore(
       };
     case "postgres": {
       const { schema, poolSize } = postgres;
-      return { ...place, ...compact({ listenUrl, schema, poolSize }) };
+      return { ...location, ...compact({ listenUrl, schema, poolSize }) };
     }
   }
 }
@@ -135,17 +135,17 @@ function findContradictions({ settings: { runs = {} }, locate }: ReadSource): st
   return problems;
 }
 
-async function readPlace(
+async function readLocation(
   { settings: { runs = {} }, folder = "", locate }: ReadSource,
   problems: string[],
-): Promise<StorePlace> {
+): Promise<StoreLocation> {
   const { store, storeFile } = runs;
   const memory = { kind: "memory" } as const;
   if (store !== undefined || storeFile === undefined) return store ?? memory;
   const where = locate(["runs", "store_file"]);
   const text = unwrapParsed(await readKeyFile(resolve(folder, storeFile)), where, problems);
-  const place = text === undefined ? memory : parseStorePlace(text);
-  if (place !== undefined) return place;
+  const location = text === undefined ? memory : parseStoreLocation(text);
+  if (location !== undefined) return location;
   problems.push(`${where}: expected "memory", an absolute path or a postgres:// URL in the file`);
   return memory;
 }

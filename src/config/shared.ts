@@ -24,7 +24,7 @@ const DEFAULT_SCHEMA = "outrigger";
 export interface SharedContext {
   readonly tls: ClientTlsFiles | undefined;
   readonly access: AccessKeysConfig | undefined;
-  /** The place of stored runs, in whose database budgets may be as well. */
+  /** The location of stored runs, in whose database budgets may be as well. */
   readonly store: RunsConfig["store"];
 }
 
@@ -52,16 +52,16 @@ export async function readShared(
   return isUsed ? { valkey, postgres, whenAway: section.when_away ?? "local" } : undefined;
 }
 
-interface PlacedRule {
+interface LocatedRule {
   readonly shared: SharedRule["shared"];
   readonly isBudget: boolean;
   readonly path: Path;
-  /** The place of a rule that is in another file. */
+  /** The location of a rule that is in another file. */
   readonly where?: string | undefined;
 }
 
 function describeMissing(
-  { shared, isBudget }: PlacedRule,
+  { shared, isBudget }: LocatedRule,
   { valkey, postgres }: Pick<SharedSettings, "valkey" | "postgres">,
 ): string | undefined {
   if (shared === "postgres") {
@@ -75,7 +75,7 @@ function describeMissing(
     : "expected shared.valkey to store the counts, found nothing";
 }
 
-function listRules({ middleware, providers = {}, models = [], jwt = [] }: Settings): PlacedRule[] {
+function listRules({ middleware, providers = {}, models = [], jwt = [] }: Settings): LocatedRule[] {
   const ofTokens = jwt.flatMap(({ rules = [] }) => rules);
   return [
     ...ofTokens.flatMap(({ budget, rate_limit: rateLimit }) =>
@@ -93,7 +93,7 @@ type SharedRules = {
   readonly budgets?: readonly SharedRule[] | undefined;
 };
 
-function listShared({ budgets, rateLimit, circuitBreaker, cache }: SharedRules, path: Path): PlacedRule[] {
+function listShared({ budgets, rateLimit, circuitBreaker, cache }: SharedRules, path: Path): LocatedRule[] {
   const named = [
     ...(budgets ?? []).map((rule) => ({ rule, name: "budget" })),
     { rule: rateLimit, name: "rate_limit" },
@@ -107,7 +107,7 @@ function listShared({ budgets, rateLimit, circuitBreaker, cache }: SharedRules, 
   });
 }
 
-function listCallerRules(access: AccessKeysConfig | undefined): PlacedRule[] {
+function listCallerRules(access: AccessKeysConfig | undefined): LocatedRule[] {
   return (access?.keys ?? []).flatMap(({ name, budgets, rateLimit }) =>
     listShared({ budgets, rateLimit }, []).map((rule) => {
       const what = rule.isBudget ? "budget" : "rate limit";
@@ -155,7 +155,7 @@ async function readPostgres(
   { postgres = {}, valkey }: Section,
   { folder = "", locate }: ReadSource,
   store: RunsConfig["store"],
-  rules: readonly PlacedRule[],
+  rules: readonly LocatedRule[],
   problems: string[],
 ): Promise<PostgresSettings | undefined> {
   const { url_file: file, schema = DEFAULT_SCHEMA, timeout: timeoutMs = POSTGRES_TIMEOUT_MS } = postgres;

@@ -94,7 +94,7 @@ export async function readFileSource(
     variables,
     ...file
   } = parseYamlFile(path, text, environment);
-  const locate: Locate = (place) => file.locate(pathIn(value, place));
+  const locate: Locate = (path) => file.locate(pathIn(value, path));
   const source = readSource(value, { locate, secrets: filled }, unresolved);
   const providers = isObject(value) ? value.providers : undefined;
   const folder = dirname(resolve(path));

@@ -40,19 +40,19 @@ export interface YamlFile {
  */
 export function parseYamlFile(name: string, text: string, environment: Environment): YamlFile {
   const lines = new LineCounter();
-  const place = (offset: number | undefined) => toPlace(name, lines, offset);
+  const position = (offset: number | undefined) => toPosition(name, lines, offset);
   try {
     // Duplicate names are found below, because the parser compares each name with all others.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
-    const locate: Locate = (path) => `${place(findOffset(document, path))} ${formatPath(path)}`.trimEnd();
+    const locate: Locate = (path) => `${position(findOffset(document, path))} ${formatPath(path)}`.trimEnd();
     const [syntaxError] = document.errors;
     // Later errors are consequences of the first one.
     if (syntaxError !== undefined)
-      return brokenFile(`${place(syntaxError.pos[0])}: ${describe(syntaxError, text)}`, locate);
+      return brokenFile(`${position(syntaxError.pos[0])}: ${describe(syntaxError, text)}`, locate);
     const interpolation = new Interpolation(environment, locate);
     visit(document, interpolation);
     const duplicates = interpolation.duplicates.map(
-      (node) => `${place(getStart(node))}: map keys must be unique`,
+      (node) => `${position(getStart(node))}: map keys must be unique`,
     );
     return {
       ...interpolation,
@@ -162,7 +162,7 @@ function getStart(node: unknown): number | undefined {
   return Array.isArray(node.range) ? Number(node.range[0]) : undefined;
 }
 
-function toPlace(name: string, lines: LineCounter, offset: number | undefined): string {
+function toPosition(name: string, lines: LineCounter, offset: number | undefined): string {
   if (offset === undefined) return name;
   const { line, col } = lines.linePos(offset);
   return `${name}:${line}:${col}`;

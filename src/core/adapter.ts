@@ -43,7 +43,7 @@ export interface CallOptions {
   /**
    * Resolves the name of a model by the rule of the Client (docs/models.md), for middleware that sends a call to
    * another model. Set by a Client.
-   * @param defaultProvider Used in place of the client's default provider.
+   * @param defaultProvider Used instead of the client's default provider.
    */
   readonly resolveModel?: ((name: CallTarget, defaultProvider: string) => CallTarget) | undefined;
   /** The form in which the caller wrote the request, for a provider that speaks the caller's API. */

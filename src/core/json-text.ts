@@ -52,15 +52,15 @@ export function parseJsonText(text: string, revive?: Reviver): unknown {
 }
 
 /**
- * Returns the place at which text stops being JSON: "line 1, column 15".
+ * Returns the position at which text stops being JSON: "line 1, column 15".
  * @param error The SyntaxError of the parser, which quotes the text.
  */
-export function describeJsonPlace(error: unknown): string {
+export function describeJsonPosition(error: unknown): string {
   const [, line, column] = (error instanceof SyntaxError && PLACE.exec(error.message)) || [];
   return line === undefined ? "its end" : `line ${line}, column ${column}`;
 }
 
-/** V8's messages about a text that ends too soon name no place. */
+/** V8's messages about a text that ends too soon name no position. */
 const PLACE = / in JSON at position \d+ \(line (\d+) column (\d+)\)$/;
 
 /** Text whose names have no escapes. */
@@ -122,7 +122,7 @@ const LEFT_BRACE = 0x7b;
 const RIGHT_BRACE = 0x7d;
 const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-/** Returns the object with its names in place of those that stand for them; a repeated name has its last value. */
+/** Returns the object with its names instead of those that stand for them; a repeated name has its last value. */
 function withNames(object: object, names: ReadonlyMap<string, string>): object {
   const members = Object.entries(object);
   if (!members.some(([name]) => names.has(name))) return object;

@@ -5,8 +5,8 @@
 import { MemoryAccount } from "../core/memory-account.ts";
 import type { HttpApi } from "../http/endpoint.ts";
 import { createHttpApi, type WriteFailure } from "../http/route-table.ts";
-import { KeptResponses } from "./answers/kept-responses.ts";
 import { DEFAULT_KEEP_MS, RecentAnswers } from "./answers/recent-answers.ts";
+import { ResponseCache } from "./answers/response-cache.ts";
 import { chatRoutes } from "./chat-completions/routes.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
 import { embeddingRoutes } from "./embeddings/routes.ts";
@@ -23,7 +23,7 @@ import { ReplayCheckpoints } from "./responses/replay-checkpoints.ts";
 import { inputRoutes, responsesRoutes } from "./responses/routes.ts";
 
 /** The parts of the APIs. */
-export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "recentAnswers" | "checkpoints"> {
+export interface V1Parts extends Omit<ResponsesParts, "responseCache" | "recentAnswers" | "checkpoints"> {
   readonly models: ModelDirectory;
   /** The memory of the process. Default: a new account. */
   readonly account?: MemoryAccount | undefined;
@@ -44,9 +44,9 @@ export interface V1Api {
 /** Creates the APIs. */
 export function createV1Api(parts: V1Parts): V1Api {
   const { account = new MemoryAccount(), keepUnstoredMs = DEFAULT_KEEP_MS } = parts;
-  const keptResponses = new KeptResponses(account.kept);
-  const recentAnswers = new RecentAnswers(keptResponses, { keepMs: keepUnstoredMs });
-  const shared = { ...parts, keptResponses, recentAnswers, checkpoints: new ReplayCheckpoints() };
+  const responseCache = new ResponseCache(account.kept);
+  const recentAnswers = new RecentAnswers(responseCache, { keepMs: keepUnstoredMs });
+  const shared = { ...parts, responseCache, recentAnswers, checkpoints: new ReplayCheckpoints() };
   const routes = [
     ...inputRoutes(shared),
     ...responsesRoutes(shared),

@@ -18,9 +18,9 @@ export interface GenerationTimeouts extends LoopTimeouts {
 
 /** Options of a generation: the fields of a request, and settings of the generation. */
 export interface GenerateOptions extends Omit<RequestInput, "messages" | "tools"> {
-  /** Text of one user message, in place of `messages`. */
+  /** Text of one user message, instead of `messages`. */
   readonly prompt?: string | undefined;
-  /** The conversation so far, oldest first, in place of `prompt`. */
+  /** The conversation so far, oldest first, instead of `prompt`. */
   readonly messages?: readonly MessageInput[] | undefined;
   /** Text of a system message that is placed before the conversation. */
   readonly system?: string | undefined;

@@ -15,19 +15,19 @@ export const MAX_ATTEMPTS = 32;
 /** Longest message of an attempt's error, in UTF-16 code units: as much as a log or a trace can show. */
 const MAX_MESSAGE_LENGTH = 256;
 
-const behind = new WeakMap<SDKError, readonly Attempt[]>();
+const attemptsByError = new WeakMap<SDKError, readonly Attempt[]>();
 
 /**
  * Returns the attempts that failed before this error was thrown, with the failed attempt itself as the last one. Empty
  * if no middleware that repeats calls has seen the error.
  */
 export function attemptsOf(error: SDKError): readonly Attempt[] {
-  return behind.get(error) ?? [];
+  return attemptsByError.get(error) ?? [];
 }
 
 /** Records the attempts that `attemptsOf` returns for an error. */
 export function noteAttempts(error: SDKError, attempts: readonly Attempt[]): void {
-  behind.set(error, attempts.slice(-MAX_ATTEMPTS));
+  attemptsByError.set(error, attempts.slice(-MAX_ATTEMPTS));
 }
 
 /** Returns the attempts that failed before an error was thrown, or else the failed attempt itself. */

@@ -7,7 +7,7 @@ import { LinkedSignal } from "../kit/call/linked-signal.ts";
 import { type AttemptStart, attemptsUntil, failedAttempt, noteAttempts, startAttempt } from "./attempts.ts";
 import { inheritChain } from "./fallback.ts";
 import type { MiddlewareObserver } from "./observer.ts";
-import { behind } from "./repeat-calls.ts";
+import { withPreviousError } from "./repeat-calls.ts";
 
 /** How a call is hedged. */
 export interface HedgedCallRule {
@@ -167,7 +167,7 @@ export class HedgedCall {
     if (this.#contenders.length === 1 || !(thrown instanceof SDKError)) return thrown;
     const failure = this.#contenders
       .filter((other) => other !== contender)
-      .reduceRight((last, { error: earlier }) => behind(last, earlier), error);
+      .reduceRight((last, { error: earlier }) => withPreviousError(last, earlier), error);
     noteAttempts(failure, this.#failed);
     return failure;
   }

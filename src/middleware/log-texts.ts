@@ -64,7 +64,7 @@ function getRoleName({ role }: Message): string {
   return (RoleSchema.value[role]?.localName ?? "unknown").toLowerCase();
 }
 
-/** Yields the texts of parts, and the kind of a part in place of its bytes. */
+/** Yields the texts of parts, and the kind of a part instead of its bytes. */
 function* collectTexts(parts: readonly ContentPart[]): Generator<string> {
   for (const { part } of parts) {
     switch (part.case) {

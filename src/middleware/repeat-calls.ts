@@ -85,7 +85,7 @@ async function repeat<Result>(
     } catch (thrown) {
       if (!(thrown instanceof SDKError)) throw thrown;
       failed.push(...attemptsUntil(thrown, request, options, start));
-      const error = behind(thrown, earlier);
+      const error = withPreviousError(thrown, earlier);
       const isOver = options.signal?.aborted || options.repeats.isReached;
       const next = isOver ? undefined : decide(thrown);
       if (next === undefined) {
@@ -101,7 +101,7 @@ async function repeat<Result>(
 }
 
 /** Returns an error with the previous one as its cause. */
-export function behind(error: SDKError, earlier: SDKError | undefined): SDKError {
+export function withPreviousError(error: SDKError, earlier: SDKError | undefined): SDKError {
   // The cause of an internal error is the bug, which the log needs.
   if (earlier === undefined || error.kind === ErrorKind.INTERNAL) return error;
   return withCause(error, earlier);

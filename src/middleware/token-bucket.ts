@@ -36,7 +36,7 @@ export class TokenBucket {
   }
 
   /** Puts back an amount that was taken and not used; a negative amount takes more. */
-  giveBack(amount: number): void {
+  refund(amount: number): void {
     this.#level = this.#fill() + amount;
   }
 

@@ -13,7 +13,7 @@ export interface QueueRefusal {
 }
 
 /** Puts amounts back that were taken and not used, one for each bucket. Negative amounts take more. */
-export type GiveBack = (amounts: Amounts) => void;
+export type Refund = (amounts: Amounts) => void;
 
 /** Gives calls their turn. */
 export interface RateStore {
@@ -25,7 +25,7 @@ export interface RateStore {
     amounts: Amounts,
     maxMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<GiveBack | QueueRefusal | UncountedCall>;
+  ): Promise<Refund | QueueRefusal | UncountedCall>;
 }
 
 /** A call that is refused since it cannot be counted. */
@@ -46,7 +46,7 @@ interface Waiting {
   readonly amounts: Amounts;
   /** When the call has waited long enough. All calls may wait equally long, so the first one expires first. */
   readonly expiresAt: number;
-  readonly turn: PromiseWithResolvers<QueueRefusal | GiveBack>;
+  readonly turn: PromiseWithResolvers<QueueRefusal | Refund>;
 }
 
 /** Calls that wait, in order, until some buckets have the amounts that they need. All calls share one timer. */
@@ -71,11 +71,11 @@ export class WaitQueue implements RateStore {
     amounts: Amounts,
     maxMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<QueueRefusal | GiveBack> {
+  ): Promise<QueueRefusal | Refund> {
     const refusal = this.#longestWait(amounts, this.#ahead);
     if (refusal.waitMs === 0) {
       this.#takeNow(amounts);
-      return this.giveBack;
+      return this.refund;
     }
     const isTooLong = refusal.waitMs > this.#limits.maxWaitMs || refusal.waitMs >= maxMs;
     if (isTooLong || this.#queue.length >= this.#limits.maxQueue) return refusal;
@@ -83,8 +83,8 @@ export class WaitQueue implements RateStore {
   }
 
   /** Puts amounts back, which may be negative, and lets calls continue for which there is enough now. */
-  readonly giveBack = (amounts: Amounts): void => {
-    for (const [index, bucket] of this.#buckets.entries()) bucket.giveBack(amounts[index] ?? 0);
+  readonly refund = (amounts: Amounts): void => {
+    for (const [index, bucket] of this.#buckets.entries()) bucket.refund(amounts[index] ?? 0);
     this.#advance();
   };
 
@@ -102,7 +102,7 @@ export class WaitQueue implements RateStore {
     for (const [index, bucket] of this.#buckets.entries()) bucket.take(amounts[index] ?? 0);
   }
 
-  async #wait(amounts: Amounts, signal: AbortSignal | undefined): Promise<QueueRefusal | GiveBack> {
+  async #wait(amounts: Amounts, signal: AbortSignal | undefined): Promise<QueueRefusal | Refund> {
     if (signal?.aborted) throw toAbortError(signal);
     const expiresAt = this.#now() + this.#limits.maxWaitMs;
     const waiting: Waiting = { amounts, expiresAt, turn: Promise.withResolvers() };
@@ -130,7 +130,7 @@ export class WaitQueue implements RateStore {
       if (!hasTurn && this.#now() < first.expiresAt) break;
       this.#remove(first);
       if (hasTurn) this.#takeNow(first.amounts);
-      first.turn.resolve(hasTurn ? this.giveBack : refusal);
+      first.turn.resolve(hasTurn ? this.refund : refusal);
     }
     this.#schedule();
   }

@@ -21,7 +21,7 @@ export interface ConversationParts {
 }
 
 /** A message and its origin. */
-export interface PlacedMessage {
+export interface ConversationMessage {
   readonly message: Message;
   /** Its index in the input. Undefined if it is not part of the input. */
   readonly inputIndex: number | undefined;
@@ -29,7 +29,7 @@ export interface PlacedMessage {
 
 /** A conversation in which the results of each call directly follow it, in whatever order they were sent. */
 export interface Conversation {
-  readonly messages: readonly PlacedMessage[];
+  readonly messages: readonly ConversationMessage[];
   /** Error results that were generated for calls that were refused or have no result. */
   readonly added: readonly ToolResult[];
   /** About the calls without a result or a decision: the ones in `added` that were not refused. */
@@ -65,7 +65,7 @@ const REFUSED = "the user refused this call";
 interface Turn {
   readonly calls: readonly ToolCall[];
   readonly isHistory: boolean;
-  readonly results: PlacedMessage[];
+  readonly results: ConversationMessage[];
   readonly answered: Set<string>;
 }
 
@@ -78,39 +78,39 @@ export function composeConversation(
   { history, input, approvals }: ConversationParts,
   results: ReadonlyMap<string, ToolResult> = new Map(),
 ): Conversation {
-  const turns = new Map<PlacedMessage, Turn>();
+  const turns = new Map<ConversationMessage, Turn>();
   /** The latest turn with a call of each id. Ids may repeat in later turns. */
   const latestTurns = new Map<string, Turn>();
-  const order: PlacedMessage[] = [];
-  const place = (message: Message, inputIndex?: number) => {
-    const placed = { message, inputIndex };
+  const order: ConversationMessage[] = [];
+  const append = (message: Message, inputIndex?: number) => {
+    const entry = { message, inputIndex };
     const [turn] =
       message.role === Role.TOOL ? answeredIds(message).flatMap((id) => latestTurns.get(id) ?? []) : [];
     if (turn !== undefined) {
-      turn.results.push(placed);
+      turn.results.push(entry);
       for (const id of answeredIds(message)) turn.answered.add(id);
       return;
     }
-    order.push(placed);
+    order.push(entry);
     const calls = message.role === Role.ASSISTANT ? getCalls(message) : [];
     if (calls.length === 0) return;
-    const asked = { calls, isHistory: inputIndex === undefined, results: [], answered: new Set<string>() };
-    turns.set(placed, asked);
-    for (const { id } of calls) latestTurns.set(id, asked);
+    const newTurn = { calls, isHistory: inputIndex === undefined, results: [], answered: new Set<string>() };
+    turns.set(entry, newTurn);
+    for (const { id } of calls) latestTurns.set(id, newTurn);
   };
-  for (const message of history) place(message);
-  for (const [index, message] of input.entries()) place(message, index);
+  for (const message of history) append(message);
+  for (const [index, message] of input.entries()) append(message, index);
 
   const answers = new Map(approvals.map((approval) => [approval.toolCallId, approval]));
-  const messages: PlacedMessage[] = [];
+  const messages: ConversationMessage[] = [];
   const [added, warnings, approved]: [ToolResult[], Warning[], ToolCall[]] = [[], [], []];
   const add = (result: ToolResult) => {
     messages.push({ message: toolMessage(result), inputIndex: undefined });
     added.push(result);
   };
-  for (const placed of order) {
-    messages.push(placed);
-    const turn = turns.get(placed);
+  for (const entry of order) {
+    messages.push(entry);
+    const turn = turns.get(entry);
     if (turn === undefined) continue;
     messages.push(...turn.results);
     for (const call of turn.calls) {

@@ -150,17 +150,17 @@ export class Delivery {
     const { background } = limiters;
     await this.ensureAlive();
     while (!this.#stopped.signal.aborted && background.free > 0) {
-      const places = Math.min(background.free, CLAIM_BATCH);
-      for (let place = 0; place < places; place += 1) background.acquire("");
+      const slots = Math.min(background.free, CLAIM_BATCH);
+      for (let slot = 0; slot < slots; slot += 1) background.acquire("");
       let claimedCount = 0;
       try {
-        const runs = await store.claimQueued(holder, places, background.fullOwners);
+        const runs = await store.claimQueued(holder, slots, background.fullOwners);
         claimedCount = runs.length;
         for (const claimed of runs) this.#begin(claimed);
       } finally {
-        for (let place = claimedCount; place < places; place += 1) background.release("");
+        for (let slot = claimedCount; slot < slots; slot += 1) background.release("");
       }
-      if (claimedCount < places) return;
+      if (claimedCount < slots) return;
       await yieldTurn();
     }
   }

@@ -61,7 +61,7 @@ export interface RunOptions {
   /** The trace of the call that creates the run. Kept with the run, for the calls that it makes without its caller. */
   readonly trace?: TraceContext | undefined;
   /**
-   * Calls the models for this run in place of the engine's client, for instance to report to a log. Not used in the
+   * Calls the models for this run instead of the engine's client, for instance to report to a log. Not used in the
    * background.
    */
   readonly client?: ModelClient | undefined;

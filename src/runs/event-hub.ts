@@ -13,7 +13,7 @@ export interface HubReader {
   readonly cursor: number;
   /** Called once for each wait, when there are events after its cursor or the hub is closed. */
   wake(): void;
-  giveUp(error: Error): void;
+  fail(error: Error): void;
 }
 
 /**
@@ -65,8 +65,8 @@ export class EventHub {
   }
 
   /** Ends the reading of the caller with an error. The run no longer waits for it. */
-  giveUpCaller(error: Error): void {
-    this.#caller?.giveUp(error);
+  failCaller(error: Error): void {
+    this.#caller?.fail(error);
     this.setCaller(undefined);
   }
 

@@ -10,7 +10,7 @@ import type { RunFeeds } from "./event-hub.ts";
 import type { ConcurrencyLimiter, HistoryMemory, RunLimits } from "./limits.ts";
 import { LiveRun, type LiveRunOptions, type RunPlan } from "./live-run.ts";
 import { hasSecrets } from "./read-request.ts";
-import { drain, type ReadPlace, RunReader } from "./run-reader.ts";
+import { drain, type ReadPosition, RunReader } from "./run-reader.ts";
 import type { ServerTools } from "./server-tools.ts";
 import { isQueuedOrRunning } from "./status.ts";
 import type { Holder, RunStore } from "./store.ts";
@@ -111,7 +111,7 @@ export class Executions {
     this.#parts = parts;
     const { stallTimeoutMs } = parts.limits;
     this.#stallTimer = setInterval(() => {
-      for (const run of parts.live.values()) run.giveUpStalledCaller(stallTimeoutMs);
+      for (const run of parts.live.values()) run.detachStalledCaller(stallTimeoutMs);
     }, stallTimeoutMs / LOOKS_PER_STALL).unref();
   }
 
@@ -186,8 +186,8 @@ export class Executions {
       return live.ended;
     };
     const open = () => {
-      const place = { owner, runId: run.id, after: run.lastSequence - 1 };
-      const opened = new RunReader(this.#parts, place, { run: live, onLeave });
+      const position = { owner, runId: run.id, after: run.lastSequence - 1 };
+      const opened = new RunReader(this.#parts, position, { run: live, onLeave });
       live.hub.setCaller(opened);
       return opened;
     };
@@ -224,7 +224,7 @@ export class Executions {
   }
 
   /** Reads the events of a run, as one of a limited number of readers. */
-  read({ owner, runId, after }: ReadPlace, signal: AbortSignal, mustExist = false): RunReader {
+  read({ owner, runId, after }: ReadPosition, signal: AbortSignal, mustExist = false): RunReader {
     const { readers } = this.#parts.limiters;
     const onBegin = () => {
       if (after < -1) throw invalidField("after_sequence", `expected a number from -1, found ${after}`);

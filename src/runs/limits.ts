@@ -73,7 +73,7 @@ export class ConcurrencyLimiter {
     return [...this.#usedByOwner.keys()].filter((owner) => this.#isFull(owner));
   }
 
-  /** Takes a place for an owner, which `release` frees. @throws RunLimitError if there is none. */
+  /** Takes a slot for an owner, which `release` frees. @throws RunLimitError if there is none. */
   acquire(owner: string): void {
     if (this.#used >= this.#max) throw new RunLimitError(this.#limit, this.#max, this.#what);
     if (!this.assign(owner)) {
@@ -83,7 +83,7 @@ export class ConcurrencyLimiter {
     this.#used += 1;
   }
 
-  /** Assigns a place to an owner. Returns false if the owner has used its share. */
+  /** Assigns a slot to an owner. Returns false if the owner has used its share. */
   assign(owner: string): boolean {
     if (owner === "") return true;
     if (this.#isFull(owner)) return false;
@@ -91,7 +91,7 @@ export class ConcurrencyLimiter {
     return true;
   }
 
-  /** Waits for a place. @throws SDKError of the signal's reason if it is aborted first. */
+  /** Waits for a slot. @throws SDKError of the signal's reason if it is aborted first. */
   async acquireWhenFree(signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw toAbortError(signal);
     if (this.#used < this.#max) {
@@ -112,7 +112,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** Releases a place, to the first waiter. @param owner The owner of the place; empty if it was not claimed. */
+  /** Releases a slot, to the first waiter. @param owner The owner of the slot; empty if it was not assigned. */
   release(owner: string): void {
     const used = (this.#usedByOwner.get(owner) ?? 0) - 1;
     if (used > 0) this.#usedByOwner.set(owner, used);

@@ -103,7 +103,7 @@ export class LiveRun {
   #endedRun: Run | undefined;
   #isCancelRequested = false;
   /** Whether the run has to continue elsewhere as soon as possible. */
-  #isLeaving = false;
+  #isHandedOver = false;
   #interruption: Reason | undefined;
 
   /** Begins at once. */
@@ -157,7 +157,7 @@ export class LiveRun {
 
   /** Ends the execution here, if another process can continue it. */
   handOver(): void {
-    this.#isLeaving = true;
+    this.#isHandedOver = true;
     if (!this.#plan.isResumable) return;
     // A model is called for a step at most twice: if this is the second call, it may end here.
     if (isRepeated(this.#attempts.attempts, this.steps.length + 1)) return;
@@ -165,12 +165,12 @@ export class LiveRun {
   }
 
   /** Continues without a caller that has not read for some time. A run that is not stored ends. */
-  giveUpStalledCaller(timeoutMs: number): void {
+  detachStalledCaller(timeoutMs: number): void {
     if (this.hub.stalledMs < timeoutMs) return;
     const isStored = this.#options.stored !== undefined;
     const rest = isStored ? "the run continues without this reader" : "the run was cancelled";
     const problem = `the events of the run were not read for ${timeoutMs} ms; ${rest}`;
-    this.hub.giveUpCaller(new RequestTimeoutError(problem));
+    this.hub.failCaller(new RequestTimeoutError(problem));
     if (!isStored) this.abort(new AbortError(problem));
   }
 
@@ -189,7 +189,7 @@ export class LiveRun {
     try {
       const ended = await this.#generate();
       this.isEnding = true;
-      if (ended === undefined) await this.#leave();
+      if (ended === undefined) await this.#requeue();
       else {
         const cancelRequested = this.#isCancelRequested;
         const fail = (error: Error) => ({ ...runAfterFailure(this.run, error), cancelRequested });
@@ -201,8 +201,8 @@ export class LiveRun {
       // The run is left as the store has it: another process has claimed it, or this one recovers it when it can.
       const isLost = thrown instanceof ClaimLostError;
       if (!isLost) observer.failed?.(`write the end of the run ${id}`, thrown);
-      const goesOn = isLost || background;
-      this.hub.close(goesOn ? { case: "elsewhere" } : { case: "failed", error: toSdkError(thrown) });
+      const continues = isLost || background;
+      this.hub.close(continues ? { case: "elsewhere" } : { case: "failed", error: toSdkError(thrown) });
     } finally {
       unsubscribe?.();
       this.#scope.release();
@@ -223,7 +223,7 @@ export class LiveRun {
     }
   }
 
-  async #leave(): Promise<void> {
+  async #requeue(): Promise<void> {
     const { stored } = this.#options;
     if (stored === undefined) return;
     const { run } = this;
@@ -329,8 +329,8 @@ export class LiveRun {
         // The events of a large whole answer are made at once, after it was parsed.
         const turn = isStreamed ? undefined : yieldTurn();
         if (turn !== undefined) await turn;
-        this.#take(item.value);
-        if (this.#mayGoOn(item.value)) await this.#persist();
+        this.#record(item.value);
+        if (this.#callsModelNext(item.value)) await this.#persist();
         const pace = this.hub.pace ?? this.#journal.pace;
         if (pace !== undefined) await pace;
       }
@@ -343,18 +343,18 @@ export class LiveRun {
    * Reports whether the model is called next in a run that another process may continue. Until the end of the step is
    * stored, that process would assume that the step is in progress, and would not know of the call.
    */
-  #mayGoOn(item: LoopItem): boolean {
+  #callsModelNext(item: LoopItem): boolean {
     if (!this.#plan.isResumable || item.case !== "stepFinish") return false;
     return item.result.toolResults.length > 0 || isPaused(item.result.response);
   }
 
   /** Whether the events of the steps can be read. The tools of MCP servers are part of a response in their order. */
-  get #isRead(): boolean {
+  get #publishesSteps(): boolean {
     const { run, isStreamed, servers } = this.#plan;
     return run.stored || isStreamed || servers.length > 0;
   }
 
-  #take(item: LoopItem): void {
+  #record(item: LoopItem): void {
     if (item.case === "stepFinish") return this.#finishStep(item.step, item.result);
     // Without the content that the deltas already contain.
     for (const event of item.events)
@@ -373,9 +373,9 @@ export class LiveRun {
     const { response } = result;
     if (step > this.steps.length) this.#addStep(result);
     else this.#journal.replaceStep(result);
-    if (this.#isLeaving) this.handOver();
+    if (this.#isHandedOver) this.handOver();
     const { earlier } = this.#plan;
-    if (!this.#isRead || (earlier?.isFinished && step === earlier.steps.length)) return;
+    if (!this.#publishesSteps || (earlier?.isFinished && step === earlier.steps.length)) return;
     const finished = response ? { ...result, response: responseWithoutContent(response) } : result;
     this.#journal.add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
     // If the run ends with this step, that is known soon, so one write covers both.
@@ -384,7 +384,7 @@ export class LiveRun {
 
   #addStep(step: StepResult): void {
     this.#journal.addStep(step);
-    if (this.#plan.isStreamed || !this.#isRead || step.response === undefined) return;
+    if (this.#plan.isStreamed || !this.#publishesSteps || step.response === undefined) return;
     for (const value of toStreamEvents(step.response))
       this.#journal.add(this.steps.length, { case: "modelEvent", value });
   }

@@ -377,7 +377,7 @@ export class RunEngine {
     return this.#parts.known.during(stored.run.id, submit, () => status !== RunStatus.QUEUED);
   }
 
-  /** Takes a place for a run, which the work must release at its end together with the run's memory. */
+  /** Acquires a slot for a run, which the work must release at its end together with the run's memory. */
   async #enter(
     background: boolean,
     owner: string,

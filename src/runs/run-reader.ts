@@ -29,7 +29,7 @@ export interface ReadableRun {
 }
 
 /** A run, and the event after which reading begins. -1 means the first one. */
-export interface ReadPlace {
+export interface ReadPosition {
   readonly owner: string;
   readonly runId: string;
   readonly after: number;
@@ -60,7 +60,7 @@ const DONE: Result = { done: true, value: undefined };
  */
 export class RunReader implements AsyncIterableIterator<readonly RunEvent[], undefined>, HubReader {
   readonly #parts: ReadParts;
-  readonly #place: ReadPlace;
+  readonly #position: ReadPosition;
   readonly #options: ReaderOptions;
   /** Sequence number of the latest event that was read. */
   cursor: number;
@@ -75,11 +75,11 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   #failure: Error | undefined;
   #waiting: ((result: Result | Promise<Result>) => void) | undefined;
 
-  constructor(parts: ReadParts, place: ReadPlace, options: ReaderOptions = {}) {
+  constructor(parts: ReadParts, position: ReadPosition, options: ReaderOptions = {}) {
     this.#parts = parts;
-    this.#place = place;
+    this.#position = position;
     this.#options = options;
-    this.cursor = place.after;
+    this.cursor = position.after;
   }
 
   [Symbol.asyncIterator](): this {
@@ -120,7 +120,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     resolve?.(events.length > 0 ? this.#take(events) : this.#read());
   }
 
-  giveUp(error: Error): void {
+  fail(error: Error): void {
     if (this.#isOver) return;
     this.#failure = error;
     this.#finish();
@@ -163,7 +163,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
 
   /** Returns the hub of the run while this process executes it for its owner. */
   #findHub(): EventHub | undefined {
-    const { owner, runId } = this.#place;
+    const { owner, runId } = this.#position;
     const { run } = this.#options;
     if (run !== undefined) return run.hub;
     const live = this.#parts.live.get(runId);
@@ -180,7 +180,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   /** Reads one page, or follows the run if there is none. */
   async #readStore(): Promise<Result> {
     const { store } = this.#parts;
-    const { owner, runId } = this.#place;
+    const { owner, runId } = this.#position;
     try {
       // Always in a later turn: by then a run that was just created is executed here, and its hub can be followed.
       await yieldTurnAfter(Number.POSITIVE_INFINITY);
@@ -220,7 +220,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     const hub = this.#findHub();
     this.#hub = hub?.end?.case === "elsewhere" ? undefined : hub;
     if (this.#hub?.eventsAfter(this.cursor) !== undefined) return;
-    this.#feed = feeds.join(store, this.#place, this.cursor);
+    this.#feed = feeds.join(store, this.#position, this.cursor);
     this.#hub = this.#feed.hub;
   }
 
@@ -239,14 +239,14 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
  */
 export async function waitForTurn(
   parts: ReadParts,
-  place: Omit<ReadPlace, "after">,
+  position: Omit<ReadPosition, "after">,
   end: number,
   waits: number,
   signal = NEVER,
 ): Promise<void> {
   const ms = end - performance.now();
-  if (ms <= 0) throw new ThreadBusyError(place.runId);
-  await waitForRun(parts, place, ms, signal);
+  if (ms <= 0) throw new ThreadBusyError(position.runId);
+  await waitForRun(parts, position, ms, signal);
   const pause = Math.min(POLL_MS.first * 2 ** waits, POLL_MS.last, ms);
   if (waits > 0) await untilAborted(delay(pause), signal);
 }
@@ -257,7 +257,7 @@ export async function waitForTurn(
  */
 export async function waitForRun(
   parts: ReadParts,
-  { owner, runId }: Omit<ReadPlace, "after">,
+  { owner, runId }: Omit<ReadPosition, "after">,
   ms: number,
   caller?: AbortSignal,
 ): Promise<void> {

@@ -134,7 +134,7 @@ export interface RunStore {
   findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined>;
   /** Removes a message from a thread. Its forks keep it. */
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean>;
-  /** All messages that a run reads: those of its thread before its input, in order. */
+  /** The messages of a run's thread before its input, in order. */
   readHistory(runId: string): Promise<readonly Message[]>;
   /** Returns the stored sizes of a conversation, without reading it. 0 if it does not exist. */
   measureConversation(owner: string, continued: ContinuedConversation): Promise<ConversationSize>;
@@ -261,7 +261,7 @@ export interface RunQuery extends PageQuery {
   readonly statuses: readonly RunStatus[];
 }
 
-/** Which messages to list: those of a thread, or those that a run added. */
+/** Selects messages to list: of a thread, or added by a run. */
 export interface MessageQuery extends PageQuery {
   readonly threadId?: string | undefined;
   readonly inputRunId?: string | undefined;

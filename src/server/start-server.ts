@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
 import { DEFAULT_LIMITS, type Limits, toAdminLimits } from "./base/limits.ts";
-import { type CallsInProgress, CutOffError, cutOff } from "./calls/call-context.ts";
+import { abortCalls, type CallsInProgress, ShutdownError } from "./calls/call-context.ts";
 import type { Service } from "./calls/service.ts";
 import { createApiRoutes } from "./endpoints/api-routes.ts";
 import { createAdminRoutes } from "./http/admin-routes.ts";
@@ -87,7 +87,7 @@ function getHostCheck({ data, admin, allowedHosts = [] }: ListenersOptions): Hos
 interface DataListener {
   readonly listener: Listener;
   drain(): void;
-  cutOff(): void;
+  abortCalls(): void;
 }
 
 async function openData(options: ServerOptions, shared: Shared): Promise<DataListener> {
@@ -129,11 +129,11 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
       onRefused,
     }),
     drain: () => sockets.drain(),
-    cutOff() {
-      for (const service of services) service.cutOff?.();
-      cutOff(calls);
-      sockets.cutOff();
-      intake.arrivals.endAll(() => toConnectError(new CutOffError()));
+    abortCalls() {
+      for (const service of services) service.abortCalls?.();
+      abortCalls(calls);
+      sockets.destroyAll();
+      intake.arrivals.endAll(() => toConnectError(new ShutdownError()));
     },
   };
 }
@@ -178,13 +178,13 @@ async function openAdmin(
  * Longest wait for the last frames of aborted calls: their status must arrive before the connection ends. On a busy
  * machine hundreds of calls take seconds. Less than the time that a part has to close.
  */
-const CUT_OFF_GRACE_MS = 4000;
+const ABORT_GRACE_MS = 4000;
 
 /**
  * Returns the data listener as a part of the shutdown. Before it ends, the server is no longer ready and health watches
  * end. If the drain times out, the remaining calls get their status first.
  */
-function dataPart({ listener, drain, cutOff }: DataListener, health: Health): ShutdownPart {
+function dataPart({ listener, drain, abortCalls }: DataListener, health: Health): ShutdownPart {
   let drained: Promise<void> | undefined;
   return {
     name: "data listener",
@@ -196,8 +196,8 @@ function dataPart({ listener, drain, cutOff }: DataListener, health: Health): Sh
     },
     async close() {
       health.shutDown();
-      cutOff();
-      if (drained !== undefined) await settledWithin(drained, CUT_OFF_GRACE_MS);
+      abortCalls();
+      if (drained !== undefined) await settledWithin(drained, ABORT_GRACE_MS);
       await listener.close();
     },
   };

@@ -30,11 +30,11 @@ describe("TokenBucket", () => {
   it("takes unused tokens back, and goes below zero for excess tokens", () => {
     const bucket = new TokenBucket(60, now);
     bucket.take(60);
-    bucket.giveBack(10);
+    bucket.refund(10);
     expect(bucket.msUntil(10)).toBe(0);
-    bucket.giveBack(-20);
+    bucket.refund(-20);
     expect(bucket.msUntil(1)).toBe(11_000);
-    bucket.giveBack(1000);
+    bucket.refund(1000);
     expect(bucket.msUntil(61)).toBe(1000);
   });
 });
@@ -60,10 +60,10 @@ describe("WaitQueue", () => {
     await queue.take([60], Infinity, undefined);
     for (const amount of [2, 1, 3])
       void queue.take([amount], Infinity, undefined).then(() => order.push(amount));
-    queue.giveBack([1]);
+    queue.refund([1]);
     await flushMicrotasks();
     expect(order).toEqual([]);
-    queue.giveBack([5]);
+    queue.refund([5]);
     await flushMicrotasks();
     expect([order, vi.getTimerCount()]).toEqual([[2, 1, 3], 0]);
   });
@@ -77,7 +77,7 @@ describe("WaitQueue", () => {
     // A call whose turn comes when its time is over has no time left.
     expect(await queue.take([1], 4000, undefined)).toEqual({ bucket: 0, waitMs: 4000 });
     await vi.advanceTimersByTimeAsync(3000);
-    expect(await first).toBe(queue.giveBack);
+    expect(await first).toBe(queue.refund);
   });
 
   it("refuses a call if too many wait", async () => {
@@ -86,7 +86,7 @@ describe("WaitQueue", () => {
     const first = queue.take([1], Infinity, undefined);
     expect(await queue.take([1], Infinity, undefined)).toMatchObject({ waitMs: 2000 });
     await vi.advanceTimersByTimeAsync(1000);
-    expect(await first).toBe(queue.giveBack);
+    expect(await first).toBe(queue.refund);
   });
 
   it("names the bucket that takes longest", async () => {
@@ -100,8 +100,8 @@ describe("WaitQueue", () => {
     const { queue } = createQueue();
     await queue.take([60], Infinity, undefined);
     const waiting = queue.take([5], Infinity, undefined);
-    queue.giveBack([10]);
-    expect(await waiting).toBe(queue.giveBack);
+    queue.refund([10]);
+    expect(await waiting).toBe(queue.refund);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -109,7 +109,7 @@ describe("WaitQueue", () => {
     const { bucket, queue } = createQueue({ maxWaitMs: 5000 });
     await queue.take([60], Infinity, undefined);
     const waiting = queue.take([5], Infinity, undefined);
-    queue.giveBack([-100]);
+    queue.refund([-100]);
     await vi.advanceTimersByTimeAsync(5000);
     expect(await waiting).toEqual({ bucket: 0, waitMs: 100_000 });
     // It has taken nothing.
@@ -127,7 +127,7 @@ describe("WaitQueue", () => {
     await expect(leaving).rejects.toBeInstanceOf(AbortError);
     expect(getEventListeners(signal, "abort")).toEqual([]);
     await vi.advanceTimersByTimeAsync(1000);
-    expect(await next).toBe(queue.giveBack);
+    expect(await next).toBe(queue.refund);
     await expect(queue.take([100], Infinity, AbortSignal.abort())).resolves.toBeDefined();
   });
 
@@ -137,7 +137,7 @@ describe("WaitQueue", () => {
     await expect(queue.take([5], Infinity, AbortSignal.abort())).rejects.toBeInstanceOf(AbortError);
     const next = queue.take([1], Infinity, undefined);
     await vi.advanceTimersByTimeAsync(1000);
-    expect(await next).toBe(queue.giveBack);
+    expect(await next).toBe(queue.refund);
   });
 
   it("leaves no listener on the signal of a call that continued", async () => {

@@ -61,7 +61,7 @@ const recipes: readonly Recipe[] = [
     changes: [
       {
         file: "src/config/runs-schema.ts",
-        after: "export type StorePlace =\n",
+        after: "export type StoreLocation =\n",
         insert: '  | { readonly kind: "plain" }\n',
       },
       {

@@ -17,7 +17,7 @@ function createReader(cursor = -1) {
   const reader: HubReader & { cursor: number } = {
     cursor,
     wake: () => void calls.push("wake"),
-    giveUp: (error) => void calls.push(error.message),
+    fail: (error) => void calls.push(error.message),
   };
   return { reader, calls };
 }
@@ -126,7 +126,7 @@ describe("EventHub", () => {
   it.each<[string, (hub: EventHub) => void]>([
     ["the hub is closed", (hub) => hub.close({ case: "over" })],
     ["it has no caller any more", (hub) => hub.setCaller(undefined)],
-    ["its caller is given up", (hub) => hub.giveUpCaller(new Error("stalled"))],
+    ["its caller is given up", (hub) => hub.failCaller(new Error("stalled"))],
   ])("lets the run continue if %s", async (_name, change) => {
     const hub = new EventHub(0);
     hub.setCaller(createReader().reader);
@@ -141,10 +141,10 @@ describe("EventHub", () => {
   it("ends the reading of a caller that it gives up", () => {
     const hub = new EventHub(0);
     const { reader, calls } = createReader();
-    hub.giveUpCaller(new Error("nobody"));
+    hub.failCaller(new Error("nobody"));
     hub.setCaller(reader);
-    hub.giveUpCaller(new Error("stalled"));
-    hub.giveUpCaller(new Error("again"));
+    hub.failCaller(new Error("stalled"));
+    hub.failCaller(new Error("again"));
     expect(calls).toEqual(["stalled"]);
   });
 

@@ -110,9 +110,9 @@ async function createUntilGone(
 /** Waits until no run is in progress. */
 async function expectAllEnded(url: string): Promise<void> {
   const statuses = ["RUN_STATUS_QUEUED", "RUN_STATUS_IN_PROGRESS"];
-  const underWay = () => call<{ runs?: JsonRun[] }>(url, "ListRuns", { statuses, pageSize: 1 });
+  const listUnfinished = () => call<{ runs?: JsonRun[] }>(url, "ListRuns", { statuses, pageSize: 1 });
   await expect
-    .poll(async () => (await underWay()).runs ?? [], { timeout: 120_000, interval: 200 })
+    .poll(async () => (await listUnfinished()).runs ?? [], { timeout: 120_000, interval: 200 })
     .toEqual([]);
 }
 

@@ -170,7 +170,7 @@ describe("feeds that are closed", () => {
     const feed = feeds.join(store, RUN, -1);
     await settle();
     const woken: string[] = [];
-    const reader: HubReader = { cursor: 1, wake: () => void woken.push("wake"), giveUp: () => {} };
+    const reader: HubReader = { cursor: 1, wake: () => void woken.push("wake"), fail: () => {} };
     feed.hub.wait(reader);
     const error = new InternalError("closing");
     feeds.close(error);

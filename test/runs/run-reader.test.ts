@@ -121,11 +121,11 @@ describe("a reader of a run in this process", () => {
     const hub = new EventHub(0);
     const { reader } = open({ hub });
     const next = reader.next();
-    reader.giveUp(new InternalError("stalled"));
+    reader.fail(new InternalError("stalled"));
     expect(await next).toEqual(DONE);
     await expect(reader.next()).rejects.toThrow("stalled");
     expect(await reader.next()).toEqual(DONE);
-    reader.giveUp(new InternalError("again"));
+    reader.fail(new InternalError("again"));
     expect(await reader.next()).toEqual(DONE);
     expect(hub.pace).toBeUndefined();
   });

@@ -29,7 +29,7 @@ function submit(taken: Run | undefined, isClaimed = true, now: Run | undefined =
   const writes: RunWrite[] = [];
   const toStored = (run: Run): StoredRun => ({ owner: "", run, request: create(CreateRunRequestSchema) });
   const store = {
-    take: async () => taken && { ...toStored(taken), claim: getClaim("run_1") },
+    claim: async () => taken && { ...toStored(taken), claim: getClaim("run_1") },
     readSteps: async () => [],
     getRun: async () => now && toStored(now),
     write: async (write: RunWrite) => {
@@ -62,8 +62,8 @@ describe("submitResults()", () => {
   });
 
   it.each<[string, Run | undefined, boolean, Run | undefined, object]>([
-    ["was taken by another process", undefined, true, waiting, { name: "RunStateError" }],
-    ["was taken by another process before the write", waiting, false, waiting, { name: "RunStateError" }],
+    ["was claimed by another process", undefined, true, waiting, { name: "RunStateError" }],
+    ["was claimed by another process before the write", waiting, false, waiting, { name: "RunStateError" }],
     ["was deleted meanwhile", undefined, true, undefined, { kindName: "NOT_FOUND" }],
     [
       "has been continued and requires nothing",

@@ -3,7 +3,7 @@ import { measureMemory } from "../../core/memory-pool.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { StoredMessage } from "../../runs/store.ts";
 import { mistake, quote } from "../openai/fields.ts";
-import type { ItemPlace } from "../openai/ids.ts";
+import type { ItemLocation } from "../openai/ids.ts";
 
 /** Maximum number of messages that the items of one request may look up. */
 const MAX_MESSAGES = 256;
@@ -42,8 +42,8 @@ export class EarlierMessages {
    * Returns the message of an item.
    * @param path Path of its id, for the error if there is no such message.
    */
-  async find(place: ItemPlace, id: string, path: string): Promise<Message> {
-    const kept = await this.withId(place.messageId);
+  async find(location: ItemLocation, id: string, path: string): Promise<Message> {
+    const kept = await this.withId(location.messageId);
     if (kept !== undefined) return kept.message;
     throw mistake(path, "invalid_value", `${quote(id)} is not the id of a stored item`);
   }

@@ -8,7 +8,7 @@ import { NotFoundError } from "../../core/errors.ts";
 import { type Message, MessageSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { RunOptions } from "../../runs/engine.ts";
 import type { MessageSource, MessageWithId } from "./earlier-messages.ts";
-import type { Kept, KeptResponses } from "./kept-responses.ts";
+import type { CachedResponse, ResponseCache } from "./response-cache.ts";
 
 /** How long an answer is kept after its last use, in milliseconds. A tool may wait for a person's approval. */
 export const DEFAULT_KEEP_MS = 3_600_000;
@@ -28,7 +28,7 @@ export interface RecentAnswersOptions {
 
 /** The recent answers that are not stored, each for the access key that it was created with. */
 export class RecentAnswers {
-  readonly #memory: KeptResponses;
+  readonly #cache: ResponseCache;
   readonly #keepMs: number;
   readonly #now: () => number;
   /** By owner and message id, the answer that was used longest ago first. */
@@ -37,8 +37,8 @@ export class RecentAnswers {
   readonly #byCall = new Map<string, RecentAnswer>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(memory: KeptResponses, { keepMs, now = () => performance.now() }: RecentAnswersOptions) {
-    this.#memory = memory;
+  constructor(cache: ResponseCache, { keepMs, now = () => performance.now() }: RecentAnswersOptions) {
+    this.#cache = cache;
     this.#keepMs = keepMs;
     this.#now = now;
   }
@@ -68,13 +68,13 @@ export class RecentAnswers {
       content,
       lastUse: this.#now(),
       forget: () => {
-        this.#memory.forget(answer);
+        this.#cache.delete(answer);
         this.#byId.delete(idKey);
         if (this.#byCall.get(callKey) === answer) this.#byCall.delete(callKey);
       },
     };
     this.#byId.get(idKey)?.forget();
-    if (!this.#memory.keep(answer, content.byteLength + OVERHEAD_BYTES)) return;
+    if (!this.#cache.add(answer, content.byteLength + OVERHEAD_BYTES)) return;
     this.#byId.set(idKey, answer);
     this.#byCall.set(callKey, answer);
     this.#timer ??= setTimeout(() => this.#expire(), this.#keepMs).unref();
@@ -103,7 +103,7 @@ export class RecentAnswers {
     const idKey = createKey(answer.owner, answer.id);
     this.#byId.delete(idKey);
     this.#byId.set(idKey, answer);
-    this.#memory.refresh(answer);
+    this.#cache.touch(answer);
     return { id: answer.id, message: fromBinary(MessageSchema, answer.content) };
   }
 
@@ -129,7 +129,7 @@ export class RecentAnswers {
   }
 }
 
-interface RecentAnswer extends Kept {
+interface RecentAnswer extends CachedResponse {
   readonly id: string;
   /** The message in binary form, so that its size is exactly the counted bytes. */
   readonly content: Uint8Array;

@@ -9,7 +9,7 @@ import type { NewMessage, ThreadInput } from "../../runs/engine.ts";
 import { missing } from "../../runs/errors.ts";
 import type { Threads } from "../../runs/threads.ts";
 import { type Fields, mistake, parseBody, quote, readMetadata } from "../openai/fields.ts";
-import { type ItemPlace, parseItemId, toConversationId, toThreadId } from "../openai/ids.ts";
+import { type ItemLocation, parseItemId, toConversationId, toThreadId } from "../openai/ids.ts";
 import { conversationNotFound } from "../openai/not-found.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import { listItems, readPage, withinMemory } from "../responses/item-list.ts";
@@ -136,14 +136,14 @@ class ConversationRoutes {
         "invalid_value",
         `is one of ${items.length} items of a turn, which cannot be deleted separately`,
       );
-    await this.#threads.deleteMessage(caller.name, threadId, toPlace(itemId).messageId);
+    await this.#threads.deleteMessage(caller.name, threadId, toLocation(itemId).messageId);
     return this.retrieve({ caller }, id);
   }
 
   /** Returns the items of the message to which an item of the conversation belongs. */
   async #getItems(owner: string, threadId: string, itemId: string, writer: ItemWriter) {
     await this.#threads.getThread(owner, threadId);
-    const { messageId } = toPlace(itemId);
+    const { messageId } = toLocation(itemId);
     return toMessageItems(await this.#threads.getMessage(owner, messageId, threadId), writer);
   }
 
@@ -200,7 +200,7 @@ function findThread(id: string): string {
   throw conversationNotFound(id);
 }
 
-function toPlace(itemId: string): ItemPlace {
+function toLocation(itemId: string): ItemLocation {
   return parseItemId(itemId) ?? missingItem(itemId);
 }
 

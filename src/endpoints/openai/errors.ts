@@ -78,7 +78,7 @@ export function toErrorObject(error: SDKError): ErrorObject {
   return { message: toMessage(error), type, param, code };
 }
 
-/** Returns the message, with responses in place of runs. */
+/** Returns the message, with responses instead of runs. */
 function toMessage(error: SDKError): string {
   if (!(error instanceof ThreadBusyError)) return error.message;
   const found = `the response ${toResponseId(error.activeRunId)} of the same conversation is still in progress`;

@@ -1,6 +1,6 @@
 /** Reads the fields of a request body. Errors name the field, what was expected and what was found. */
 import { InvalidRequestError } from "../../core/errors.ts";
-import { describeJsonPlace } from "../../core/json-text.ts";
+import { describeJsonPosition } from "../../core/json-text.ts";
 import {
   asObject,
   isDeeper,
@@ -54,7 +54,7 @@ export function parseBody(body: Uint8Array): Fields {
     value = parseJson(text);
   } catch (thrown) {
     // The cause quotes the body, so it is left out.
-    const found = text === "" ? "nothing" : `text that is not JSON at ${describeJsonPlace(thrown)}`;
+    const found = text === "" ? "nothing" : `text that is not JSON at ${describeJsonPosition(thrown)}`;
     throw mistake("", "invalid_value", `expected a JSON object as the body, found ${found}`);
   }
   if (!isObject(value))

@@ -61,14 +61,14 @@ export function toItemId(type: string, messageId: string, part: number): string 
 }
 
 /** The location of a stored item. */
-export interface ItemPlace {
+export interface ItemLocation {
   readonly messageId: string;
   /** Index of the item's first part in the message. */
   readonly part: number;
 }
 
 /** Reads the id of an item. Undefined if this API did not issue it. */
-export function parseItemId(itemId: string): ItemPlace | undefined {
+export function parseItemId(itemId: string): ItemLocation | undefined {
   const [, message, part] = ITEM_ID.exec(itemId) ?? [];
   if (message === undefined || part === undefined) return undefined;
   return { messageId: `msg_${message}`, part: Number.parseInt(part, 16) };

@@ -21,7 +21,7 @@ export function isCompaction(encrypted: string): boolean {
   return encrypted.startsWith(MARK);
 }
 
-/** Returns the text that the model gets in place of the conversation. Undefined if this API did not write it. */
+/** Returns the text that the model gets instead of the conversation. Undefined if this API did not write it. */
 export function decodeCompaction(encrypted: string): string | undefined {
   if (!isCompaction(encrypted)) return undefined;
   const text = Buffer.from(encrypted.slice(MARK.length), "base64url").toString();

@@ -1,7 +1,7 @@
 /** The events between the start and the end of an item that arrives complete: a tool that the provider executed. */
 import { textIn } from "../../kit/json/json.ts";
 import type { EventOutput } from "./event-output.ts";
-import { emitState, OpenInput, type OutputPlace } from "./open-items.ts";
+import { emitState, OpenInput, type OutputPosition } from "./open-items.ts";
 import type { WrittenItem } from "./write-items.ts";
 
 /** The fields that an item has in its first event, before its tool was executed. */
@@ -29,11 +29,11 @@ export function addedItem(item: WrittenItem): WrittenItem {
 }
 
 /** Writes the events of a tool's progress. The progress is over when the item arrives. */
-export function emitProgress(item: WrittenItem, output: EventOutput, place: OutputPlace): void {
+export function emitProgress(item: WrittenItem, output: EventOutput, position: OutputPosition): void {
   const { type } = item;
   const hasFailed = item.status === "failed" || (item.error !== undefined && item.error !== null);
   const end = hasFailed ? "failed" : "completed";
-  const state = (name: string) => emitState(output, `response.${type}.${name}`, place);
+  const state = (name: string) => emitState(output, `response.${type}.${name}`, position);
   switch (type) {
     case "web_search_call":
     case "file_search_call":
@@ -43,7 +43,7 @@ export function emitProgress(item: WrittenItem, output: EventOutput, place: Outp
     case "code_interpreter_call":
       state("in_progress");
       // Items of xAI have no code.
-      if (typeof item.code === "string") emitInput(type, item.code, output, place);
+      if (typeof item.code === "string") emitInput(type, item.code, output, position);
       state("interpreting");
       return state("completed");
     case "image_generation_call":
@@ -52,7 +52,7 @@ export function emitProgress(item: WrittenItem, output: EventOutput, place: Outp
       return state("completed");
     case "mcp_call":
       state("in_progress");
-      emitInput(type, textIn(item.arguments), output, place);
+      emitInput(type, textIn(item.arguments), output, position);
       return state(end);
     case "mcp_list_tools":
       state("in_progress");
@@ -67,9 +67,9 @@ export function emitInput(
   form: "code_interpreter_call" | "mcp_call",
   input: string,
   output: EventOutput,
-  place: OutputPlace,
+  position: OutputPosition,
 ): void {
-  const open = new OpenInput(place, form);
+  const open = new OpenInput(position, form);
   if (input !== "") open.append(output, input);
   open.end(output, input);
 }

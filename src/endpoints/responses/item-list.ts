@@ -97,9 +97,9 @@ class ItemReader {
     const { owner, after, limit, order, source } = this.#query;
     let last = "";
     if (after !== "") {
-      const place = parseItemId(after);
-      if (place === undefined) throw invalidField("after", `the item ${quote(after)} does not exist`);
-      last = place.messageId;
+      const location = parseItemId(after);
+      if (location === undefined) throw invalidField("after", `the item ${quote(after)} does not exist`);
+      last = location.messageId;
       const items = this.#writeItems(await this.#engine.getMessage(owner, last));
       yield items.slice(items.findIndex(({ id }) => id === after) + 1);
     }

@@ -1,17 +1,17 @@
 import { isObject, type JsonObject, type JsonValue, parseJson, without } from "../../kit/json/json.ts";
-import type { Kept, KeptResponses } from "../answers/kept-responses.ts";
+import type { CachedResponse, ResponseCache } from "../answers/response-cache.ts";
 
 /** Largest stored conversation, in bytes of JSON. The same limit applies to all lanes of a socket together. */
-export const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+export const MAX_CONVERSATION_BYTES = 16 * 1024 * 1024;
 
 /**
  * The latest response of a lane of a WebSocket, if it was not stored. As in OpenAI's API, the next request of the same
  * socket may continue it: its items are then inserted into the request.
  */
-export class LatestResponse implements Kept {
+export class LatestResponse implements CachedResponse {
   /** Name of the caller's access key. */
   readonly owner: string;
-  readonly #all: KeptResponses;
+  readonly #cache: ResponseCache;
   #id: string | undefined;
   /**
    * The whole conversation with its tools and the id of the stored response before it, as JSON, so that its size is
@@ -19,8 +19,8 @@ export class LatestResponse implements Kept {
    */
   #conversation: Buffer | undefined;
 
-  constructor(all: KeptResponses, owner: string) {
-    this.#all = all;
+  constructor(cache: ResponseCache, owner: string) {
+    this.#cache = cache;
     this.owner = owner;
   }
 
@@ -60,7 +60,7 @@ export class LatestResponse implements Kept {
    */
   replace(body: JsonObject, bodyBytes: number, lastEvent: string | undefined): void {
     this.forget();
-    if (lastEvent === undefined || bodyBytes + lastEvent.length > MAX_KEPT_BYTES) return;
+    if (lastEvent === undefined || bodyBytes + lastEvent.length > MAX_CONVERSATION_BYTES) return;
     const event = parseJson(lastEvent);
     const response = isObject(event) && event.type !== "response.failed" ? event.response : undefined;
     if (!isObject(response) || typeof response.id !== "string" || !Array.isArray(response.output)) return;
@@ -70,7 +70,7 @@ export class LatestResponse implements Kept {
       previous: body.previous_response_id,
     };
     const conversation = Buffer.from(JSON.stringify(kept));
-    if (!this.#all.keep(this, conversation.byteLength)) return;
+    if (!this.#cache.add(this, conversation.byteLength)) return;
     this.#id = response.id;
     this.#conversation = conversation;
   }
@@ -79,7 +79,7 @@ export class LatestResponse implements Kept {
   forget(): void {
     this.#id = undefined;
     this.#conversation = undefined;
-    this.#all.forget(this);
+    this.#cache.delete(this);
   }
 }
 

@@ -3,15 +3,15 @@ import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts"
 import type { McpTool, McpToolFinish, McpToolList, McpToolStart } from "../../gen/outrigger/v1/run_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { answerMessageId } from "../../runs/messages.ts";
-import { type ItemPlace, toItemId } from "../openai/ids.ts";
+import { type ItemLocation, toItemId } from "../openai/ids.ts";
 import type { EventOutput } from "./event-output.ts";
 import { emitInput } from "./hosted-events.ts";
-import { emitState, type OutputPlace } from "./open-items.ts";
+import { emitState, type OutputPosition } from "./open-items.ts";
 import type { OutputList } from "./output-list.ts";
 
 /** A call that is being executed. */
 interface RunningCall {
-  readonly place: OutputPlace;
+  readonly position: OutputPosition;
   readonly fields: McpCallFields;
 }
 
@@ -31,8 +31,8 @@ export class McpToolEvents {
   readonly #output: EventOutput;
   readonly #list: OutputList;
   #tools = new Map<string, McpTool>();
-  /** The places of the run's calls, by their ids. */
-  #places = new Map<string, ItemPlace>();
+  /** The locations of the run's calls, by their ids. */
+  #locations = new Map<string, ItemLocation>();
   /** Calls that the model has written and that have no item yet, by their ids. */
   #open = new Map<string, ToolCall>();
   /** Ids of the requests for approval, by the ids of their calls. */
@@ -58,7 +58,7 @@ export class McpToolEvents {
   copy(output: EventOutput, list: OutputList): McpToolEvents {
     const copy = new McpToolEvents(this.#runId, output, list, Object.fromEntries(this.#requests));
     copy.#tools = new Map(this.#tools);
-    copy.#places = new Map(this.#places);
+    copy.#locations = new Map(this.#locations);
     copy.#open = new Map(this.#open);
     copy.#running = new Map(this.#running);
     copy.#others = this.#others;
@@ -79,19 +79,19 @@ export class McpToolEvents {
   list({ serverLabel, tools, error }: McpToolList): void {
     this.know(tools);
     const item = { id: this.#otherId("mcp_list_tools"), type: "mcp_list_tools", server_label: serverLabel };
-    const place = this.#list.add({ ...item, tools: [] });
-    emitState(this.#output, "response.mcp_list_tools.in_progress", place);
+    const position = this.#list.add({ ...item, tools: [] });
+    emitState(this.#output, "response.mcp_list_tools.in_progress", position);
     const end = error === undefined ? "completed" : "failed";
-    emitState(this.#output, `response.mcp_list_tools.${end}`, place);
+    emitState(this.#output, `response.mcp_list_tools.${end}`, position);
     const failure = error === undefined ? {} : { error: error.message };
-    this.#list.finish(place, { ...item, tools: tools.map(toListedTool), ...failure });
+    this.#list.finish(position, { ...item, tools: tools.map(toListedTool), ...failure });
   }
 
   /** Records a call that the model has written. */
-  called(call: ToolCall, place: ItemPlace): void {
+  called(call: ToolCall, location: ItemLocation): void {
     if (!this.has(call.name)) return;
     this.#open.set(call.id, call);
-    this.#places.set(call.id, place);
+    this.#locations.set(call.id, location);
   }
 
   /** Writes that a call is being executed. */
@@ -99,7 +99,7 @@ export class McpToolEvents {
     if (call === undefined) return;
     const approved = this.#requests.get(approvalRequestId) ?? null;
     const fields = this.#toFields(call, { name: toolName, server_label: serverLabel }, approved);
-    this.#running.set(call.id, { fields, place: this.#begin(fields) });
+    this.#running.set(call.id, { fields, position: this.#begin(fields) });
   }
 
   /** Writes that a call was executed. */
@@ -107,17 +107,17 @@ export class McpToolEvents {
     const running = this.#running.get(result?.toolCallId ?? "");
     if (running === undefined || result === undefined) return;
     this.#running.delete(result.toolCallId);
-    const { place, fields } = running;
-    emitState(this.#output, `response.mcp_call.${result.failed ? "failed" : "completed"}`, place);
-    this.#list.finish(place, { ...fields, ...toOutcome(result) });
+    const { position, fields } = running;
+    emitState(this.#output, `response.mcp_call.${result.failed ? "failed" : "completed"}`, position);
+    this.#list.finish(position, { ...fields, ...toOutcome(result) });
   }
 
   /** Drops the items of the calls that are being executed: they begin again later as other items, or never. */
   interrupt(): void {
-    for (const [id, { place, fields }] of this.#running) {
-      this.#list.finish(place, { ...fields, error: null, output: null, status: "incomplete" });
-      this.#list.drop(place.outputIndex, place.outputIndex + 1);
-      this.#places.delete(id);
+    for (const [id, { position, fields }] of this.#running) {
+      this.#list.finish(position, { ...fields, error: null, output: null, status: "incomplete" });
+      this.#list.drop(position.outputIndex, position.outputIndex + 1);
+      this.#locations.delete(id);
     }
     this.#running.clear();
   }
@@ -142,17 +142,17 @@ export class McpToolEvents {
   endUnexecuted(): void {
     for (const call of [...this.#open.values()]) {
       const fields = this.#toFields(call, this.#getMcpNames(call.name), null);
-      const place = this.#begin(fields);
-      this.#list.finish(place, { ...fields, error: null, output: null, status: "incomplete" });
+      const position = this.#begin(fields);
+      this.#list.finish(position, { ...fields, error: null, output: null, status: "incomplete" });
     }
   }
 
-  #begin(fields: McpCallFields): OutputPlace {
+  #begin(fields: McpCallFields): OutputPosition {
     const state = { arguments: "", error: null, output: null, status: "in_progress" };
-    const place = this.#list.add({ ...fields, ...state });
-    emitState(this.#output, "response.mcp_call.in_progress", place);
-    emitInput("mcp_call", fields.arguments, this.#output, place);
-    return place;
+    const position = this.#list.add({ ...fields, ...state });
+    emitState(this.#output, "response.mcp_call.in_progress", position);
+    emitInput("mcp_call", fields.arguments, this.#output, position);
+    return position;
   }
 
   #toFields(call: ToolCall, names: McpNames, approved: string | null): McpCallFields {
@@ -163,9 +163,9 @@ export class McpToolEvents {
 
   /** Returns the id of a call's item, and removes the call from the open ones. */
   #toId(type: string, { id }: ToolCall): string {
-    const place = this.#places.get(id);
+    const location = this.#locations.get(id);
     this.#open.delete(id);
-    return place === undefined ? this.#otherId(type) : toItemId(type, place.messageId, place.part);
+    return location === undefined ? this.#otherId(type) : toItemId(type, location.messageId, location.part);
   }
 
   #getMcpNames(name: string): McpNames {

@@ -2,7 +2,7 @@ import { type ContentPart, type Message, Role, type ToolResult } from "../../gen
 import type { NewMessage } from "../../runs/engine.ts";
 import { createMessage } from "../answers/create-request.ts";
 import type { Fields } from "../openai/fields.ts";
-import { type ItemPlace, parseItemId } from "../openai/ids.ts";
+import { type ItemLocation, parseItemId } from "../openai/ids.ts";
 import { createPart, type ReadPart } from "./read-content.ts";
 
 /** The paths of a message in the body. */
@@ -15,7 +15,7 @@ export interface MessagePaths {
 export interface ReturnedPart {
   readonly part: ContentPart;
   /** The location of the stored part, if its item has an id of this API. */
-  readonly place: ItemPlace | undefined;
+  readonly location: ItemLocation | undefined;
 }
 
 /** A message of the model, as returned by a client. */
@@ -86,7 +86,7 @@ export class MessageDrafts {
     return this.#drafts;
   }
 
-  /** The messages so far, with their places. */
+  /** The messages so far, with their locations. */
   get all(): readonly Draft[] {
     return this.#drafts;
   }
@@ -140,7 +140,7 @@ export class MessageDrafts {
   addToTurn(part: ContentPart, item: Fields, path = item.path): void {
     const turn = this.#turn ?? this.#begin(item.path);
     const id = item.get("id");
-    turn.add({ part, place: typeof id === "string" ? parseItemId(id) : undefined }, path);
+    turn.add({ part, location: typeof id === "string" ? parseItemId(id) : undefined }, path);
     this.#span.push(part);
   }
 

@@ -3,7 +3,7 @@ import { createDeltaStart, type DeltaStart, type EventOutput } from "./event-out
 import type { WrittenContent } from "./write-items.ts";
 
 /** The position of an item in a response. */
-export interface OutputPlace {
+export interface OutputPosition {
   readonly id: string;
   readonly outputIndex: number;
 }
@@ -16,13 +16,13 @@ export interface OpenContent {
   end(output: EventOutput, text: string, written?: WrittenContent): void;
 }
 
-function members({ id, outputIndex }: OutputPlace): string {
+function members({ id, outputIndex }: OutputPosition): string {
   return `"item_id":"${id}","output_index":${outputIndex}`;
 }
 
 /** Writes an event of an item without content, for instance `response.web_search_call.searching`. */
-export function emitState(output: EventOutput, type: string, place: OutputPlace): void {
-  output.emit(type, members(place));
+export function emitState(output: EventOutput, type: string, position: OutputPosition): void {
+  output.emit(type, members(position));
 }
 
 /** The text of a message. */
@@ -30,8 +30,8 @@ export class OpenText implements OpenContent {
   readonly #at: string;
   readonly #deltas: DeltaStart;
 
-  constructor(output: EventOutput, place: OutputPlace) {
-    this.#at = `${members(place)},"content_index":0`;
+  constructor(output: EventOutput, position: OutputPosition) {
+    this.#at = `${members(position)},"content_index":0`;
     this.#deltas = createDeltaStart("response.output_text.delta", `${this.#at},"logprobs":[]`);
     const part = { type: "output_text", annotations: [], logprobs: [], text: "" };
     output.emit("response.content_part.added", `${this.#at},"part":${JSON.stringify(part)}`);
@@ -57,8 +57,8 @@ export class OpenRefusal implements OpenContent {
   readonly #at: string;
   readonly #deltas: DeltaStart;
 
-  constructor(output: EventOutput, place: OutputPlace) {
-    const at = `${members(place)},"content_index":0`;
+  constructor(output: EventOutput, position: OutputPosition) {
+    const at = `${members(position)},"content_index":0`;
     this.#at = `${at},`;
     this.#deltas = createDeltaStart("response.refusal.delta", at);
     output.emit("response.content_part.added", `${this.#at}"part":{"type":"refusal","refusal":""}`);
@@ -81,9 +81,9 @@ export class OpenReasoning implements OpenContent {
   readonly #at: string;
   readonly #deltas: DeltaStart;
 
-  constructor(place: OutputPlace, field: "summary" | "content") {
+  constructor(position: OutputPosition, field: "summary" | "content") {
     this.#form = REASONING_FORMS[field];
-    this.#at = `${members(place)},"${this.#form.index}":0`;
+    this.#at = `${members(position)},"${this.#form.index}":0`;
     this.#deltas = createDeltaStart(`${this.#form.text}.delta`, this.#at);
   }
 
@@ -134,10 +134,10 @@ export class OpenInput implements OpenContent {
   readonly #name: string;
 
   /** @param name Name of the function. Events of other calls do not contain it. */
-  constructor(place: OutputPlace, form: keyof typeof INPUT_FORMS, name?: string) {
+  constructor(position: OutputPosition, form: keyof typeof INPUT_FORMS, name?: string) {
     this.#form = INPUT_FORMS[form];
-    this.#at = `${members(place)},`;
-    this.#deltas = createDeltaStart(`${this.#form.event}.delta`, members(place));
+    this.#at = `${members(position)},`;
+    this.#deltas = createDeltaStart(`${this.#form.event}.delta`, members(position));
     this.#name = name === undefined ? "" : `"name":${JSON.stringify(name)},`;
   }
 

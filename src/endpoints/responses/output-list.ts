@@ -1,6 +1,6 @@
 /** The items of a response in the order of their indices, as in their last events. */
 import type { EventOutput } from "./event-output.ts";
-import type { OutputPlace } from "./open-items.ts";
+import type { OutputPosition } from "./open-items.ts";
 import type { WrittenItem } from "./write-items.ts";
 
 /** Writes the first and the last event of each item, and keeps the items for the response object. */
@@ -25,7 +25,7 @@ export class OutputList {
   }
 
   /** Begins an item, at the next index. */
-  add(item: WrittenItem): OutputPlace {
+  add(item: WrittenItem): OutputPosition {
     const outputIndex = this.#items.push("") - 1;
     const members = `"output_index":${outputIndex},"item":${JSON.stringify(item)}`;
     this.#output.emit("response.output_item.added", members);
@@ -33,7 +33,7 @@ export class OutputList {
   }
 
   /** Ends an item. */
-  finish({ outputIndex }: OutputPlace, item: WrittenItem): void {
+  finish({ outputIndex }: OutputPosition, item: WrittenItem): void {
     const text = JSON.stringify(item);
     this.#items[outputIndex] = text;
     this.#output.emit("response.output_item.done", `"output_index":${outputIndex},"item":${text}`);

@@ -1,6 +1,6 @@
 import type { RunEngine } from "../../runs/run-engine.ts";
-import type { KeptResponses } from "../answers/kept-responses.ts";
 import type { RecentAnswers } from "../answers/recent-answers.ts";
+import type { ResponseCache } from "../answers/response-cache.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
 import type { ReplayCheckpoints } from "./replay-checkpoints.ts";
 
@@ -14,7 +14,7 @@ export interface ResponsesParts {
   /** Checkpoints in the events of responses that were read before. */
   readonly checkpoints: ReplayCheckpoints;
   /** Responses that WebSockets may continue although they are not stored. */
-  readonly keptResponses: KeptResponses;
+  readonly responseCache: ResponseCache;
   /** Recent answers that are not stored. */
   readonly recentAnswers: RecentAnswers;
   /** Longest silence of a stream before a keep-alive comment is sent, in milliseconds. Default 15 seconds. */

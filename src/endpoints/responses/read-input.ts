@@ -285,28 +285,28 @@ class InputReader {
 
   /** Creates the call of an approval request in an earlier response. */
   async #createCall(id: string, path: string): Promise<string> {
-    const place = parseItemId(id);
-    const message = place && (await this.#kept.find(place, id, path));
-    const part = place && message?.content[place.part]?.part;
+    const location = parseItemId(id);
+    const message = location && (await this.#kept.find(location, id, path));
+    const part = location && message?.content[location.part]?.part;
     if (part?.case === "toolCall") return part.value.id;
     throw mistake(path, "invalid_value", `${quote(id)} is not the id of a request for approval`);
   }
 
   async #addReference(item: Fields): Promise<void> {
     const id = item.requireString("id", { min: 1 });
-    const place = parseItemId(id);
-    if (place === undefined) return this.#addForeignReference(item, id);
-    const message = await this.#kept.find(place, id, item.at("id"));
+    const location = parseItemId(id);
+    if (location === undefined) return this.#addForeignReference(item, id);
+    const message = await this.#kept.find(location, id, item.at("id"));
     if (message.role !== Role.ASSISTANT) {
-      this.#checkRepetition(place.messageId, id, item);
+      this.#checkRepetition(location.messageId, id, item);
       return this.#drafts.addWhole(
         message,
         item.path,
         message.content.map(() => item.path),
       );
     }
-    this.#checkRepetition(`${place.messageId}/${place.part}`, id, item);
-    const part = message.content[place.part];
+    this.#checkRepetition(`${location.messageId}/${location.part}`, id, item);
+    const part = message.content[location.part];
     // A reasoning item that only carries state is not a part, because the stored parts have their state.
     if (part !== undefined) this.#drafts.addToTurn(part, item);
   }

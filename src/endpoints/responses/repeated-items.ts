@@ -33,18 +33,18 @@ export async function removeRepeatedItems(
   if (drafts.turns.length === 0) return new Set();
   const history = await conversation.readEnd(new Set(returned.keys()), drafts.all.length);
   drafts.remove(new Set(drafts.all.slice(0, countRepeated(drafts.all, history))));
-  const places = new Map<Message, number>();
+  const positions = new Map<Message, number>();
   const repeated = new Set<string>();
   for (const [index, { id }] of history.entries()) {
     for (const { turn, returned: part } of returned.get(id)?.parts.values() ?? []) {
       turn.remove(part);
       repeated.add(id);
-      places.set(turn.message, Math.min(index, places.get(turn.message) ?? index));
+      positions.set(turn.message, Math.min(index, positions.get(turn.message) ?? index));
     }
   }
   if (repeated.size === 0) return repeated;
-  for (const turn of drafts.turns) if (places.has(turn.message)) turn.removeReasoning();
-  drafts.remove(findRepeated(drafts.all, history, places));
+  for (const turn of drafts.turns) if (positions.has(turn.message)) turn.removeReasoning();
+  drafts.remove(findRepeated(drafts.all, history, positions));
   return repeated;
 }
 
@@ -84,26 +84,26 @@ function toKey(message: Message): string {
   return createHash("sha256").update(toBinary(MessageSchema, content)).digest("base64");
 }
 
-/** @param places Places in the history of the messages of the model that are repeated, at least in part. */
+/** @param positions Positions in the history of the messages of the model that are repeated, at least in part. */
 function findRepeated(
   drafts: readonly Draft[],
   history: readonly StoredMessage[],
-  places: ReadonlyMap<Message, number>,
+  positions: ReadonlyMap<Message, number>,
 ): ReadonlySet<Draft> {
   const messages = history.flatMap(({ message }) => message ?? []);
   const answered = new Set(messages.filter(isResult).flatMap(answeredIds));
   const repeated = new Set(
     drafts.filter(({ message }) => {
       if (isResult(message)) return answeredIds(message).every((id) => answered.has(id));
-      return places.has(message) && message.content.length === 0;
+      return positions.has(message) && message.content.length === 0;
     }),
   );
   // Messages before a repeated message are repeated too, as far as they are the same.
   const others = drafts.filter(({ message }) => !isResult(message));
   let end = -1;
   for (const draft of others.toReversed()) {
-    const place = places.get(draft.message);
-    if (place !== undefined) end = place;
+    const position = positions.get(draft.message);
+    if (position !== undefined) end = position;
     else if (end >= 0) {
       const previous = messages.slice(0, end).findLastIndex((message) => !isResult(message));
       const isSame = previous >= 0 && hasSameContent(draft.message, messages[previous]);

@@ -37,7 +37,7 @@ export interface Checkpoint {
 }
 
 /**
- * The checkpoints of all runs. If their memory exceeds the limit, those of the least recently read runs are dropped.
+ * The checkpoints of all runs. If their memory exceeds the limit, the ones of the least recently read runs are dropped.
  */
 export class ReplayCheckpoints {
   /** By the keys of their readers, the most recent one last. */

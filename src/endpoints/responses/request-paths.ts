@@ -61,7 +61,7 @@ export function toBodyPath(field: string, paths: RequestPaths): string {
   return known === undefined ? inner : known[1] + pointer;
 }
 
-/** Splits the path of a place in a JSON Schema: `response_format.schema_json#/properties/a`. */
+/** Splits the path of a location in a JSON Schema: `response_format.schema_json#/properties/a`. */
 export function splitPointer(field: string): { readonly path: string; readonly pointer: string } {
   const end = field.includes("#") ? field.indexOf("#") : field.length;
   return { path: field.slice(0, end), pointer: field.slice(end) };

@@ -92,19 +92,19 @@ export class PartRestorer {
     for (const returned of turn.returned) {
       const found = await this.#findMessage(returned, sources);
       if (found !== undefined) sources.add(found);
-      const { place } = returned;
-      if (found === undefined || place?.messageId !== found.id) loose.push(returned);
-      else this.#take(found, { turn, returned }, place.part);
+      const { location } = returned;
+      if (found === undefined || location?.messageId !== found.id) loose.push(returned);
+      else this.#take(found, { turn, returned }, location.part);
     }
     for (const returned of loose) this.#matchByContent(sources, { turn, returned });
   }
 
   async #findMessage(
-    { part: { part }, place }: ReturnedPart,
+    { part: { part }, location }: ReturnedPart,
     sources: ReadonlySet<FoundMessage>,
   ): Promise<FoundMessage | undefined> {
-    if (place !== undefined) {
-      const { messageId } = place;
+    if (location !== undefined) {
+      const { messageId } = location;
       const found = await this.#find((source) => source.withId(messageId));
       if (found !== undefined) return found;
     }

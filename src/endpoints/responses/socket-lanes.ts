@@ -3,9 +3,9 @@
  * request of any lane that continues it (OpenAI's guide "WebSocket mode").
  */
 import type { JsonObject } from "../../kit/json/json.ts";
-import type { KeptResponses } from "../answers/kept-responses.ts";
+import type { ResponseCache } from "../answers/response-cache.ts";
 import { type Fields, mistake, quote } from "../openai/fields.ts";
-import { LatestResponse, MAX_KEPT_BYTES } from "./latest-response.ts";
+import { LatestResponse, MAX_CONVERSATION_BYTES } from "./latest-response.ts";
 
 /** Maximum number of names that the requests of one socket may use. */
 const MAX_LANES = 32;
@@ -16,12 +16,12 @@ const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 export class SocketLanes {
   /** By their names, the most recently used one last. The lane of requests without a name has the key undefined. */
   readonly #lanes = new Map<string | undefined, LatestResponse>();
-  readonly #kept: KeptResponses;
+  readonly #cache: ResponseCache;
   readonly #owner: string;
 
   /** @param owner Name of the caller's access key. */
-  constructor(kept: KeptResponses, owner: string) {
-    this.#kept = kept;
+  constructor(cache: ResponseCache, owner: string) {
+    this.#cache = cache;
     this.#owner = owner;
   }
 
@@ -40,7 +40,7 @@ export class SocketLanes {
 
   /** Returns the latest response of a lane, which is created if there is none. */
   open(name: string | undefined): LatestResponse {
-    const lane = this.#lanes.get(name) ?? new LatestResponse(this.#kept, this.#owner);
+    const lane = this.#lanes.get(name) ?? new LatestResponse(this.#cache, this.#owner);
     this.#lanes.delete(name);
     this.#lanes.set(name, lane);
     return lane;
@@ -74,7 +74,7 @@ export class SocketLanes {
     const lanes = [...this.#lanes.values()];
     let bytes = lanes.reduce((sum, lane) => sum + lane.bytes, 0);
     for (const lane of lanes) {
-      if (bytes <= MAX_KEPT_BYTES) return;
+      if (bytes <= MAX_CONVERSATION_BYTES) return;
       bytes -= lane.bytes;
       lane.forget();
     }

@@ -28,7 +28,7 @@ import {
   OpenReasoning,
   OpenRefusal,
   OpenText,
-  type OutputPlace,
+  type OutputPosition,
 } from "./open-items.ts";
 import type { OutputList } from "./output-list.ts";
 import {
@@ -66,7 +66,7 @@ interface OpenPart {
 
 /** The item of a part. */
 interface OpenItem {
-  readonly place: OutputPlace;
+  readonly position: OutputPosition;
   readonly content: OpenContent;
   /** Whether deltas are written as they arrive. */
   readonly streams: boolean;
@@ -74,7 +74,7 @@ interface OpenItem {
 
 /** An item that is complete except for its status. */
 interface LatestItem {
-  readonly place: OutputPlace;
+  readonly position: OutputPosition;
   /** Holds no reference to the writer that created it, because copies share it. */
   readonly write: (status: ItemStatus) => WrittenItem;
 }
@@ -242,15 +242,15 @@ export class StepEvents {
 
   #addText(index: number, refusal: boolean): OpenItem {
     const { output, items } = this.#context;
-    const place = this.#add(items.openMessage(this.#toId("message", index)));
-    const content = refusal ? new OpenRefusal(output, place) : new OpenText(output, place);
-    return { place, content, streams: true };
+    const position = this.#add(items.openMessage(this.#toId("message", index)));
+    const content = refusal ? new OpenRefusal(output, position) : new OpenText(output, position);
+    return { position, content, streams: true };
   }
 
   #addReasoning(index: number): OpenItem {
     const { items } = this.#context;
-    const place = this.#add(items.openReasoning(this.#toId("reasoning", index)));
-    return { place, content: new OpenReasoning(place, items.reasoningField), streams: true };
+    const position = this.#add(items.openReasoning(this.#toId("reasoning", index)));
+    return { position, content: new OpenReasoning(position, items.reasoningField), streams: true };
   }
 
   #addCall({ partIndex, id, name, inputKind }: ToolCallStart): OpenItem {
@@ -263,11 +263,11 @@ export class StepEvents {
     });
     const tool = items.callerTool(name);
     const type = isCustom(call, tool) ? "custom_tool_call" : "function_call";
-    const place = this.#add(items.call(this.#toId(type, partIndex), "in_progress", call));
+    const position = this.#add(items.call(this.#toId(type, partIndex), "in_progress", call));
     const functionName = type === "function_call" ? (tool?.callerName ?? name) : undefined;
-    const content = new OpenInput(place, type, functionName);
+    const content = new OpenInput(position, type, functionName);
     // A custom tool may be a function for the provider. Then its input is known only when its JSON is complete.
-    return { place, content, streams: type === "function_call" || isText };
+    return { position, content, streams: type === "function_call" || isText };
   }
 
   #endText({ partIndex, citations, providerState }: TextEnd): void {
@@ -285,7 +285,7 @@ export class StepEvents {
     if (item === undefined) return;
     const { items, output } = this.#context;
     item.content.end(output, text, getContent(whole));
-    this.#finishItem(partIndex, item.place, (status) => items.message(item.place.id, status, whole));
+    this.#finishItem(partIndex, item.position, (status) => items.message(item.position.id, status, whole));
   }
 
   #endReasoning({ partIndex, redacted, providerState }: ReasoningEnd): void {
@@ -301,7 +301,7 @@ export class StepEvents {
     if (item === undefined) return;
     const { items, output } = this.#context;
     item.content.end(output, text);
-    this.#finishItem(partIndex, item.place, () => items.reasoning(item.place.id, whole));
+    this.#finishItem(partIndex, item.position, () => items.reasoning(item.position.id, whole));
   }
 
   #endCall({ partIndex, toolCall: call, providerState }: ToolCallEnd): void {
@@ -316,8 +316,8 @@ export class StepEvents {
     const input = toInput(call, items.callerTool(call.name));
     if (!item.streams && input !== "") item.content.append(output, input, true);
     item.content.end(output, input);
-    this.#finishItem(partIndex, item.place, (status) =>
-      items.call(item.place.id, status, call, providerState),
+    this.#finishItem(partIndex, item.position, (status) =>
+      items.call(item.position.id, status, call, providerState),
     );
   }
 
@@ -329,9 +329,9 @@ export class StepEvents {
     this.#content[partIndex] = part;
     const { output, items } = this.#context;
     const item = items.whole(this.#messageId, partIndex, part);
-    const place = this.#add(addedItem(item));
-    emitProgress(item, output, place);
-    this.#finishItem(partIndex, place, () => item);
+    const position = this.#add(addedItem(item));
+    emitProgress(item, output, position);
+    this.#finishItem(partIndex, position, () => item);
   }
 
   #endPart(index: number): OpenPart {
@@ -340,7 +340,7 @@ export class StepEvents {
     return part;
   }
 
-  #add(item: WrittenItem): OutputPlace {
+  #add(item: WrittenItem): OutputPosition {
     return this.#context.list.add(item);
   }
 
@@ -349,15 +349,15 @@ export class StepEvents {
   }
 
   /** Ends an item; the last item of the answer ends when it is known whether the answer was cut off. */
-  #finishItem(index: number, place: OutputPlace, write: LatestItem["write"]): void {
-    if (index === this.#parts.length - 1) this.#latest = { place, write };
-    else this.#context.list.finish(place, write(this.#status));
+  #finishItem(index: number, position: OutputPosition, write: LatestItem["write"]): void {
+    if (index === this.#parts.length - 1) this.#latest = { position, write };
+    else this.#context.list.finish(position, write(this.#status));
   }
 
   #finishLatest(status: ItemStatus): void {
     const latest = this.#latest;
     this.#latest = undefined;
-    if (latest !== undefined) this.#context.list.finish(latest.place, latest.write(status));
+    if (latest !== undefined) this.#context.list.finish(latest.position, latest.write(status));
   }
 
   #finish(reason: FinishReason | undefined): void {

@@ -33,7 +33,7 @@ export async function serveSocket(
   request: EndpointRequest,
   parts: ResponsesParts,
 ): Promise<void> {
-  const lanes = new SocketLanes(parts.keptResponses, request.caller.name);
+  const lanes = new SocketLanes(parts.responseCache, request.caller.name);
   const failures: unknown[] = [];
   const queue = new LaneQueue((thrown) => {
     failures.push(thrown);

@@ -25,7 +25,7 @@ import type {
 } from "../../wire/openai-responses/items.ts";
 import type { ImageGenerationCall } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { type ItemPlace, toItemId } from "../openai/ids.ts";
+import { type ItemLocation, toItemId } from "../openai/ids.ts";
 import { isOpenAiItem } from "./item-types.ts";
 import { encodeOtherParts, encodeReasoning } from "./provider-state.ts";
 import { carriesState, type ResponseSettings } from "./settings.ts";
@@ -80,7 +80,7 @@ export class ItemWriter {
   /** Returns the item of a part; undefined for a text without characters. */
   #toItem(
     whole: ContentPart,
-    { messageId, part: index }: ItemPlace,
+    { messageId, part: index }: ItemLocation,
     status: ItemStatus,
   ): WrittenItem | undefined {
     const { part } = whole;

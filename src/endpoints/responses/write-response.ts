@@ -55,7 +55,7 @@ export class ResponseWriter {
     return this.#head.length + this.#tail.length;
   }
 
-  /** Returns the path of a field of the contract in the request. Places of messages are no longer known. */
+  /** Returns the path of a field of the contract in the request. Locations of messages are no longer known. */
   toRequestPath(field: string): string {
     this.#toolPaths ??= getToolPaths(this.#tools);
     return toBodyPath(field, { messages: [], tools: this.#toolPaths, servers: [] });

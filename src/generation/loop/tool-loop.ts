@@ -79,7 +79,7 @@ export interface LoopOptions {
   readonly answeredStep?: StepResult | undefined;
   /** Attempts of the previous steps. */
   readonly previousAttempts?: readonly Attempt[] | undefined;
-  /** Takes the attempts in place of the loop's log; `previousAttempts` are not read then. */
+  /** Takes the attempts instead of the loop's log; `previousAttempts` are not read then. */
   readonly log?: AttemptLog | undefined;
   /** Called with the step when the model has answered. The loop waits for the promise before it executes the tools. */
   readonly onAnswer?: ((step: number, result: StepResult) => Promise<void>) | undefined;

@@ -28,7 +28,7 @@ export class SpanConverter {
   convert({ start, end }: ProviderSpan): ProviderSpan | undefined {
     if (!(start >= 0 && start <= end)) return undefined;
     this.#offsets ??= countOffsets(this.#text, this.#unit);
-    const [from, to] = [toPlace(this.#offsets, start), toPlace(this.#offsets, end)];
+    const [from, to] = [toOffset(this.#offsets, start), toOffset(this.#offsets, end)];
     return from === undefined || to === undefined ? undefined : { start: from, end: to };
   }
 }
@@ -64,7 +64,7 @@ function getSize(point: number, unit: IndexUnit): number {
 }
 
 /** Returns the code point at an offset; undefined if none begins there. */
-function toPlace(offsets: Uint32Array, offset: number): number | undefined {
+function toOffset(offsets: Uint32Array, offset: number): number | undefined {
   let [low, high] = [0, offsets.length - 1];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -16,7 +16,7 @@ export class ProviderMetadata {
   readonly #members: Members = Object.create(null);
 
   /**
-   * Adds a member, in place of an earlier value; an object completes an earlier one, which is not copied for each
+   * Adds a member, instead of an earlier value; an object completes an earlier one, which is not copied for each
    * chunk. Returns the additional memory that it takes, in bytes.
    */
   add(name: string, value: unknown): number {
@@ -31,8 +31,8 @@ export class ProviderMetadata {
   }
 
   /**
-   * Returns the members as JSON text, sorted, so that it is the same whole and streamed; empty if there are none. Members
-   * that would exceed the limit are left out.
+   * Returns the members as JSON text, sorted, so that it is the same whole and streamed; empty if there are none.
+   * Members that would exceed the limit are left out.
    */
   toJson(): string {
     const members: string[] = [];

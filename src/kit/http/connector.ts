@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 import { type buildConnector, errors } from "undici";
 
 /** Cancels one attempt to connect: its socket closes at once and the attempt fails. */
-type GiveUp = (error: Error) => void;
+type Cancel = (error: Error) => void;
 
 /**
  * Makes the connections of one undici client. undici itself cannot cancel an attempt to connect, has one time limit for
@@ -15,11 +15,11 @@ export class Connector {
   /** Whether the head of an answer is expected. */
   expectsHead = false;
   readonly #connect: buildConnector.connector;
-  #giveUp: GiveUp | undefined;
-  #isHeld = false;
+  #cancel: Cancel | undefined;
+  #isPaused = false;
   #socket: Socket | undefined;
-  /** The read that the socket asked for while it was held. */
-  #heldRead: (() => void) | undefined;
+  /** The read that the socket asked for while it was paused. */
+  #pausedRead: (() => void) | undefined;
 
   /** @param connect Opens a connection. */
   constructor(connect: buildConnector.connector) {
@@ -27,20 +27,20 @@ export class Connector {
   }
 
   /** Cancels the attempt in progress, if there is one. */
-  giveUp(error: Error): void {
-    this.#giveUp?.(error);
+  cancel(error: Error): void {
+    this.#cancel?.(error);
   }
 
-  /** Stops reading the socket until `go`, unless a read is in progress. */
-  hold(): void {
-    this.#isHeld = true;
+  /** Stops reading the socket until `resume`, unless a read is in progress. */
+  pause(): void {
+    this.#isPaused = true;
   }
 
-  /** Lets the socket be read. Has no effect if it is not held. */
-  go(): void {
-    const read = this.#heldRead;
-    this.#isHeld = false;
-    this.#heldRead = undefined;
+  /** Lets the socket be read. Has no effect if it is not paused. */
+  resume(): void {
+    const read = this.#pausedRead;
+    this.#isPaused = false;
+    this.#pausedRead = undefined;
     read?.();
   }
 
@@ -58,21 +58,21 @@ export class Connector {
   readonly connect: buildConnector.connector = (options, callback) => {
     const canceller = new AbortController();
     let socket: unknown;
-    const giveUp: GiveUp = (error) => {
+    const cancel: Cancel = (error) => {
       settle(error, null);
       canceller.abort(error);
       if (socket instanceof Socket) socket.destroy(error);
     };
     const settle: buildConnector.Callback = (...outcome) => {
       // Settled before: this is the end of an attempt that was cancelled.
-      if (this.#giveUp !== giveUp) return void outcome[1]?.destroy();
-      this.#giveUp = undefined;
+      if (this.#cancel !== cancel) return void outcome[1]?.destroy();
+      this.#cancel = undefined;
       clearTimeout(timer);
       if (outcome[1] instanceof Socket) this.#attach(outcome[1]);
       callback(...outcome);
     };
-    const timer = this.#startTimer(giveUp);
-    this.#giveUp = giveUp;
+    const timer = this.#startTimer(cancel);
+    this.#cancel = cancel;
     // A direct connector returns its socket; the one of a proxy's tunnel listens to the signal.
     const cancellable = { ...options, signal: canceller.signal };
     socket = this.#connect(cancellable, settle);
@@ -107,17 +107,17 @@ export class Connector {
    * Delays each read of the socket by one step after undici has taken data, so that the response can be paused first.
    */
   #readOnDemand(socket: Socket): void {
-    this.go();
-    const readUnlessHeld = () => {
-      if (this.#isHeld) this.#heldRead = read;
+    this.resume();
+    const readUnlessPaused = () => {
+      if (this.#isPaused) this.#pausedRead = read;
       else read();
     };
-    const read = interceptReads(socket, SETTLED.then.bind(SETTLED, readUnlessHeld));
+    const read = interceptReads(socket, SETTLED.then.bind(SETTLED, readUnlessPaused));
   }
 
-  #startTimer(giveUp: GiveUp): NodeJS.Timeout | undefined {
+  #startTimer(cancel: Cancel): NodeJS.Timeout | undefined {
     if (this.limitMs === 0) return undefined;
-    return setTimeout(() => giveUp(new errors.ConnectTimeoutError("connect time-out")), this.limitMs);
+    return setTimeout(() => cancel(new errors.ConnectTimeoutError("connect time-out")), this.limitMs);
   }
 }
 

@@ -90,7 +90,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
   /** Whether the reader that waits will get the chunks of this read of the socket. */
   #isWaking = false;
   /** Whether the socket is not read until the reader has caught up. */
-  #isHeld = false;
+  #isPaused = false;
   /** Whether the body has been read from. */
   #hasReader = false;
   /** Thrown after the bytes that have arrived. */
@@ -186,16 +186,16 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     this.#unreadBytes += chunk.byteLength;
     // A reader that waits takes all chunks of this read at once.
     if (this.#waiter !== undefined) this.#wake();
-    else if (this.#unreadBytes > HIGH_WATER_BYTES) this.#hold(controller);
+    else if (this.#unreadBytes > HIGH_WATER_BYTES) this.#pause(controller);
   }
 
   /**
-   * Reads no more until the reader has caught up. The rest of the read that began with the head is taken all the same: its
-   * reader is on the way, and a second step for a short answer would cost more than the bytes.
+   * Reads no more until the reader has caught up. The rest of the read that began with the head is taken all the same:
+   * its reader is on the way, and a second step for a short answer would cost more than the bytes.
    */
-  #hold(controller: Dispatcher.DispatchController): void {
-    this.#isHeld = true;
-    this.#connector?.hold();
+  #pause(controller: Dispatcher.DispatchController): void {
+    this.#isPaused = true;
+    this.#connector?.pause();
     if (this.#hasReader) controller.pause();
   }
 
@@ -251,16 +251,16 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     if (first === undefined) return this.#error ? waiter.reject(this.#error) : waiter.resolve(DONE);
     this.#dropUnread();
     waiter.resolve({ done: false, value: chunks.length === 1 ? first : Buffer.concat(chunks) });
-    if (this.#isHeld) this.#resume();
+    if (this.#isPaused) this.#resume();
   };
 
   /** The reader has caught up. */
   #resume(): void {
-    this.#isHeld = false;
+    this.#isPaused = false;
     this.#silenceTimer?.refresh();
     if (this.#controller?.paused) this.#controller.resume();
     // Earlier bytes come first and may hold the answer again; otherwise they would all be joined with the new ones.
-    if (!this.#isHeld) this.#connector?.go();
+    if (!this.#isPaused) this.#connector?.resume();
   }
 
   #dropUnread(): void {
@@ -282,7 +282,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
 
   readonly #onSilence = (): void => {
     // While the answer is held, the reader is the slow one; the timer restarts when it resumes.
-    if (!this.#isHeld) this.#fail(toSilenceTimeout(this.#options));
+    if (!this.#isPaused) this.#fail(toSilenceTimeout(this.#options));
   };
 
   destroy(): void {
@@ -295,7 +295,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     this.#stopWatching();
     this.#requestTimer = setTimeout(this.#onTimeout, LINGER_MS).unref();
     this.#dropUnread();
-    this.#connector?.go();
+    this.#connector?.resume();
     if (this.#controller?.paused) this.#controller.resume();
   }
 
@@ -313,7 +313,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     if (this.#waiter !== undefined) this.#wake();
     this.#head.reject(error);
     if (controller !== undefined) controller.abort(error);
-    else this.#connector?.giveUp(error);
+    else this.#connector?.cancel(error);
   }
 
   #end(): void {
@@ -322,7 +322,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     if (this.#request !== undefined) this.#request.body = null;
     this.#request = undefined;
     // The connection may serve another exchange.
-    this.#connector?.go();
+    this.#connector?.resume();
     // The controller refers to the body of the request, which a kept answer must not keep alive.
     this.#controller = undefined;
     this.#stopWatching();

@@ -47,7 +47,7 @@ export interface HttpTransportOptions {
 
 /** TLS of a connection to a server, in PEM. */
 export interface ConnectionTls {
-  /** The authorities that sign the server's certificate, in place of the public ones. */
+  /** The authorities that sign the server's certificate, instead of the public ones. */
   readonly ca?: string | undefined;
   /** Our certificate and its key, for servers that ask for them. */
   readonly cert?: string | undefined;

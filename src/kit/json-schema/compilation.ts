@@ -21,51 +21,59 @@ export interface Compilation {
   /** Normal forms by schema: one that several references share is normalized once. */
   readonly normalized: Map<JsonObject, JsonObject>;
   /** Translates a schema; `false` if it accepts no value. */
-  readonly compile: (schema: JsonValue, place: Place) => JsonObject | false;
+  readonly compile: (schema: JsonValue, location: SchemaLocation) => JsonObject | false;
 }
 
-/** The place of a schema in the document. */
-export interface Place {
+/** The location of a schema in the document. */
+export interface SchemaLocation {
   readonly run: Compilation;
   /** JSON Pointer in the caller's document; for a merged schema, a pointer to one of its sources. */
   readonly pointer: string;
   /** Number of schemas around this one, including those that references brought in. */
   readonly depth: number;
   /**
-   * The root and the definitions around this place that are being translated: a reference to one of these is recursive.
+   * The root and the definitions around this location that are being translated: a reference to one of these is
+   * recursive.
    */
   readonly open: readonly JsonValue[];
-  /** Targets of references around this place that are being expanded: expanding one again would be endless. */
+  /** Targets of references around this location that are being expanded: expanding one again would be endless. */
   readonly expanding: readonly JsonValue[];
   /**
-   * The property around this place: whether it, or a property around it, is optional, and whether it holds a recursive
-   * reference.
+   * The property around this location: whether it, or a property around it, is optional, and whether it holds a
+   * recursive reference.
    */
   readonly property?: { readonly isOptional: boolean; isRecursive: boolean };
 }
 
-/** A schema at its place. */
-export interface Placed<Schema extends JsonValue = JsonValue> {
+/** A schema at its location. */
+export interface LocatedSchema<Schema extends JsonValue = JsonValue> {
   readonly schema: Schema;
-  readonly place: Place;
+  readonly location: SchemaLocation;
 }
 
-/** Returns the place of a subschema. */
-export function placeBelow(place: Place, ...tokens: readonly (string | number)[]): Place {
-  return { ...place, pointer: pointerBelow(place.pointer, ...tokens), depth: place.depth + 1 };
+/** Returns the location of a subschema. */
+export function getSubschemaLocation(
+  location: SchemaLocation,
+  ...tokens: readonly (string | number)[]
+): SchemaLocation {
+  return { ...location, pointer: pointerBelow(location.pointer, ...tokens), depth: location.depth + 1 };
 }
 
 /** Reports that the result accepts other values than a keyword of the caller's schema, or enforces less. */
-export function lose({ run, pointer }: Place, message: string, ...tokens: readonly string[]): void {
+export function lose({ run, pointer }: SchemaLocation, message: string, ...tokens: readonly string[]): void {
   run.changes.add(pointerBelow(pointer, ...tokens), message, true);
 }
 
 /** Reports that something was left out that does not affect which values are accepted. */
-export function note({ run, pointer }: Place, message: string, ...tokens: readonly string[]): void {
+export function note({ run, pointer }: SchemaLocation, message: string, ...tokens: readonly string[]): void {
   run.changes.add(pointerBelow(pointer, ...tokens), message, false);
 }
 
 /** Returns the error for a schema that is not valid JSON Schema. */
-export function invalidAt({ run, pointer }: Place, message: string, ...tokens: readonly string[]): Error {
+export function invalidAt(
+  { run, pointer }: SchemaLocation,
+  message: string,
+  ...tokens: readonly string[]
+): Error {
   return invalidField(fieldAt(run.field, pointerBelow(pointer, ...tokens)), message);
 }

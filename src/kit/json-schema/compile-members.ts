@@ -1,6 +1,6 @@
 /** The properties of objects and the items of arrays. */
 import { isObject, type JsonObject, type JsonValue } from "../json/json.ts";
-import { lose, type Place, placeBelow } from "./compilation.ts";
+import { getSubschemaLocation, lose, type SchemaLocation } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
 import { UnsupportedSchemaError } from "./messages.ts";
 import { distinct, listEntries, toList } from "./values.ts";
@@ -11,25 +11,27 @@ import { loseKeyword } from "./write-schema.ts";
  * @returns `false` if no object is valid.
  * @throws UnsupportedSchemaError for arbitrary property names, if the dialect requires closed objects.
  */
-export function compileObject(schema: JsonObject, place: Place): JsonObject | false {
-  const { objects, requireAll, name: dialect } = place.run.dialect;
+export function compileObject(schema: JsonObject, location: SchemaLocation): JsonObject | false {
+  const { objects, requireAll, name: dialect } = location.run.dialect;
   const isOpen = objects === "open";
   const required = new Set(toList<string>(schema.required));
   const declared = declaredProperties(schema);
   const properties = new Map<string, JsonObject>();
   for (const [name, property] of declared) {
-    const compiled = compileProperty(property, required, name, place);
+    const compiled = compileProperty(property, required, name, location);
     if (compiled !== false) properties.set(name, compiled);
     else if (required.has(name)) return false;
     else if (isOpen && schema.additionalProperties !== false) {
-      lose(place, `cannot be forbidden in ${dialect}; it was left out`, "properties", name);
+      lose(location, `cannot be forbidden in ${dialect}; it was left out`, "properties", name);
     }
   }
   const isSilent = properties.size === 0 && schema.properties === undefined && isOpen;
   return {
     properties: isSilent ? undefined : Object.fromEntries(properties),
     required: requireAll ? [...properties.keys()] : schema.required && [...required],
-    additionalProperties: isOpen ? openObject(schema, place) : closeObject(schema, declared.size, place),
+    additionalProperties: isOpen
+      ? openObject(schema, location)
+      : closeObject(schema, declared.size, location),
   };
 }
 
@@ -42,11 +44,11 @@ function declaredProperties(schema: JsonObject): ReadonlyMap<string, JsonValue> 
 }
 
 /** @param required Names of required properties. One that must be optional in the dialect is removed. */
-function compileProperty(schema: JsonValue, required: Set<string>, name: string, place: Place) {
-  const { dialect, compile } = place.run;
+function compileProperty(schema: JsonValue, required: Set<string>, name: string, location: SchemaLocation) {
+  const { dialect, compile } = location.run;
   const isOptional = !required.has(name);
-  const property = place.property?.isOptional ? place.property : { isOptional, isRecursive: false };
-  const below = { ...placeBelow(place, "properties", name), property };
+  const property = location.property?.isOptional ? location.property : { isOptional, isRecursive: false };
+  const below = { ...getSubschemaLocation(location, "properties", name), property };
   const compiled = compile(schema, below);
   if (compiled !== false && property.isRecursive && !property.isOptional) {
     required.delete(name);
@@ -61,22 +63,27 @@ function compileProperty(schema: JsonValue, required: Set<string>, name: string,
 }
 
 /** Unmentioned properties are forbidden without a report: the provider requires this. */
-function closeObject(schema: JsonObject, declared: number, place: Place): false {
+function closeObject(schema: JsonObject, declared: number, location: SchemaLocation): false {
   const { additionalProperties: others, patternProperties: patterns, properties } = schema;
   const isOpen = others !== undefined && others !== false;
   const isSilent = others === undefined && properties === undefined;
   if (declared === 0 && (isOpen || isSilent || patterns !== undefined)) {
-    throw new UnsupportedSchemaError(place.pointer, "is an object with arbitrary property names");
+    throw new UnsupportedSchemaError(location.pointer, "is an object with arbitrary property names");
   }
-  if (isOpen) loseKeyword("additionalProperties", place, "replaced by false");
+  if (isOpen) loseKeyword("additionalProperties", location, "replaced by false");
   return false;
 }
 
 /** Names by pattern are not supported: if only names by pattern were allowed, now all names are. */
-function openObject({ additionalProperties: others, patternProperties }: JsonObject, place: Place) {
+function openObject(
+  { additionalProperties: others, patternProperties }: JsonObject,
+  location: SchemaLocation,
+) {
   const patterns = listEntries(patternProperties).map(([, schema]) => schema);
   const allowed = others === false && patterns.length > 0 ? { anyOf: patterns } : others;
-  return isObject(allowed) ? place.run.compile(allowed, placeBelow(place, "additionalProperties")) : allowed;
+  return isObject(allowed)
+    ? location.run.compile(allowed, getSubschemaLocation(location, "additionalProperties"))
+    : allowed;
 }
 
 /** Reports whether a translated schema itself accepts null. Targets of references are not inspected. */
@@ -96,35 +103,38 @@ function withNull(schema: JsonObject): JsonObject {
 }
 
 /** Translates `prefixItems` and `items`; undefined members are left out. */
-export function compileArray(schema: JsonObject, place: Place): JsonObject {
-  const { dialect, compile } = place.run;
+export function compileArray(schema: JsonObject, location: SchemaLocation): JsonObject {
+  const { dialect, compile } = location.run;
   const { items: rest = true } = schema;
   const prefix = toList(schema.prefixItems);
-  if (prefix.length > 0 && !keeps(dialect, "prefixItems")) return mixItems(prefix, schema, place);
-  const compiled = prefix.map((item, index) => compile(item, placeBelow(place, "prefixItems", index)));
+  if (prefix.length > 0 && !keeps(dialect, "prefixItems")) return mixItems(prefix, schema, location);
+  const compiled = prefix.map((item, index) =>
+    compile(item, getSubschemaLocation(location, "prefixItems", index)),
+  );
   const isFree = rest === true && prefix.length > 0;
-  const items = isFree ? undefined : compile(rest, placeBelow(place, "items"));
+  const items = isFree ? undefined : compile(rest, getSubschemaLocation(location, "items"));
   const end = [...compiled, items].indexOf(false);
   if (end === -1) return { prefixItems: prefix.length > 0 ? compiled : undefined, items };
-  if (end === 0) return { prefixItems: undefined, items: { type: "null" }, ...limitItems(0, schema, place) };
-  return { prefixItems: compiled.slice(0, end), items: undefined, ...limitItems(end, schema, place) };
+  if (end === 0)
+    return { prefixItems: undefined, items: { type: "null" }, ...limitItems(0, schema, location) };
+  return { prefixItems: compiled.slice(0, end), items: undefined, ...limitItems(end, schema, location) };
 }
 
 /** Without `prefixItems` in the dialect, every item may match the schema of any item. */
-function mixItems(prefix: readonly JsonValue[], schema: JsonObject, place: Place): JsonObject {
-  const { dialect, compile } = place.run;
+function mixItems(prefix: readonly JsonValue[], schema: JsonObject, location: SchemaLocation): JsonObject {
+  const { dialect, compile } = location.run;
   const { items: rest = true } = schema;
   const different = distinct(isObject(rest) ? [...prefix, rest] : prefix);
   const message = `${dialect.name} has one schema for all items; each item can match any of the item schemas`;
-  if (different.length > 1 || rest === true) lose(place, message, "prefixItems");
-  const items = compile({ anyOf: different }, placeBelow(place, "prefixItems"));
+  if (different.length > 1 || rest === true) lose(location, message, "prefixItems");
+  const items = compile({ anyOf: different }, getSubschemaLocation(location, "prefixItems"));
   const length = items === false ? 0 : prefix.length;
-  const end = items === false || rest === false ? limitItems(length, schema, place) : {};
+  const end = items === false || rest === false ? limitItems(length, schema, location) : {};
   return { prefixItems: undefined, items: items || { type: "null" }, ...end };
 }
 
-function limitItems(length: number, { maxItems }: JsonObject, place: Place): JsonObject {
-  if (!keeps(place.run.dialect, "maxItems")) loseKeyword("items", place);
+function limitItems(length: number, { maxItems }: JsonObject, location: SchemaLocation): JsonObject {
+  if (!keeps(location.run.dialect, "maxItems")) loseKeyword("items", location);
   else return { maxItems: typeof maxItems === "number" ? Math.min(maxItems, length) : length };
   return {};
 }

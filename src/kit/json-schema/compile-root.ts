@@ -1,6 +1,6 @@
 /** Translates the root of a schema, for which some APIs of providers have additional rules. */
 import { type JsonObject, type JsonValue, without } from "../json/json.ts";
-import { invalidAt, type Place, type Placed } from "./compilation.ts";
+import { invalidAt, type LocatedSchema, type SchemaLocation } from "./compilation.ts";
 import { compileExpanded, getUnion, splitUnion } from "./compile-node.ts";
 import { expand } from "./expand.ts";
 import { KEYWORDS } from "./keywords.ts";
@@ -16,29 +16,34 @@ const REFUSED = ["allOf", "anyOf", "oneOf", "not", "enum", "const"];
  * Translates the root; `false` if it accepts no value.
  * @throws InvalidRequestError if it is not an object and the dialect requires one.
  */
-export function compileRoot(source: JsonObject, place: Place): JsonObject | false {
-  const { dialect } = place.run;
+export function compileRoot(source: JsonObject, location: SchemaLocation): JsonObject | false {
+  const { dialect } = location.run;
   const isShown = dialect.keywords === "all";
   const isComposed = getReference(source) !== undefined || REFUSED.some((key) => key in source);
   if (isShown && source.type === "object" && !isComposed) return source;
-  const expanded = expand({ schema: source, place });
+  const expanded = expand({ schema: source, location });
   if (expanded === false || dialect.root === "any") return expanded && compileExpanded(expanded);
   const root = toObjectRoot(expanded);
   if (root !== undefined) return isShown ? shownRoot(source, root) : compileExpanded(root);
-  throw invalidAt(place, `expected a JSON Schema whose root has "type": "object", found ${shown(source)}`);
+  throw invalidAt(location, `expected a JSON Schema whose root has "type": "object", found ${shown(source)}`);
 }
 
 /** Moves refused keywords into the description; everything else stays unchanged. */
-function shownRoot(source: JsonObject, { schema, place }: Placed<JsonObject>): JsonObject {
+function shownRoot(source: JsonObject, { schema, location }: LocatedSchema<JsonObject>): JsonObject {
   const identities = listEntries(source).filter(([key]) => KEYWORDS.get(key)?.role === "identity");
   const kept = { type: "object", ...without(schema, "type", ...REFUSED), ...Object.fromEntries(identities) };
-  return withDescription(kept, schema, REFUSED, place);
+  return withDescription(kept, schema, REFUSED, location);
 }
 
 /** Adds a mention of some keywords of another schema to a schema's description. */
-function withDescription(schema: JsonObject, from: JsonObject, keys: readonly string[], place: Place) {
+function withDescription(
+  schema: JsonObject,
+  from: JsonObject,
+  keys: readonly string[],
+  location: SchemaLocation,
+) {
   const unsupported = listEntries(from).filter(([key]) => keys.includes(key));
-  const description = describe(from, unsupported, place);
+  const description = describe(from, unsupported, location);
   return description === undefined ? schema : { ...schema, description };
 }
 
@@ -46,20 +51,23 @@ function withDescription(schema: JsonObject, from: JsonObject, keys: readonly st
  * Returns the root as one object; undefined if it is none. A union becomes one object that accepts whatever its
  * branches accept.
  */
-function toObjectRoot({ schema, place }: Placed<JsonObject>): Placed<JsonObject> | undefined {
+function toObjectRoot({
+  schema,
+  location,
+}: LocatedSchema<JsonObject>): LocatedSchema<JsonObject> | undefined {
   const key = getUnion(schema);
   if (key === undefined) {
     const isObject = getTypes(schema).includes("object");
-    return isObject ? { schema: { ...schema, type: ["object"] }, place } : undefined;
+    return isObject ? { schema: { ...schema, type: ["object"] }, location } : undefined;
   }
-  const { branches, beside } = splitUnion(schema, place);
+  const { branches, beside } = splitUnion(schema, location);
   const objects = branches
     .flatMap((branch) => expand(branch) || [])
     .flatMap((each) => toObjectRoot(each) ?? []);
   if (objects.length === 0) return undefined;
-  const expanding = [...new Set(objects.flatMap((object) => object.place.expanding))];
+  const expanding = [...new Set(objects.flatMap((object) => object.location.expanding))];
   const joined = { ...beside, ...joinObjects(objects.map((object) => object.schema)) };
-  return { schema: withDescription(joined, schema, [key], place), place: { ...place, expanding } };
+  return { schema: withDescription(joined, schema, [key], location), location: { ...location, expanding } };
 }
 
 /**

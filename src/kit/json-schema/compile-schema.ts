@@ -20,7 +20,7 @@ import { checkSize, WorkBudget } from "./work-budget.ts";
  * keywords without a type get a type.
  * @param schema As parsed from text: no two of its places share an object.
  * @param field Path of the schema in the request.
- * @throws InvalidRequestError naming the place of a malformed keyword, of a reference that leads out of the schema, and
+ * @throws InvalidRequestError naming the location of a malformed keyword, of a reference that leads out of the schema, and
  *   of a construct without an equivalent in the dialect, such as arbitrary property names.
  */
 export function compileSchema(
@@ -61,9 +61,9 @@ export function translateSchema(schema: JsonObject, dialect: SchemaDialect, fiel
     normalized: new Map(),
     compile: compileNode,
   };
-  const place = { run, pointer: "", depth: 0, open: [schema], expanding: [schema] };
-  const root = compileRoot(schema, place);
-  if (root === false) throw invalidAt(place, CONTRADICTION);
+  const location = { run, pointer: "", depth: 0, open: [schema], expanding: [schema] };
+  const root = compileRoot(schema, location);
+  if (root === false) throw invalidAt(location, CONTRADICTION);
   const $defs = usedDefinitions(root, run);
   return { schema: Object.keys($defs).length === 0 ? root : { ...root, $defs }, changes };
 }

@@ -1,7 +1,7 @@
 import type { JsonType } from "./keywords.ts";
 import type { SchemaSizes } from "./limits.ts";
 
-/** The part of JSON Schema that a provider supports in one place of its API, as data. */
+/** The part of JSON Schema that a provider supports in one part of its API, as data. */
 export interface SchemaDialect {
   /** Name for messages, for instance `OpenAI's strict mode`. */
   readonly name: string;

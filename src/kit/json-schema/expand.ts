@@ -1,6 +1,6 @@
 /** Merges a schema with its reference and its `allOf`, as far as that is exact. */
 import { isObject, type JsonObject, type JsonValue, without } from "../json/json.ts";
-import { invalidAt, type Place, type Placed, placeBelow } from "./compilation.ts";
+import { getSubschemaLocation, invalidAt, type LocatedSchema, type SchemaLocation } from "./compilation.ts";
 import { isAssertion, type JsonType, type JsonTypes } from "./keywords.ts";
 import { shown } from "./messages.ts";
 import { normalize } from "./normalize.ts";
@@ -12,44 +12,51 @@ import { getLiterals, listEntries, statedTypes, toIdentity, toList } from "./val
  * could not be merged. `false` if no value is valid.
  * @throws InvalidRequestError naming a malformed keyword or a reference that leads to nothing.
  */
-export function expand({ schema, place }: Placed): Placed<JsonObject> | false {
-  place.run.budget.countSchema(place);
-  if (!isObject(schema)) return schema !== false && { schema: {}, place };
-  const { $ref, allOf, ...rest } = normalize(schema, place);
-  const parts = toList(allOf).map((part, i) => ({ schema: part, place: placeBelow(place, "allOf", i) }));
-  if ($ref === undefined) return mergeAll(rest, parts, place);
-  const { schema: target } = toTarget(schema, place);
+export function expand({ schema, location }: LocatedSchema): LocatedSchema<JsonObject> | false {
+  location.run.budget.countSchema(location);
+  if (!isObject(schema)) return schema !== false && { schema: {}, location };
+  const { $ref, allOf, ...rest } = normalize(schema, location);
+  const parts = toList(allOf).map((part, i) => ({
+    schema: part,
+    location: getSubschemaLocation(location, "allOf", i),
+  }));
+  if ($ref === undefined) return mergeAll(rest, parts, location);
+  const { schema: target } = toTarget(schema, location);
   // Expanding a target inside itself would be endless.
-  if (place.expanding.includes(target)) return mergeAll({ ...rest, allOf: [{ $ref }] }, parts, place);
-  place.run.budget.countCopies(target);
-  const inside = { ...place, depth: place.depth + 1, expanding: [...place.expanding, target] };
-  return mergeAll(rest, [{ schema: target, place: inside }, ...parts], place);
+  if (location.expanding.includes(target)) return mergeAll({ ...rest, allOf: [{ $ref }] }, parts, location);
+  location.run.budget.countCopies(target);
+  const inside = { ...location, depth: location.depth + 1, expanding: [...location.expanding, target] };
+  return mergeAll(rest, [{ schema: target, location: inside }, ...parts], location);
 }
 
 /** Merges an expanded schema with others that are not; `false` if no value is valid for all of these. */
-function mergeAll(base: JsonObject, parts: readonly Placed[], place: Place): Placed<JsonObject> | false {
+function mergeAll(
+  base: JsonObject,
+  parts: readonly LocatedSchema[],
+  location: SchemaLocation,
+): LocatedSchema<JsonObject> | false {
   let schema = base;
-  const expanding = new Set(place.expanding);
+  const expanding = new Set(location.expanding);
   for (const part of parts) {
     const expanded = expand(part);
     if (expanded === false) return false;
-    place.run.budget.countMerge(schema);
+    location.run.budget.countMerge(schema);
     schema = merge(schema, expanded.schema);
-    for (const target of expanded.place.expanding) expanding.add(target);
+    for (const target of expanded.location.expanding) expanding.add(target);
   }
   const isPossible = getLiterals(schema)?.length !== 0 && statedTypes(schema)?.length !== 0;
-  return isPossible && { schema, place: { ...place, expanding: [...expanding] } };
+  return isPossible && { schema, location: { ...location, expanding: [...expanding] } };
 }
 
 /**
  * Returns the target of a schema's reference.
  * @throws InvalidRequestError naming a reference that leads out of the document or to nothing.
  */
-export function toTarget(schema: JsonObject, place: Place): Target {
-  const target = place.run.references.resolve(schema);
+export function toTarget(schema: JsonObject, location: SchemaLocation): Target {
+  const target = location.run.references.resolve(schema);
   if (target !== undefined) return target;
-  const message = `expected references to a place in the schema, found ${shown(getReference(schema) ?? "")}`;
-  throw invalidAt(place, message);
+  const message = `expected references to a location in the schema, found ${shown(getReference(schema) ?? "")}`;
+  throw invalidAt(location, message);
 }
 
 /**

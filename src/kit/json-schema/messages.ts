@@ -5,7 +5,7 @@ import type { JsonValue } from "../json/json.ts";
 /** Maximum number of characters of a JSON Pointer in messages: a schema may have long names around many places. */
 const MAX_POINTER = 200;
 
-/** Returns the JSON Pointer (RFC 6901) of a place below another one, for messages. A long one is cut. */
+/** Returns the JSON Pointer (RFC 6901) of a location below another one, for messages. A long one is cut. */
 export function pointerBelow(base: string, ...tokens: readonly (string | number)[]): string {
   let pointer = base;
   for (const token of tokens) {
@@ -16,7 +16,9 @@ export function pointerBelow(base: string, ...tokens: readonly (string | number)
   return pointer;
 }
 
-/** Returns the path of a place for warnings and errors: the field of the request, then the place in its schema. */
+/**
+ * Returns the path of a location for warnings and errors: the field of the request, then the location in its schema.
+ */
 export function fieldAt(field: string, pointer: string): string {
   return pointer === "" ? field : `${field}#${pointer}`;
 }
@@ -34,7 +36,7 @@ export function toWords(name: string): string {
 
 /** A schema that its dialect has no equivalent for, so that nothing close enough can be sent. */
 export class UnsupportedSchemaError extends Error {
-  /** JSON Pointer of the unsupported place. */
+  /** JSON Pointer of the unsupported location. */
   readonly pointer: string;
 
   /**
@@ -49,7 +51,7 @@ export class UnsupportedSchemaError extends Error {
 /** Maximum number of places of one schema that are reported one by one; the rest are counted. */
 const MAX_REPORTED = 16;
 
-/** Collects the changes of one compilation, one for each place and keyword, until its result is used. */
+/** Collects the changes of one compilation, one for each location and keyword, until its result is used. */
 export class SchemaChanges {
   readonly #changes = new Map<string, { readonly message: string; readonly isLoss: boolean }>();
 

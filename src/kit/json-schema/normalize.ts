@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, without } from "../json/json.ts";
-import { invalidAt, note, type Place } from "./compilation.ts";
+import { invalidAt, note, type SchemaLocation } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
 import { findMalformed, isAssertion, KEYWORDS } from "./keywords.ts";
 import { distinct, getLiterals, listEntries, toList } from "./values.ts";
@@ -9,15 +9,15 @@ import { distinct, getLiterals, listEntries, toList } from "./values.ts";
  * left out, and so are unknown keywords, which are noted.
  * @throws InvalidRequestError naming a keyword with a value that it cannot have.
  */
-export function normalize(schema: JsonObject, place: Place): JsonObject {
-  const { normalized } = place.run;
+export function normalize(schema: JsonObject, location: SchemaLocation): JsonObject {
+  const { normalized } = location.run;
   const known = normalized.get(schema);
   if (known !== undefined) return known;
-  const entries = listEntries(schema).flatMap(([key, value]) => normalizeEntry(schema, key, value, place));
+  const entries = listEntries(schema).flatMap(([key, value]) => normalizeEntry(schema, key, value, location));
   const normal = Object.fromEntries(entries);
   if (Object.keys(normal).length < entries.length) {
     const message = "expected a schema in the keywords of one draft, found one keyword in those of two";
-    throw invalidAt(place, message);
+    throw invalidAt(location, message);
   }
   const result = schema.nullable === true ? withNull(normal) : normal;
   normalized.set(schema, result);
@@ -26,11 +26,16 @@ export function normalize(schema: JsonObject, place: Place): JsonObject {
 
 type Entry = [string, JsonValue];
 
-function normalizeEntry(schema: JsonObject, key: string, value: JsonValue, place: Place): Entry[] {
+function normalizeEntry(
+  schema: JsonObject,
+  key: string,
+  value: JsonValue,
+  location: SchemaLocation,
+): Entry[] {
   const keyword = KEYWORDS.get(key);
-  if (keyword === undefined && keeps(place.run.dialect, key)) return [[key, value]];
+  if (keyword === undefined && keeps(location.run.dialect, key)) return [[key, value]];
   const malformed = keyword && findMalformed(keyword, value);
-  if (malformed !== undefined) throw invalidAt(place, malformed, key);
+  if (malformed !== undefined) throw invalidAt(location, malformed, key);
   switch (key) {
     case "type":
       return [[key, [...new Set([value].flat().map((type) => String(type).toLowerCase()))]]];
@@ -44,12 +49,12 @@ function normalizeEntry(schema: JsonObject, key: string, value: JsonValue, place
     case "$recursiveRef":
       return [["$ref", value]];
     case "nullable":
-      if (value === true) note(place, "is a keyword of OpenAPI; it was read as allowing null", key);
+      if (value === true) note(location, "is a keyword of OpenAPI; it was read as allowing null", key);
       return [];
   }
   // Extensions are meant for other programs; any other unknown keyword may be a spelling mistake.
   const isUnknown = keyword === undefined && !key.startsWith("x-");
-  if (isUnknown) note(place, "is not a keyword of JSON Schema; it was left out", key);
+  if (isUnknown) note(location, "is not a keyword of JSON Schema; it was left out", key);
   return keyword === undefined || keyword.role === "identity" ? [] : [[key, value]];
 }
 

@@ -7,7 +7,7 @@ export interface Target {
   readonly schema: JsonValue;
   /** The last key on the path to the schema. */
   readonly key: string;
-  /** The schema's place in the document, for messages. */
+  /** The schema's location in the document, for messages. */
   readonly pointer: string;
 }
 

@@ -1,6 +1,6 @@
 /** Writes keywords without subschemas: kept if the dialect has them, else moved into the description. */
 import { type JsonObject, type JsonValue, without } from "../json/json.ts";
-import { lose, type Place } from "./compilation.ts";
+import { lose, type SchemaLocation } from "./compilation.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";
 import { isAssertion, type JsonTypes, KEYWORDS } from "./keywords.ts";
 import { toWords } from "./messages.ts";
@@ -12,17 +12,22 @@ import { type getLiterals, hasType } from "./values.ts";
  *   left out.
  * @param done Keywords that are translated already; undefined ones are left out.
  */
-export function writeSchema(schema: JsonObject, types: JsonTypes, place: Place, done: JsonObject) {
+export function writeSchema(
+  schema: JsonObject,
+  types: JsonTypes,
+  location: SchemaLocation,
+  done: JsonObject,
+) {
   const written = new Map<string, JsonValue | undefined>();
   const unsupported: Entry[] = [];
   for (const [key, value] of Object.entries(schema)) {
     if (key in done) written.set(key, done[key]);
-    else if (value === undefined || hasNoEffect(key, value, types, place.run.dialect)) continue;
-    else if (isSupported(key, value, place.run.dialect)) written.set(key, value);
+    else if (value === undefined || hasNoEffect(key, value, types, location.run.dialect)) continue;
+    else if (isSupported(key, value, location.run.dialect)) written.set(key, value);
     else unsupported.push([key, value]);
   }
   for (const [key, value] of Object.entries(done)) written.set(key, value);
-  written.set("description", describe(schema, unsupported, place));
+  written.set("description", describe(schema, unsupported, location));
   return Object.fromEntries([...written].filter(([, value]) => value !== undefined));
 }
 
@@ -65,12 +70,13 @@ const STANDARD_FORMATS = [
 type Entry = readonly [key: string, value: JsonValue];
 
 /** Returns the description of a schema, with a sentence for each unsupported keyword. Reports the lost keywords. */
-export function describe({ description: given }: JsonObject, unsupported: Entry[], place: Place) {
+export function describe({ description: given }: JsonObject, unsupported: Entry[], location: SchemaLocation) {
   const added: string[] = [];
   for (const [key, value] of unsupported) {
     const sentence = sentenceFor(key, value);
     const isLoss = isAssertion(key) && (key !== "format" || STANDARD_FORMATS.includes(String(value)));
-    if (isLoss) loseKeyword(key, place, sentence === undefined ? "left out" : "moved into the description");
+    if (isLoss)
+      loseKeyword(key, location, sentence === undefined ? "left out" : "moved into the description");
     if (sentence !== undefined && !String(given).includes(sentence)) added.push(sentence);
   }
   if (added.length === 0) return given;
@@ -78,8 +84,8 @@ export function describe({ description: given }: JsonObject, unsupported: Entry[
 }
 
 /** Reports a keyword that the dialect does not have, or does not have with this value. */
-export function loseKeyword(key: string, place: Place, outcome = "left out"): void {
-  lose(place, `is not enforced by ${place.run.dialect.name}; it was ${outcome}`, key);
+export function loseKeyword(key: string, location: SchemaLocation, outcome = "left out"): void {
+  lose(location, `is not enforced by ${location.run.dialect.name}; it was ${outcome}`, key);
 }
 
 /** Maximum number of characters of one sentence. A longer one is left out: it would cost more tokens than it helps. */

@@ -228,7 +228,7 @@ function toMergeBase(base: unknown): JsonObject {
   return asObject(base instanceof SourceText ? tryParseJson(base.text) : base) ?? {};
 }
 
-/** JSON text in place of a value: see json-source.ts. */
+/** JSON text instead of a value: see json-source.ts. */
 export class SourceText {
   readonly text: string;
 

@@ -35,13 +35,13 @@ export class DeltaTemplate {
   #encoded: EncodedConstants | undefined;
   #textAt = 0;
   /**
-   * Whether two events were alike. Some servers write something else in each, and to prepare for the next one costs more
-   * than to parse it.
+   * Whether two events were alike. Some servers write something else in each, and to prepare for the next one costs
+   * more than to parse it.
    */
   #isRepeated = false;
 
   /**
-   * Remembers a parsed event in place of an earlier one, if its text can be distinguished from the rest. Returns
+   * Remembers a parsed event instead of an earlier one, if its text can be distinguished from the rest. Returns
    * whether that is so; else every event has to be parsed.
    * @param field Name of the field with the text.
    * @param ignored Names of members that differ between events and are not read: strings, and numbers without a sign.
@@ -76,8 +76,8 @@ export class DeltaTemplate {
   }
 
   /**
-   * Reads the events in a row that are like the remembered one, if they are written as most servers do. Undefined if there
-   * are none.
+   * Reads the events in a row that are like the remembered one, if they are written as most servers do. Undefined if
+   * there are none.
    * @param start Index at which an event begins.
    * @param maxEventBytes Larger events are left to a parser.
    * @param joins Whether their texts are one.

@@ -159,9 +159,9 @@ export class EventRelay {
     let from = 0;
     for (const gap of getGaps(shown, offset, events.byteLength)) {
       const bytes = toBuffer(events).subarray(0, gap.end);
-      const places = this.#markers.map((marker) => new MarkerPlace(bytes, marker, gap.start));
+      const searches = this.#markers.map((marker) => new MarkerSearch(bytes, marker, gap.start));
       let begin = gap.start;
-      for (let at = getFirst(places); at < Number.POSITIVE_INFINITY; at = getFirst(places)) {
+      for (let at = getFirst(searches); at < Number.POSITIVE_INFINITY; at = getFirst(searches)) {
         const start = begin + findEventsEnd(bytes.subarray(begin, at), NO_SEAM);
         begin = findFirstEventEnd(bytes, at);
         const event = new EventReader().read(bytes.subarray(start, begin));
@@ -169,7 +169,7 @@ export class EventRelay {
           kept.push(bytes.subarray(from, start));
           from = begin;
         }
-        for (const place of places) place.moveTo(begin);
+        for (const search of searches) search.moveTo(begin);
       }
     }
     return from === 0 ? events : Buffer.concat([...kept, events.subarray(from)]);
@@ -206,7 +206,7 @@ function getGaps(ranges: readonly ByteRange[], offset: number, length: number): 
 }
 
 /** The next occurrence of a marker. Each byte is searched once. */
-class MarkerPlace {
+class MarkerSearch {
   at: number;
   readonly #bytes: Buffer;
   readonly #marker: Buffer;
@@ -228,8 +228,8 @@ class MarkerPlace {
   }
 }
 
-function getFirst(places: readonly MarkerPlace[]): number {
-  return Math.min(...places.map(({ at }) => at));
+function getFirst(searches: readonly MarkerSearch[]): number {
+  return Math.min(...searches.map(({ at }) => at));
 }
 
 /** Reads whole events, one at a time, of any size: their bytes are held already. */

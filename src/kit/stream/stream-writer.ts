@@ -297,7 +297,7 @@ abstract class OpenBlock {
    */
   complete(finalText: string): void {
     if (this.#closed) return;
-    // The sent text has U+FFFD in place of each lone surrogate of the final text.
+    // The sent text has U+FFFD instead of each lone surrogate of the final text.
     const known = (this.text + this.#held).toWellFormed();
     if (finalText.slice(0, known.length).toWellFormed() === known) this.append(finalText.slice(known.length));
   }

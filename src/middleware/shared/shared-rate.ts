@@ -1,14 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { toAbortError } from "../../kit/http/abort.ts";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
-import type {
-  Amounts,
-  GiveBack,
-  QueueLimits,
-  QueueRefusal,
-  RateStore,
-  UncountedCall,
-} from "../wait-queue.ts";
+import type { Amounts, QueueLimits, QueueRefusal, RateStore, Refund, UncountedCall } from "../wait-queue.ts";
 import { UnavailableError, type WhenAway } from "./reconnecting-connection.ts";
 import { createScript, PRELUDE, readNumbers } from "./scripts.ts";
 import type { Valkey } from "./valkey.ts";
@@ -16,7 +9,8 @@ import type { Valkey } from "./valkey.ts";
 /**
  * Keys: a hash with the level of each bucket, and when it was that high. Arguments: the longest wait in milliseconds,
  * or -1 to take in any case, and for each bucket its capacity, the amount of a minute and the amount to take. A level
- * below 0 is the turn of calls that wait. Returns whether the amounts were taken, the bucket with the longest wait, and the wait.
+ * below 0 is the turn of calls that wait. Returns whether the amounts were taken, the bucket with the longest wait, and
+ * the wait.
  */
 const TAKE = createScript(`${PRELUDE}
 local maxWait = tonumber(ARGV[1])
@@ -78,7 +72,7 @@ export class SharedRateStore implements RateStore {
     amounts: Amounts,
     maxMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<GiveBack | QueueRefusal | UncountedCall> {
+  ): Promise<Refund | QueueRefusal | UncountedCall> {
     const { limits, local } = this.#rate;
     const mayWait = this.#waiting < limits.maxQueue;
     const maxWaitMs = mayWait ? Math.max(0, Math.min(maxMs - 1, limits.maxWaitMs)) : 0;
@@ -93,11 +87,11 @@ export class SharedRateStore implements RateStore {
       }
       // Other calls may have begun to wait during the round trip.
       if (waitMs > 0 && this.#waiting >= limits.maxQueue) {
-        this.#giveBack(amounts);
+        this.#refund(amounts);
         return { bucket, waitMs };
       }
       await this.#wait(waitMs, amounts, signal);
-      return (rest) => this.#giveBack(rest);
+      return (rest) => this.#refund(rest);
     } catch (thrown) {
       if (!(thrown instanceof UnavailableError)) throw thrown;
       this.#keepUnused(unused);
@@ -120,7 +114,7 @@ export class SharedRateStore implements RateStore {
     try {
       await delay(Math.min(waitMs, LONGEST_TIMER_MS), undefined, { signal });
     } catch {
-      this.#giveBack(amounts);
+      this.#refund(amounts);
       if (signal !== undefined) throw toAbortError(signal);
     } finally {
       this.#waiting -= 1;
@@ -128,7 +122,7 @@ export class SharedRateStore implements RateStore {
   }
 
   /** If the server is unavailable, the bucket fills without it. */
-  #giveBack(amounts: Amounts): void {
+  #refund(amounts: Amounts): void {
     if (amounts.every((amount) => amount === 0)) return;
     this.#run(
       -1,

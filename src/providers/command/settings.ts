@@ -21,8 +21,9 @@ export type PromptWay = (typeof promptWays)[number];
 /** Options of the adapter of a local program. */
 export interface CommandAdapterOptions {
   /**
-   * The program, by its absolute path, and its arguments. An argument `{model}` is replaced by the model of the request,
-   * an argument `{effort}` by the arguments that `efforts` has for the effort of the request. No shell is involved.
+   * The program, by its absolute path, and its arguments. An argument `{model}` is replaced by the model of the
+   * request, an argument `{effort}` by the arguments that `efforts` has for the effort of the request. No shell is
+   * involved.
    */
   readonly command: readonly string[];
   /** Format of its output. */
@@ -35,15 +36,15 @@ export interface CommandAdapterOptions {
   readonly environment?: Readonly<Record<string, string>> | undefined;
   /** Absolute path of the working directory. Default: an empty folder for each call, which is removed afterwards. */
   readonly folder?: string | undefined;
-  /** Arguments by reasoning effort, in place of the argument `{effort}`. */
+  /** Arguments by reasoning effort, instead of the argument `{effort}`. */
   readonly efforts?: Readonly<Record<string, readonly string[]>> | undefined;
   /**
-   * Arguments for each image, in place of the argument `{images}`; `{file}` among them is the path of the image. Without
+   * Arguments for each image, instead of the argument `{images}`; `{file}` among them is the path of the image. Without
    * them a request with images is refused.
    */
   readonly images?: readonly string[] | undefined;
   /**
-   * Arguments for the JSON Schema of the answer, in place of the argument `{schema}`; `{file}` among them is the path of
+   * Arguments for the JSON Schema of the answer, instead of the argument `{schema}`; `{file}` among them is the path of
    * the schema. Without them the schema is in the prompt.
    */
   readonly schema?: readonly string[] | undefined;

@@ -42,7 +42,7 @@ export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { ty
   // Groq puts here why it stopped a stream early.
   if (asObject<ErrorBody["x_groq"]>(body.x_groq)?.error !== undefined) return true;
   if (getFailedStatus(body) !== undefined) return true;
-  // Servers that write all fields have null in place of the choices.
+  // Servers that write all fields have null instead of the choices.
   const isAnswer = (body.choices ?? undefined) !== undefined;
   return !isAnswer && [body.message, body.detail, body.error_code].some(isGiven);
 }

@@ -114,7 +114,7 @@ export interface ServerProfile {
   /** Audio formats that are accepted, as in `input_audio.format`; undefined if they are unknown. Default undefined. */
   readonly audioFormats: readonly string[] | undefined;
   /**
-   * Form of documents. `file`: bytes or an uploaded file, as at OpenAI; `file_or_url`: the same, or a URL in place of
+   * Form of documents. `file`: bytes or an uploaded file, as at OpenAI; `file_or_url`: the same, or a URL instead of
    * the bytes (OpenRouter). `document_url` (Mistral), `file_url` (Perplexity, Z.ai). `none`: refused. Default `file`.
    */
   readonly documentInput: "file" | "file_or_url" | "document_url" | "file_url" | "none";

@@ -144,7 +144,7 @@ export class ChatDecoder implements StreamDecoder {
 
   /**
    * Returns the addition of a chunk. Perplexity repeats the message so far alongside each delta, and MiniMax the whole
-   * message in place of the last one.
+   * message instead of the last one.
    */
   #getDelta({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
     const addition = asObject<AnyMessage>(delta);

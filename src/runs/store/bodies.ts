@@ -1,5 +1,5 @@
 /**
- * Converts runs, threads and messages to rows and back. The place of a body is authenticated if bodies are encrypted,
+ * Converts runs, threads and messages to rows and back. The id of a body is authenticated if bodies are encrypted,
  * so it never changes.
  */
 import { create } from "@bufbuild/protobuf";
@@ -145,17 +145,17 @@ export class Bodies {
     for (let at = 0; at < events.length; at += MAX_EVENTS_PER_ROW) {
       const part = events.slice(at, at + MAX_EVENTS_PER_ROW);
       const last = part.at(-1)?.sequence ?? 0;
-      rows.push({ last_sequence: last, body: this.#codec.writeEvents(part, eventsPlace(runId, last)) });
+      rows.push({ last_sequence: last, body: this.#codec.writeEvents(part, toEventsBodyId(runId, last)) });
     }
     return rows;
   }
 
   readEvents(runId: string, { last_sequence, body }: EventRow): RunEvent[] {
-    return this.#codec.readEvents(body, eventsPlace(runId, last_sequence));
+    return this.#codec.readEvents(body, toEventsBodyId(runId, last_sequence));
   }
 }
 
-function eventsPlace(runId: string, lastSequence: number): string {
+function toEventsBodyId(runId: string, lastSequence: number): string {
   return `events ${runId} ${lastSequence}`;
 }
 

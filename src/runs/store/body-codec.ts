@@ -42,7 +42,7 @@ const ENCRYPTION_HEADER_BYTES = FLAGS_BYTES + KEY_ID_BYTES + NONCE_BYTES;
  * Turns messages of the contract into the bodies that stores keep, and back.
  *
  * A body is a byte of flags and the message. Compressed: its length before that, and raw deflate. Encrypted: the id of
- * the key, a random nonce, then all of this in AES-256-GCM, and its tag. The place of the body in the store is
+ * the key, a random nonce, then all of this in AES-256-GCM, and its tag. The bodyId of the body in the store is
  * authenticated too, so that nobody can put the body of one row into another.
  */
 export class BodyCodec {
@@ -59,45 +59,45 @@ export class BodyCodec {
 
   /**
    * Returns the body of a message.
-   * @param place Names the body: the same name at each reading, and another one for every other body.
+   * @param bodyId Names the body: the same name at each reading, and another one for every other body.
    * @throws InvalidRequestError if it is too large.
    */
-  write<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>, place: string): Uint8Array {
+  write<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>, bodyId: string): Uint8Array {
     sink.start();
     writeRaw(PLAIN, sink);
     toMessageEncoder(schema)(message, sink);
-    return this.#pack(sink.take(), place);
+    return this.#pack(sink.take(), bodyId);
   }
 
   /** @throws InternalError if the body cannot be read. */
-  read<Schema extends DescMessage>(schema: Schema, body: Uint8Array, place: string): MessageShape<Schema> {
-    return fromBinary(schema, this.decode(body, place));
+  read<Schema extends DescMessage>(schema: Schema, body: Uint8Array, bodyId: string): MessageShape<Schema> {
+    return fromBinary(schema, this.decode(body, bodyId));
   }
 
   /** Returns the body of several events: each after its length, as a varint. */
-  writeEvents(events: readonly RunEvent[], place: string): Uint8Array {
+  writeEvents(events: readonly RunEvent[], bodyId: string): Uint8Array {
     sink.start();
     writeRaw(PLAIN, sink);
     for (const event of events) encodeEvent(event, sink);
-    return this.#pack(sink.take(), place);
+    return this.#pack(sink.take(), bodyId);
   }
 
-  readEvents(body: Uint8Array, place: string): RunEvent[] {
-    const reader = new BinaryReader(this.decode(body, place));
+  readEvents(body: Uint8Array, bodyId: string): RunEvent[] {
+    const reader = new BinaryReader(this.decode(body, bodyId));
     const events: RunEvent[] = [];
     while (reader.pos < reader.len) events.push(fromBinary(RunEventSchema, reader.bytes()));
     return events;
   }
 
-  encode(bytes: Uint8Array, place: string): Uint8Array {
+  encode(bytes: Uint8Array, bodyId: string): Uint8Array {
     const plain = Buffer.allocUnsafe(FLAGS_BYTES + bytes.byteLength);
     plain.set(PLAIN);
     plain.set(bytes, FLAGS_BYTES);
-    return this.#pack(plain, place);
+    return this.#pack(plain, bodyId);
   }
 
   /** @param plain The flags of a body that is not compressed, and its bytes. */
-  #pack(plain: Uint8Array, place: string): Uint8Array {
+  #pack(plain: Uint8Array, bodyId: string): Uint8Array {
     const length = plain.byteLength - FLAGS_BYTES;
     if (length > this.#maxBodyBytes)
       throw new InvalidRequestError(
@@ -106,25 +106,25 @@ export class BodyCodec {
       );
     const isCompressible = length >= MIN_COMPRESSED_BYTES && length <= MAX_COMPRESSED_BYTES;
     const packed = (isCompressible ? compress(plain.subarray(FLAGS_BYTES)) : undefined) ?? plain;
-    return this.key === undefined ? packed : encrypt(packed, this.key, place);
+    return this.key === undefined ? packed : encrypt(packed, this.key, bodyId);
   }
 
-  decode(body: Uint8Array, place: string): Uint8Array {
-    const packed = this.#decrypt(body, place);
+  decode(body: Uint8Array, bodyId: string): Uint8Array {
+    const packed = this.#decrypt(body, bodyId);
     const flags = packed[0] ?? 0;
-    if (packed.byteLength === 0 || flags > IS_COMPRESSED) throw unreadable(place, "it has an unknown form");
-    return flags === IS_COMPRESSED ? decompress(packed, place) : packed.subarray(FLAGS_BYTES);
+    if (packed.byteLength === 0 || flags > IS_COMPRESSED) throw unreadable(bodyId, "it has an unknown form");
+    return flags === IS_COMPRESSED ? decompress(packed, bodyId) : packed.subarray(FLAGS_BYTES);
   }
 
-  #decrypt(body: Uint8Array, place: string): Uint8Array {
+  #decrypt(body: Uint8Array, bodyId: string): Uint8Array {
     const isEncrypted = body[0] === IS_ENCRYPTED;
     if (!isEncrypted && this.key === undefined) return body;
-    if (!isEncrypted) throw unreadable(place, "it is not encrypted, but the store is");
+    if (!isEncrypted) throw unreadable(bodyId, "it is not encrypted, but the store is");
     const keyId = Buffer.from(body.subarray(FLAGS_BYTES, FLAGS_BYTES + KEY_ID_BYTES)).toString("hex");
     const key = this.#keys.get(keyId);
     if (key === undefined)
-      throw unreadable(place, `it is encrypted with the key ${keyId}, which is not configured`);
-    return decrypt(body, key, place);
+      throw unreadable(bodyId, `it is encrypted with the key ${keyId}, which is not configured`);
+    return decrypt(body, key, bodyId);
   }
 }
 
@@ -139,7 +139,7 @@ function compress(bytes: Uint8Array): Uint8Array | undefined {
   return body;
 }
 
-function decompress(packed: Uint8Array, place: string): Uint8Array {
+function decompress(packed: Uint8Array, bodyId: string): Uint8Array {
   const view = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   try {
     const length = view.readUInt32BE(FLAGS_BYTES);
@@ -148,38 +148,38 @@ function decompress(packed: Uint8Array, place: string): Uint8Array {
   } catch {
     // The message of zlib does not help.
   }
-  throw unreadable(place, "its compressed content is damaged");
+  throw unreadable(bodyId, "its compressed content is damaged");
 }
 
-function encrypt(packed: Uint8Array, key: EncryptionKey, place: string): Uint8Array {
+function encrypt(packed: Uint8Array, key: EncryptionKey, bodyId: string): Uint8Array {
   const header = Buffer.alloc(ENCRYPTION_HEADER_BYTES);
   header[0] = IS_ENCRYPTED;
   header.set(key.id, FLAGS_BYTES);
   randomFillSync(header, FLAGS_BYTES + KEY_ID_BYTES, NONCE_BYTES);
   const cipher = createCipheriv("aes-256-gcm", key.bytes, header.subarray(FLAGS_BYTES + KEY_ID_BYTES));
-  cipher.setAAD(Buffer.from(place));
+  cipher.setAAD(Buffer.from(bodyId));
   return Buffer.concat([header, cipher.update(packed), cipher.final(), cipher.getAuthTag()]);
 }
 
-function decrypt(body: Uint8Array, key: EncryptionKey, place: string): Uint8Array {
+function decrypt(body: Uint8Array, key: EncryptionKey, bodyId: string): Uint8Array {
   const end = body.byteLength - TAG_BYTES;
-  if (end < ENCRYPTION_HEADER_BYTES) throw unreadable(place, "it is cut off");
+  if (end < ENCRYPTION_HEADER_BYTES) throw unreadable(bodyId, "it is cut off");
   const nonce = body.subarray(FLAGS_BYTES + KEY_ID_BYTES, ENCRYPTION_HEADER_BYTES);
   const decipher = createDecipheriv("aes-256-gcm", key.bytes, nonce, { authTagLength: TAG_BYTES });
-  decipher.setAAD(Buffer.from(place));
+  decipher.setAAD(Buffer.from(bodyId));
   decipher.setAuthTag(body.subarray(end));
   try {
     return Buffer.concat([decipher.update(body.subarray(ENCRYPTION_HEADER_BYTES, end)), decipher.final()]);
   } catch {
     throw unreadable(
-      place,
+      bodyId,
       "it was changed, or it is the body of another row, or it was encrypted with a different key",
     );
   }
 }
 
-function unreadable(place: string, reason: string): InternalError {
-  return new InternalError(`cannot read ${place} from the run store: ${reason}`);
+function unreadable(bodyId: string, reason: string): InternalError {
+  return new InternalError(`cannot read ${bodyId} from the run store: ${reason}`);
 }
 
 /** Length of a key for AES-256, in bytes. */

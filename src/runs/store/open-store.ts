@@ -23,18 +23,22 @@ export interface SqliteStoreOptions extends StoreOptions {
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqlRunStore> {
   const { location, onProblem } = options;
-  const place = location.kind === "file" ? location.path : "in memory";
-  return openStore(await SqliteDriver.open(location, onProblem), options, place);
+  const storeName = location.kind === "file" ? location.path : "in memory";
+  return openStore(await SqliteDriver.open(location, onProblem), options, storeName);
 }
 
 /**
  * Returns a store over an open driver, which is closed if that fails.
- * @param place Names the store in errors of the start.
+ * @param storeName Names the store in errors of the start.
  */
-export async function openStore(driver: Driver, options: StoreOptions, place: string): Promise<SqlRunStore> {
+export async function openStore(
+  driver: Driver,
+  options: StoreOptions,
+  storeName: string,
+): Promise<SqlRunStore> {
   const codec = new BodyCodec(options);
   try {
-    await checkKeys(driver, codec, options.keys ?? [], place);
+    await checkKeys(driver, codec, options.keys ?? [], storeName);
     const store = new SqlRunStore(driver, codec, options.onProblem);
     await store.open();
     return store;
@@ -54,7 +58,7 @@ const CHECKED_TEXT = "outrigger";
 
 /**
  * Checks the keys, and records the first one if it is new.
- * @param place Names the store in errors: the path of its file, or its schema.
+ * @param storeName Names the store in errors: the path of its file, or its schema.
  * @throws ConfigurationError if the store is encrypted and none of its keys is configured, or if it has bodies that are
  *   not encrypted and a key is configured.
  */
@@ -62,36 +66,36 @@ async function checkKeys(
   driver: Driver,
   codec: BodyCodec,
   keys: readonly EncryptionKey[],
-  place: string,
+  storeName: string,
 ): Promise<void> {
   const checks = await driver.read<{ key_id: string; body: Uint8Array }>(SELECT_CHECKS, []);
   const [key] = keys;
   if (key === undefined) {
-    if (checks.length > 0) throw refused(place, "it is encrypted, but no key is configured");
+    if (checks.length > 0) throw refused(storeName, "it is encrypted, but no key is configured");
     return;
   }
   const ids = keys.map(({ id }) => id.toString("hex"));
   const known = checks.filter(({ key_id }) => ids.includes(key_id));
-  for (const { key_id, body } of known) codec.decode(body, getCheckPlace(key_id));
+  for (const { key_id, body } of known) codec.decode(body, toCheckBodyId(key_id));
   if (checks.length > 0 && known.length === 0) {
     const paths = keys.map(({ path }) => path).join(", ");
-    throw refused(place, `it is encrypted with a key other than the one in ${paths}`);
+    throw refused(storeName, `it is encrypted with a key other than the one in ${paths}`);
   }
   if (checks.length === 0) {
     const [row] = await driver.read<{ found: number }>(SELECT_ANY, []);
     if (row?.found === 1)
-      throw refused(place, "it has runs that are not encrypted; enable encryption with an empty store");
+      throw refused(storeName, "it has runs that are not encrypted; enable encryption with an empty store");
   }
   const id = key.id.toString("hex");
   if (known.some(({ key_id }) => key_id === id)) return;
-  const body = codec.encode(Buffer.from(CHECKED_TEXT), getCheckPlace(id));
+  const body = codec.encode(Buffer.from(CHECKED_TEXT), toCheckBodyId(id));
   await driver.batch([{ text: INSERT_CHECK, values: [id, body] }], "end");
 }
 
-function getCheckPlace(keyId: string): string {
+function toCheckBodyId(keyId: string): string {
   return `check of the key ${keyId}`;
 }
 
-function refused(place: string, reason: string): ConfigurationError {
-  return new ConfigurationError(`cannot use the run store ${place}: ${reason}`);
+function refused(storeName: string, reason: string): ConfigurationError {
+  return new ConfigurationError(`cannot use the run store ${storeName}: ${reason}`);
 }

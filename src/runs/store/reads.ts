@@ -11,7 +11,7 @@ import {
   STORED_RUN_COLUMNS,
 } from "./bodies.ts";
 import { type Driver, definePage } from "./driver.ts";
-import { IS_OPEN, IS_QUEUED, IS_UNDER_WAY } from "./schema.ts";
+import { IS_OPEN, IS_QUEUED, IS_QUEUED_OR_RUNNING } from "./schema.ts";
 
 /** Rows of events in one read, at most, and their bytes. */
 const MAX_EVENT_ROWS = 256;
@@ -45,7 +45,7 @@ export const COUNT_QUEUED = `
     (SELECT count(*) FROM :schema.runs WHERE owner = $1 AND ${IS_QUEUED}) AS owner`;
 
 /** The runs in progress, with the size of what was stored for them. */
-export const FIND_UNDER_WAY = `
+export const FIND_QUEUED_OR_RUNNING = `
   SELECT runs.id, octet_length(runs.body)
     + coalesce((SELECT octet_length(requests.body) FROM :schema.requests WHERE requests.run = runs.number), 0)
     + coalesce((SELECT sum(octet_length(events.body)) FROM :schema.events WHERE events.run = runs.number), 0)
@@ -56,7 +56,7 @@ export const FIND_UNDER_WAY = `
           AND thread_messages.position >= runs.start_position AND thread_messages.position < runs.end_position
         JOIN :schema.messages ON messages.number = thread_messages.message
       WHERE threads.id = runs.thread_id), 0) AS bytes
-  FROM :schema.runs WHERE ${IS_UNDER_WAY}`;
+  FROM :schema.runs WHERE ${IS_QUEUED_OR_RUNNING}`;
 
 export const GET_THREAD = `SELECT body FROM :schema.threads WHERE id = $1 AND owner = $2`;
 
@@ -188,7 +188,7 @@ const OF_THREAD = `
 
 const FIND_POSITION = `SELECT thread_messages.position ${OF_THREAD} AND messages.id = $4`;
 
-const FIND_RUN_PLACE = `
+const FIND_RUN_RANGE = `
   SELECT thread_id, start_position, end_position FROM :schema.runs WHERE id = $1 AND owner = $2`;
 
 function defineMessagePage(bounds: string, direction: string) {
@@ -209,12 +209,12 @@ export async function listMessages(
   { threadId = "", inputRunId = "", order, after, limit }: MessageQuery,
   bodies: Bodies,
 ): Promise<Page<StoredMessage>> {
-  let place: Pick<RunRow, "thread_id" | "start_position" | "end_position"> | undefined;
-  if (inputRunId === "") place = { thread_id: threadId, ...ALL_POSITIONS };
-  else [place] = await driver.read<RunRow>(FIND_RUN_PLACE, [inputRunId, owner]);
-  if (place === undefined) return { elements: [], hasMore: false };
-  const list = [place.thread_id, inputRunId, owner];
-  const { start_position: first, end_position: end } = place;
+  let range: Pick<RunRow, "thread_id" | "start_position" | "end_position"> | undefined;
+  if (inputRunId === "") range = { thread_id: threadId, ...ALL_POSITIONS };
+  else [range] = await driver.read<RunRow>(FIND_RUN_RANGE, [inputRunId, owner]);
+  if (range === undefined) return { elements: [], hasMore: false };
+  const list = [range.thread_id, inputRunId, owner];
+  const { start_position: first, end_position: end } = range;
   let start: number | undefined;
   if (after !== "") {
     const [row] = await driver.read<{ position: number }>(FIND_POSITION, [...list, after]);

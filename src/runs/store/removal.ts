@@ -1,10 +1,10 @@
 /**
  * Removes runs, threads and messages, many in one statement. A message can be in a thread and in its forks, and is
- * removed with its last place.
+ * removed with its last position.
  */
 
 import type { Queries } from "./driver.ts";
-import { IS_FREE, IS_UNDER_WAY } from "./schema.ts";
+import { IS_FREE, IS_QUEUED_OR_RUNNING } from "./schema.ts";
 import { LOCK_THREAD } from "./writes.ts";
 
 const FIND_RUN = `SELECT number, id, thread_id FROM :schema.runs WHERE id = $1 AND owner = $2`;
@@ -20,7 +20,7 @@ const FIND_OLD_CONVERSATIONS = `
   WHERE is_conversation = 1 AND used_ms < $1
     AND NOT EXISTS (
       SELECT 1 FROM :schema.runs
-      WHERE runs.thread_id = threads.id AND runs.owner = threads.owner AND ${IS_UNDER_WAY})
+      WHERE runs.thread_id = threads.id AND runs.owner = threads.owner AND ${IS_QUEUED_OR_RUNNING})
   ORDER BY used_ms LIMIT $2 :skip_locked`;
 
 /** Threads that runs created, in an order, so that transactions do not wait for each other in a circle. */
@@ -171,7 +171,7 @@ export async function removeMessage(
   return links.length > 0;
 }
 
-/** @param messages Those whose place in a thread was removed. */
+/** @param messages Those whose position in a thread was removed. */
 async function removeUnused(queries: Queries, messages: readonly NumberedRow[]): Promise<void> {
   if (messages.length === 0) return;
   const numbers = [toNumbers(messages)];

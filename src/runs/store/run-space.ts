@@ -7,7 +7,7 @@ import { StoreFullError } from "../errors.ts";
 import type { Call, Space, SpaceUse } from "./driver.ts";
 
 /** The share of the space that runs in progress may use. */
-const UNDER_WAY_SHARE = 1 / 2;
+const UNFINISHED_SHARE = 1 / 2;
 
 /** The share that is used after a change, at most. The last pages are for deletions and for small changes of rows. */
 const SHARES: Readonly<Record<SpaceUse, number>> = { create: 7 / 8, append: 15 / 16, end: 63 / 64, any: 1 };
@@ -72,8 +72,8 @@ export class RunSpace {
   readonly #evict: (limit: number) => Promise<number>;
   readonly #onProblem: (problem: unknown) => void;
   /** Bytes that were written for runs in progress, by their ids. */
-  readonly #underWay = new Map<string, number>();
-  #underWayBytes = 0;
+  readonly #unfinished = new Map<string, number>();
+  #unfinishedBytes = 0;
   #hasEvicted = false;
 
   /**
@@ -92,7 +92,7 @@ export class RunSpace {
 
   /** @throws StoreFullError if runs in progress use their share already. */
   checkCreation(bytes: number): void {
-    if (this.#underWayBytes + bytes <= this.#space.maxBytes * UNDER_WAY_SHARE) return;
+    if (this.#unfinishedBytes + bytes <= this.#space.maxBytes * UNFINISHED_SHARE) return;
     throw new StoreFullError(
       `queued runs and runs in progress take more than half of the space for runs; raise ${this.#space.setting}`,
     );
@@ -100,14 +100,14 @@ export class RunSpace {
 
   /** Records bytes that were written for a run in progress. */
   add(runId: string, bytes: number): void {
-    this.#underWay.set(runId, (this.#underWay.get(runId) ?? 0) + bytes);
-    this.#underWayBytes += bytes;
+    this.#unfinished.set(runId, (this.#unfinished.get(runId) ?? 0) + bytes);
+    this.#unfinishedBytes += bytes;
   }
 
   /** Records that a run is no longer in progress. */
   remove(runId: string): void {
-    this.#underWayBytes -= this.#underWay.get(runId) ?? 0;
-    this.#underWay.delete(runId);
+    this.#unfinishedBytes -= this.#unfinished.get(runId) ?? 0;
+    this.#unfinished.delete(runId);
   }
 
   /** Executes a change, again after removing old runs if it finds no room. */

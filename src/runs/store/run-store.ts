@@ -85,7 +85,7 @@ export class SqlRunStore implements RunStore {
   /** Loads the state that the store keeps in memory. Called once, before all other methods. */
   async open(): Promise<void> {
     if (this.#room === undefined) return;
-    const rows = await this.#driver.read<{ id: string; bytes: number }>(reads.FIND_UNDER_WAY, []);
+    const rows = await this.#driver.read<{ id: string; bytes: number }>(reads.FIND_QUEUED_OR_RUNNING, []);
     for (const { id, bytes } of rows) this.#room?.add(id, bytes);
   }
 

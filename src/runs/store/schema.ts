@@ -8,7 +8,7 @@
 import { RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 
 /** The condition for a run that a process executes or is going to execute. */
-export const IS_UNDER_WAY = `status IN (${RunStatus.QUEUED}, ${RunStatus.IN_PROGRESS})`;
+export const IS_QUEUED_OR_RUNNING = `status IN (${RunStatus.QUEUED}, ${RunStatus.IN_PROGRESS})`;
 
 /** The condition for a run in the queue. */
 export const IS_QUEUED = `status = ${RunStatus.QUEUED}`;
@@ -83,7 +83,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX runs_held_idle ON :schema.runs (holder)
     WHERE holder IS NOT NULL AND status <> ${RunStatus.IN_PROGRESS};
   -- At most one run of a thread is under way.
-  CREATE UNIQUE INDEX runs_under_way ON :schema.runs (thread_id) WHERE ${IS_UNDER_WAY};
+  CREATE UNIQUE INDEX runs_under_way ON :schema.runs (thread_id) WHERE ${IS_QUEUED_OR_RUNNING};
 
   -- The following tables have no references to runs: rows are inserted from a run that exists, and deleted with it by the
   -- same transaction. Checks of references would cost as much as the insertion of an event.

@@ -98,7 +98,7 @@ export interface LockedRunRow extends RunRow {
   readonly is_claimed: number;
 }
 
-interface Place {
+interface ThreadPosition {
   readonly threadId: string;
   readonly position: number;
   /** The thread with the messages that the run reads. Undefined: a new thread. */
@@ -121,24 +121,24 @@ export async function createRun(
 ): Promise<NumberedResult> {
   const { run, request } = creation;
   let bytes = 0;
-  const prepare = (place: Place, history: readonly Message[]) => {
-    const calls = insertRun(creation, place, creation.input(history), bodies);
+  const prepare = (target: ThreadPosition, history: readonly Message[]) => {
+    const calls = insertRun(creation, target, creation.input(history), bodies);
     bytes = countBytes(calls);
     room?.checkCreation(bytes);
     return calls;
   };
   let result: NumberedResult;
   if (request.previousRunId === "" && request.threadId === "") {
-    const place = { threadId: run.threadId, position: 0, source: undefined, forked: false };
-    const number = getNumber(await driver.batch(prepare(place, []), "create"));
+    const target = { threadId: run.threadId, position: 0, source: undefined, forked: false };
+    const number = getNumber(await driver.batch(prepare(target, []), "create"));
     result = { case: "created", run, forked: false, number };
   } else {
     result = await driver.transaction("create", async (queries): Promise<NumberedResult> => {
-      const place = await findPlace(queries, creation, bodies);
-      if ("case" in place) return place;
-      const { threadId, forked, source, position } = place;
+      const target = await findPosition(queries, creation, bodies);
+      if ("case" in target) return target;
+      const { threadId, forked, source, position } = target;
       const rows = await queries.query<MessageRow>(READ_HISTORY, [source.number, position]);
-      const number = getNumber(await queries.execute(prepare(place, bodies.readHistory(rows))));
+      const number = getNumber(await queries.execute(prepare(target, bodies.readHistory(rows))));
       return { case: "created", run: { ...run, threadId }, forked, number };
     });
   }
@@ -152,15 +152,15 @@ function getNumber([inserted]: readonly Answer[]): number {
   return inserted.number;
 }
 
-/** A place in an existing thread, or in its fork. */
-type FoundPlace = Place & { readonly source: ThreadRow };
+/** A target in an existing thread, or in its fork. */
+type FoundPosition = ThreadPosition & { readonly source: ThreadRow };
 
-/** Finds the place of a run that continues another one or a thread. Threads are locked before runs, everywhere. */
-async function findPlace(
+/** Finds the target of a run that continues another one or a thread. Threads are locked before runs, everywhere. */
+async function findPosition(
   queries: Queries,
   { owner, request: { previousRunId, threadId }, run }: RunCreation,
   bodies: Bodies,
-): Promise<FoundPlace | RunCreationResult> {
+): Promise<FoundPosition | RunCreationResult> {
   const isAfterRun = previousRunId !== "";
   const key = [isAfterRun ? previousRunId : threadId, owner];
   const [[source], [previous]] = await Promise.all([
@@ -203,7 +203,7 @@ async function conclude(queries: Queries, previous: LockedRunRow, bodies: Bodies
 /** The statement that inserts a run is the first one. */
 function insertRun(
   { owner, request, origin, trace, events, holder, run: created }: RunCreation,
-  { threadId, position, source, forked }: Place,
+  { threadId, position, source, forked }: ThreadPosition,
   input: readonly StoredMessage[],
   bodies: Bodies,
 ): Call[] {

@@ -162,7 +162,7 @@ export class AccessControl {
   }
 
   #acceptToken(verdict: TokenVerdict): Identified {
-    if ("refusal" in verdict) return { caller: createKeylessCaller(""), refusal: verdict.refusal };
+    if ("refusal" in verdict) return { caller: createDeniedCaller(""), refusal: verdict.refusal };
     const { caller } = verdict;
     // Otherwise the owner of a key and the owner of a token would share stored data.
     if (this.#ring.named(caller.name) !== undefined) return SAME_NAME;
@@ -189,7 +189,7 @@ export class AccessControl {
   callerNamed(name: string): Caller {
     this.#refresh();
     const known = this.#ring.named(name) ?? this.#tokens?.callerNamed(name);
-    return known ?? (this.#admitsCertificates ? { ...anyCaller, name } : createKeylessCaller(name));
+    return known ?? (this.#admitsCertificates ? { ...anyCaller, name } : createDeniedCaller(name));
   }
 
   #refresh(): void {
@@ -239,8 +239,8 @@ async function takeShared(store: RateStore, { name, limit }: Rate): Promise<SDKE
   return overRate(name, limit, taken.waitMs / 1000);
 }
 
-/** Returns a caller without a key. */
-function createKeylessCaller(name: string): Caller {
+/** Returns a caller that may use no model. */
+function createDeniedCaller(name: string): Caller {
   return { name, allowsModel: () => false, isRestricted: true };
 }
 
@@ -267,29 +267,29 @@ function overRate(name: string, { requestsPerMinute }: AccessRateLimit, retryAft
 }
 
 // Created once, so that a flood of invalid keys costs little.
-const NO_KEY: Admission = refusedFor(
+const NO_KEY: Admission = createRefusal(
   'expected an access key in the header "authorization: Bearer KEY", "x-api-key" or "x-goog-api-key"',
 );
-const UNKNOWN_CERTIFICATE: Admission = refusedFor(
+const UNKNOWN_CERTIFICATE: Admission = createRefusal(
   "no entry of the access keys has the name of the caller's certificate, and the request has no key",
 );
-const NAMELESS_CERTIFICATE: Admission = refusedFor(
+const NAMELESS_CERTIFICATE: Admission = createRefusal(
   "the caller's certificate has neither a SPIFFE id nor a common name of at most 256 visible characters",
 );
-const WRONG_KEY: Admission = refusedFor("the request has no valid access key");
-const NO_TOKEN: Admission = refusedFor(
+const WRONG_KEY: Admission = createRefusal("the request has no valid access key");
+const NO_TOKEN: Admission = createRefusal(
   'expected a token (JWT) or an access key in the header "authorization: Bearer TOKEN", "x-api-key" or "x-goog-api-key"',
 );
-const WRONG_TOKEN: Admission = refusedFor(
+const WRONG_TOKEN: Admission = createRefusal(
   "the request has neither a token (JWT of at most 8192 characters) nor a valid access key",
 );
-const SAME_NAME: Admission = refusedFor(
+const SAME_NAME: Admission = createRefusal(
   "the name of the token's caller is the name of an access key; change one of the two names in the configuration",
 );
 const EXPIRED = new AuthenticationError("the token of the connection has expired");
 
-function refusedFor(message: string): Admission {
-  return { caller: createKeylessCaller(""), refusal: new AuthenticationError(message) };
+function createRefusal(message: string): Admission {
+  return { caller: createDeniedCaller(""), refusal: new AuthenticationError(message) };
 }
 
 /** Longer texts cannot be access keys. */

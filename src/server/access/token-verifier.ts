@@ -69,7 +69,7 @@ export class TokenVerifier implements TokenSource {
   }
 
   /**
-   * Uses the issuers of another configuration. Keys whose place is the same stay in use, others are read now. Every
+   * Uses the issuers of another configuration. Keys from the same source stay in use, others are read now. Every
    * token is verified again if issuers, or their names of callers, audiences or conditions differ.
    */
   use(issuers: readonly TokenIssuer[]): void {
@@ -91,7 +91,7 @@ export class TokenVerifier implements TokenSource {
 
   #openKeys(issuer: TokenIssuer, before: ReadonlyMap<string, OpenIssuer>): KeySource {
     const earlier = before.get(issuer.issuer);
-    const isSame = earlier !== undefined && isDeepStrictEqual(toPlace(earlier), toPlace(issuer));
+    const isSame = earlier !== undefined && isDeepStrictEqual(toKeySource(earlier), toKeySource(issuer));
     return isSame ? earlier.source : openKeys(issuer, this.#log);
   }
 
@@ -217,8 +217,8 @@ export class TokenVerifier implements TokenSource {
   }
 }
 
-/** Returns the place of the keys of an issuer. The current keys do not count. */
-function toPlace({ keys }: TokenIssuer) {
+/** Returns where the keys of an issuer come from. The current keys do not count. */
+function toKeySource({ keys }: TokenIssuer) {
   if (keys.kind === "file") return [keys.path];
   const { kind, url, tokenFile, tls } = keys;
   return [kind, url.href, tokenFile, tls?.paths];

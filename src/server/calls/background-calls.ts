@@ -10,7 +10,7 @@ import { CallRecorder } from "../telemetry/call-recorder.ts";
 import { toCallError } from "./call-context.ts";
 import { InferenceRecord } from "./inference-record.ts";
 
-/** Name of these calls in logs and metrics, in place of an RPC. */
+/** Name of these calls in logs and metrics, instead of an RPC. */
 const BACKGROUND = "background run";
 
 /** Calls the models, and reports each call to the observers as a separate call. */

@@ -58,12 +58,12 @@ export interface CallWork {
 export type CallsInProgress = Set<CallWork>;
 
 /** Aborts the work for all calls when the server stops. */
-export function cutOff(calls: CallsInProgress): void {
-  for (const work of calls) work.abort(new CutOffError());
+export function abortCalls(calls: CallsInProgress): void {
+  for (const work of calls) work.abort(new ShutdownError());
 }
 
 /** The sidecar stopped before the call had ended. Retryable: another instance may serve it. */
-export class CutOffError extends ServerError {
+export class ShutdownError extends ServerError {
   constructor() {
     super("the sidecar is stopping and did not wait for the call any longer");
   }

@@ -19,7 +19,7 @@ import type { Attempt } from "../telemetry/call-observer.ts";
 import type { BegunAttempt, CallRecorder } from "../telemetry/call-recorder.ts";
 import { INFERENCE_ID_HEADER } from "../telemetry/call-recorder.ts";
 import { withoutCallerText } from "../telemetry/caller-text.ts";
-import { CutOffError } from "./call-context.ts";
+import { ShutdownError } from "./call-context.ts";
 
 /** The call that a recorded stream serves. */
 export interface StreamingCall {
@@ -181,7 +181,7 @@ export class InferenceRecord implements ModelClient {
       usage,
       error: this.#error,
       reason: this.#failure?.error.message === this.#error?.message ? this.#failure?.reason : undefined,
-      isCutOff: reason instanceof CutOffError,
+      abortedByShutdown: reason instanceof ShutdownError,
     };
   }
 

@@ -10,7 +10,7 @@ import type {
 } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
-import { type CallsInProgress, cutOff } from "./call-context.ts";
+import { abortCalls, type CallsInProgress } from "./call-context.ts";
 import { createService, type Service } from "./service.ts";
 import type { ServiceCall } from "./service-call.ts";
 
@@ -62,7 +62,7 @@ export function createLazyService<Desc extends DescService, Call extends Service
     return [method.localName, serve];
   });
   const implementation: ServiceImpl<Desc> = Object.fromEntries(implementations);
-  return createService(desc, implementation, { cutOff: () => cutOff(calls) });
+  return createService(desc, implementation, { abortCalls: () => abortCalls(calls) });
 }
 
 /** Ends a call with its one response. */

@@ -13,7 +13,7 @@ export interface Service {
   /**
    * Ends all calls in progress with an error when the server stops. Absent if calls are short, or end on their own.
    */
-  readonly cutOff?: (() => void) | undefined;
+  readonly abortCalls?: (() => void) | undefined;
 }
 
 /** Settings of a service. */
@@ -23,7 +23,7 @@ export interface ServiceSettings {
   /** Default false. */
   readonly isOpen?: boolean;
   /** See Service. */
-  readonly cutOff?: () => void;
+  readonly abortCalls?: () => void;
 }
 
 /**
@@ -33,8 +33,8 @@ export interface ServiceSettings {
 export function createService<Desc extends DescService>(
   desc: Desc,
   implementation: Partial<ServiceImpl<Desc>>,
-  { isInHealth = true, isOpen = false, cutOff }: ServiceSettings = {},
+  { isInHealth = true, isOpen = false, abortCalls }: ServiceSettings = {},
 ): Service {
   const { methods } = createServiceImplSpec<Desc>(desc, implementation);
-  return { desc, methods: Object.values(methods), isInHealth, isOpen, cutOff };
+  return { desc, methods: Object.values(methods), isInHealth, isOpen, abortCalls };
 }

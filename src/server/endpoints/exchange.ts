@@ -9,7 +9,6 @@ import type { EndpointResponse, EndpointRoute } from "../../http/endpoint.ts";
 import { type HttpRequest, type HttpResponse, takesTrailers } from "../base/http-types.ts";
 import { type CallsInProgress, createDisconnect } from "../calls/call-context.ts";
 import { InferenceRecord } from "../calls/inference-record.ts";
-import { cutResponse } from "../http/cut-response.ts";
 import {
   FlushedResponse,
   PeerClosedError,
@@ -18,6 +17,7 @@ import {
 } from "../http/flushed-response.ts";
 import { endPaced } from "../http/paced-writer.ts";
 import { discardBody } from "../http/request-body.ts";
+import { resetResponse } from "../http/reset-response.ts";
 import type { Intake } from "../requests/intake.ts";
 import { toRefusalError } from "../requests/refusals.ts";
 import type { CallMemory } from "../requests/request-memory.ts";
@@ -80,7 +80,7 @@ export class ApiExchange {
       if (share === undefined) await this.#refuse(toRefusalError(thrown));
       else if (!this.#isPeerGone(thrown)) {
         // A truncated body must not look complete.
-        cutResponse(response);
+        resetResponse(response);
         this.#outcome = { code: Code.Internal, disconnected: false, fault: thrown };
       }
     }
@@ -179,9 +179,9 @@ class BodyResponse extends FlushedResponse {
   }
 
   /** Closes the stream, or the connection of HTTP/1.1, because a truncated response must not look complete. */
-  cutOff(): void {
+  destroy(): void {
     this.disconnected = true;
-    cutResponse(this.#response);
+    resetResponse(this.#response);
   }
 
   #writeAllButLast(bytes: Uint8Array): Promise<Uint8Array> {

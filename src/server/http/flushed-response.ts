@@ -35,7 +35,7 @@ export abstract class FlushedResponse implements UnsentResponse {
     this.#unsent = unsent;
   }
 
-  abstract cutOff(): void;
+  abstract destroy(): void;
 
   /** Records that the peer closed the stream before the response was complete. Ends the wait for a flush. */
   disconnect(): void {
@@ -100,7 +100,7 @@ export abstract class FlushedResponse implements UnsentResponse {
 /** A response whose peer may be slow to read. */
 export interface UnsentResponse {
   /** Ends the response at once: its peer does not read, and others need the memory. */
-  cutOff(): void;
+  destroy(): void;
 }
 
 /** Smaller writes are not counted: a call has at most one, and the number of calls is limited. */
@@ -139,7 +139,7 @@ export class UnsentResponses {
   constructor(account: MemoryAccount, now: () => number = () => performance.now()) {
     this.#pool = account.unsent;
     this.#now = now;
-    for (const pool of [account.answers, account.reads]) pool.onShortage(() => this.#cutOffStalled());
+    for (const pool of [account.answers, account.reads]) pool.onShortage(() => this.#destroyStalled());
   }
 
   /** Number of waiting bytes, in writes that are counted. */
@@ -180,7 +180,7 @@ export class UnsentResponses {
     if (this.#isOver()) this.#timer = setTimeout(() => this.#relieve(), CHECK_INTERVAL_MS).unref();
   }
 
-  #cutOffStalled(): void {
+  #destroyStalled(): void {
     for (const [response, { since }] of this.#waiting) {
       if (this.#now() - since < STALLED_MS) return;
       this.#end(response);
@@ -189,6 +189,6 @@ export class UnsentResponses {
 
   #end(response: UnsentResponse): void {
     this.remove(response);
-    response.cutOff();
+    response.destroy();
   }
 }

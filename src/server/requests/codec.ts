@@ -13,7 +13,7 @@ import {
 import { WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { invalidFields } from "../../core/errors.ts";
-import { describeJsonPlace, hasEscapedNames, parseJsonText } from "../../core/json-text.ts";
+import { describeJsonPosition, hasEscapedNames, parseJsonText } from "../../core/json-text.ts";
 import { findJsonViolations } from "../status/json-violations.ts";
 import { OUR_TYPE, toConnectError } from "../status/status.ts";
 import { countJsonElements } from "./json-element-counter.ts";
@@ -77,8 +77,8 @@ function createJsonFault(desc: DescMessage, text: string, registry: Registry | u
   try {
     json = parseJsonText(text);
   } catch (thrown) {
-    const place = describeJsonPlace(thrown);
-    return new ConnectError(`the request is not valid JSON at ${place}`, Code.InvalidArgument);
+    const position = describeJsonPosition(thrown);
+    return new ConnectError(`the request is not valid JSON at ${position}`, Code.InvalidArgument);
   }
   const isSearched = OUR_TYPE.test(desc.typeName) && text.length <= MAX_SEARCHED;
   const violations = isSearched ? findJsonViolations(desc, json, registry) : [];

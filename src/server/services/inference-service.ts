@@ -2,7 +2,7 @@ import { BatchStream } from "../../core/batches.ts";
 import { EmbeddingService } from "../../gen/outrigger/v1/embedding_service_pb.ts";
 import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
-import { type CallsInProgress, cutOff } from "../calls/call-context.ts";
+import { abortCalls, type CallsInProgress } from "../calls/call-context.ts";
 import { createService, type Service } from "../calls/service.ts";
 import { ServiceCall } from "../calls/service-call.ts";
 import { answer } from "../calls/service-methods.ts";
@@ -34,7 +34,7 @@ export function createInferenceService(client: ModelClient): Service {
           },
         }),
     },
-    { cutOff: () => cutOff(calls) },
+    { abortCalls: () => abortCalls(calls) },
   );
 }
 
@@ -51,6 +51,6 @@ export function createEmbeddingService(client: ModelClient): Service {
         return answer(call, call.record.embed(request, { signal, deadline }));
       },
     },
-    { cutOff: () => cutOff(calls) },
+    { abortCalls: () => abortCalls(calls) },
   );
 }

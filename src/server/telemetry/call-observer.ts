@@ -117,7 +117,7 @@ export interface ServiceOutcome {
   /** The message of the error without texts of the caller; undefined if it was not compared with the request. */
   readonly reason?: string | undefined;
   /** Whether the server stopped before the call ended. */
-  readonly isCutOff?: boolean | undefined;
+  readonly abortedByShutdown?: boolean | undefined;
 }
 
 /** The outcome of a call. */

@@ -204,7 +204,7 @@ export class CallRecorder implements CallTiming {
       times: this.#attempts === 0 ? undefined : this.#readTimes(),
       error: report?.error ?? error,
       reason: report?.reason,
-      isCutOff: report?.isCutOff,
+      abortedByShutdown: report?.abortedByShutdown,
     };
     for (const observer of this.#observers) observer.end(this.call, outcome);
   }

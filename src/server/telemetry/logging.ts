@@ -58,7 +58,7 @@ export function createCallLog(logger: Logger): CallObserver {
       // INTERNAL is also the status for a client that breaks gRPC, which is not a bug of this program.
       const fault = code === Code.Internal ? (outcome.fault ?? error?.cause ?? error) : undefined;
       if (fault !== undefined) logger.error({ ...line, fault: describeFault(fault) }, "call failed");
-      else if (outcome.isCutOff) logger.warn(line, "call cut off by shutdown");
+      else if (outcome.abortedByShutdown) logger.warn(line, "call cut off by shutdown");
       else if (outcome.disconnected) logger.debug(line, "client disconnected");
       else if (call.isProbe) logger.debug(line, "call");
       else if (!hasFailed) logger.info(line, "call");

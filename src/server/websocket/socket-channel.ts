@@ -145,7 +145,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     this.#wake?.();
   }
 
-  cutOff(): void {
+  destroy(): void {
     this.#options.socket.terminate();
   }
 
@@ -162,7 +162,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
   /** Must be called at each interval: checks whether the peer responds, and whether it is idle or too slow. */
   check(now: number): void {
     const { socket, limits } = this.#options;
-    if (!this.#isAlive) return this.cutOff();
+    if (!this.#isAlive) return this.destroy();
     this.#isAlive = false;
     if (socket.readyState === socket.OPEN) socket.ping();
     if (this.#arriving > 0 && now - this.#lastByteAt > limits.stallTimeoutMs) {

@@ -52,7 +52,7 @@ export class WebSockets {
   }
 
   /** Closes all sockets after the calls for their messages were aborted, each when its callers have the errors. */
-  cutOff(): void {
+  destroyAll(): void {
     this.#isDraining = true;
     for (const channel of this.#open.keys()) channel.finish(closeCodes.serviceRestart, STOPPING);
   }

@@ -3,8 +3,8 @@ import { create } from "@bufbuild/protobuf";
 import type OpenAI from "openai";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
-import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts";
 import { DEFAULT_KEEP_MS, RecentAnswers } from "../../../src/endpoints/answers/recent-answers.ts";
+import { ResponseCache } from "../../../src/endpoints/answers/response-cache.ts";
 import { type Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ListRunsRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import { ThreadMessageSchema } from "../../../src/gen/outrigger/v1/thread_pb.ts";
@@ -150,14 +150,14 @@ describe("The recent answers", () => {
   function open({ keepMs = 1000, bytes = 10_000, isShared = false } = {}) {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     const account = new MemoryAccount({ limits: { maxKeptMemoryBytes: bytes }, isShared: () => isShared });
-    const answers = new RecentAnswers(new KeptResponses(account.kept), { keepMs });
+    const answers = new RecentAnswers(new ResponseCache(account.kept), { keepMs });
     const find = async (call: string, owner = "") => (await answers.createSource(owner).findCall(call))?.id;
     return { answers, find, pool: account.kept };
   }
 
   it("are not found after their time, even if they were not removed yet", async () => {
     let now = 0;
-    const memory = new KeptResponses(new MemoryAccount().kept);
+    const memory = new ResponseCache(new MemoryAccount().kept);
     const answers = new RecentAnswers(memory, { keepMs: DEFAULT_KEEP_MS, now: () => now });
     answers.add("", "msg_1", answer("call"));
     const source = answers.createSource("");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
-import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts";
+import { ResponseCache } from "../../../src/endpoints/answers/response-cache.ts";
 import { LatestResponse } from "../../../src/endpoints/responses/latest-response.ts";
 import { SocketLanes } from "../../../src/endpoints/responses/socket-lanes.ts";
 
@@ -13,7 +13,7 @@ function openKept(isShared = false, maxKeptMemoryBytes = LIMIT) {
     limits: { maxKeptMemoryBytes },
     isShared: () => isShared,
   });
-  const all = new KeptResponses(account.kept);
+  const all = new ResponseCache(account.kept);
   return { pool: account.kept, all, open: (owner = "") => new LatestResponse(all, owner) };
 }
 

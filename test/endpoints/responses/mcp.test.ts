@@ -3,8 +3,8 @@ import type { McpServer } from "@modelcontextprotocol/server";
 import { Client } from "outrigger";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
-import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts";
 import { RecentAnswers } from "../../../src/endpoints/answers/recent-answers.ts";
+import { ResponseCache } from "../../../src/endpoints/answers/response-cache.ts";
 import { ReplayCheckpoints } from "../../../src/endpoints/responses/replay-checkpoints.ts";
 import { responsesRoutes } from "../../../src/endpoints/responses/routes.ts";
 import { createMcpTools } from "../../../src/runs/mcp/mcp-tools.ts";
@@ -38,10 +38,10 @@ async function open(...turns: Turn[]) {
   const models = createDirectory();
   const tool = { type: "mcp", server_label: "desk", server_url: server.url };
   const create = async (body: object) => {
-    const keptResponses = new KeptResponses(new MemoryAccount().kept);
+    const responseCache = new ResponseCache(new MemoryAccount().kept);
     const routes = responsesRoutes({
-      keptResponses,
-      recentAnswers: new RecentAnswers(keptResponses, { keepMs: 0 }),
+      responseCache,
+      recentAnswers: new RecentAnswers(responseCache, { keepMs: 0 }),
       checkpoints: new ReplayCheckpoints(),
       engine,
       models,

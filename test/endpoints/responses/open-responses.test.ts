@@ -50,8 +50,8 @@ describe.each(["openai", "anthropic", "gemini", "compatible"])("a response of %s
     const api = await startApi(servers);
     const events = eventsIn(await ask(api, `${provider}/${model}`, true));
     // Only OpenAI's APIs mark the text of a refusal; at other providers, the answer was cut off.
-    const isCutOff = model === "sim-refusal" && (provider === "anthropic" || provider === "gemini");
-    expect(events.at(-1)?.type).toBe(isCutOff ? "response.incomplete" : "response.completed");
+    const abortedByShutdown = model === "sim-refusal" && (provider === "anthropic" || provider === "gemini");
+    expect(events.at(-1)?.type).toBe(abortedByShutdown ? "response.incomplete" : "response.completed");
     for (const event of events) {
       const schema = SCHEMAS[event.type];
       expect(schema, event.type).toBeDefined();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { anyCaller } from "../../../src/core/caller.ts";
 import { RateLimitError } from "../../../src/core/errors.ts";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
-import { KeptResponses } from "../../../src/endpoints/answers/kept-responses.ts";
+import { ResponseCache } from "../../../src/endpoints/answers/response-cache.ts";
 import type { ResponsesParts } from "../../../src/endpoints/responses/parts.ts";
 import { serveSocket } from "../../../src/endpoints/responses/websocket.ts";
 import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../../src/http/endpoint.ts";
@@ -37,8 +37,8 @@ function serve(
     signal: new AbortController().signal,
     noteFailure: ({ kindName }) => void seen.push(kindName),
   } as Partial<EndpointRequest> as EndpointRequest;
-  const keptResponses = new KeptResponses(new MemoryAccount().kept);
-  const served = serveSocket(socket, request, { keptResponses } as Partial<ResponsesParts> as ResponsesParts);
+  const responseCache = new ResponseCache(new MemoryAccount().kept);
+  const served = serveSocket(socket, request, { responseCache } as Partial<ResponsesParts> as ResponsesParts);
   return { seen, served };
 }
 

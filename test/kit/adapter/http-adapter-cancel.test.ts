@@ -26,7 +26,7 @@ const SILENT: [string, string, () => boolean][] = [
 ];
 
 /** Phases of a stream in progress: the model string, and the event that shows it. */
-const UNDER_WAY: [string, string, StreamEvent["event"]["case"]][] = [
+const PHASES: [string, string, StreamEvent["event"]["case"]][] = [
   ["before the first token", "sim-text:stall_after=1", "streamStart"],
   ["while the first token is awaited", "sim-text:stall_after=4", "textStart"],
   ["mid reasoning", "sim-reasoning:rate=20", "reasoningStart"],
@@ -55,7 +55,7 @@ describe("an aborted signal", () => {
     },
   );
 
-  it.each(UNDER_WAY)(
+  it.each(PHASES)(
     "ends a stream %s and closes the provider's socket at once",
     async (_phase, model, wanted) => {
       const controller = new AbortController();
@@ -184,7 +184,7 @@ describe("an aborted signal", () => {
 });
 
 describe("a reader who leaves", () => {
-  it.each(UNDER_WAY)("%s closes the provider's socket at once", async (_phase, model, wanted) => {
+  it.each(PHASES)("%s closes the provider's socket at once", async (_phase, model, wanted) => {
     const { signal } = new AbortController();
     const stream = openAdapter(simulator()).stream(ask(model), { signal });
     const { error } = await read(stream, ({ event }) => event.case === wanted);

@@ -14,8 +14,8 @@ describe("Connector", () => {
     const outcomes: unknown[] = [];
     connector.connect(target, (...outcome) => outcomes.push(outcome));
     const left = new Error("left");
-    connector.giveUp(left);
-    connector.giveUp(new Error("left again"));
+    connector.cancel(left);
+    connector.cancel(new Error("left again"));
     const late = new Socket();
     finish?.(null, late);
     expect(outcomes).toEqual([[left, null]]);
@@ -41,7 +41,7 @@ describe("Connector", () => {
     connector.limitMs = 1;
     const outcomes: unknown[] = [];
     connector.connect(target, (...outcome) => outcomes.push(outcome));
-    connector.giveUp(new Error("left"));
+    connector.cancel(new Error("left"));
     expect(outcomes).toEqual([[null, socket]]);
     expect(socket.destroyed).toBe(false);
   });

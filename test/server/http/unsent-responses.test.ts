@@ -11,17 +11,17 @@ const LIMIT = 1_000_000;
 let nowMs: number;
 let account: MemoryAccount;
 let unsent: UnsentResponses;
-let cutOff: string[];
+let destroy: string[];
 
 beforeEach(() => {
   nowMs = 0;
   account = new MemoryAccount({ limits: { maxUnsentBytes: LIMIT } });
   unsent = new UnsentResponses(account, () => nowMs);
-  cutOff = [];
+  destroy = [];
 });
 
 function openResponse(name: string) {
-  return { cutOff: () => void cutOff.push(name) };
+  return { destroy: () => void destroy.push(name) };
 }
 
 describe("unsent responses", () => {
@@ -32,26 +32,26 @@ describe("unsent responses", () => {
     nowMs = 3000;
     unsent.add(reading, 200_000);
     unsent.add(openResponse("new"), 300_000);
-    expect(cutOff).toEqual(["stalled"]);
+    expect(destroy).toEqual(["stalled"]);
     expect(unsent.bytes).toBe(500_000);
   });
 
   it("cuts off no response while all peers read", () => {
     const responses = ["one", "two", "three"].map(openResponse);
     for (const response of responses) unsent.add(response, 500_000);
-    expect(cutOff).toEqual([]);
+    expect(destroy).toEqual([]);
     for (const response of responses) unsent.remove(response);
     expect(unsent.bytes).toBe(0);
   });
 
   it("cuts off the one that has waited longest if twice as much waits as may", () => {
     for (const name of ["one", "two", "three"]) unsent.add(openResponse(name), 800_000);
-    expect(cutOff).toEqual(["one"]);
+    expect(destroy).toEqual(["one"]);
   });
 
   it("cuts off stalled peers while others wait for the memory of answers", async () => {
     const holder = account.answers.open("");
-    unsent.add({ cutOff: () => holder.end() }, 100_000);
+    unsent.add({ destroy: () => holder.end() }, 100_000);
     void holder.reserve(account.answers.maxBytes / 2);
     nowMs = 3000;
     await account.answers.open("").reserve(1_000_000);
@@ -68,7 +68,7 @@ class SlowResponse extends FlushedResponse {
   readonly written: number[] = [];
   #take: (() => void) | undefined;
 
-  cutOff(): void {
+  destroy(): void {
     this.disconnect();
   }
 
@@ -112,7 +112,7 @@ describe("a large response", () => {
     const response = new SlowResponse(unsent);
     const failure = response.write(150 * KIB).catch((thrown: unknown) => thrown);
     await response.take();
-    response.cutOff();
+    response.destroy();
     expect(await failure).toBeInstanceOf(PeerClosedError);
     expect([response.written.length, unsent.bytes]).toEqual([2, 0]);
     await expect(response.write(1)).rejects.toBeInstanceOf(PeerClosedError);

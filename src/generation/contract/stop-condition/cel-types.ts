@@ -43,7 +43,7 @@ function typeOfScalar(scalar: ScalarType): CelType {
   }
 }
 
-/** Whether a value of a type is allowed in place of another type. `dyn` is only checked when it is evaluated. */
+/** Whether a value of a type is allowed instead of another type. `dyn` is only checked when it is evaluated. */
 export function isAssignable(type: CelType, expected: CelType): boolean {
   if (isDyn(type) || isDyn(expected)) return true;
   if (type.kind === "list" && expected.kind === "list") return isAssignable(type.element, expected.element);

@@ -6,10 +6,10 @@ import { getReference, References } from "../references.ts";
 import { listEntries } from "../values.ts";
 import { ARRAY_CHECKS, checkUnevaluatedItems } from "./array-checks.ts";
 import { COMPOSITION_CHECKS } from "./composition-checks.ts";
+import type { CheckMaker } from "./keyword-context.ts";
 import { checkUnevaluatedProperties, OBJECT_CHECKS } from "./object-checks.ts";
 import { Pattern } from "./pattern.ts";
 import { UnsupportedPatternError } from "./pattern-parser.ts";
-import type { CheckMaker } from "./schema-place.ts";
 import { getKind, type SchemaNode } from "./validation.ts";
 import { VALUE_CHECKS } from "./value-checks.ts";
 
@@ -107,9 +107,9 @@ class ValidatorCompiler {
     };
     const toPattern = (source: string, ...keys: readonly string[]) =>
       this.#toPattern(source, pointerBelow(pointer, ...keys));
-    const place = { schema, getNode, sameValue, toTarget, toPattern };
+    const context = { schema, getNode, sameValue, toTarget, toPattern };
     for (const make of CHECKS) {
-      const check = make(place);
+      const check = make(context);
       if (check !== undefined) node.checks.push(check);
     }
     // Definitions that nothing refers to are checked as well.
@@ -156,7 +156,7 @@ class ValidatorCompiler {
 }
 
 const NOTHING: SchemaNode = {
-  checks: [(value, place, run) => run.report(place, `expected no value here, found ${getKind(value)}`)],
+  checks: [(value, location, run) => run.report(location, `expected no value here, found ${getKind(value)}`)],
   sameValue: [],
   allowsNull: false,
 };

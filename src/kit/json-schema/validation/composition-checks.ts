@@ -2,14 +2,14 @@
 import { isObject, type JsonValue } from "../../json/json.ts";
 import { getReference } from "../references.ts";
 import { listEntries, toList } from "../values.ts";
-import type { CheckMaker, SchemaPlace } from "./schema-place.ts";
+import type { CheckMaker, KeywordContext } from "./keyword-context.ts";
 import {
   type Check,
   type Finding,
   getKind,
+  type InstanceLocation,
   type SchemaNode,
   type Validation,
-  type ValuePlace,
 } from "./validation.ts";
 
 /** The checks by other schemas. */
@@ -23,45 +23,50 @@ export const COMPOSITION_CHECKS: readonly CheckMaker[] = [
   checkDependentSchemas,
 ];
 
-function checkReference({ schema, toTarget }: SchemaPlace): Check | undefined {
+function checkReference({ schema, toTarget }: KeywordContext): Check | undefined {
   if (getReference(schema) === undefined) return undefined;
   const node = toTarget();
-  return (value, place, run) => void run.apply(node, value, place);
+  return (value, location, run) => void run.apply(node, value, location);
 }
 
-function checkAllOf({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkAllOf({ schema, sameValue }: KeywordContext): Check | undefined {
   const nodes = toList(schema.allOf).map((_, index) => sameValue("allOf", index));
   if (nodes.length === 0) return undefined;
-  return (value, place, run) => {
-    for (const node of nodes) run.apply(node, value, place);
+  return (value, location, run) => {
+    for (const node of nodes) run.apply(node, value, location);
   };
 }
 
-function checkAnyOf({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkAnyOf({ schema, sameValue }: KeywordContext): Check | undefined {
   const nodes = toList(schema.anyOf).map((_, index) => sameValue("anyOf", index));
   if (nodes.length === 0) return undefined;
-  return (value, place, run) => {
-    const found = testAll(nodes, value, place, run);
-    if (found.every((findings) => findings.length > 0)) reportClosest(found, value, place, run);
+  return (value, location, run) => {
+    const found = testAll(nodes, value, location, run);
+    if (found.every((findings) => findings.length > 0)) reportClosest(found, value, location, run);
   };
 }
 
-function checkOneOf({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkOneOf({ schema, sameValue }: KeywordContext): Check | undefined {
   const nodes = toList(schema.oneOf).map((_, index) => sameValue("oneOf", index));
   if (nodes.length === 0) return undefined;
-  return (value, place, run) => {
-    const found = testAll(nodes, value, place, run);
+  return (value, location, run) => {
+    const found = testAll(nodes, value, location, run);
     const valid = found.filter((findings) => findings.length === 0).length;
-    if (valid === 0) reportClosest(found, value, place, run);
+    if (valid === 0) reportClosest(found, value, location, run);
     if (valid > 1) {
       const message = `expected a value for exactly one of ${nodes.length} alternatives, found one for ${valid}`;
-      run.report(place, message);
+      run.report(location, message);
     }
   };
 }
 
-function testAll(nodes: readonly SchemaNode[], value: JsonValue, place: ValuePlace, run: Validation) {
-  return nodes.map((node) => run.test(node, value, place));
+function testAll(
+  nodes: readonly SchemaNode[],
+  value: JsonValue,
+  location: InstanceLocation,
+  run: Validation,
+) {
+  return nodes.map((node) => run.test(node, value, location));
 }
 
 /**
@@ -72,55 +77,57 @@ function testAll(nodes: readonly SchemaNode[], value: JsonValue, place: ValuePla
 function reportClosest(
   found: readonly (readonly Finding[])[],
   value: JsonValue,
-  place: ValuePlace,
+  location: InstanceLocation,
   run: Validation,
 ) {
   const types = found.flatMap(
-    (each) => each.find((finding) => finding.place === place && finding.types)?.types ?? [],
+    (each) => each.find((finding) => finding.location === location && finding.types)?.types ?? [],
   );
   if (types.length === found.length) {
     const names = [...new Set(types)].join(" or ");
-    return run.add({ place, message: `expected ${names}, found ${getKind(value)}`, types: names });
+    return run.add({ location, message: `expected ${names}, found ${getKind(value)}`, types: names });
   }
-  const ofType = found.filter((each) => !each.some((finding) => finding.place === place && finding.types));
+  const ofType = found.filter(
+    (each) => !each.some((finding) => finding.location === location && finding.types),
+  );
   const alike = ofType.filter(
-    (each) => !each.some((finding) => finding.isUnlisted && finding.place.around === place),
+    (each) => !each.some((finding) => finding.isUnlisted && finding.location.parent === location),
   );
   const closest = [alike, ofType].find((each) => each.length === 1)?.[0];
   const message = `expected a value for one of ${found.length} alternatives, found ${getKind(value)} for none of them`;
-  for (const finding of closest ?? [{ place, message }]) run.add(finding);
+  for (const finding of closest ?? [{ location, message }]) run.add(finding);
 }
 
-function checkNot({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkNot({ schema, sameValue }: KeywordContext): Check | undefined {
   if (schema.not === undefined) return undefined;
   const node = sameValue("not");
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (run.accepts(node, value))
-      run.report(place, 'expected a value that the schema of "not" does not accept');
+      run.report(location, 'expected a value that the schema of "not" does not accept');
   };
 }
 
-function checkCondition({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkCondition({ schema, sameValue }: KeywordContext): Check | undefined {
   if (schema.if === undefined) return undefined;
   const condition = sameValue("if");
   const then = schema.then === undefined ? undefined : sameValue("then");
   const otherwise = schema.else === undefined ? undefined : sameValue("else");
-  return (value, place, run) => {
-    const branch = run.test(condition, value, place).length === 0 ? then : otherwise;
-    if (branch !== undefined) run.apply(branch, value, place);
+  return (value, location, run) => {
+    const branch = run.test(condition, value, location).length === 0 ? then : otherwise;
+    if (branch !== undefined) run.apply(branch, value, location);
   };
 }
 
-function checkDependentSchemas({ schema, sameValue }: SchemaPlace): Check | undefined {
+function checkDependentSchemas({ schema, sameValue }: KeywordContext): Check | undefined {
   const dependents = ["dependentSchemas", "dependencies"].flatMap((key) =>
     listEntries(schema[key])
       .filter(([, each]) => !Array.isArray(each))
       .map(([name]) => [name, sameValue(key, name)] as const),
   );
   if (dependents.length === 0) return undefined;
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (!isObject(value)) return;
     run.spend(dependents.length);
-    for (const [name, node] of dependents) if (Object.hasOwn(value, name)) run.apply(node, value, place);
+    for (const [name, node] of dependents) if (Object.hasOwn(value, name)) run.apply(node, value, location);
   };
 }

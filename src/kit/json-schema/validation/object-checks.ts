@@ -1,8 +1,8 @@
 /** Checks of objects and their members. */
 import { isObject, type JsonObject, type JsonValue } from "../../json/json.ts";
 import { listEntries, toList } from "../values.ts";
-import type { CheckMaker, SchemaPlace } from "./schema-place.ts";
-import type { Check, SchemaNode, Validation, ValuePlace } from "./validation.ts";
+import type { CheckMaker, KeywordContext } from "./keyword-context.ts";
+import type { Check, InstanceLocation, SchemaNode, Validation } from "./validation.ts";
 import { checkCounts, describeCount } from "./value-checks.ts";
 
 /** The checks of objects, except of unevaluated properties: missing members are reported first. */
@@ -14,35 +14,35 @@ export const OBJECT_CHECKS: readonly CheckMaker[] = [
   checkMembers,
 ];
 
-function checkPropertyCount({ schema }: SchemaPlace): Check | undefined {
+function checkPropertyCount({ schema }: KeywordContext): Check | undefined {
   const { least, most } = checkCounts(schema, "Properties");
   if (least === 0 && most === Infinity) return undefined;
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (!isObject(value)) return;
     const problem = describeCount(Object.keys(value).length, least, most, "property");
-    if (problem !== undefined) run.report(place, problem);
+    if (problem !== undefined) run.report(location, problem);
   };
 }
 
-function checkRequired({ schema }: SchemaPlace): Check | undefined {
+function checkRequired({ schema }: KeywordContext): Check | undefined {
   const names = toList<string>(schema.required);
   if (names.length === 0) return undefined;
-  return (value, place, run) => {
-    if (isObject(value)) reportMissing(names, value, place, run);
+  return (value, location, run) => {
+    if (isObject(value)) reportMissing(names, value, location, run);
   };
 }
 
 function reportMissing(
   names: readonly string[],
   value: JsonObject,
-  place: ValuePlace,
+  location: InstanceLocation,
   run: Validation,
   why = "",
 ): void {
   run.spend(names.length);
   for (const name of names) {
     if (!Object.hasOwn(value, name))
-      run.report(place, `expected the property ${nameShown(name)}${why}, found none`);
+      run.report(location, `expected the property ${nameShown(name)}${why}, found none`);
   }
 }
 
@@ -63,18 +63,18 @@ interface MemberSchemas {
 
 type NameTest = (name: string, run: Validation) => boolean;
 
-function checkMembers(place: SchemaPlace): Check | undefined {
-  const { schema } = place;
+function checkMembers(context: KeywordContext): Check | undefined {
+  const { schema } = context;
   if (["properties", "patternProperties", "additionalProperties"].every((key) => schema[key] === undefined))
     return undefined;
-  const schemas = memberSchemas(place);
-  return (value, around, run) => {
+  const schemas = memberSchemas(context);
+  return (value, location, run) => {
     if (!isObject(value)) return;
-    for (const [name, member] of listEntries(value)) checkMember(schemas, name, member, around, run);
+    for (const [name, member] of listEntries(value)) checkMember(schemas, name, member, location, run);
   };
 }
 
-function memberSchemas({ schema, getNode, toPattern }: SchemaPlace): MemberSchemas {
+function memberSchemas({ schema, getNode, toPattern }: KeywordContext): MemberSchemas {
   const names = Object.keys(schema.properties ?? {});
   const properties = new Map(names.map((name) => [name, getNode("properties", name)]));
   const patterns = Object.keys(schema.patternProperties ?? {}).map((source) => {
@@ -97,67 +97,71 @@ function allowOnly(names: readonly string[]): SchemaNode {
   const rest = names.length > MAX_NAMES ? `, and ${names.length - MAX_NAMES} more` : "";
   const expected = names.length === 0 ? "no properties" : `only the properties ${listed}${rest}`;
   const message = `expected ${expected}, found another one`;
-  return { checks: [(_value, place, run) => run.report(place, message)], sameValue: [], allowsNull: false };
+  return {
+    checks: [(_value, location, run) => run.report(location, message)],
+    sameValue: [],
+    allowsNull: false,
+  };
 }
 
 function checkMember(
   { properties, patterns, others }: MemberSchemas,
   name: string,
   member: JsonValue,
-  around: ValuePlace,
+  location: InstanceLocation,
   run: Validation,
 ): void {
   run.spend(1 + patterns.length);
   const declared = properties.get(name);
   let isKnown = declared !== undefined;
-  if (declared !== undefined) run.applyBelow(declared, member, around, name);
+  if (declared !== undefined) run.applyBelow(declared, member, location, name);
   for (const { node, test } of patterns) {
     const matches = test?.(name, run) ?? false;
-    if (matches) run.applyBelow(node, member, around, name);
+    if (matches) run.applyBelow(node, member, location, name);
     isKnown ||= matches || test === undefined;
   }
-  if (!isKnown && others !== undefined) run.applyBelow(others, member, around, name);
+  if (!isKnown && others !== undefined) run.applyBelow(others, member, location, name);
   if (isKnown || others !== undefined) run.evaluated?.names.add(name);
 }
 
-function checkPropertyNames({ schema, getNode }: SchemaPlace): Check | undefined {
+function checkPropertyNames({ schema, getNode }: KeywordContext): Check | undefined {
   if (schema.propertyNames === undefined) return undefined;
   const node = getNode("propertyNames");
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (!isObject(value)) return;
     for (const name of Object.keys(value)) {
       if (!run.accepts(node, name))
         run.report(
-          { around: place, token: name },
+          { parent: location, token: name },
           'expected a name that the schema of "propertyNames" accepts',
         );
     }
   };
 }
 
-function checkDependentRequired({ schema }: SchemaPlace): Check | undefined {
+function checkDependentRequired({ schema }: KeywordContext): Check | undefined {
   const dependents = [schema.dependentRequired, schema.dependencies].flatMap(listEntries);
   const lists = dependents.filter(([, names]) => Array.isArray(names));
   if (lists.length === 0) return undefined;
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (!isObject(value)) return;
     run.spend(lists.length);
     for (const [name, names] of lists) {
       const why = ` beside ${nameShown(name)}`;
-      if (Object.hasOwn(value, name)) reportMissing(toList<string>(names), value, place, run, why);
+      if (Object.hasOwn(value, name)) reportMissing(toList<string>(names), value, location, run, why);
     }
   };
 }
 
 /** Returns the check of `unevaluatedProperties`. It comes after all others of its schema. */
-export function checkUnevaluatedProperties({ schema, getNode }: SchemaPlace): Check | undefined {
+export function checkUnevaluatedProperties({ schema, getNode }: KeywordContext): Check | undefined {
   if (schema.unevaluatedProperties === undefined) return undefined;
   const node = schema.unevaluatedProperties === false ? allowOnly([]) : getNode("unevaluatedProperties");
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (!isObject(value)) return;
     for (const [name, member] of listEntries(value)) {
       if (run.evaluated?.names.has(name)) continue;
-      run.applyBelow(node, member, place, name);
+      run.applyBelow(node, member, location, name);
       run.evaluated?.names.add(name);
     }
   };

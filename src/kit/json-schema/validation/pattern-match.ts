@@ -83,12 +83,12 @@ export class Match {
 /** A set of indexes below a limit, which is emptied and searched in constant time (Briggs 1993). */
 class IndexSet {
   readonly #members: Uint16Array;
-  readonly #places: Uint16Array;
+  readonly #positions: Uint16Array;
   #size = 0;
 
   constructor(limit: number) {
     this.#members = new Uint16Array(limit);
-    this.#places = new Uint16Array(limit);
+    this.#positions = new Uint16Array(limit);
   }
 
   get size(): number {
@@ -101,14 +101,14 @@ class IndexSet {
   }
 
   has(index: number): boolean {
-    const place = this.#places[index] ?? 0;
-    return place < this.#size && this.#members[place] === index;
+    const position = this.#positions[index] ?? 0;
+    return position < this.#size && this.#members[position] === index;
   }
 
   /** Adds an index that the set does not have yet. */
   add(index: number): void {
     this.#members[this.#size] = index;
-    this.#places[index] = this.#size;
+    this.#positions[index] = this.#size;
     this.#size += 1;
   }
 

@@ -14,17 +14,19 @@ export interface SchemaNode {
 }
 
 /** Reports the problems of a value. */
-export type Check = (value: JsonValue, place: ValuePlace, run: Validation) => void;
+export type Check = (value: JsonValue, location: InstanceLocation, run: Validation) => void;
 
-/** The place of a value: the place around it, and its key or index there. The root has no place around it. */
-export interface ValuePlace {
-  readonly around?: ValuePlace;
+/**
+ * The location of a value: the location of the containing value, and its key or index there. The root has no parent.
+ */
+export interface InstanceLocation {
+  readonly parent?: InstanceLocation;
   readonly token?: string | number;
 }
 
 /** A problem of a value. */
 export interface Finding {
-  readonly place: ValuePlace;
+  readonly location: InstanceLocation;
   readonly message: string;
   /** The expected types, in words, if the value has another one. */
   readonly types?: string;
@@ -81,8 +83,8 @@ export class Validation {
     return this.#evaluated;
   }
 
-  report(place: ValuePlace, message: string): void {
-    this.add({ place, message });
+  report(location: InstanceLocation, message: string): void {
+    this.add({ location, message });
   }
 
   add(finding: Finding): void {
@@ -108,22 +110,22 @@ export class Validation {
   }
 
   /** Applies a schema to a member of a value. */
-  applyBelow(node: SchemaNode, value: JsonValue, around: ValuePlace, token: string | number): void {
-    this.#run(node, value, { around, token });
+  applyBelow(node: SchemaNode, value: JsonValue, parent: InstanceLocation, token: string | number): void {
+    this.#run(node, value, { parent, token });
   }
 
   /** Applies a subschema to the same value, and reports its findings. Returns whether the value is valid. */
-  apply(node: SchemaNode, value: JsonValue, place: ValuePlace): boolean {
-    const found = this.test(node, value, place);
+  apply(node: SchemaNode, value: JsonValue, location: InstanceLocation): boolean {
+    const found = this.test(node, value, location);
     for (const finding of found) this.add(finding);
     return found.length === 0;
   }
 
   /** Applies a subschema to the same value and returns its findings without reporting them. */
-  test(node: SchemaNode, value: JsonValue, place: ValuePlace): readonly Finding[] {
+  test(node: SchemaNode, value: JsonValue, location: InstanceLocation): readonly Finding[] {
     const outer = this.#findings;
     this.#findings = [];
-    const evaluated = this.#run(node, value, place);
+    const evaluated = this.#run(node, value, location);
     const found = this.#findings;
     this.#findings = outer;
     if (found.length === 0 && evaluated !== undefined) this.#merge(evaluated);
@@ -140,7 +142,7 @@ export class Validation {
   }
 
   /** Returns the members that the schema has evaluated. */
-  #run(node: SchemaNode, value: JsonValue, place: ValuePlace): Evaluated | undefined {
+  #run(node: SchemaNode, value: JsonValue, location: InstanceLocation): Evaluated | undefined {
     this.#depth += 1;
     this.spend(STEPS_PER_SCHEMA + node.checks.length);
     if (this.#depth > MAX_DEPTH) throw new TooMuchWorkError();
@@ -149,7 +151,7 @@ export class Validation {
       ? { names: new Set<string>(), items: new Set<number>() }
       : undefined;
     this.#evaluated = evaluated;
-    if (value !== null || !node.allowsNull) for (const check of node.checks) check(value, place, this);
+    if (value !== null || !node.allowsNull) for (const check of node.checks) check(value, location, this);
     this.#evaluated = outer;
     this.#depth -= 1;
     return evaluated;
@@ -162,10 +164,11 @@ export class Validation {
   }
 }
 
-/** Returns the JSON Pointer (RFC 6901) of a place. A long one is cut. */
-export function toPointer(place: ValuePlace): string {
+/** Returns the JSON Pointer (RFC 6901) of a location. A long one is cut. */
+export function toPointer(location: InstanceLocation): string {
   const tokens: (string | number)[] = [];
-  for (let at: ValuePlace | undefined = place; at?.token !== undefined; at = at.around) tokens.push(at.token);
+  for (let at: InstanceLocation | undefined = location; at?.token !== undefined; at = at.parent)
+    tokens.push(at.token);
   return pointerBelow("", ...tokens.reverse());
 }
 

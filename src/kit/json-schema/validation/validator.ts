@@ -57,7 +57,7 @@ export function createSchemaValidator(schemaJson: string, field = "schema_json")
       if (!(error instanceof TooMuchWorkError)) throw error;
       return [{ path: "", message: TOO_MUCH_WORK }];
     }
-    return run.findings.map(({ place, message }) => ({ path: toPointer(place), message }));
+    return run.findings.map(({ location, message }) => ({ path: toPointer(location), message }));
   };
   return { validate, unchecked };
 }

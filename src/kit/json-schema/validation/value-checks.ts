@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from "../../json/json.ts";
 import type { JsonType } from "../keywords.ts";
 import { toIdentity, toList } from "../values.ts";
 import { matchesFormat } from "./formats.ts";
-import type { CheckMaker, SchemaPlace } from "./schema-place.ts";
+import type { CheckMaker, KeywordContext } from "./keyword-context.ts";
 import { type Check, getKind } from "./validation.ts";
 
 /** The checks of types, listed values, numbers and strings. */
@@ -26,13 +26,13 @@ const TYPE_NAMES: Record<JsonType, string> = {
   string: "a string",
 };
 
-function checkType({ schema }: SchemaPlace): Check | undefined {
+function checkType({ schema }: KeywordContext): Check | undefined {
   if (schema.type === undefined) return undefined;
   const types = [schema.type].flat().map((type) => String(type).toLowerCase() as JsonType);
   const names = [...new Set(types)].map((type) => TYPE_NAMES[type]).join(" or ");
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (types.some((type) => hasType(type, value))) return;
-    run.add({ place, message: `expected ${names}, found ${getKind(value)}`, types: names });
+    run.add({ location, message: `expected ${names}, found ${getKind(value)}`, types: names });
   };
 }
 
@@ -54,12 +54,12 @@ function hasType(type: JsonType, value: JsonValue): boolean {
 /** Maximum number of characters of listed values in a message. */
 const MAX_LISTED = 300;
 
-function checkLiterals({ schema }: SchemaPlace): Check | undefined {
+function checkLiterals({ schema }: KeywordContext): Check | undefined {
   const lists = [schema.enum, schema.const === undefined ? undefined : [schema.const]];
   const checks = lists.flatMap((list) => (list === undefined ? [] : checkListed(toList(list))));
   if (checks.length === 0) return undefined;
-  return (value, place, run) => {
-    for (const check of checks) check(value, place, run);
+  return (value, location, run) => {
+    for (const check of checks) check(value, location, run);
   };
 }
 
@@ -71,11 +71,15 @@ function checkListed(values: readonly JsonValue[]): Check {
   const text = values.map((value) => JSON.stringify(value)).join(", ");
   const listed = text.length > MAX_LISTED ? `${text.slice(0, MAX_LISTED)}…` : text;
   const expected = values.length === 1 ? `expected ${listed}` : `expected one of ${listed}`;
-  return (value, place, run) => {
+  return (value, location, run) => {
     const isScalar = typeof value !== "object" || value === null;
     const isListed = isScalar ? scalars.has(value) : others.size > 0 && others.has(run.toIdentity(value));
     if (!isListed)
-      run.add({ place, message: `${expected}, found another value (${getKind(value)})`, isUnlisted: true });
+      run.add({
+        location,
+        message: `${expected}, found another value (${getKind(value)})`,
+        isUnlisted: true,
+      });
   };
 }
 
@@ -90,16 +94,17 @@ const BOUNDS: readonly (readonly [keyword: string, isValid: Comparison, expected
     ["multipleOf", isMultiple, "a multiple of", "another number"],
   ];
 
-function checkNumber({ schema }: SchemaPlace): Check | undefined {
+function checkNumber({ schema }: KeywordContext): Check | undefined {
   const bounds = BOUNDS.flatMap(([keyword, isValid, expected, found]) => {
     const bound = schema[keyword];
     const message = `expected ${expected} ${JSON.stringify(bound)}, found ${found}`;
     return typeof bound === "number" ? [{ isValid, bound, message }] : [];
   });
   if (bounds.length === 0) return undefined;
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (typeof value !== "number") return;
-    for (const { isValid, bound, message } of bounds) if (!isValid(value, bound)) run.report(place, message);
+    for (const { isValid, bound, message } of bounds)
+      if (!isValid(value, bound)) run.report(location, message);
   };
 }
 
@@ -123,16 +128,16 @@ function toDecimal(value: number): readonly [digits: bigint, exponent: number] {
   return [BigInt(whole + fraction), Number(exponent) - fraction.length];
 }
 
-function checkLength({ schema }: SchemaPlace): Check | undefined {
+function checkLength({ schema }: KeywordContext): Check | undefined {
   const { least, most } = checkCounts(schema, "Length");
   if (least === 0 && most === Infinity) return undefined;
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (typeof value !== "string") return;
     // A text has at least half as many characters as UTF-16 units, and at most as many.
     if (value.length >= 2 * least && value.length <= most) return;
     run.spend(value.length / 16);
     const problem = describeCount(countCodePoints(value), least, most, "character");
-    if (problem !== undefined) run.report(place, problem);
+    if (problem !== undefined) run.report(location, problem);
   };
 }
 
@@ -162,24 +167,24 @@ export function describeCount(count: number, least: number, most: number, noun: 
 /** Maximum number of characters of a pattern in a message. */
 const MAX_PATTERN_SHOWN = 200;
 
-function checkPattern({ schema, toPattern }: SchemaPlace): Check | undefined {
+function checkPattern({ schema, toPattern }: KeywordContext): Check | undefined {
   const { pattern } = schema;
   if (typeof pattern !== "string") return undefined;
   const compiled = toPattern(pattern, "pattern");
   if (compiled === undefined) return undefined;
   const message = `expected a string that matches the pattern ${JSON.stringify(pattern.slice(0, MAX_PATTERN_SHOWN))}`;
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (typeof value === "string" && !compiled.test(value, (steps) => run.spend(steps)))
-      run.report(place, message);
+      run.report(location, message);
   };
 }
 
-function checkFormat({ schema }: SchemaPlace): Check | undefined {
+function checkFormat({ schema }: KeywordContext): Check | undefined {
   const { format } = schema;
   if (typeof format !== "string" || matchesFormat(format, "") === undefined) return undefined;
-  return (value, place, run) => {
+  return (value, location, run) => {
     if (typeof value !== "string") return;
     run.spend(value.length / 16);
-    if (!matchesFormat(format, value)) run.report(place, `expected a string in the format ${format}`);
+    if (!matchesFormat(format, value)) run.report(location, `expected a string in the format ${format}`);
   };
 }

@@ -6,11 +6,11 @@ import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { withImports } from "../../../core/descriptor-files.ts";
 import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
 import type { Service } from "../../calls/service.ts";
-import { cutResponse } from "../../http/cut-response.ts";
 import { PeerClosedError, type UnsentResponses } from "../../http/flushed-response.ts";
 import { takesTextResponse } from "../../http/grpc-web-text.ts";
 import { type Rejection, sendRejection, toRejection } from "../../http/rejection.ts";
 import { discardBody } from "../../http/request-body.ts";
+import { resetResponse } from "../../http/reset-response.ts";
 import type { FindRoute, Route } from "../../http/route.ts";
 import { BINARY_OPTIONS, binaryCodec, jsonCodec } from "../../requests/codec.ts";
 import type { Compression } from "../../requests/decompress.ts";
@@ -190,7 +190,7 @@ function getBreakOutcome(
   response: HttpResponse,
 ): TransportOutcome {
   if (exchange.disconnected || error instanceof PeerClosedError) return disconnectedOutcome();
-  cutResponse(response);
+  resetResponse(response);
   return { code: Code.Internal, disconnected: false, fault: error };
 }
 

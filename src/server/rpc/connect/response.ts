@@ -1,6 +1,5 @@
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import type { HttpResponse } from "../../base/http-types.ts";
-import { cutResponse } from "../../http/cut-response.ts";
 import {
   PeerClosedError,
   SLICE_BYTES,
@@ -9,6 +8,7 @@ import {
 } from "../../http/flushed-response.ts";
 import { encodeBase64, toTextType } from "../../http/grpc-web-text.ts";
 import { endPaced, endWithHeadersPaced, writePaced } from "../../http/paced-writer.ts";
+import { resetResponse } from "../../http/reset-response.ts";
 import { readableTrailers } from "../../status/trailers.ts";
 
 /** The facts about a call that the sender of its response needs. */
@@ -35,7 +35,7 @@ export async function sendResponse(
 ): Promise<void> {
   const headers = Object.fromEntries(header ?? []);
   const begin = () => response.writeHead(status, headers);
-  const waiting = { cutOff: () => cutResponse(response) };
+  const waiting = { destroy: () => resetResponse(response) };
   const sent = body === undefined ? NOTHING : await sendBody(body, response, { ...flow, waiting }, begin);
   if (flow.isDisconnected()) throw new PeerClosedError();
   const trailers = trailer === undefined ? {} : readableTrailers(trailer);

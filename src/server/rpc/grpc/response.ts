@@ -106,7 +106,7 @@ export class ResponseWriter extends FlushedResponse {
   }
 
   /** Resets the stream. A peer that does not even read the reset loses its connection. */
-  cutOff(): void {
+  destroy(): void {
     this.disconnected = true;
     const stream = this.#stream;
     stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);

@@ -7,7 +7,6 @@ import { toBatches } from "../../../core/batches.ts";
 import { runInTurn } from "../../../core/loop-turns.ts";
 import { type HttpRequest, type HttpResponse, takesTrailers } from "../../base/http-types.ts";
 import { CallContext, createDisconnect } from "../../calls/call-context.ts";
-import { cutResponse } from "../../http/cut-response.ts";
 import {
   FlushedResponse,
   PeerClosedError,
@@ -16,6 +15,7 @@ import {
 } from "../../http/flushed-response.ts";
 import { endPaced } from "../../http/paced-writer.ts";
 import { discardBody } from "../../http/request-body.ts";
+import { resetResponse } from "../../http/reset-response.ts";
 import type { CallMemory } from "../../requests/request-memory.ts";
 import { Metadata } from "../../status/metadata.ts";
 import { toFailure } from "../../status/status.ts";
@@ -112,7 +112,7 @@ async function sendFailure(
     await writer.end(status);
   } catch (headerFault) {
     // The service has set headers that HTTP does not allow.
-    cutResponse(response);
+    resetResponse(response);
     return { code: Code.Internal, disconnected: false, fault: headerFault };
   }
   return failedOutcome(status, fault);
@@ -179,9 +179,9 @@ class StreamResponse extends FlushedResponse {
   }
 
   /** Closes the stream, or the connection of HTTP/1.1. */
-  cutOff(): void {
+  destroy(): void {
     this.disconnected = true;
-    cutResponse(this.#response);
+    resetResponse(this.#response);
   }
 
   async #writeLarge(chunk: Uint8Array): Promise<void> {

@@ -89,7 +89,7 @@ class ToolRun implements AsyncIterator<Batch> {
       this.#loop ??= await this.#open();
       const item = await this.#loop.next();
       if (item.done === true) this.#finish([this.#messages.ofResult(item.value)]);
-      else this.#take(item.value);
+      else this.#send(item.value);
     } catch (thrown) {
       const failure = this.#fault ?? this.#call.toFailure(thrown);
       this.#finish(this.#messages.ofFailure(failure), failure.status);
@@ -124,27 +124,27 @@ class ToolRun implements AsyncIterator<Batch> {
         if (done === true) await setImmediate();
         if (this.#isOver) return;
         if (done === true) return tools.close();
-        this.#takeOutput(tools, toOutput(value));
+        this.#addOutput(tools, toOutput(value));
       }
     } catch (thrown) {
-      if (!this.#isOver) this.#giveUp(thrown);
+      if (!this.#isOver) this.#fail(thrown);
     }
   }
 
-  #takeOutput(tools: CallerTools, output: ToolOutput): void {
+  #addOutput(tools: CallerTools, output: ToolOutput): void {
     const reason = tools.take(output);
     if (reason === undefined) this.#call.keep(output);
     else this.#outbox.push([this.#messages.of({ case: "rejectedOutput", value: rejected(output, reason) })]);
   }
 
-  #take(item: LoopItem): void {
+  #send(item: LoopItem): void {
     this.#outbox.push(this.#messages.ofItem(item));
     // The memory of its tool results was counted when they arrived.
     if (item.case === "stepFinish") this.#call.keep(item.result.response);
   }
 
   /** Ends the call because of a message of the caller. */
-  #giveUp(thrown: unknown): void {
+  #fail(thrown: unknown): void {
     this.#fault = this.#call.toFailure(thrown);
     this.#call.abort(this.#fault.error);
   }

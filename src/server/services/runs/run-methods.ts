@@ -85,10 +85,10 @@ async function* streamEvents(
 
 function checkEnd(last: RunEvent["event"] | undefined, failsWithRun: boolean): void {
   if (last === undefined) return;
-  if (last.case !== "run" || UNDER_WAY.includes(last.value.status))
+  if (last.case !== "run" || QUEUED_OR_RUNNING.includes(last.value.status))
     throw new ServerError("the run was deleted before its last event");
   const { error } = last.value;
   if (failsWithRun && error !== undefined) throw errorFromProto(error);
 }
 
-const UNDER_WAY: readonly RunStatus[] = [RunStatus.QUEUED, RunStatus.IN_PROGRESS];
+const QUEUED_OR_RUNNING: readonly RunStatus[] = [RunStatus.QUEUED, RunStatus.IN_PROGRESS];

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ServerError } from "../../../../src/core/errors.ts";
 import { RunStatus } from "../../../../src/gen/outrigger/v1/run_pb.ts";
-import { createdRun, creation, endedRun, finished, getHold, textEvent } from "../../contract/data.ts";
+import { createdRun, creation, endedRun, finished, getClaim, textEvent } from "../../contract/data.ts";
 import { newPath, openFile } from "./open-store.ts";
 
 /** How long the other program has the lock, in milliseconds. */
@@ -31,7 +31,7 @@ describe("a program that locks the file", () => {
     const unlock = lock(path);
     const writes = [
       ...Array.from({ length: 20 }, () => createdRun(store)),
-      store.write({ hold: getHold(run.id), events: [textEvent(1, "x")] }),
+      store.write({ claim: getClaim(run.id), events: [textEvent(1, "x")] }),
     ];
     await sleep(LOCKED_MS);
     unlock();
@@ -39,7 +39,7 @@ describe("a program that locks the file", () => {
     expect(results.at(-1)).toBe(true);
     expect(results).toHaveLength(21);
     expect(await store.readEvents(run.id, 0, 10)).toEqual([textEvent(1, "x")]);
-    await store.write({ hold: getHold(run.id), run: finished(run, RunStatus.COMPLETED) });
+    await store.write({ claim: getClaim(run.id), run: finished(run, RunStatus.COMPLETED) });
     await store.close();
   });
 });

@@ -18,7 +18,7 @@ import { getDriver, openMemory } from "./open-store.ts";
 const READS_ALL = [/FROM :schema\.key_checks$/, /DELETE FROM :schema\.processes/];
 
 /** Steps of a plan that read a whole table, or sort. Steps over a page that was selected before are small. */
-const SLOW = /\bSCAN (?!CONSTANT ROW|page\b|measured\b|json_each\b|taken\b|list\d|\(subquery)|TEMP B-TREE/;
+const SLOW = /\bSCAN (?!CONSTANT ROW|page\b|measured\b|json_each\b|claimed\b|list\d|\(subquery)|TEMP B-TREE/;
 
 /** How often statements sort a page of runs, the places of a page of messages, or rows that were named one by one. */
 const SORTS = [

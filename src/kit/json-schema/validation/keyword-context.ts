@@ -3,7 +3,7 @@ import type { Pattern } from "./pattern.ts";
 import type { Check, SchemaNode } from "./validation.ts";
 
 /** A schema that is being compiled, and the compiler's functions for its keywords. */
-export interface SchemaPlace {
+export interface KeywordContext {
   readonly schema: JsonObject;
   /** Returns the node of a subschema that applies to members of the value, by its keys in this schema. */
   readonly getNode: (...keys: readonly (string | number)[]) => SchemaNode;
@@ -16,4 +16,4 @@ export interface SchemaPlace {
 }
 
 /** Creates the check of some keywords; undefined if the schema has none of these. */
-export type CheckMaker = (place: SchemaPlace) => Check | undefined;
+export type CheckMaker = (context: KeywordContext) => Check | undefined;
