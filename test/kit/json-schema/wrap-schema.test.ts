@@ -110,4 +110,9 @@ describe("wrapAnswer()", () => {
     const schema = { anyOf: [{ ...CITY, properties: { value: { type: "string" } } }, CITY] };
     expect(wrap(schema, false).sent?.wrappedMember).toBe("value_");
   });
+
+  it("finds an unused name in one pass, however many the caller uses", () => {
+    const schema = { type: "array", items: { properties: { value: {}, value__: {} } } };
+    expect(wrap(schema, false).sent?.wrappedMember).toBe("value___");
+  });
 });
