@@ -114,8 +114,8 @@ function checkSampling(request: Request, violations: Violations): void {
   if (temperature !== undefined && !(temperature >= 0 && temperature < Infinity)) {
     violations.add("temperature", `expected a number from 0, found ${temperature}`);
   }
-  if (topP !== undefined && !(topP > 0 && topP <= 1)) {
-    violations.add("top_p", `expected a number above 0 and up to 1, found ${topP}`);
+  if (topP !== undefined && !(topP >= 0 && topP <= 1)) {
+    violations.add("top_p", `expected a number from 0 to 1, found ${topP}`);
   }
   if (maxTokens !== undefined && !(maxTokens >= 1)) {
     violations.add("max_tokens", `expected at least 1, found ${maxTokens}`);

@@ -113,12 +113,12 @@ describe("validateRequest()", () => {
   });
 
   it("names everything that is wrong at once", () => {
-    const error = wrongIn({ model: " ", messages: [], temperature: Number.NaN, topP: 0, maxTokens: 0 });
+    const error = wrongIn({ model: " ", messages: [], temperature: Number.NaN, topP: -0.5, maxTokens: 0 });
     expect(error).toEqual([
       "model: is empty, expected the provider's id of a model",
       "messages: is empty, expected at least one message",
       "temperature: expected a number from 0, found NaN",
-      "top_p: expected a number above 0 and up to 1, found 0",
+      "top_p: expected a number from 0 to 1, found -0.5",
       "max_tokens: expected at least 1, found 0",
     ]);
   });
@@ -508,7 +508,7 @@ describe("validateRequest()", () => {
       { temperature: Infinity },
       "temperature: expected a number from 0, found Infinity",
     ],
-    ["a top_p above 1", { topP: 1.01 }, "top_p: expected a number above 0 and up to 1, found 1.01"],
+    ["a top_p above 1", { topP: 1.01 }, "top_p: expected a number from 0 to 1, found 1.01"],
     [
       "a negative time limit",
       { timeouts: { betweenBytes: { seconds: -1n } } },

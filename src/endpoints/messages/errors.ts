@@ -1,5 +1,6 @@
 /** SDKErrors -> errors of Anthropic's API ("Errors"): the status and the body of a failed response. */
-import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
+import { InvalidRequestError, ProviderError, type SDKError } from "../../core/errors.ts";
+import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { FailedResponse } from "../../http/endpoint.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { failedResponse } from "../openai/errors.ts";
@@ -7,8 +8,10 @@ import { failedResponse } from "../openai/errors.ts";
 /** The types of errors, by their statuses. Other statuses of clients have `invalid_request_error`, of servers `api_error`. */
 const TYPES: ReadonlyMap<number, string> = new Map([
   [401, "authentication_error"],
+  [402, "billing_error"],
   [403, "permission_error"],
   [404, "not_found_error"],
+  [409, "conflict_error"],
   [413, "request_too_large"],
   [429, "rate_limit_error"],
   [504, "timeout_error"],
@@ -16,11 +19,17 @@ const TYPES: ReadonlyMap<number, string> = new Map([
 ]);
 
 const OVERLOADED = 529;
+const PAYMENT_REQUIRED = 402;
+
+/** Reports whether the provider's account has no money left. */
+function isUnpaid(error: SDKError): boolean {
+  return error instanceof ProviderError && error.kind === ErrorKind.QUOTA_EXCEEDED && error.provider !== "";
+}
 
 /** Creates the response to a failed request. */
 export function failedMessage(error: SDKError): FailedResponse {
   const { status: found, headers } = failedResponse(error);
-  const status = found === 503 ? OVERLOADED : found;
+  const status = isUnpaid(error) ? PAYMENT_REQUIRED : found === 503 ? OVERLOADED : found;
   return { status, headers, body: Buffer.from(JSON.stringify(toErrorBody(error, status))) };
 }
 

@@ -48,6 +48,12 @@ const MODEL_NOT_FOUND = "model_not_found";
 /** Another response of the conversation is being written. */
 const LOCKED: ApiError = { status: 409, type: "invalid_request_error", code: "conversation_locked" };
 
+/** The provider's resource is in another state than the request expects. Clients try again. */
+const CONFLICT = 409;
+
+/** The request is larger than the provider accepts. Clients do not try again. */
+const TOO_LARGE = 413;
+
 /** The status of a body whose encoding the server does not know. */
 const UNSUPPORTED_MEDIA_TYPE = 415;
 
@@ -102,9 +108,16 @@ function getApiError(error: SDKError): ApiError {
   }
   if (error.kind === ErrorKind.AUTHENTICATION) return PROVIDER_KEY;
   // The provider's code is more precise.
-  if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode || null };
+  if (error.kind === ErrorKind.INVALID_REQUEST) {
+    const status = httpStatusCode === TOO_LARGE ? TOO_LARGE : meaning.status;
+    return { ...meaning, status, code: errorCode || null };
+  }
   // If the provider reports something as not found, it is the model. Each provider has a different code for that.
   if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: MODEL_NOT_FOUND };
+  if (httpStatusCode === CONFLICT && error.kind === ErrorKind.PROVIDER)
+    return { status: CONFLICT, type: "invalid_request_error", code: errorCode || null };
+  if (httpStatusCode === TOO_LARGE && error.kind === ErrorKind.CONTEXT_LENGTH)
+    return { ...meaning, status: TOO_LARGE };
   // The provider is overloaded, or has failed.
   const isOverloaded = httpStatusCode === 503 || httpStatusCode === 529;
   return error.kind === ErrorKind.SERVER && !isOverloaded ? { ...meaning, status: 502 } : meaning;

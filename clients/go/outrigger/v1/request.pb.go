@@ -331,7 +331,7 @@ type Request struct {
 	// Sampling temperature, usually [0.0, 2.0]; the accepted range differs between models.
 	// Unset leaves the provider's default.
 	Temperature *float64 `protobuf:"fixed64,7,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
-	// Nucleus sampling mass in (0.0, 1.0]. Unset leaves the provider's default.
+	// Nucleus sampling mass in [0.0, 1.0]. Unset leaves the provider's default.
 	TopP *float64 `protobuf:"fixed64,8,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
 	// Maximum number of tokens to generate, including reasoning. At least 1.
 	// Unset leaves the provider's default; if a provider requires a value, the adapter

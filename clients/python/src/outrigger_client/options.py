@@ -93,7 +93,7 @@ class GenerationArguments(TypedDict, total=False):
     temperature: float
     """Sampling temperature, usually from 0 to 2."""
     top_p: float
-    """Nucleus sampling mass, above 0, at most 1."""
+    """Nucleus sampling mass, from 0 to 1."""
     max_tokens: int
     """Maximum number of tokens of one answer, reasoning included."""
     stop_sequences: Sequence[str]

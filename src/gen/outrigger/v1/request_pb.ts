@@ -80,7 +80,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
   temperature?: number | undefined;
 
   /**
-   * Nucleus sampling mass in (0.0, 1.0]. Unset leaves the provider's default.
+   * Nucleus sampling mass in [0.0, 1.0]. Unset leaves the provider's default.
    *
    * @generated from field: optional double top_p = 8;
    */

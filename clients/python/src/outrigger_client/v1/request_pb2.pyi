@@ -190,7 +190,7 @@ class Request(_message.Message):
     Unset leaves the provider's default.
     """
     top_p: _builtins.float
-    """Nucleus sampling mass in (0.0, 1.0]. Unset leaves the provider's default."""
+    """Nucleus sampling mass in [0.0, 1.0]. Unset leaves the provider's default."""
     max_tokens: _builtins.int
     """Maximum number of tokens to generate, including reasoning. At least 1.
     Unset leaves the provider's default; if a provider requires a value, the adapter
