@@ -35,7 +35,7 @@ export type WriteFailure = (error: SDKError, request: RequestHead) => FailedResp
 export interface ApiForm {
   /** The prefix of all paths: `/v1/`. */
   readonly root: string;
-  /** Formats the failures of routes that have no form of their own. */
+  /** Formats the failures of routes without `fail`. */
   readonly fail: WriteFailure;
   /** How paths that are not served are answered. */
   readonly unknownPath: Pick<RouteDefinition, "requestIdHeader"> & { readonly fail: WriteFailure };

@@ -46,7 +46,7 @@ export function wrapAnswer(
 
 const REASON = "the API lets the model write objects only";
 
-/** Returns a name that no schema of the request has: a model could write a member of its own by that name. */
+/** Returns a name that the schema does not have: a model might write a member by that name without the wrapper. */
 function chooseMember(schema: JsonObject): string {
   let longest = 0;
   // One pass: a caller could have used thousands of such names.
