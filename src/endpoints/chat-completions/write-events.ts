@@ -168,7 +168,7 @@ export class ChunkWriter extends BatchWriter {
     if (response === undefined) return;
     this.#writeState(encodeOtherParts(response.message?.content ?? []));
     const metadata = readMetadata(response);
-    const choice = { delta: {}, logprobs: null, ...metadata.choice, ...writeFinish(response) };
+    const choice = { delta: {}, logprobs: null, ...writeFinish(response), ...metadata.choice };
     this.#choice(choice, metadata.answer);
     if (this.#includesUsage) {
       const counts = usage === undefined ? null : writeUsage(usage, metadata.usage);

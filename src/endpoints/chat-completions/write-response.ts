@@ -4,16 +4,10 @@ import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
-import {
-  asObject,
-  type JsonObject,
-  objectIn,
-  objectsIn,
-  tryParseJson,
-  without,
-} from "../../kit/json/json.ts";
+import { asObject, type JsonObject, objectIn, objectsIn, without } from "../../kit/json/json.ts";
 import { formatDataUri } from "../../kit/media/media.ts";
 import { countCodePoints, toAnnotations } from "../responses/write-annotations.ts";
+import { readAnswerMetadata } from "../stateless/answer-metadata.ts";
 import { type AnswerEnd, type FinishWords, getFinishWord } from "../stateless/write-answer.ts";
 import { writeCallExtras, writeReasoning } from "./provider-state.ts";
 
@@ -37,11 +31,11 @@ export function writeCompletion(response: Response, customTools: ReadonlySet<str
   const content = response.message?.content ?? [];
   const metadata = readMetadata(response);
   const choice = {
-    ...metadata.choice,
     index: 0,
     message: writeMessage(content, customTools),
     logprobs: writeLogprobs(content),
     ...writeFinish(response),
+    ...metadata.choice,
   };
   return {
     ...writeHead("chat.completion", { inferenceId, model, created }),
@@ -62,18 +56,13 @@ export interface CompletionMetadata {
 }
 
 /** Fields that are written for every answer. */
-const WRITTEN = ["choices", "created", "id", "model", "object", "usage", "choice"];
-
-/** The tiers that clients of OpenAI know. */
-const TIERS: ReadonlySet<unknown> = new Set(["auto", "default", "flex", "scale", "priority"]);
+const WRITTEN = ["choices", "created", "id", "model", "object", "service_tier", "usage", "choice"];
 
 /** Reads the facts of a provider that have no unified form. */
-export function readMetadata({ providerMetadataJson }: Response): CompletionMetadata {
-  const members = asObject(tryParseJson(providerMetadataJson)) ?? {};
-  const usage = objectIn(members.usage);
-  const isTier = "service_tier" in members && !TIERS.has(members.service_tier);
+export function readMetadata(response: Response): CompletionMetadata {
+  const { members, usage, tier } = readAnswerMetadata(response);
   return {
-    answer: without(members, ...WRITTEN, ...(isTier ? ["service_tier"] : [])),
+    answer: { ...without(members, ...WRITTEN), ...(tier !== undefined && { service_tier: tier }) },
     choice: without(objectIn(members.choice), "index", "message", "logprobs", "finish_reason"),
     // Other APIs have other names for the same counts.
     usage: "prompt_tokens" in usage ? usage : {},

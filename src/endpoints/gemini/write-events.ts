@@ -9,11 +9,12 @@ import type {
   ToolCallEnd,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
+import { readAnswerMetadata } from "../stateless/answer-metadata.ts";
 import { BatchWriter } from "../stateless/batch-writer.ts";
 import { createPartWithState } from "../stateless/part-with-state.ts";
 import { toErrorBody } from "./errors.ts";
 import { StateFields } from "./provider-state.ts";
-import { writeEnd, writeHead, writePart, writeUsage } from "./write-response.ts";
+import { writeEnd, writeFurther, writeHead, writePart, writeUsage } from "./write-response.ts";
 
 /** The form of a stream: server-sent events, with `?alt=sse`, or the elements of one JSON list. */
 export type StreamForm = "events" | "list";
@@ -103,7 +104,9 @@ export class GenerationWriter extends BatchWriter {
   #finish({ response, usage }: Finish): void {
     if (response === undefined) return;
     const content = { parts: [{ text: "" }], role: "model" };
-    const event = { candidates: [{ content, ...writeEnd(response) }], ...writeUsage(usage) };
+    const metadata = readAnswerMetadata(response);
+    const candidate = { content, ...writeEnd(response, metadata, this.#gemini) };
+    const event = { ...writeFurther(metadata), candidates: [candidate], ...writeUsage(usage, metadata) };
     this.#emit(JSON.stringify(event).slice(0, -1) + this.#tail);
     if (this.#form === "list") this.text += "]";
   }

@@ -1,9 +1,10 @@
 /** A response of the contract -> an answer of the Gemini API ("GenerateContentResponse"). */
 import type { ContentPart, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
-import { asObject, type JsonObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
+import { asInt32, asObject, type JsonObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
+import { type AnswerMetadata, pickMembers, readAnswerMetadata } from "../stateless/answer-metadata.ts";
 import { type AnswerEnd, type FinishWords, getFinishWord, toInputObject } from "../stateless/write-answer.ts";
 import { StateFields } from "./provider-state.ts";
 
@@ -16,15 +17,22 @@ export function writeAnswer(response: Response, gemini: string): JsonObject {
   const content = response.message?.content ?? [];
   const states = new StateFields();
   const parts = content.map((part) => writePart(part, states, gemini)).filter((part) => part !== undefined);
+  const metadata = readAnswerMetadata(response);
   const candidate = {
     content: { ...(parts.length === 0 ? {} : { parts }), role: "model" },
-    ...writeEnd(response),
+    ...writeEnd(response, metadata, gemini),
   };
   return {
+    ...writeFurther(metadata),
     candidates: [candidate],
-    ...writeUsage(response.usage),
+    ...writeUsage(response.usage, metadata),
     ...writeHead(response.inferenceId, response.model),
   };
+}
+
+/** Returns the fields of an answer that only models of Gemini fill, and that have no unified form. */
+export function writeFurther({ members }: AnswerMetadata): JsonObject {
+  return pickMembers(members, ["promptFeedback", "modelStatus"]);
 }
 
 /** Returns the fields of every answer and every event of a stream. */
@@ -106,24 +114,29 @@ const KNOWN_REASONS: ReadonlySet<string> = new Set([
 
 /**
  * Returns the fields of the candidate that are known at its end: why it ended, its sources, and other data about it.
+ * @param gemini As for `writeAnswer`.
  * @throws ServerError if the provider ended the answer with an error that the API has no word for.
  */
-export function writeEnd(response: Response): JsonObject {
+export function writeEnd(response: Response, { candidate }: AnswerMetadata, gemini: string): JsonObject {
   const content = response.message?.content ?? [];
   const facts = content.filter(isAnswerData).map(({ part }) => {
     const json = part.case === "native" ? part.value.dataJson : "";
     return asObject(tryParseJson(json)) ?? {};
   });
   return {
-    finishReason: writeReason(response),
+    ...candidate,
+    finishReason: writeReason(response, gemini),
     index: 0,
-    ...(facts.length === 0 ? writeCitations(content) : Object.assign({}, ...facts)),
+    ...writeCitations(content, facts.length === 0),
+    ...Object.assign({}, ...facts),
   };
 }
 
-function writeReason(end: AnswerEnd): string {
-  const { raw = "" } = end.finishReason ?? {};
-  return KNOWN_REASONS.has(raw) ? raw : getFinishWord(end, FINISH_WORDS);
+/** A reason of Gemini that is not known here must not look like an ordinary end. */
+function writeReason(end: AnswerEnd, gemini: string): string {
+  const { raw = "", reason } = end.finishReason ?? {};
+  const isNew = reason === FinishReason_Reason.OTHER && raw !== "" && end.provider === gemini;
+  return isNew || KNOWN_REASONS.has(raw) ? raw : getFinishWord(end, FINISH_WORDS);
 }
 
 const FINISH_WORDS: FinishWords = {
@@ -134,19 +147,44 @@ const FINISH_WORDS: FinishWords = {
   stop: "STOP",
 };
 
-/** Returns the web pages that a model of another provider cites ("CitationMetadata"). */
-function writeCitations(content: readonly ContentPart[]): JsonObject {
-  const cited = content.flatMap(({ citations }) => citations).filter(({ url }) => url !== "");
-  const citationSources = cited.map(({ url, title }) => ({ uri: url, ...(title === "" ? {} : { title }) }));
+/** The type of the citations of texts that a model of Gemini recited. */
+const RECITATION = "citation";
+
+/**
+ * Returns the sources that models of Gemini recited, as they wrote them, and the web pages that models of other
+ * providers cite ("CitationMetadata").
+ * @param hasPages Whether the pages are in no other field.
+ */
+function writeCitations(content: readonly ContentPart[], hasPages: boolean): JsonObject {
+  const citations = content.flatMap((part) => part.citations);
+  const citationSources = citations.flatMap(({ type, url, title, rawJson }): JsonObject[] => {
+    const recited = type === RECITATION ? asObject(tryParseJson(rawJson)) : undefined;
+    if (recited !== undefined) return [recited];
+    return hasPages && url !== "" ? [{ uri: url, ...(title === "" ? {} : { title }) }] : [];
+  });
   return citationSources.length === 0 ? {} : { citationMetadata: { citationSources } };
 }
 
+/** Google's words for service tiers, by OpenAI's. */
+const TIERS: ReadonlyMap<unknown, string> = new Map([
+  ["default", "standard"],
+  ["flex", "flex"],
+  ["priority", "priority"],
+]);
+
 /** Converts token counts: in this API thoughts are not part of the candidate. Counts that are not known stay absent. */
-export function writeUsage(usage: Usage | undefined): JsonObject {
+export function writeUsage(usage: Usage | undefined, metadata: AnswerMetadata): JsonObject {
   if (usage === undefined) return {};
+  const tier = TIERS.get(metadata.tier);
   const { inputTokens, outputTokens, totalTokens, reasoningTokens, cacheReadTokens } = usage;
   const usageMetadata = {
-    promptTokenCount: inputTokens,
+    ...(tier !== undefined && { serviceTier: tier }),
+    ...metadata.usageMetadata,
+    // In the contract, tokens of the results of tools belong to the input.
+    promptTokenCount: Math.max(
+      0,
+      inputTokens - (asInt32(metadata.usageMetadata.toolUsePromptTokenCount) ?? 0),
+    ),
     candidatesTokenCount: Math.max(0, outputTokens - (reasoningTokens ?? 0)),
     totalTokenCount: totalTokens,
     ...(reasoningTokens === undefined ? {} : { thoughtsTokenCount: reasoningTokens }),

@@ -11,11 +11,20 @@ import {
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { encodeOtherParts } from "../responses/provider-state.ts";
+import { readAnswerMetadata } from "../stateless/answer-metadata.ts";
 import { BatchWriter } from "../stateless/batch-writer.ts";
 import { createPartWithState } from "../stateless/part-with-state.ts";
 import { toErrorBody } from "./errors.ts";
 import { writeCarried, writeThinking } from "./provider-state.ts";
-import { writeBlock, writeCitations, writeHead, writeStop, writeUsage } from "./write-response.ts";
+import {
+  writeBlock,
+  writeCitations,
+  writeContainer,
+  writeFurther,
+  writeHead,
+  writeStop,
+  writeUsage,
+} from "./write-response.ts";
 
 /** A block that has begun. The API has one open block at a time, so that others wait for their turn. */
 interface Block {
@@ -58,6 +67,7 @@ export class MessageWriter extends BatchWriter {
           content: [],
           stop_reason: null,
           stop_sequence: null,
+          stop_details: null,
         };
         const message = { ...head, usage: writeUsage(undefined) };
         this.text += toEvent("message_start", { type: "message_start", message });
@@ -132,10 +142,13 @@ export class MessageWriter extends BatchWriter {
 
   #finish({ response, usage }: Finish): void {
     if (response === undefined) return;
-    const carried = encodeOtherParts(response.message?.content ?? []);
+    const { content = [] } = response.message ?? {};
+    const carried = encodeOtherParts(content);
     if (carried !== null) this.#addWhole(Number.POSITIVE_INFINITY, writeCarried(carried));
-    const delta = writeStop(response);
-    this.text += toEvent("message_delta", { type: "message_delta", delta, usage: writeUsage(usage) });
+    const metadata = readAnswerMetadata(response);
+    const delta = { ...writeStop(response, metadata), ...writeContainer(content, this.#anthropic) };
+    const data = { delta, usage: writeUsage(usage, metadata), ...writeFurther(metadata) };
+    this.text += toEvent("message_delta", { type: "message_delta", ...data });
     this.text += toEvent("message_stop", { type: "message_stop" });
   }
 

@@ -5,6 +5,7 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { asObject, type JsonObject, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type { TextCitation } from "../../wire/anthropic-messages/response.ts";
 import { encodeOtherParts } from "../responses/provider-state.ts";
+import { type AnswerMetadata, pickMembers, readAnswerMetadata } from "../stateless/answer-metadata.ts";
 import { type AnswerEnd, getFinishWord, toInputObject } from "../stateless/write-answer.ts";
 import { getCallExtras, readNativeBlock, writeCarried, writeThinking } from "./provider-state.ts";
 
@@ -17,11 +18,14 @@ export function writeMessage(response: Response, anthropic: string): JsonObject 
   const content = response.message?.content ?? [];
   const blocks = content.map((part) => writeBlock(part, anthropic)).filter((block) => block !== undefined);
   const carried = encodeStates(content);
+  const metadata = readAnswerMetadata(response);
   return {
     ...writeHead(response.inferenceId, response.model),
     content: carried === null ? blocks : [...blocks, writeCarried(carried)],
-    ...writeStop(response),
-    usage: writeUsage(response.usage),
+    ...writeStop(response, metadata),
+    ...writeContainer(content, anthropic),
+    usage: writeUsage(response.usage, metadata),
+    ...writeFurther(metadata),
   };
 }
 
@@ -95,11 +99,24 @@ const KNOWN_REASONS: ReadonlySet<string> = new Set([
   "compaction",
 ]);
 
+/** Returns the container that a model of Anthropic used, as the member of a message. Later requests may name it. */
+export function writeContainer(content: readonly ContentPart[], anthropic: string): JsonObject {
+  const values = content.map(({ part }) => (part.case === "native" ? part.value : undefined));
+  const used = values.findLast((value) => value?.kind === "container" && value.provider === anthropic);
+  const container = used && asObject(tryParseJson(used.dataJson));
+  return container === undefined ? {} : { container };
+}
+
+/** Returns the fields of a message that only models of Anthropic fill, and that have no unified form. */
+export function writeFurther({ members }: AnswerMetadata): JsonObject {
+  return pickMembers(members, ["context_management", "diagnostics"]);
+}
+
 /**
  * Returns why an answer ended.
  * @throws ServerError if the provider ended the answer with an error.
  */
-export function writeStop(end: AnswerEnd): JsonObject {
+export function writeStop(end: AnswerEnd, { members }: AnswerMetadata): JsonObject {
   const { raw = "", stopSequence = "" } = end.finishReason ?? {};
   const word = getFinishWord(end, {
     length: "max_tokens",
@@ -108,14 +125,30 @@ export function writeStop(end: AnswerEnd): JsonObject {
     unfinished: "max_tokens",
     stop: stopSequence === "" ? "end_turn" : "stop_sequence",
   });
-  return { stop_reason: KNOWN_REASONS.has(raw) ? raw : word, stop_sequence: stopSequence || null };
+  return {
+    stop_reason: KNOWN_REASONS.has(raw) ? raw : word,
+    stop_sequence: stopSequence || null,
+    stop_details: asObject(members.stop_details) ?? null,
+  };
 }
 
+/** Counts of Anthropic that the contract has no fields for. */
+const FURTHER_COUNTS = ["cache_creation", "inference_geo", "iterations", "server_tool_use", "speed"];
+
+/** Anthropic's words for service tiers, by OpenAI's. */
+const TIERS: ReadonlyMap<unknown, string> = new Map([
+  ["default", "standard"],
+  ["priority", "priority"],
+]);
+
 /** Converts token counts: in this API cached tokens are not input tokens. */
-export function writeUsage(usage: Usage | undefined): JsonObject {
+export function writeUsage(usage: Usage | undefined, metadata?: AnswerMetadata): JsonObject {
   const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage ?? {};
   const { reasoningTokens } = usage ?? {};
+  const tier = TIERS.get(metadata?.tier);
   return {
+    ...pickMembers(metadata?.usage ?? {}, FURTHER_COUNTS),
+    ...(tier !== undefined && { service_tier: tier }),
     input_tokens: Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens),
     cache_creation_input_tokens: cacheWriteTokens,
     cache_read_input_tokens: cacheReadTokens,

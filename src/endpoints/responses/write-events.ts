@@ -16,7 +16,7 @@ import { OutputList } from "./output-list.ts";
 import type { ResponseSettings } from "./settings.ts";
 import { type StepContext, StepEvents } from "./step-events.ts";
 import { ItemWriter } from "./write-items.ts";
-import { ResponseWriter } from "./write-response.ts";
+import { type ResponseMetadata, ResponseWriter, readMetadata } from "./write-response.ts";
 
 /**
  * Types of the events that end a stream, by the status of the run. There is no separate event for a cancelled response.
@@ -45,6 +45,7 @@ export class ResponseEvents {
   /** Steps whose model call was repeated. */
   #repeated = new Set<number>();
   #model = "";
+  #metadata: ResponseMetadata | undefined;
   /** Number of items at the end of the latest step. The response of a failed run has no further items. */
   #kept = 0;
   #hasStarted = false;
@@ -89,6 +90,7 @@ export class ResponseEvents {
     copy.#stepBegin = this.#stepBegin;
     copy.#repeated = new Set(this.#repeated);
     copy.#model = this.#model;
+    copy.#metadata = this.#metadata;
     copy.#kept = this.#kept;
     copy.#hasStarted = this.#hasStarted;
     copy.#isInProgress = this.#isInProgress;
@@ -229,6 +231,7 @@ export class ResponseEvents {
   #finishStep({ result }: StepFinish): void {
     const { response } = result ?? {};
     this.#model = response?.model ?? "";
+    this.#metadata = response && readMetadata(response);
     this.#warnings.push(...(response?.warnings ?? []));
     this.#kept = this.#list.length;
     this.#step = undefined;
@@ -256,7 +259,12 @@ export class ResponseEvents {
 
   #write(run: Run, items: number): string {
     const output = this.#list.before(items);
-    return this.#response.write(run, { model: this.#model, items: output, warnings: this.#warnings });
+    return this.#response.write(run, {
+      model: this.#model,
+      items: output,
+      warnings: this.#warnings,
+      metadata: this.#metadata,
+    });
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { IncompleteReason, type Run, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
@@ -17,6 +17,7 @@ import type {
 import { toResponseError } from "../openai/errors.ts";
 import { toResponseId } from "../openai/ids.ts";
 import type { RequestWarning } from "../openai/request-notes.ts";
+import { pickMembers, readAnswerMetadata } from "../stateless/answer-metadata.ts";
 import { getToolPaths, toBodyPath } from "./request-paths.ts";
 import type { ResponseSettings } from "./settings.ts";
 import { ItemWriter } from "./write-items.ts";
@@ -29,6 +30,22 @@ export interface RunOutput {
   readonly items: readonly string[];
   /** Warnings of the steps. */
   readonly warnings: readonly Warning[];
+  /** Of the latest step; undefined before its end. */
+  readonly metadata: ResponseMetadata | undefined;
+}
+
+/** What a provider reports alongside its answer, as far as the API has a field for it. */
+export interface ResponseMetadata {
+  /** The tier that served the request, if the provider reports it. */
+  readonly tier: string | undefined;
+  /** Fields that only models of OpenAI fill. */
+  readonly further: JsonObject;
+}
+
+/** Reads the metadata of an answer. */
+export function readMetadata(response: Response): ResponseMetadata {
+  const { members, tier } = readAnswerMetadata(response);
+  return { tier, further: pickMembers(members, FURTHER_MEMBERS) };
 }
 
 /** Writes the response objects of one run. The unchanging fields are written once. */
@@ -39,15 +56,19 @@ export class ResponseWriter {
   #toolPaths: readonly string[] | undefined;
   readonly #head: string;
   readonly #tail: string;
+  /** The requested tier, unless it was left out for the provider. */
+  readonly #tier: string;
 
   /** @param run The run at its creation, or later. */
   constructor(run: Run, { echoed, warnings }: ResponseSettings) {
+    const { service_tier, ...unchanging } = echoed;
     this.#warnings = warnings;
     this.#tools = echoed.tools;
+    this.#tier = warnings.some(({ param }) => param === "service_tier") ? USUAL_TIER : service_tier;
     const created_at = toSeconds(run.createdAt) ?? 0;
     const head = { id: toResponseId(run.id), object: "response", created_at } as const;
     this.#head = `{${toMembers(head satisfies Partial<ResponseObject>)}`;
-    this.#tail = JSON.stringify(echoed).slice(1);
+    this.#tail = JSON.stringify(unchanging).slice(1);
   }
 
   /** UTF-16 units of the unchanging fields. */
@@ -62,8 +83,9 @@ export class ResponseWriter {
   }
 
   /** Returns the response object of a run, as JSON text. */
-  write(run: Run, { model, items, warnings }: RunOutput): string {
-    const state = toMembers(toState(run, model));
+  write(run: Run, { model, items, warnings, metadata }: RunOutput): string {
+    const service_tier = hasEnded(run) ? getUsedTier(this.#tier, metadata) : this.#tier;
+    const state = toMembers({ ...toState(run, model), service_tier, ...metadata?.further });
     const told = [...this.#warnings];
     for (const { code, field, message } of [...run.warnings, ...warnings])
       told.push({ code, param: this.toRequestPath(field), message });
@@ -71,6 +93,19 @@ export class ResponseWriter {
     const warned = told.length === 0 ? "" : `"warnings":${JSON.stringify(told)},`;
     return `${this.#head},${state},"output":[${items.join(",")}],${warned}${this.#tail}`;
   }
+}
+
+const FURTHER_MEMBERS = ["access_programs", "moderation", "prompt_cache_diagnostics"];
+
+const USUAL_TIER = "default";
+
+function hasEnded({ status }: Run): boolean {
+  return status !== RunStatus.QUEUED && status !== RunStatus.IN_PROGRESS;
+}
+
+/** Returns the tier that the provider reports; else the requested one, and the usual one if the choice was left open. */
+function getUsedTier(requested: string, metadata: ResponseMetadata | undefined): string {
+  return metadata?.tier ?? (requested === "auto" ? USUAL_TIER : requested);
 }
 
 /** Returns the fields of a response that change while its run does. */
@@ -142,12 +177,14 @@ export function writeRun(run: Run, settings: ResponseSettings): string {
   const items: string[] = [];
   const warnings: Warning[] = [];
   let model = "";
+  let metadata: ResponseMetadata | undefined;
   for (const [index, { response }] of run.steps.entries()) {
     if (response === undefined) continue;
     const messageId = answerMessageId(run.id, index + 1, isRepeated(run.attempts, index + 1));
     for (const item of itemWriter.answer(messageId, response)) items.push(JSON.stringify(item));
     warnings.push(...response.warnings);
     model = response.model;
+    metadata = readMetadata(response);
   }
-  return writer.write(run, { model, items, warnings });
+  return writer.write(run, { model, items, warnings, metadata });
 }

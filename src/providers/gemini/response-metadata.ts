@@ -54,7 +54,13 @@ const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof Candidate>([
 ]);
 
 /** Fields of a candidate for `Response.provider_metadata_json`. */
-const FURTHER_IN_CANDIDATE = ["safetyRatings", "avgLogprobs", "score", "tokenCount"] as const;
+const FURTHER_IN_CANDIDATE = [
+  "finishMessage",
+  "safetyRatings",
+  "avgLogprobs",
+  "score",
+  "tokenCount",
+] as const;
 
 /** Fields of an answer that are read elsewhere. */
 const READ_IN_ANSWER: ReadonlySet<string> = new Set([

@@ -62,8 +62,22 @@ describe("What a provider reports alongside its answer", () => {
     expect(completion).toMatchObject({ id: "chatcmpl-inf_1", service_tier: "flex", timings, usage: counts });
     expect(completion.choices).toMatchObject([{ index: 0, content_filter_results: {} }]);
     expect(completion).not.toHaveProperty("choice");
-    const tier = { providerMetadataJson: '{"service_tier":"standard"}' };
-    expect(write([text("a")], tier)).not.toHaveProperty("service_tier");
+  });
+
+  it("has the reason of the model's maker if a gateway names it", () => {
+    const providerMetadataJson = '{"choice":{"native_finish_reason":"tool_use"}}';
+    expect(write([text("a")], { providerMetadataJson }).choices).toMatchObject([
+      { finish_reason: "stop", native_finish_reason: "tool_use" },
+    ]);
+  });
+
+  it.each([
+    ['{"service_tier":"standard"}', "default"],
+    ['{"usage":{"input_tokens":1,"service_tier":"priority"}}', "priority"],
+    ['{"usageMetadata":{"serviceTier":"flex"}}', "flex"],
+    ['{"service_tier":"on_demand"}', undefined],
+  ])("has the tier of %s in OpenAI's words", (providerMetadataJson, tier) => {
+    expect(write([text("a")], { providerMetadataJson }).service_tier).toBe(tier);
   });
 
   it("is in the last chunks of a stream", () => {

@@ -31,6 +31,70 @@ function writeParts(...content: Part[]): unknown {
 }
 
 describe("An answer of the Gemini API", () => {
+  it("has what models of Gemini report without a unified form", () => {
+    const candidate = { safetyRatings: [{ category: "HARM_CATEGORY_HARASSMENT" }], avgLogprobs: -0.5 };
+    const promptFeedback = { safetyRatings: [] };
+    const counts = { promptTokenCount: 9, trafficType: "ON_DEMAND", promptTokensDetails: [] };
+    const metadata = { candidate, promptFeedback, usageMetadata: counts };
+    const usage = { inputTokens: 3, outputTokens: 7, totalTokens: 10 };
+    expect(write([], { usage, providerMetadataJson: JSON.stringify(metadata) })).toMatchObject({
+      promptFeedback,
+      candidates: [candidate],
+      usageMetadata: { ...counts, promptTokenCount: 3, candidatesTokenCount: 7 },
+    });
+  });
+
+  it("has the sources of recited texts as Gemini wrote them, with the pages of a search alongside", () => {
+    const recited = { startIndex: 4, endIndex: 9, license: "mit" };
+    const grounding = { groundingMetadata: { webSearchQueries: ["a"] } };
+    const data: Part = {
+      providerState: { dataJson: '{"of_answer":true}' },
+      part: { case: "native", value: { provider: "google", dataJson: JSON.stringify(grounding) } },
+    };
+    const text: Part = {
+      part: { case: "text", value: "abc" },
+      citations: [
+        { type: "citation", rawJson: JSON.stringify(recited) },
+        { type: "web", url: "https://a.test" },
+      ],
+    };
+    const pages = { uri: "https://a.test" };
+    expect(write([text]).candidates[0].citationMetadata).toEqual({ citationSources: [recited, pages] });
+    expect(write([text, data]).candidates[0]).toMatchObject({
+      ...grounding,
+      citationMetadata: { citationSources: [recited] },
+    });
+  });
+
+  it("has a reason of Gemini that is new as it is, and of no other provider", () => {
+    const finishReason = { reason: Reason.OTHER, raw: "FAKE_NEW_FINISH_REASON" };
+    const getReason = (provider: string) => write([], { finishReason, provider }).candidates[0].finishReason;
+    expect(getReason("google")).toBe("FAKE_NEW_FINISH_REASON");
+    expect(getReason("openai")).toBe("STOP");
+  });
+
+  it("counts the tokens of the results of tools apart from the prompt, as Gemini does", () => {
+    const usageMetadata = { promptTokenCount: 25, toolUsePromptTokenCount: 82, totalTokenCount: 178 };
+    const usage = { inputTokens: 107, outputTokens: 71, totalTokens: 178, reasoningTokens: 38 };
+    const answer = write([], { usage, providerMetadataJson: JSON.stringify({ usageMetadata }) });
+    expect(answer.usageMetadata).toEqual({
+      ...usageMetadata,
+      candidatesTokenCount: 33,
+      thoughtsTokenCount: 38,
+    });
+  });
+
+  it("has the service tier of other providers in Google's words, and no other member of theirs", () => {
+    const usage = { inputTokens: 3, outputTokens: 7, totalTokens: 10 };
+    const tiers = { default: "standard", flex: "flex", priority: "priority", scale: undefined };
+    for (const [service_tier, tier] of Object.entries(tiers)) {
+      const metadata = { service_tier, system_fingerprint: "fp" };
+      const answer = write([], { usage, providerMetadataJson: JSON.stringify(metadata) });
+      expect(answer.usageMetadata.serviceTier).toBe(tier);
+      expect(JSON.stringify(answer)).not.toContain("fp");
+    }
+  });
+
   it("names its model and its id, and has no parts if the model wrote nothing", () => {
     expect(write([])).toEqual({
       candidates: [{ content: { role: "model" }, finishReason: "STOP", index: 0 }],

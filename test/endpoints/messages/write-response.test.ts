@@ -36,6 +36,43 @@ const native = (provider: string, dataJson: string): Part => ({
 });
 
 describe("A message of Anthropic's API", () => {
+  it("has what models of Anthropic report without a unified form, also if it was stored in between", () => {
+    const counts = {
+      input_tokens: 9,
+      service_tier: "standard",
+      inference_geo: "us",
+      cache_creation: { a: 1 },
+    };
+    const stop_details = { type: "refusal", category: "cyber", explanation: null };
+    const metadata = { usage: counts, stop_details, context_management: { applied_edits: [] } };
+    const usage = { inputTokens: 3, outputTokens: 7, totalTokens: 10 };
+    expect(write([], { usage, providerMetadataJson: JSON.stringify(metadata) })).toMatchObject({
+      stop_details,
+      context_management: { applied_edits: [] },
+      usage: { ...counts, input_tokens: 3, output_tokens: 7 },
+    });
+  });
+
+  it("names the container that a model of Anthropic used, so that the next request can name it", () => {
+    const container = { id: "container_1", expires_at: "2026-01-01T00:00:00Z" };
+    const part = (provider: string): Part => ({
+      part: { case: "native", value: { provider, kind: "container", dataJson: JSON.stringify(container) } },
+    });
+    expect(write([part("claude")]).container).toEqual(container);
+    expect(write([part("other")])).not.toHaveProperty("container");
+  });
+
+  it("has the service tier of other providers in Anthropic's words, and no other member of theirs", () => {
+    const tiers = { default: "standard", priority: "priority", flex: undefined };
+    for (const [service_tier, tier] of Object.entries(tiers)) {
+      const metadata = { service_tier, system_fingerprint: "fp", usage: { prompt_tokens: 1, speed_ms: 2 } };
+      const message = write([], { providerMetadataJson: JSON.stringify(metadata) });
+      expect(message.usage.service_tier).toBe(tier);
+      expect(JSON.stringify(message)).not.toMatch(/fp|speed_ms|prompt_tokens/);
+      expect(message.stop_details).toBeNull();
+    }
+  });
+
   it("has native blocks of that API, and of no other provider", () => {
     const block = { type: "server_tool_use", id: "s1", name: "web_search", input: {} };
     expect(writeBlocks(native("claude", JSON.stringify(block)))).toEqual([block]);

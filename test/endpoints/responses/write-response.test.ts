@@ -8,7 +8,7 @@ import { WarningSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { IncompleteReason, RunSchema, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 
 const hex = "0123456789abcdef".repeat(2);
-const NONE: RunOutput = { model: "", items: [], warnings: [] };
+const NONE: RunOutput = { model: "", items: [], warnings: [], metadata: undefined };
 
 function write(run: MessageInitShape<typeof RunSchema>, output = NONE, settings = defaultSettings) {
   const whole = create(RunSchema, { id: `run_${hex}`, model: "asked", ...run });
@@ -47,6 +47,27 @@ describe("A response object", () => {
     [RunStatus.COMPLETED, IncompleteReason.CONTENT_FILTER, null],
   ])("of a run with status %i and reason %i is incomplete by %j", (status, incompleteReason, details) => {
     expect(write({ status, incompleteReason }).incomplete_details).toEqual(details);
+  });
+
+  it("has the tier that the provider reports, or else the one that a request without it gets", () => {
+    const tier = (status: RunStatus, requested: string, reported?: string, params: string[] = []) => {
+      const warnings = params.map((param) => ({ code: "unsupported_setting", param, message: "" }));
+      const settings = {
+        ...defaultSettings,
+        echoed: { ...defaultSettings.echoed, service_tier: requested },
+        warnings,
+      };
+      return write({ status }, { ...NONE, metadata: { tier: reported, further: {} } }, settings).service_tier;
+    };
+    const { IN_PROGRESS, COMPLETED } = RunStatus;
+    expect(tier(IN_PROGRESS, "flex")).toBe("flex");
+    expect(tier(IN_PROGRESS, "auto")).toBe("auto");
+    expect(tier(COMPLETED, "flex", "default")).toBe("default");
+    expect(tier(COMPLETED, "auto")).toBe("default");
+    expect(tier(COMPLETED, "flex")).toBe("flex");
+    // It was left out for the provider.
+    expect(tier(IN_PROGRESS, "flex", undefined, ["service_tier"])).toBe("default");
+    expect(tier(COMPLETED, "flex", undefined, ["service_tier"])).toBe("default");
   });
 
   it("has the items, the model that answered, the usage and the error", () => {

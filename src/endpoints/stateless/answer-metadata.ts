@@ -1,0 +1,42 @@
+/** What providers report alongside their answers without a unified form, for the fields that the APIs have for it. */
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import { asObject, type JsonObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
+
+/** The metadata of an answer. Every object may be empty. */
+export interface AnswerMetadata {
+  /** All members, by the names of the provider's API. */
+  readonly members: JsonObject;
+  /** Counts that the contract has no fields for, of the APIs of OpenAI and Anthropic. */
+  readonly usage: JsonObject;
+  /** The same of Gemini's API. */
+  readonly usageMetadata: JsonObject;
+  /** Fields of the candidate of Gemini's API. */
+  readonly candidate: JsonObject;
+  /** The tier that served the request, in OpenAI's words. Undefined if it is unknown or has no such word. */
+  readonly tier: string | undefined;
+}
+
+/** Reads the metadata of an answer. */
+export function readAnswerMetadata({
+  providerMetadataJson,
+}: Pick<Response, "providerMetadataJson">): AnswerMetadata {
+  const members = providerMetadataJson === "" ? {} : (asObject(tryParseJson(providerMetadataJson)) ?? {});
+  const usage = objectIn(members.usage);
+  const usageMetadata = objectIn(members.usageMetadata);
+  const tier = members.service_tier ?? usage.service_tier ?? usageMetadata.serviceTier;
+  return { members, usage, usageMetadata, candidate: objectIn(members.candidate), tier: TIERS.get(tier) };
+}
+
+/** OpenAI's words for tiers, by the words of all APIs. */
+const TIERS: ReadonlyMap<unknown, string> = new Map([
+  ...["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"].map(
+    (tier) => [tier, tier] as const,
+  ),
+  ["standard", "default"],
+]);
+
+/** Returns the members with some names, as far as there are such members. */
+export function pickMembers(members: JsonObject, names: readonly string[]): JsonObject {
+  const found = names.filter((name) => Object.hasOwn(members, name));
+  return Object.fromEntries(found.map((name) => [name, members[name]]));
+}
