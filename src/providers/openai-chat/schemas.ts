@@ -26,8 +26,11 @@ export function toSchema(
   { profile, loss }: RequestContext,
 ): SentSchema {
   const schema = parseObjectField(text, field);
-  const shown = use === "parameters" ? TOOL_PARAMETERS : PLAIN;
-  const enforced = strict ? ENFORCED[profile.strictSchemas] : undefined;
+  const dialect = ENFORCED[profile.strictSchemas];
+  // OpenAI does not look behind a reference for the type of the root.
+  const hidesRoot = dialect !== undefined && "$ref" in schema;
+  const shown = use === "parameters" || hidesRoot ? TOOL_PARAMETERS : PLAIN;
+  const enforced = strict ? dialect : undefined;
   const sent =
     enforced === undefined
       ? {

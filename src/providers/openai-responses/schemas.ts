@@ -22,8 +22,10 @@ export function parametersSchema(text: string, strict: boolean, field: string, l
  */
 export function responseSchema(text: string, strict: boolean, field: string, loss: LossReport): AnswerSchema {
   const forms = { enforced: OPENAI_STRICT, shown: PLAIN };
-  const wrapped = wrapAnswer(parseObjectField(text, field), strict, forms, field, loss);
-  return wrapped ?? toSchema(text, strict, PLAIN, field, loss);
+  const schema = parseObjectField(text, field);
+  const wrapped = wrapAnswer(schema, strict, forms, field, loss);
+  // The API does not look behind a reference for the type of the root.
+  return wrapped ?? toSchema(text, strict, "$ref" in schema ? TOOL_PARAMETERS : PLAIN, field, loss);
 }
 
 function toSchema(

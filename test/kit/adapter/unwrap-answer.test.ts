@@ -85,6 +85,21 @@ describe("an answer in a wrapping object", () => {
     await adapter.close();
   });
 
+  it("is not needed for a reference to an object, which is sent as an object", async () => {
+    const node = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+    const schemaJson = JSON.stringify({ $ref: "#/$defs/Node", $defs: { Node: node } });
+    const { url } = simulator();
+    const profile = { strictSchemas: "openai" } as const;
+    const chat = new OpenAIChatAdapter({ baseUrl: `${url}/v1`, apiKey: "any", profile });
+    for (const adapter of [openAdapter(simulator()), chat]) {
+      const format = { type: Format.JSON_SCHEMA, schemaJson };
+      const response = await adapter.complete(ask("sim-text", { responseFormat: format, tools: [] }));
+      expect(JSON.parse(textOf(response))).toEqual({ name: expect.any(String) });
+      expect(response.warnings).toEqual([]);
+    }
+    await chat.close();
+  });
+
   it("is left as it is if the provider's options ask for another format", async () => {
     const adapter = openAdapter(simulator());
     const schema = { type: "object", properties: { value: { type: "integer" } }, required: ["value"] };
