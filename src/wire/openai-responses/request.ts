@@ -26,7 +26,8 @@ import type {
 } from "./items.ts";
 
 /** The body of `POST /responses` ("Create a model response"). */
-export interface CreateRequest extends Omit<SDKCreateParams, "input" | "reasoning" | "tool_choice"> {
+export interface CreateRequest
+  extends Omit<SDKCreateParams, "background_options" | "input" | "reasoning" | "tool_choice"> {
   /** The conversation: a user's text, or items. */
   input?: string | readonly InputItem[];
   /** How much a reasoning model thinks, and how much of that it shows. */
