@@ -8,6 +8,8 @@ import {
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
 import { LossReport } from "../../kit/call/loss-report.ts";
+import { asObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
+import { statesOtherRoot } from "../../kit/json-schema/wrap-schema.ts";
 import { ImageFiles, type ProgramArgument, withFile } from "./files.ts";
 import { toPrompt } from "./input.ts";
 import {
@@ -119,13 +121,19 @@ function effortArguments(
   throw invalidField("reasoning_effort", `expected one of ${Object.keys(efforts).join(", ")}`);
 }
 
-/** Returns the arguments for the schema of the answer. Empty if the request has none, or the program takes none. */
+/**
+ * Returns the arguments for the schema of the answer. Empty if the request has none, or the program takes none. Codex CLI
+ * passes its schema on to OpenAI's API, which requires an object.
+ */
 function schemaArguments(
   { responseFormat }: Request,
   args: readonly string[] | undefined,
 ): readonly ProgramArgument[] {
   if (args === undefined || responseFormat?.type !== Format.JSON_SCHEMA) return [];
-  return withFile(args, { name: "schema.json", content: responseFormat.schemaJson });
+  const { schemaJson } = responseFormat;
+  const schema = asObject(tryParseJson(schemaJson));
+  if (schema !== undefined && statesOtherRoot(schema as JsonObject)) return [];
+  return withFile(args, { name: "schema.json", content: schemaJson });
 }
 
 function asArgument(prompt: string): string {

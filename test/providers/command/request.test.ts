@@ -166,6 +166,14 @@ describe("the files", () => {
     expect(warnings).toEqual([]);
     expect(toInput({}, files).args).toEqual(["-"]);
   });
+
+  it("have no schema of a list, which the model's API may not take: it is in the prompt", () => {
+    const responseFormat = jsonSchema("things", { type: "array", items: { type: "string" } });
+    const { args, input, warnings } = toInput({ responseFormat }, files);
+    expect(args).toEqual(["-"]);
+    expect(input).toContain(responseFormat.schemaJson);
+    expect(warnings).toMatchObject([{ field: "response_format", code: "adjusted_setting" }]);
+  });
 });
 
 describe("what a program does not take", () => {
