@@ -20,13 +20,25 @@ interface Answers {
   readonly events: readonly unknown[];
 }
 
+/** Starts an upstream that answers with the script in a file. */
+export type StartUpstream = (options: { readonly script: string }) => Promise<
+  AsyncDisposable & {
+    /** Host and port. */
+    readonly address: string;
+  }
+>;
+
 /**
  * Calls each implementation once with Complete and once with Stream.
+ * @param start Default: the upstream of the load generator.
  * @throws Error with the difference, if one answers differently from the first.
  */
-export async function checkAnswers(implementations: readonly Implementation[]): Promise<void> {
+export async function checkAnswers(
+  implementations: readonly Implementation[],
+  start: StartUpstream = startUpstream,
+): Promise<void> {
   const files = await writeExchange({ deltas: DELTAS, clocked: false });
-  await using upstream = await startUpstream({ script: files.script });
+  await using upstream = await start({ script: files.script });
   let expected: Answers | undefined;
   for (const implementation of implementations) {
     const answers = await callImplementation(implementation, upstream.address, files.binaryRequest);

@@ -90,13 +90,19 @@ export async function startImplementation(
   return { ...running, name, headers: headers(upstream) };
 }
 
-const ENTRY_POINTS: Readonly<Record<OwnName, string>> = {
+/** The first module of each implementation, from the project's folder. */
+export const ENTRY_POINTS: Readonly<Record<OwnName, string>> = {
   outrigger: "src/cli/main.ts",
   stock: "bench/implementations/stock.ts",
   minimal: "bench/implementations/minimal.ts",
 };
 
-function createImplementation(name: OwnName, bundle: string, nodeOptions: readonly string[]): Implementation {
+/** Describes how an implementation starts. @param bundle Path of its bundle, or of its first module. */
+export function createImplementation(
+  name: OwnName,
+  bundle: string,
+  nodeOptions: readonly string[],
+): Implementation {
   const subcommand = name === "outrigger" ? ["serve"] : [];
   return {
     name,
