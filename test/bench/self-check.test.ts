@@ -1,4 +1,4 @@
-/** The benchmark compares programs that answer alike, so a change of our answers has to reach all of them. */
+/** The benchmark compares programs that answer alike, so a change of our answers has to reach each program. */
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -71,7 +71,7 @@ export function toMetadataJson(
   unifiedCounts: ReadonlySet<string>,
 ): string {
   const metadata = new ProviderMetadata();
-  // Most members are read elsewhere, so no list of them is made.
+  // Most members are read elsewhere, so no list is made.
   for (const name in members) if (!readElsewhere.has(name)) metadata.add(name, (members as JsonObject)[name]);
   metadata.add("usage", furtherCounts(usage, unifiedCounts));
   return metadata.toJson();

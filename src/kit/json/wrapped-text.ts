@@ -56,7 +56,7 @@ export class WrappedText {
     return this.#scan(value);
   }
 
-  /** Finds the end of the value: a comma or the closing brace outside of it. Other members are left out. */
+  /** Finds the end of the value: a comma or the closing brace outside the value. Other members are left out. */
   #scan(piece: string): string {
     let end = this.#state === "value" ? piece.length : 0;
     for (let at = 0; at < piece.length; at += 1) {

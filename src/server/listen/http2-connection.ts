@@ -187,7 +187,7 @@ export class Http2Connection {
     if (!this.#countFields(getCost(rawTrailers))) this.#refuse();
   };
 
-  /** Counts the cost of a block of header fields. Returns false if the connection brings too many of them. */
+  /** Counts the cost of a block of header fields. Returns false if the connection brings too many. */
   #countFields(cost: number): boolean {
     this.#countRead(cost);
     this.#extraInTurn += Math.max(0, cost - STREAM_COST - ORDINARY_FIELDS);
