@@ -1,4 +1,5 @@
 import type { Catalog } from "../catalog/catalog.ts";
+import { toSnakeCase } from "../catalog/model-settings.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { Log } from "../core/log.ts";
 import { type AliasRoutingOptions, createAliasRouting } from "../middleware/alias-routing.ts";
@@ -11,12 +12,12 @@ import { createCircuitBreaker } from "../middleware/circuit-breaker.ts";
 import { combineMiddleware } from "../middleware/combine-middleware.ts";
 import { createFallback } from "../middleware/fallback.ts";
 import { createHedge } from "../middleware/hedge.ts";
+import { type AttemptEntry, createLogging } from "../middleware/logging.ts";
 import { createModelAccess } from "../middleware/model-access.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
 import { createRateLimit } from "../middleware/rate-limit.ts";
 import { createRetry } from "../middleware/retry.ts";
 import type { SharedStores } from "../middleware/shared/shared-stores.ts";
-import { createAttemptLog } from "./attempt-log.ts";
 import type { ClientConfig, FallbackRule, MiddlewareConfig } from "./config.ts";
 import type { CallRules } from "./middleware-schema.ts";
 import { ReusableClientParts, type ReusableParts } from "./reusable-parts.ts";
@@ -176,4 +177,20 @@ function buildFallbacks(
   return chooseMiddleware(
     (request, options) => chains.find(({ rule }) => isWithin(request, rule, options))?.chain,
   );
+}
+
+/** Logs attempts according to a rule, with the same field names as other lines of the log. */
+function createAttemptLog(
+  { redact = [], ...rule }: NonNullable<CallRules["logging"]>,
+  log: Log,
+): MiddlewareMethods {
+  return createLogging({
+    ...rule,
+    redact: (text) => redact.reduce((rest, pattern) => rest.replace(pattern, "[redacted]"), text),
+    log: (entry) => log.info(toFields(entry), "attempt"),
+  });
+}
+
+function toFields(entry: AttemptEntry): object {
+  return Object.fromEntries(Object.entries(entry).map(([name, value]) => [toSnakeCase(name), value]));
 }

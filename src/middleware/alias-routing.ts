@@ -17,22 +17,22 @@ import type { StickyField } from "./sticky-key.ts";
 import { type AliasTarget, TargetChoice, type TargetStrategy } from "./target-choice.ts";
 import { type CallEnd, watchCalls } from "./watch-stream.ts";
 
-/** An alias of one model or of several, and the way of its calls. */
+/** An alias of one or several models, with the routing rules of its calls. */
 export type RoutedAlias = (NamedModel | SeveralTargets) & AliasRules;
 
 /** Several models with one alias. */
 export interface SeveralTargets {
   /** At most 8, none twice. A caller who may not use a target is not sent there. */
   readonly targets: readonly AliasTarget[];
-  /** How one is chosen for each call. Default `weight`. */
+  /** How a target is chosen for each call. Default `weight`. */
   readonly choose?: TargetStrategy | undefined;
   /**
-   * Fields of a call that keep it at one target, with the strategy `weight`. The first one that the call has counts.
-   * Default: none. The steps of a generation, and a conversation that carries the state of a provider, keep their target
-   * in any case.
+   * Fields of a call that keep it at one target, with the strategy `weight`. The first field that the call has is used.
+   * Default: none. The steps of a generation, and a conversation that carries the state of a provider, keep their
+   * target in any case.
    */
   readonly stickyBy?: readonly StickyField[] | undefined;
-  /** Leaves out targets that are worse than the others. Default: none is left out. */
+  /** Ejects targets that perform worse than the others. Default: none is ejected. */
   readonly outlierEjection?: OutlierEjection | undefined;
 }
 
@@ -43,7 +43,7 @@ interface AliasRules {
   readonly fallbacks?: readonly FallbackTarget[] | undefined;
   /** Errors after which a call goes to the fallbacks, as `on` of `createFallback`. */
   readonly fallbackOn?: readonly FallbackKind[] | undefined;
-  /** Sends calls without output again, to the next fallback. Default: none. */
+  /** Hedges calls without output, to the next fallback. Default: none. */
   readonly hedge?: Omit<HedgeOptions, "excludedProviders" | "observer"> | undefined;
 }
 
@@ -112,7 +112,7 @@ function createRoute(
 /** Measures each call to a target, for the choice of later calls. */
 function measureTargets(choice: TargetChoice): Required<MiddlewareMethods> {
   return watchCalls((request, options, kind) => {
-    // Vectors and counts take another time.
+    // Embedding and counting calls have other latencies.
     if (kind === "complete" && options.operation !== undefined) return undefined;
     const call = choice.begin(request, kind, options);
     if (call === undefined) return undefined;

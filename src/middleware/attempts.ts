@@ -1,4 +1,4 @@
-/** The record of the calls that a middleware made on the way to an answer. */
+/** Records the attempts that a middleware made to get an answer. */
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions, CallTarget } from "../core/adapter.ts";
@@ -8,11 +8,12 @@ import type { InferenceError } from "../gen/outrigger/v1/error_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 
 /**
- * Maximum number of attempts that a response lists: the latest. Retries of every provider in a long chain may be more.
+ * Maximum number of attempts that a response lists: the latest ones. Retries of all providers in a long chain may make
+ * more.
  */
 export const MAX_ATTEMPTS = 32;
 
-/** Longest message of an attempt's error, in UTF-16 code units: as much as a log or a trace can show. */
+/** Longest message of an attempt's error, in UTF-16 code units: more is of no use in logs and traces. */
 const MAX_MESSAGE_LENGTH = 256;
 
 const attemptsByError = new WeakMap<SDKError, readonly Attempt[]>();
@@ -41,7 +42,7 @@ export function attemptsUntil(
   return known.length > 0 ? known : [failedAttempt(target, options, start, error)];
 }
 
-/** Returns the response with attempts that failed before it. */
+/** Returns the response with the attempts that failed before it. */
 export function withAttempts(response: Response, failed: readonly Attempt[]): Response {
   if (failed.length === 0) return response;
   return { ...response, attempts: [...failed, ...response.attempts].slice(-MAX_ATTEMPTS) };

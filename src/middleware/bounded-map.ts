@@ -1,4 +1,4 @@
-/** A map that drops its least recently used values, since callers choose the names of models. */
+/** An LRU map. Its size is bounded because callers choose the names of models. */
 export class BoundedMap<Value> {
   readonly #values = new Map<string, Value>();
   readonly #maxSize: number;

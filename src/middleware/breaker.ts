@@ -1,7 +1,7 @@
 import type { CallTarget } from "../core/adapter.ts";
 import { BoundedMap } from "./bounded-map.ts";
 
-/** State of a circuit breaker: calls pass, none pass, or one passes to find out. */
+/** State of a circuit breaker: calls pass, none pass, or one passes as a probe. */
 export type CircuitState = "closed" | "open" | "half_open";
 
 /** When a breaker opens, and for how long. */
@@ -15,15 +15,15 @@ export interface BreakerRule {
 /** The outcome of a call, for a breaker. */
 export type CallResult = "success" | "failure" | "unknown";
 
-/** A call that a breaker let through. */
+/** A call that a breaker admitted. */
 export interface AdmittedCall {
   /** Called when the provider begins to answer. */
   begin(): void;
-  /** Called once when the call is over. */
+  /** Called once when the call has ended. */
   end(result: CallResult): void;
 }
 
-/** A call that a breaker does not let through: for a while, or since the breaker cannot be asked. */
+/** A call that a breaker rejects: for some time, or because the shared breaker is unavailable. */
 export type BlockedCall =
   | { readonly waitMs: number }
   /** The server that cannot be reached, and its problem. */
@@ -31,16 +31,16 @@ export type BlockedCall =
 
 /** Keeps the breakers of all providers and models. */
 export interface BreakerStore {
-  /** Lets a call through, or not. */
+  /** Admits or blocks a call. */
   enter(target: CallTarget): AdmittedCall | BlockedCall | Promise<AdmittedCall | BlockedCall>;
 }
 
-/** Is notified of the states of breakers. Must not throw. */
+/** Called with each new state of a breaker. Must not throw. */
 export type CircuitListener = (target: CallTarget, state: CircuitState) => void;
 
 /**
- * Maximum number of breakers that are kept. A breaker is created by a failure, so invented model names do not fill the
- * map at once.
+ * Maximum number of breakers that are kept. A breaker is created by a failure, so invented model names alone do not
+ * fill the map.
  */
 export const MAX_BREAKERS = 1000;
 
@@ -90,7 +90,7 @@ export class Breaker {
   readonly #window: FailureWindow;
   #state: CircuitState = "closed";
   /**
-   * When the breaker opened, or let the last probe through. No other call passes for a while, since a probe may never
+   * When the breaker opened, or admitted the last probe. Other calls are blocked for `openMs`, since a probe may never
    * end.
    */
   #blockedSince = Number.NEGATIVE_INFINITY;
@@ -112,7 +112,7 @@ export class Breaker {
     return Math.max(0, this.#blockedSince + this.#rule.openMs - this.#now());
   }
 
-  /** Lets a call through. Call it only if `waitMs` is 0. */
+  /** Admits a call. Call it only if `waitMs` is 0. */
   admit(): AdmittedCall {
     if (this.#state === "closed") return { begin() {}, end: (result) => this.count(result) };
     this.#blockedSince = this.#now();

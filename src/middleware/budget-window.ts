@@ -1,4 +1,4 @@
-/** Windows of a budget, which begin with an hour, a day or a month by UTC. */
+/** Windows of a budget: calendar hours, days or months in UTC. */
 export type BudgetPeriod = "hour" | "day" | "month";
 
 /** The amounts that a window counts. */
@@ -12,12 +12,12 @@ export interface Amount {
 /** The kinds of amounts, in the order in which limits are checked. */
 export const AMOUNT_KINDS = ["requests", "tokens", "nanoUsd"] as const;
 
-/** The most that a window may count. A kind that is absent has no limit. */
+/** The limits of a window. An absent kind is unlimited. */
 export type AmountLimits = Partial<Amount>;
 
-/** The decision about a call: it is counted, it exceeds a limit, or the counts cannot be reached. */
+/** The decision about a call: it is counted, it exceeds a limit, or the shared counts are unavailable. */
 export type BudgetDecision =
-  /** `settle` replaces the amount by the amount that was used. Called once. */
+  /** `settle` replaces the estimate by the used amount. Called once. */
   | { readonly settle: (used: Amount) => void }
   /** @param resetsAt When the window ends, in milliseconds since 1970. */
   | { readonly exceeded: keyof Amount; readonly resetsAt: number }
@@ -50,7 +50,7 @@ export function findExceeded(sums: Amount, limits: AmountLimits): keyof Amount |
   return AMOUNT_KINDS.find((kind) => sums[kind] > (limits[kind] ?? Infinity));
 }
 
-/** An amount that was taken from a window, to be replaced by the amount that was used. */
+/** An amount that was reserved in a window, to be replaced by the used amount. */
 export interface Taken {
   readonly amount: Amount;
   /** The window, by its start in milliseconds since 1970. */
@@ -89,13 +89,13 @@ export class BudgetWindow {
     return { amount, begin: this.#begin };
   }
 
-  /** Replaces the amount that was taken by the amount that was used, unless its window is over. */
+  /** Replaces the reserved amount by the used one, unless its window has ended. */
   settle({ amount, begin }: Taken, used: Amount): void {
     this.#roll();
     if (begin === this.#begin) this.#sum = add(add(this.#sum, amount, -1), used, 1);
   }
 
-  /** Takes the sum out of the window. Amounts that are settled later change the sum from 0. */
+  /** Returns the sum and resets it to 0. Later settlements start from 0. */
   drain(): { readonly begin: number; readonly amount: Amount } {
     this.#roll();
     const amount = this.#sum;
@@ -103,7 +103,7 @@ export class BudgetWindow {
     return { begin: this.#begin, amount };
   }
 
-  /** Adds an amount, unless its window is over. */
+  /** Adds an amount, unless its window has ended. */
   put({ begin, amount }: { readonly begin: number; readonly amount: Amount }): void {
     this.#roll();
     if (begin === this.#begin) this.#sum = add(this.#sum, amount, 1);
@@ -117,7 +117,7 @@ export class BudgetWindow {
   }
 }
 
-/** Adds an amount, or subtracts it. */
+/** Adds or subtracts an amount. */
 export function add(left: Amount, right: Amount, sign: 1 | -1): Amount {
   return {
     requests: left.requests + sign * right.requests,

@@ -23,7 +23,7 @@ export interface CacheOptions {
   readonly maxBytes?: number | undefined;
   /** Maximum number of answers. Default 1000. */
   readonly maxEntries?: number | undefined;
-  /** Whether answers that call tools are kept. Default false: tools act on a world that changes. */
+  /** Whether answers that call tools are cached. Default false, since tool results change. */
   readonly toolCalls?: boolean | undefined;
   /** Keeps the answers. Default: the memory of this process. */
   readonly store?: CacheStore | undefined;
@@ -31,10 +31,10 @@ export interface CacheOptions {
 }
 
 /**
- * Answers repeated requests from memory, or from a `store`. Requests are the same if all their fields are equal, except time limits;
- * complete and stream share their answers. Only whole answers are kept. A cached answer has the warning `cache_hit`,
- * the usage of the original one, and a cost of 0. Not cached: requests with hosted tools, which ask for current data,
- * and requests with `includeRaw`.
+ * Answers repeated requests from memory, or from a `store`. Requests are the same if all their fields are equal, except
+ * time limits; complete and stream share their answers. Only whole answers are kept. A cached answer has the warning
+ * `cache_hit`, the usage of the original one, and a cost of 0. Not cached: requests with hosted tools, which ask for
+ * current data, and requests with `includeRaw`.
  * @throws ConfigurationError if an option is not above 0.
  */
 export function createCache(options: CacheOptions = {}): Required<MiddlewareMethods> {
@@ -110,7 +110,7 @@ function toKey(request: Request, { source }: CallOptions): string | undefined {
   return requestKey(request, source);
 }
 
-/** Undefined if it is none of the answers that this cache keeps: programs share its store. */
+/** Undefined if this cache would not keep the answer, since other programs share its store. */
 function readAnswer({ bytes }: StoredAnswer, toolCalls: boolean): Response | undefined {
   try {
     const response = fromBinary(ResponseSchema, bytes);
@@ -122,7 +122,7 @@ function readAnswer({ bytes }: StoredAnswer, toolCalls: boolean): Response | und
 
 /** @param toolCalls Whether an answer that calls tools counts as whole. */
 function isWhole({ finishReason, warnings }: Response, toolCalls: boolean): boolean {
-  // Some servers report an ordinary end although the token limit cut the answer.
+  // Some servers report a normal end although the token limit cut off the answer.
   if (warnings.some(({ code }) => code === "limit_reached")) return false;
   const reason = finishReason?.reason;
   return reason === FinishReason_Reason.STOP || (toolCalls && reason === FinishReason_Reason.TOOL_CALLS);
@@ -178,7 +178,7 @@ export interface StoreLimits {
   readonly maxAgeMs: number;
 }
 
-/** An answer that is kept. */
+/** A cached answer. */
 export interface StoredAnswer {
   /** Encoded, so that callers cannot change each other's answers, and the size is known. */
   readonly bytes: Uint8Array;
@@ -194,7 +194,7 @@ export interface CacheStore {
   set(key: string, bytes: Uint8Array): void;
 }
 
-/** Answers by keys. If there is no room, the least recently used one is removed. */
+/** An LRU cache of answers. */
 export class AnswerStore implements CacheStore {
   readonly #limits: StoreLimits;
   readonly #now: () => number;

@@ -1,4 +1,4 @@
-/** Budgets of callers. Each holds for all calls of its caller, or for calls of some models. */
+/** Budgets of callers. Each applies to all calls of its caller, or to calls of some models. */
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallerBudget } from "../core/caller.ts";
 import { BoundedMap } from "./bounded-map.ts";
@@ -13,7 +13,7 @@ const MAX_CALLERS = 10_000;
 
 /**
  * Maximum number of budgets of a caller that are counted. Tokens of one caller may have different budgets, by their
- * claims; each budget counts the calls with the tokens that it holds for.
+ * claims; each budget counts the calls of the tokens that it applies to.
  */
 const MAX_COUNTERS = 64;
 
@@ -25,8 +25,8 @@ const MAX_COUNTERS = 64;
 export type CreateCounter = (budget: CallerBudget, name: string, caller: string) => MiddlewareMethods;
 
 /**
- * Keeps the calls of each caller within the caller's budgets. A call without a caller, or of one without budgets,
- * passes. If a caller's budgets change, those that stay the same keep their counts.
+ * Enforces the budgets of each caller. Calls without a caller or without budgets pass. If a caller's budgets change,
+ * unchanged ones keep their counts.
  */
 export function createCallerBudgets(createCounter: CreateCounter): Required<MiddlewareMethods> {
   const callers = new BoundedMap<ChooseCounters>(MAX_CALLERS);
@@ -57,7 +57,7 @@ function createCounters(name: string, create: CreateCounter): ChooseCounters {
   let counters: readonly Counter[] = [];
   const use = (budgets: readonly CallerBudget[]) => {
     current = budgets;
-    // A budget that is listed twice counts once.
+    // A duplicate counts once.
     const byKey = new Map(budgets.map((budget) => [toKey(budget), budget]));
     counters = [...byKey].map(([key, budget]) => ({
       budget,

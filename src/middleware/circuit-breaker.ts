@@ -20,7 +20,7 @@ export interface CircuitBreakerOptions {
   readonly minCalls?: number | undefined;
   /** Length of the window in seconds. Default 30. */
   readonly window?: number | undefined;
-  /** Seconds for which no call passes. Then one call passes and decides. Default 30. */
+  /** Seconds for which no call passes. Then one call passes as a probe. Default 30. */
   readonly openFor?: number | undefined;
   /** Keeps the breakers. Default: the memory of this process. */
   readonly store?: BreakerStore | undefined;
@@ -58,7 +58,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions = {}): Requi
 }
 
 /**
- * Returns when breakers open, and for how long.
+ * Returns the rule for opening and closing breakers.
  * @throws ConfigurationError if an option is out of range.
  */
 export function toBreakerRule({
@@ -91,10 +91,10 @@ const FAILURES: ReadonlySet<ErrorKind> = new Set([
   ErrorKind.REQUEST_TIMEOUT,
 ]);
 
-/** Kinds that say nothing about whether the provider works. */
+/** Kinds that do not show whether the provider works. */
 const UNKNOWN: ReadonlySet<ErrorKind> = new Set([ErrorKind.RATE_LIMIT, ErrorKind.QUOTA_EXCEEDED]);
 
-/** Returns what the failure of a call says about its provider and model. */
+/** Classifies the failure of a call for the breaker. */
 export function toCallResult(error: SDKError, request: Request, { signal }: CallOptions): CallResult {
   if (signal?.aborted || isRefusal(error) || UNKNOWN.has(error.kind)) return "unknown";
   if (FAILURES.has(error.kind)) return isLocalLimit(error, request) ? "unknown" : "failure";
@@ -102,7 +102,7 @@ export function toCallResult(error: SDKError, request: Request, { signal }: Call
   return error instanceof ProviderError && error.provider !== "" ? "success" : "unknown";
 }
 
-/** Reports whether a time limit of the caller may have run out, or the answer exceeded a limit of this process. */
+/** Reports whether a time limit of the caller may have expired, or the answer exceeded a limit of this process. */
 function isLocalLimit({ kind, retryable }: SDKError, { timeouts }: Request): boolean {
   if (kind === ErrorKind.STREAM) return !retryable;
   if (kind === ErrorKind.NETWORK) return timeouts?.connect !== undefined;

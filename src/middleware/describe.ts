@@ -8,7 +8,7 @@ export function describeTarget({ provider, model }: CallTarget): string {
   return `${provider}, ${model}`.slice(0, MAX_LENGTH).toWellFormed();
 }
 
-/** Describes a number of things, for messages: `1 request`, `500 requests`. */
+/** Describes a count, for messages: `1 request`, `500 requests`. */
 export function describeCount(count: number, what: "requests" | "tokens"): string {
   return `${count} ${count === 1 ? what.slice(0, -1) : what}`;
 }

@@ -59,7 +59,7 @@ export const DEFAULT_FALLBACK_KINDS: readonly FallbackKind[] = [
 export const MAX_FALLBACK_TARGETS = 8;
 
 /**
- * The targets that the chain of a call has left, by the options of its calls. Nested chains would multiply the calls.
+ * The remaining targets of the chain of a call, by the options of its calls. Nested chains would multiply the calls.
  */
 const chained = new WeakMap<CallOptions, Request[]>();
 
@@ -68,13 +68,13 @@ export function isChained(options: CallOptions): boolean {
   return chained.has(options);
 }
 
-/** Makes a call with other options a part of the same chain. */
+/** Adds a call with other options to the same chain. */
 export function inheritChain(from: CallOptions, to: CallOptions): void {
   const waiting = chained.get(from);
   if (waiting !== undefined) chained.set(to, waiting);
 }
 
-/** Takes the next target of the chain that makes the call with these options: the chain no longer tries it. */
+/** Removes and returns the next target of the chain that makes the call with these options. */
 export function takeNextTarget(
   options: CallOptions,
   isAllowed: (target: CallTarget) => boolean,
@@ -133,7 +133,7 @@ export function createChain({
   });
   return {
     complete(request, next, callOptions) {
-      // Vectors and counts of another model cannot replace them.
+      // Vectors and token counts of another model are no replacement.
       if (chained.has(callOptions) || callOptions.operation !== undefined) return next(request);
       const marked = mark(callOptions);
       return chain.complete(request, (changed) => next(changed, marked), marked);
@@ -151,7 +151,7 @@ function isCovered(error: SDKError, kinds: ReadonlySet<ErrorKind>): boolean {
   return kinds.has(error.kind) || (isProviderTimeout(error) && kinds.has(ErrorKind.SERVER));
 }
 
-/** A stream that cannot be retried exceeded a limit of this process. Another model would produce as much. */
+/** Reports whether an answer exceeded a limit of this process. Another model would exceed it too. */
 function isTooLarge({ kind, retryable }: SDKError): boolean {
   return kind === ErrorKind.STREAM && !retryable;
 }

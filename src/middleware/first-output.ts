@@ -10,7 +10,7 @@ export function watchFirstOutput(batches: Batches<StreamEvent>, onOutput: () => 
   return { [Symbol.asyncIterator]: () => watched };
 }
 
-/** Inspects events until the first output. After that, a read goes straight to the source. */
+/** Inspects events until the first output. Later reads go directly to the source. */
 class FirstOutputStream implements ForwardingStream<StreamEvent> {
   readonly #source: AsyncIterator<Batch>;
   readonly #onOutput: () => void;

@@ -1,4 +1,4 @@
-/** Hedged requests: a second request for a call that has no output after a while. */
+/** Hedged requests: sends a call again if it has no output after some time. */
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions, CallTarget } from "../core/adapter.ts";
 import { lazyBatches } from "../core/batches.ts";
@@ -43,7 +43,7 @@ export const MAX_HEDGE_AFTER = 600;
 /** Maximum number of further requests for one call. */
 export const MAX_HEDGES = 3;
 
-/** Calls that must be measured for a percentile. */
+/** Minimum number of measured calls for a percentile. */
 const MIN_MEASURED = 20;
 
 /** Maximum number of models whose times are kept. */
@@ -85,7 +85,7 @@ export function createHedge(options: HedgeOptions): Required<MiddlewareMethods> 
   };
 }
 
-/** The rule of a hedge, and what it has measured. */
+/** The rule of a hedge, and its measurements. */
 class Hedges {
   readonly #options: HedgeOptions;
   readonly #budget: RetryBudget;
@@ -138,13 +138,13 @@ class Hedges {
   }
 }
 
-/** Settings for providers that matter only if they are true. */
+/** Provider settings that cause side effects only if they are true. */
 const SWITCHES = ["store", "background"];
 
-/** Settings for providers by which a provider acts, or continues a conversation that it keeps. */
+/** Provider settings that execute something, or continue a conversation that the provider stores. */
 const ACTIONS = ["tools", "mcp_servers", "container", "conversation", "web_search_options"];
 
-/** Reports whether the provider may do more than answer: then a second request would do it twice. */
+/** Reports whether a call may have side effects, which a second request would repeat. */
 function hasSideEffects({ tools, providerOptionsJson }: Request, { source }: CallOptions): boolean {
   if (tools.some(({ tool }) => tool.case === "hosted")) return true;
   const settings = Object.values(providerOptionsJson).map((text) => asObject(tryReadJson(text)) ?? {});
@@ -154,7 +154,7 @@ function hasSideEffects({ tools, providerOptionsJson }: Request, { source }: Cal
     isSetting(tryReadJson(members?.get(name) ?? "null"));
   return (
     SWITCHES.some((name) => isSet(name, (value) => value === true)) ||
-    // The request has the tools of the caller's body as well, unless the body could not be read.
+    // The request also has the tools of the caller's body, unless that could not be read.
     ACTIONS.some((name) => isSet(name, (value) => isGiven(value) && !(name === "tools" && tools.length > 0)))
   );
 }

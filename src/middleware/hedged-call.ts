@@ -13,11 +13,11 @@ import { withPreviousError } from "./repeat-calls.ts";
 export interface HedgedCallRule {
   /** Time without output before each further request. Infinity: there is none. */
   readonly afterMs: number;
-  /** Further requests at most. */
+  /** Maximum number of further requests. */
   readonly max: number;
   /** Returns the next request; undefined if none may be sent now. */
   takeNext(): Request | undefined;
-  /** Takes the time after which a request had output, or was cancelled. */
+  /** Called with the time until a request had output or was cancelled. */
   onTime(target: CallTarget, milliseconds: number): void;
   readonly observer: MiddlewareObserver | undefined;
 }
@@ -30,7 +30,7 @@ export interface HedgedOutcome<Result> {
 
 type Send<Result> = (request: Request, options: CallOptions) => Promise<Result>;
 
-/** Why a request is cancelled: another one has answered. */
+/** The reason for cancelling a request: another one has answered. */
 class LostError extends AbortError {}
 
 /** Reports whether a request was cancelled because another one of the same call has answered. */
@@ -50,7 +50,7 @@ interface Contender {
   error: SDKError | undefined;
 }
 
-/** A call for which further requests are sent while it has no output. The first result counts. */
+/** A call for which further requests are sent while it has no output. The first result wins. */
 export class HedgedCall {
   readonly #first: Request;
   readonly #options: CallOptions;
@@ -100,7 +100,7 @@ export class HedgedCall {
     return promise;
   }
 
-  /** Call it when the answer has ended. */
+  /** Must be called when the answer has ended. */
   release(): void {
     this.#winner?.scope.release();
   }
@@ -151,7 +151,7 @@ export class HedgedCall {
     loser.scope.abort(error);
   }
 
-  /** Notes a failure. Returns the error of the call if no request is left. */
+  /** Records a failure. Returns the error of the call if no request remains. */
   #fail(contender: Contender, thrown: unknown): unknown {
     const error = toSdkError(thrown);
     contender.error = error;

@@ -1,7 +1,7 @@
 /** Number of times that are kept. */
 const SIZE = 256;
 
-/** Number of times after which a percentile is computed again. */
+/** Number of new times after which percentiles are recomputed. */
 const REFRESH = 16;
 
 /** The latest times of a model, in milliseconds. */
@@ -11,13 +11,13 @@ export class LatencyWindow {
   #sorted: readonly number[] = [];
   #sortedAt = 0;
 
-  /** Adds a time; it takes the place of the oldest one. */
+  /** Adds a time, which replaces the oldest one. */
   add(milliseconds: number): void {
     this.#times[this.#count % SIZE] = milliseconds;
     this.#count += 1;
   }
 
-  /** Returns a percentile, which may lag a few times behind. Undefined if fewer than `min` times are known. */
+  /** Returns a percentile, which may not include the latest times. Undefined if fewer than `min` times are known. */
   getPercentile(percentile: number, min: number): number | undefined {
     if (this.#count < min) return undefined;
     if (this.#sorted.length === 0 || this.#count - this.#sortedAt >= REFRESH) {

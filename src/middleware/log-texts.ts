@@ -24,7 +24,7 @@ export class LogTexts {
   readonly #redact: (text: string) => string;
 
   /**
-   * @param redact Changes the texts after keys were removed.
+   * @param redact Changes texts from which keys were removed.
    */
   constructor(maxLength: number, redact: (text: string) => string = (text) => text) {
     this.#maxLength = maxLength;

@@ -38,7 +38,7 @@ export type LoggedContent = "messages" | "answer";
 
 /** Options of `createLogging`. */
 export interface LoggingOptions {
-  /** Takes one entry for each attempt when it is over. Its errors are ignored: a log must not fail a call. */
+  /** Receives one entry for each attempt when it has ended. Its errors are ignored: a log must not fail a call. */
   readonly log: (entry: AttemptEntry) => void;
   /** Content to log in addition to the facts. Default: none, since users' texts are private. */
   readonly include?: readonly LoggedContent[] | undefined;

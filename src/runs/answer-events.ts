@@ -9,12 +9,12 @@ import {
   StreamEventSchema,
 } from "../gen/outrigger/v1/stream_event_pb.ts";
 
-/** The content of an event, of which `create` makes messages. */
+/** The content of an event, as an initializer for `create`. */
 type EventContent = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 
 /**
- * Returns the events of an answer that was not streamed: each text is one delta. They obey the laws of a stream, and
- * repeat no content of the deltas (FINAL_RESPONSE_WITHOUT_CONTENT).
+ * Returns the events of an answer that was not streamed: each text is one delta. They follow the laws of a stream and
+ * do not repeat the content of the deltas (FINAL_RESPONSE_WITHOUT_CONTENT).
  */
 export function toStreamEvents(response: Response): StreamEvent[] {
   const { inferenceId, provider, model, warnings, createdAt, message, finishReason, usage } = response;

@@ -1,4 +1,4 @@
-/** The conversation that a run sends to the model: what its thread holds, and what its request adds. */
+/** The conversation that a run sends to the model: the messages of its thread and of its request. */
 import { create } from "@bufbuild/protobuf";
 import { withFieldPaths } from "../client/field-paths.ts";
 import type { SDKError } from "../core/errors.ts";
@@ -27,12 +27,14 @@ export interface ConversationMessage {
   readonly inputIndex: number | undefined;
 }
 
-/** A conversation in which the results of each call directly follow it, in whatever order they were sent. */
+/**
+ * A conversation in which the results of each call directly follow it, regardless of the order in which they were sent.
+ */
 export interface Conversation {
   readonly messages: readonly ConversationMessage[];
   /** Error results that were generated for calls that were refused or have no result. */
   readonly added: readonly ToolResult[];
-  /** About the calls without a result or a decision: the ones in `added` that were not refused. */
+  /** One for each call without a result or a decision. */
   readonly warnings: readonly Warning[];
   /** Calls that were approved, to be executed before the model is called. */
   readonly approved: readonly ToolCall[];
@@ -46,8 +48,8 @@ export interface CheckedConversation {
 }
 
 /**
- * Returns the request for the model, with the system message if there is a text for it. The whole answer is needed; the
- * events leave out what the deltas already contain.
+ * Returns the request for the model, with a system message if `system` has text. It asks for events that do not repeat
+ * the content of the deltas.
  */
 export function createModelRequest(request: Request, system: string, { messages }: Conversation): Request {
   const before = system === "" ? [] : [systemMessage(system)];
@@ -169,7 +171,7 @@ export interface RunFields {
   readonly inputPath: string;
 }
 
-/** Names the fields of the model's request as the caller of the run knows them. */
+/** Replaces the paths of the model's request by the paths of the caller's request. */
 export function withRunFields(error: SDKError, fields: RunFields): SDKError {
   return withFieldPaths(error, (field) => toRunField(field, fields));
 }
@@ -183,6 +185,6 @@ export function toRunField(field: string, { system, conversation, inputPath }: R
   if (index === undefined) return `options.request.${field}`;
   if (Number(index) < before) return "options.system";
   const inputIndex = conversation.messages[Number(index) - before]?.inputIndex;
-  // A message of the thread cannot be named by the request.
+  // The caller's request has no path for a message of the thread.
   return inputIndex === undefined ? "previous_run_id" : `${inputPath}[${inputIndex}]${rest}`;
 }

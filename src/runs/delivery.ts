@@ -43,7 +43,7 @@ export class Delivery {
   readonly #queue = new WakeUp();
 
   /**
-   * Begins at once.
+   * Starts immediately.
    * @param execute Executes a queued run that this process has claimed, with memory for its conversation. Resolves when
    * this
    *   process is done with it.
@@ -78,7 +78,7 @@ export class Delivery {
     await Promise.all(this.#executions);
   }
 
-  /** Stops the heartbeats. Other processes may continue at once the runs that this one has claimed. */
+  /** Stops the heartbeats. Other processes may continue its claimed runs immediately. */
   async close(): Promise<void> {
     const { store, holder, observer } = this.#parts;
     clearInterval(this.#heartbeatTimer);
@@ -173,7 +173,7 @@ export class Delivery {
     const isAssigned = limiters.background.assign(owner);
     const work = async () => {
       const waiting = isAssigned ? histories.wait(this.#stopped.signal) : undefined;
-      // No share: this process stops.
+      // Undefined when this process stops.
       const share = await waiting?.catch(() => undefined);
       if (share === undefined) return releaseRun(this.#parts, claimed);
       try {

@@ -10,7 +10,8 @@ import type { HistoryShare } from "./limits.ts";
 import type { StoredMessage, StoredRun } from "./store.ts";
 
 /**
- * A run and, if an HTTP API created it, how. This is not part of the contract, so callers of RunService never get it.
+ * A run with its origin, if an HTTP API created it. This is not part of the contract, so callers of RunService never
+ * get it.
  */
 export interface RunWithOrigin extends Run {
   readonly origin?: RunOrigin | undefined;
@@ -28,7 +29,7 @@ export interface ThreadInput {
   readonly messages: readonly NewMessage[];
 }
 
-/** The generation to run. */
+/** A run to create. */
 export interface RunInput {
   /** The request as RunService receives it. */
   readonly request: CreateRunRequest;
@@ -37,9 +38,9 @@ export interface RunInput {
    * empty.
    */
   readonly input?: readonly NewMessage[] | undefined;
-  /** Set by an HTTP API that creates the run. */
+  /** The origin, if an HTTP API creates the run. */
   readonly origin?: RunOrigin | undefined;
-  /** The conversation that the request continues, if it is open already. `createRun` releases it, also if it throws. */
+  /** The conversation that the request continues, if it is already open. `createRun` releases it, even if it throws. */
   readonly conversation?: OpenConversation | undefined;
 }
 
@@ -50,11 +51,11 @@ export interface OpenConversation {
   readonly share: HistoryShare;
 }
 
-/** The owner of a run, and when it must end. */
+/** The owner of a run, and its limits. */
 export interface RunOptions {
   /** Name of the access key. Empty if there are none. */
   readonly owner: string;
-  /** Aborted when the caller disconnects or its deadline runs out. Cancels the run unless it is in the background. */
+  /** Aborted when the caller disconnects or its deadline expires. Cancels the run unless it is in the background. */
   readonly signal: AbortSignal;
   /** The caller's deadline, in milliseconds of `performance.now()`. */
   readonly deadline?: number | undefined;
@@ -76,7 +77,7 @@ export interface RunOptions {
 
 /** A run that was created or continued. */
 export interface StartedRun {
-  /** As it was created: QUEUED or IN_PROGRESS. */
+  /** The run at its creation: QUEUED or IN_PROGRESS. */
   readonly run: Run;
   /**
    * Its events from the first one that this call added, until it is over or requires action. A foreground run proceeds
@@ -86,7 +87,7 @@ export interface StartedRun {
    * stored nor streamed has events of its answers only if it has MCP servers.
    */
   readonly events: Batches<RunEvent>;
-  /** Waits for the end. Returns the run with its steps as it is then. */
+  /** Waits for the end. Returns the run with its steps. */
   result(): Promise<Run>;
 }
 

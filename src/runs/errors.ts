@@ -1,4 +1,4 @@
-/** Errors of runs that APIs distinguish from other errors of the same kind. */
+/** Errors that APIs distinguish from other errors of the same kind. */
 import { quote } from "../client/violations.ts";
 import {
   InvalidRequestError,
@@ -61,14 +61,14 @@ export function missing(what: "run" | "thread" | "message", id: string, field = 
     : new NotFoundError(`${field}: ${description}`, { violations: [{ field, description }] });
 }
 
-/** Returns a value that a store has. @throws NotFoundError as `missing` */
+/** Returns the value. @throws NotFoundError of `missing` if it is undefined. */
 export function found<Value>(value: Value | undefined, ...what: Parameters<typeof missing>): Value {
   if (value === undefined) throw missing(...what);
   return value;
 }
 
 /**
- * The store has no space for what was to be written: its disk is full, or its size limit is reached. Retryable, since
+ * The store is full: its disk is full, or its size limit is reached. Retryable, since
  * runs that end free space.
  */
 export class StoreFullError extends RateLimitError {

@@ -76,7 +76,7 @@ export class EventHub {
     this.#resume();
   }
 
-  /** Adds events that are written. Drops those that the caller has read, in batches: a small cost for each event. */
+  /** Adds stored events. Drops events that the caller has read, in batches to keep the cost per event low. */
   publish(events: readonly RunEvent[]): void {
     this.#events.push(...events);
     if (this.#events.length >= 2 * KEPT_EVENTS) {
@@ -170,7 +170,7 @@ export class RunFeeds {
     for (const { hub } of this.#feeds.values()) hub.close({ case: "failed", error });
   }
 
-  /** A reader leaves. The last one ends the feed. */
+  /** Removes a reader. The last one stops the feed. */
   leave(feed: RunFeed): void {
     feed.readers -= 1;
     if (feed.readers > 0) return;
@@ -190,7 +190,7 @@ export class RunFeed {
   readonly #notices = new WakeUp();
   #isStopped = false;
 
-  /** Begins at once. */
+  /** Starts immediately. */
   constructor(store: RunStore, run: FeedRun, after: number) {
     this.#store = store;
     this.run = run;
@@ -220,7 +220,7 @@ export class RunFeed {
   async #readNew(): Promise<boolean> {
     const store = this.#store;
     const { owner, runId } = this.run;
-    // A notice from here on may be of events that this read does not see.
+    // A later notice may concern events that this read misses.
     this.#notices.reset();
     const stored = await store.getRun(owner, runId);
     const { lastSequence = -1, status } = stored?.run ?? {};
@@ -235,7 +235,7 @@ export class RunFeed {
   }
 }
 
-/** Wakes a loop that polls for new work, and wakes it at once when it is notified of some. */
+/** Wakes a polling loop early when new work is announced. */
 export class WakeUp {
   #isWoken = false;
   #resolve: (() => void) | undefined;
@@ -245,12 +245,12 @@ export class WakeUp {
     this.#resolve?.();
   }
 
-  /** Called before each poll, which may miss work that is announced from then on. */
+  /** Called before each poll, since the poll may miss work that is announced later. */
   reset(): void {
     this.#isWoken = false;
   }
 
-  /** Resolves at the next `wake`, soon if there was one since `reset`, or after some milliseconds. */
+  /** Resolves at the next `wake`, immediately if there was one since `reset`, or after `ms`. */
   async wait(ms: number): Promise<void> {
     if (this.#isWoken) return yieldTurn();
     return new Promise((resolve) => {

@@ -81,7 +81,7 @@ export class KnownRuns {
     }
   }
 
-  /** Searches for runs that are not known. Meanwhile no run is added. Never called twice at a time. */
+  /** Searches for unknown runs. `add` waits until it has ended. Not reentrant. */
   async search<Result>(find: (known: readonly string[]) => Promise<Result>): Promise<Result> {
     const search = find([...this.#counts.keys()]);
     this.#search = search.catch(() => undefined);
@@ -126,7 +126,7 @@ export class Executions {
     while (live.size > 0) await Promise.all([...live.values()].map(({ ended }) => ended));
   }
 
-  /** Ends all runs, those that can continue elsewhere included only if they are not handed over. */
+  /** Ends all runs that are not handed over. */
   close(): void {
     this.#isClosing = true;
     clearInterval(this.#stallTimer);
@@ -152,7 +152,7 @@ export class Executions {
         if (live.get(id) === run) live.delete(id);
         known.delete(id);
         onEnd(ended);
-        // A submission to the run continues it in this process.
+        // A submission continues the run in this process.
         if (ended.status === RunStatus.REQUIRES_ACTION && plan.servers.some(hasSecrets))
           this.#servers.getOrCreate(id, () => plan.servers);
         if (!isQueuedOrRunning(ended.status)) observer.runEnded?.(ended);
@@ -191,7 +191,7 @@ export class Executions {
       live.hub.setCaller(opened);
       return opened;
     };
-    // A run with whole answers is seldom read.
+    // Runs with whole answers are seldom read.
     let reader = plan.isStreamed ? open() : undefined;
     const result = async () => {
       if (reader?.hasBegun === false) live.hub.setCaller(undefined);
@@ -210,7 +210,7 @@ export class Executions {
     };
   }
 
-  /** A run that does not depend on its caller, who may read it. */
+  /** Returns a run that continues without its caller, with a reader of its events. */
   readInBackground(run: Run, { owner, signal }: RunOptions, after = run.lastSequence - 1): StartedRun {
     const events = this.read({ owner, runId: run.id, after }, signal);
     return {

@@ -1,4 +1,4 @@
-/** An engine and a store that are opened after their creation, and a store that reports its state. */
+/** Opens an engine and a store lazily, and reports the state of a store. */
 import { lazyBatches } from "../core/batches.ts";
 import { ServerError, toSdkError } from "../core/errors.ts";
 import { isOutage, StoreFullError, StoreUnreachableError } from "./errors.ts";
@@ -73,11 +73,11 @@ function createLazyStore(opener: Opener<RunStore>): RunStore {
   });
 }
 
-/** Returns `members`, with all other methods of a target that is opened when one of them is called. */
+/** Returns `members` with all other methods of a target, which is opened at the first call. */
 function withMethods<Target extends object>(open: () => Promise<Target>, members: Partial<Target>): Target {
   return new Proxy(members as Target, {
     get: (_target, name) => {
-      // Without `then`, since a promise of the result would call it.
+      // No `then`: a promise that resolves to the proxy would call it.
       if (name === "then" || Reflect.has(members, name)) return Reflect.get(members, name);
       return async (...parameters: unknown[]) => {
         const target = await open();
@@ -88,7 +88,7 @@ function withMethods<Target extends object>(open: () => Promise<Target>, members
   });
 }
 
-/** Opens an engine or a store once, and never again after its end. */
+/** Opens an engine or a store once, and never after `end`. */
 class Opener<Opened> {
   readonly #open: () => Promise<Opened>;
   readonly #first = Promise.withResolvers<Opened>();
@@ -143,11 +143,11 @@ class Opener<Opened> {
 /** The state of a store: `full` has no space for new content, `away` cannot be reached. */
 export type StoreState = "ok" | "full" | "away";
 
-/** Methods that write new content, so that their success means that there is space. */
+/** Methods that write new content. Their success shows that there is space. */
 const WRITES: readonly (string | symbol)[] = ["createRun", "createThread", "appendMessages", "write"];
 
 /**
- * Returns a store that reports its state, as far as its use shows it.
+ * Returns a store that reports its state, derived from the results of its calls.
  * @param onChange Called when the state changes, with the problem if there is one. The first state is `ok`.
  */
 export function watchStore(
@@ -174,7 +174,7 @@ export function watchStore(
       const succeed = () => {
         if (state === "away" || (state === "full" && WRITES.includes(name))) change("ok");
       };
-      // Not an async function, which would hold the parameters until the store has written them.
+      // An async function would retain the parameters until the store has written them.
       const method = (...parameters: unknown[]): unknown => {
         const result: unknown = member.apply(target, parameters);
         if (result instanceof Promise) result.then(succeed, fail);

@@ -9,17 +9,17 @@ import type { ConversationSize, StoredRun } from "./store.ts";
 
 /** The default limits. Each kind of work has a limit, so that none can starve another. */
 export const DEFAULT_RUN_LIMITS = {
-  /** Foreground runs at the same time: the number of streams in the benchmark. Each has a caller waiting for it. */
+  /** Concurrent foreground runs: the number of streams in the benchmark. A caller waits for each. */
   maxForegroundRuns: 1000,
-  /** Background runs that are executed at once. No caller waits for them, so the rest are queued. */
+  /** Background runs that are executed concurrently. The rest are queued, since no caller waits for them. */
   maxBackgroundRuns: 64,
   /** Runs that wait in the queue, of all processes: hours of work, and some hundred megabytes of a store. */
   maxQueuedRuns: 10_000,
-  /** Calls of tools that are executed at once. Others wait. Each holds a connection to a server. */
+  /** Concurrent tool calls. Others wait. Each needs a connection to a server. */
   maxToolExecutions: 128,
-  /** Readers of stored events at once, in addition to the callers of runs in the foreground. */
+  /** Concurrent readers of stored events, in addition to the callers of foreground runs. */
   maxStreamReaders: 1000,
-  /** Calls of the model in one run. */
+  /** Model calls in one run. */
   maxSteps: 64,
   /**
    * Milliseconds that a run waits for another one of its thread: longer than most answers, shorter than callers wait.
@@ -39,10 +39,10 @@ export const DEFAULT_RUN_LIMITS = {
   retentionMs: 30 * 24 * 3600 * 1000,
 };
 
-/** Limits on what runs use in a process. */
+/** The limits of one process. */
 export type RunLimits = Readonly<typeof DEFAULT_RUN_LIMITS>;
 
-/** A limit on concurrent work of one kind, of which one owner may have a share if several owners use the process. */
+/** Limits concurrent work of one kind. If several owners use the process, each may have only a share. */
 export class ConcurrencyLimiter {
   readonly #limit: string;
   readonly #max: number;
@@ -55,7 +55,7 @@ export class ConcurrencyLimiter {
 
   /**
    * @param limit Name of the limit in the configuration.
-   * @param what What is limited, for errors: `runs in the foreground`.
+   * @param what Name of the limited work, for errors: `foreground runs`.
    * @param shares How much of a limit one owner may take.
    */
   constructor(limit: string, max: number, what: string, shares: Pick<MemoryAccount, "getOwnerLimit">) {
@@ -73,7 +73,7 @@ export class ConcurrencyLimiter {
     return [...this.#usedByOwner.keys()].filter((owner) => this.#isFull(owner));
   }
 
-  /** Takes a slot for an owner, which `release` frees. @throws RunLimitError if there is none. */
+  /** Acquires a slot for an owner, until `release`. @throws RunLimitError if there is none. */
   acquire(owner: string): void {
     if (this.#used >= this.#max) throw new RunLimitError(this.#limit, this.#max, this.#what);
     if (!this.assign(owner)) {
@@ -91,7 +91,7 @@ export class ConcurrencyLimiter {
     return true;
   }
 
-  /** Waits for a slot. @throws SDKError of the signal's reason if it is aborted first. */
+  /** Acquires a slot as soon as one is free. @throws SDKError of the signal's reason if it is aborted first. */
   async acquireWhenFree(signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw toAbortError(signal);
     if (this.#used < this.#max) {
@@ -112,7 +112,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** Releases a slot, to the first waiter. @param owner The owner of the slot; empty if it was not assigned. */
+  /** Releases a slot. The first waiter gets it. @param owner The owner of the slot; empty if it was not assigned. */
   release(owner: string): void {
     const used = (this.#usedByOwner.get(owner) ?? 0) - 1;
     if (used > 0) this.#usedByOwner.set(owner, used);
@@ -152,7 +152,7 @@ export class HistoryMemory {
     this.account = account;
   }
 
-  /** Begins a run that does not wait. */
+  /** Opens the share of a foreground run. */
   begin(owner: string): HistoryShare {
     return new HistoryShare(this, owner);
   }
@@ -174,7 +174,7 @@ export class HistoryMemory {
     });
   }
 
-  /** Memory was released: waiters check again, in their order. */
+  /** Called when memory was released. Waiters check again, in order. */
   wake(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();
@@ -191,14 +191,14 @@ export class HistoryShare {
   #previousBytes = 0;
   #onRead: (() => void) | undefined;
 
-  /** @param onRead Called once when the conversation is read, or is not going to be. */
+  /** @param onRead Called once when the conversation was read, or will not be read. */
   constructor(memory: HistoryMemory, owner: string, onRead?: () => void) {
     this.#memory = memory;
     this.#owner = owner;
     this.#onRead = onRead;
   }
 
-  /** Memory for the answers of a run that no call waits for, until `release`. */
+  /** Returns the memory for the answers of a background run, until `release`. */
   openAnswers(owner: string): MemoryShare {
     this.#answers ??= this.#memory.account.answers.open(owner, RUN_ANSWER_WEIGHT);
     return this.#answers;
@@ -262,7 +262,7 @@ export class HistoryShare {
     this.#onRead = undefined;
   }
 
-  /** Throws if a conversation never fits. @param field What names the conversation in the request. */
+  /** Throws if a conversation never fits. @param field Path of the conversation in the request. */
   #checkSize(bytes: number, field: string): void {
     const { maxBytes } = this.#memory.account.histories;
     if (bytes <= maxBytes) return;
@@ -270,7 +270,7 @@ export class HistoryShare {
     throw invalidField(field, `the conversation has ${bytes} bytes, ${limit}`);
   }
 
-  /** Throws if a conversation does not fit alongside others at this moment. */
+  /** Throws if a conversation does not fit now, next to the others. */
   #checkRoom(bytes: number): void {
     const { histories } = this.#memory.account;
     if (!histories.fits(bytes - this.#bytes, this.#owner)) throw histories.createRefusal();

@@ -51,7 +51,7 @@ export interface RunPlan extends Pick<RunDraft, "generation" | "servers" | "know
   /** Text of the system message. Empty: none. */
   readonly system: string;
   readonly conversation: ConversationParts;
-  /** The conversation as it was checked, with its request, if nothing is added to them before the model is called. */
+  /** The checked conversation and its request, if nothing is added before the model is called. */
   readonly checked?: CheckedConversation | undefined;
   /** The progress that the run has already made. Undefined if it is new. */
   readonly earlier?: EarlierWork | undefined;
@@ -80,8 +80,8 @@ export interface LiveRunOptions extends Partial<Pick<RunOptions, "signal" | "onM
 }
 
 /**
- * A run that this process executes, from the moment it is IN_PROGRESS in the store: the generation, whose events, steps
- * and messages go to the journal, and what ends it from outside.
+ * A run that this process executes, once it is IN_PROGRESS in the store. Its events, steps and messages go to the
+ * journal. It can be aborted, cancelled or handed over.
  */
 export class LiveRun {
   readonly hub: EventHub;
@@ -106,7 +106,7 @@ export class LiveRun {
   #isHandedOver = false;
   #interruption: Reason | undefined;
 
-  /** Begins at once. */
+  /** Starts immediately. */
   constructor(parts: LiveParts, plan: RunPlan, options: LiveRunOptions) {
     const { run, isResumable } = plan;
     const { stored, signal, onMessages } = options;
@@ -119,7 +119,7 @@ export class LiveRun {
     this.#attempts = new AttemptLog(run.attempts);
     const hub = new EventHub(run.lastSequence, stored === undefined);
     this.hub = hub;
-    // It is written already.
+    // Already stored.
     hub.publish([createStatusEvent(run.lastSequence, run)]);
     this.#scope = new LinkedSignal(signal);
     const onFailure = (error: Error) => {
@@ -138,7 +138,7 @@ export class LiveRun {
     return this.#journal.steps;
   }
 
-  /** As it is now, without its steps. */
+  /** The current run without its steps. */
   get run(): Run {
     if (this.#endedRun !== undefined) return this.#endedRun;
     const usage = sumUsage(this.steps);
@@ -265,7 +265,7 @@ export class LiveRun {
     for (const value of tools.lists) this.#journal.add(0, { case: "mcpToolList", value });
     this.#run = { ...this.#run, mcpTools: tools.lists.flatMap((list) => list.tools) };
     this.#journal.noteChange();
-    // The lists in the store show other processes that the model may have been called.
+    // To other processes, stored lists mean that the model may have been called.
     await this.#persist();
     const error = tools.lists.find((list) => list.error !== undefined)?.error;
     if (error !== undefined) throw errorFromProto(error);
@@ -307,7 +307,7 @@ export class LiveRun {
 
   async #runLoop(request: Request, executor: ToolExecutor, signal: AbortSignal): Promise<GenerateResult> {
     const { generation, client, deadline, isStreamed, earlier } = this.#plan;
-    // After an interruption the loop decides once more how the latest step continues.
+    // After an interruption, the loop decides again how the latest step continues.
     const answeredStep = earlier?.isSubmitted ? undefined : this.steps.at(-1);
     const previousSteps = answeredStep === undefined ? [...this.steps] : this.steps.slice(0, -1);
     const options = { request, client, executor, isStreamed, signal, deadline, previousSteps, answeredStep };
@@ -348,7 +348,10 @@ export class LiveRun {
     return item.result.toolResults.length > 0 || isPaused(item.result.response);
   }
 
-  /** Whether the events of the steps can be read. The tools of MCP servers are part of a response in their order. */
+  /**
+   * Whether step events are published: if they can be read, or if the order of MCP tool events in a response depends on
+   * them.
+   */
   get #publishesSteps(): boolean {
     const { run, isStreamed, servers } = this.#plan;
     return run.stored || isStreamed || servers.length > 0;
@@ -356,7 +359,7 @@ export class LiveRun {
 
   #record(item: LoopItem): void {
     if (item.case === "stepFinish") return this.#finishStep(item.step, item.result);
-    // Without the content that the deltas already contain.
+    // The deltas already have the content.
     for (const event of item.events)
       this.#journal.add(item.step, { case: "modelEvent", value: withoutContent(event) });
     // An answer is written together with its step, so that it is stored as a whole or not at all.
@@ -378,7 +381,7 @@ export class LiveRun {
     if (!this.#publishesSteps || (earlier?.isFinished && step === earlier.steps.length)) return;
     const finished = response ? { ...result, response: responseWithoutContent(response) } : result;
     this.#journal.add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
-    // If the run ends with this step, that is known soon, so one write covers both.
+    // Deferred: if the run ends with this step, one write covers both.
     setImmediate(() => this.#journal.flush());
   }
 

@@ -22,8 +22,8 @@ const TIME_DIGITS = 12;
 const MAX_STEPS = 0x8000;
 
 /**
- * Returns a new id of a run, of a thread, or of a message that is not the answer of a model: the time, then at least 80
- * random bits. Ids of the same time are neighbours in the indexes of a store, so that one write changes few pages.
+ * Returns a new id of a run, a thread, or a message that no model wrote: the time, then at least 80 random bits. Ids of
+ * the same time are neighbours in the indexes of a store, so that one write changes few pages.
  */
 export function createId(prefix: keyof typeof ID_DIGITS): string {
   const time = Date.now().toString(16).padStart(TIME_DIGITS, "0");

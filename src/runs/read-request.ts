@@ -19,21 +19,21 @@ import type { NewMessage, RunInput } from "./engine.ts";
 import type { RunLimits } from "./limits.ts";
 import type { StoredRun } from "./store.ts";
 
-/** Labels of a run or a thread, at most, and their lengths. */
+/** Maximum number of labels of a run or a thread, and their maximum lengths. */
 const METADATA = { entries: 16, key: 64, value: 512 };
 
-/** MCP servers of a run, at most. */
+/** Maximum number of MCP servers of a run. */
 const MAX_SERVERS = 16;
 
 /** Path of the messages in a request that has them itself. */
 export const INPUT_PATH = "options.request.messages";
 
-/** A run to create, as its request says. */
+/** A run to create, read from its request. */
 export interface RunDraft {
-  /** As it is stored: with the tools that are inherited, without messages and the credentials of MCP servers. */
+  /** The request to store: with inherited tools, without messages and credentials of MCP servers. */
   readonly request: CreateRunRequest;
   readonly generation: Generation;
-  /** With their secrets. */
+  /** The MCP servers, with their secrets. */
   readonly servers: readonly McpServer[];
   /** Tools of these servers that are known from an earlier turn. */
   readonly knownTools: readonly McpTool[];

@@ -1,5 +1,5 @@
 /**
- * Recovers runs that a process has claimed and does not execute. What the store has of a run decides whether it ends,
+ * Recovers runs that a process has claimed but does not execute. The stored progress of a run decides whether it ends,
  * returns to the queue, or continues with the results of its caller.
  */
 import { create } from "@bufbuild/protobuf";
@@ -33,14 +33,14 @@ import { mayRepeat, toolFinishEvent } from "./server-tools.ts";
 import { type StatusChange, withStatus } from "./status.ts";
 import type { ClaimedRun, Holder, RunStore, StoredRun } from "./store.ts";
 
-/** Maximum number of processes lost in one step: a run that crashes its process must not be retried forever. */
+/** Maximum number of lost processes per step, so that a run that crashes its process is not retried forever. */
 const MAX_LOSSES = 3;
 
 /** Error result for a call of a tool that is not repeated. */
 const INTERRUPTED =
   "the sidecar stopped during this call: the call may have taken effect, and was not repeated";
 
-/** The store of runs, and who is notified of their ends. */
+/** The store, and the observer of runs that end. */
 export interface RecoveryParts {
   readonly store: RunStore;
   readonly observer: RunObserver;
@@ -193,15 +193,15 @@ function toAbandonedAttempt(run: Run, step: number, { openCall }: RunProgress): 
 
 /** A run that continues after its caller has acted. */
 export interface Submission {
-  /** In IN_PROGRESS, claimed by this process; or QUEUED. */
+  /** IN_PROGRESS and claimed by this process, or QUEUED. */
   readonly claimed: ClaimedRun;
   /** Its steps with the submitted results. Calls of the last step without a result were approved. */
   readonly steps: readonly StepResult[];
 }
 
 /**
- * Takes the run and writes what its caller submits.
- * @param status Of the run from then on: QUEUED, or IN_PROGRESS to execute it in this process.
+ * Claims the run and writes the submitted results.
+ * @param status The next status: QUEUED, or IN_PROGRESS to execute it in this process.
  * @throws InvalidRequestError if that is not one result or approval for each call that waits; RunStateError.
  */
 export async function submitResults(
@@ -284,7 +284,7 @@ export async function readProgress(store: RunStore, { run, request }: StoredRun)
   const tail = new Tail(steps.length);
   for (let end = run.lastSequence + 1; end > 0 && !tail.isComplete; end -= PAGE_EVENTS) {
     const events: RunEvent[] = [];
-    // A page with large events has fewer.
+    // A page of large events is shorter.
     for (let next = Math.max(0, end - PAGE_EVENTS); next < end; ) {
       const page = await store.readEvents(run.id, next - 1, end - next);
       if (page.length === 0) break;

@@ -81,7 +81,7 @@ export class RunEngine {
   readonly #delivery: Delivery;
   #isDraining = false;
 
-  /** Begins to execute queued runs at once. */
+  /** Starts executing queued runs immediately. */
   constructor({
     client,
     callerNamed = (name) => ({ ...anyCaller, name }),
@@ -157,7 +157,7 @@ export class RunEngine {
       await this.#checkQueue(owner);
       const { run } = await this.#create(newRun);
       share.release();
-      // Another process may have begun it already.
+      // Another process may have claimed it already.
       return this.#executions.readInBackground(run, options, -1);
     }
     return this.#enter(request.background, owner, share, async (leave) => {
@@ -359,8 +359,8 @@ export class RunEngine {
   }
 
   /**
-   * Does what comes before the start of a run that this process has claimed. If that fails, the run has failed, unless
-   * the store is unavailable: then the run is claimed again later.
+   * Prepares the start of a claimed run. If that fails, the run is marked as FAILED, unless the store is unavailable:
+   * then the run is claimed again later.
    */
   async #orFail<Result>(claimed: ClaimedRun, work: () => Promise<Result>): Promise<Result> {
     try {

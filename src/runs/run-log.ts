@@ -12,7 +12,7 @@ import type { Claim, RunStore } from "./store.ts";
 /** The content of an event. */
 export type RunEventValue = RunEvent["event"];
 
-/** Returns an event. Written out: it is made for each event of a model. */
+/** Returns an event. Written out for speed, since each event of a model needs it. */
 export function createRunEvent(sequence: number, step: number, event: RunEventValue): RunEvent {
   return { $typeName: "outrigger.v1.RunEvent", sequence, step, event };
 }
@@ -35,19 +35,19 @@ export class ClaimLostError extends Error {
   }
 }
 
-/** The run that a journal is of, and what it writes to. */
+/** The run of a journal, and its destinations. */
 export interface JournalTarget {
-  /** The stored run, with the steps that it had already. */
+  /** The stored run, and its earlier steps. */
   readonly run: Run;
   readonly steps: readonly StepResult[];
   /** Has the current state of the run. Read by each write after a step, and after `noteChange`. */
   readonly live: { readonly run: Run };
   /** The store and the right to change the run. Undefined: it is not stored. */
   readonly stored?: { readonly store: Pick<RunStore, "write">; readonly claim: Claim } | undefined;
-  /** Gets the messages of a run that is not stored. */
+  /** Receives the messages of a run that is not stored. */
   readonly onMessages?: ((messages: readonly ThreadMessage[]) => void) | undefined;
   readonly hub: EventHub;
-  /** The store failed, or the claim is lost. Called once. */
+  /** Called once, if the store failed or the claim is lost. */
   readonly onFailure: (error: Error) => void;
 }
 
@@ -122,12 +122,12 @@ export class Journal {
     this.#pending.messages.push(...createResultOutputs(this.#target.run.id, results));
   }
 
-  /** Records that the run, which is still in progress, has changed. */
+  /** Marks the run in progress as changed. */
   noteChange(): void {
     this.#pending.run = "current";
   }
 
-  /** Writes what was added, now or after the current write. */
+  /** Writes pending changes, now or after the current write. */
   flush(): void {
     const isIdle = this.#writing === undefined && this.#failure === undefined && !this.#isStopped;
     if (!isIdle || !this.#hasPending) return;
@@ -174,8 +174,8 @@ export class Journal {
   }
 
   /**
-   * Writes what is pending of a run that continues elsewhere, and nothing after that. Returns the number of the last
-   * event.
+   * Writes the pending changes of a run that continues elsewhere, and nothing after them. Returns the number of the
+   * last event.
    * @throws as `end`; StoreFullError.
    */
   async finish(run: Run): Promise<number> {
@@ -192,7 +192,7 @@ export class Journal {
     return events.length > 0 || steps.length > 0 || latestStep !== undefined;
   }
 
-  /** After this nothing is written automatically. Resolves when the current write has ended. */
+  /** Stops automatic writes. Resolves when the current write has ended. */
   async #stop(): Promise<void> {
     this.#isStopped = true;
     await this.#writing;
@@ -206,7 +206,7 @@ export class Journal {
     return ended;
   }
 
-  /** Writes the last changes, again after failures. @param onFailure Called before each further try. */
+  /** Writes the last changes, with retries. @param onFailure Called before each further try. */
   async #persist(onFailure: (thrown: unknown) => void): Promise<void> {
     for (const wait of END_RETRIES_MS)
       try {
@@ -219,7 +219,7 @@ export class Journal {
     await this.#write();
   }
 
-  /** Gives the caller of a run that is not stored what was added. */
+  /** Delivers the pending messages of a run that is not stored. */
   #deliver(): void {
     const { hub, onMessages } = this.#target;
     const { events, messages } = this.#pending;

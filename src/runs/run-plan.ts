@@ -43,7 +43,7 @@ export interface NewRun {
   readonly begins: boolean;
 }
 
-/** A conversation that a new run continues, with what the run adds to it. */
+/** A conversation that a new run continues, with its added messages. */
 interface CheckedInput {
   readonly conversation: ConversationParts;
   readonly checked: CheckedConversation;
@@ -122,7 +122,7 @@ function checkInput({ draft, share, begins }: NewRun, history: readonly Message[
   return { conversation: parts, checked: { conversation: found, request: modelRequest } };
 }
 
-/** Returns the messages that a new run adds to its thread, each result behind its call. */
+/** Returns the messages that a new run adds to its thread, each result after its call. */
 function toInputMessages(
   draft: RunDraft,
   runId: string,
@@ -183,7 +183,7 @@ export function planCreated(
   };
 }
 
-/** Returns the plan of a stored run, after the work that it has done already. */
+/** Returns the plan of a stored run, based on its progress. */
 export async function planStored(
   parts: EngineParts,
   stored: StoredRun,
@@ -233,7 +233,7 @@ async function readInput(store: RunStore, owner: string, runId: string): Promise
 }
 
 /**
- * Returns the client for a run that is not executed for a waiting caller: its calls are made on behalf of the owner.
+ * Returns the client of a background run, which makes its calls on behalf of the owner.
  * The caller is looked up for each call, so that changes to the access keys take effect.
  */
 function createOwnerClient(

@@ -44,9 +44,9 @@ export interface ReaderOptions {
   readonly mustExist?: boolean | undefined;
   /** Called once before the first read, which throws its errors. */
   readonly onBegin?: (() => void) | undefined;
-  /** Called once when the reading ends after it began, in whatever way. */
+  /** Called once when reading has ended, for any reason. */
   readonly onEnd?: (() => void) | undefined;
-  /** Called when the reader is closed before the end, which waits for it. */
+  /** Called when the reader is closed early. Closing waits for it. */
   readonly onLeave?: (() => Promise<void>) | undefined;
 }
 
@@ -67,7 +67,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   #hub: EventHub | undefined;
   #feed: RunFeed | undefined;
   hasBegun = false;
-  /** Whether the store has given events, so that the run is the owner's. */
+  /** Whether the store has returned events, which proves that the run is the owner's. */
   #isFound = false;
   #isOver = false;
   /** Whether the store has no events after the cursor, and never will. */
@@ -116,7 +116,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     const resolve = this.#waiting;
     this.#waiting = undefined;
     const events = this.#hub?.eventsAfter(this.cursor) ?? [];
-    // The usual case takes no further promise.
+    // The usual case needs no further promise.
     resolve?.(events.length > 0 ? this.#take(events) : this.#read());
   }
 
@@ -177,7 +177,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     this.#feed = undefined;
   }
 
-  /** Reads one page, or follows the run if there is none. */
+  /** Reads one page, or follows the run if the page is empty. */
   async #readStore(): Promise<Result> {
     const { store } = this.#parts;
     const { owner, runId } = this.#position;
@@ -252,7 +252,7 @@ export async function waitForTurn(
 }
 
 /**
- * Waits until a run has ended or requires action, in whatever process, or the time limit is reached.
+ * Waits until a run has ended or requires action, in any process, or the time limit is reached.
  * @throws SDKError of the signal's reason if it is aborted first.
  */
 export async function waitForRun(

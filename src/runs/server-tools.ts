@@ -22,7 +22,7 @@ import type { RunEventValue } from "./run-log.ts";
 
 /** Options of `ServerTools.open`. */
 export interface OpenServerToolsOptions {
-  /** Closes everything that was opened: every connection closes at once. */
+  /** Closes all connections immediately. */
   readonly signal: AbortSignal;
   /** Names of the request's other tools, which the names given to the model must differ from. */
   readonly takenNames?: ReadonlySet<string> | undefined;
@@ -61,7 +61,7 @@ export interface ServerTools {
 
 /** The tools of the servers of one run. To be closed once. */
 export interface OpenedServerTools {
-  /** One for each server, in their order. */
+  /** One for each server, in order. */
   readonly lists: readonly McpToolList[];
   /** The tools as the model gets them: functions under names that are unique and have at most 64 characters. */
   readonly tools: readonly Tool[];
@@ -88,14 +88,14 @@ export interface ServerToolOptions {
   readonly limiter: ConcurrencyLimiter;
   /** Time limit of a call in milliseconds. Undefined: the configured one. */
   readonly timeoutMs: number | undefined;
-  /** Takes the start of a call. The call is sent when the promise resolves. */
+  /** Called before a call, which is sent when the promise resolves. */
   readonly onStart: (step: number, event: RunEventValue) => Promise<void>;
-  /** Takes the result of a call. */
+  /** Called with the result of a call. */
   readonly onFinish: (step: number, event: RunEventValue, result: ToolResult) => void;
 }
 
 /**
- * Executes the calls of server tools, all of a step at the same time; their events come as they happen. Calls that need
+ * Executes the calls of a step concurrently, and reports their events as they happen. Calls that need
  * approval are passive: they end the loop.
  */
 export class ServerToolExecutor implements ToolExecutor {
@@ -136,7 +136,7 @@ export class ServerToolExecutor implements ToolExecutor {
     }
   }
 
-  /** Returns the result of a call. Whatever goes wrong becomes an error result. */
+  /** Returns the result of a call. Any failure becomes an error result. */
   async #call(call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
     const { tools, timeoutMs } = this.#options;
     if (signal.aborted) throw toAbortError(signal);
@@ -166,7 +166,7 @@ export function getFunctionNames(tools: readonly Tool[]): Set<string> {
   return new Set(names);
 }
 
-/** For a sidecar without MCP servers: refuses every server. */
+/** Rejects every server, for a sidecar without MCP servers. */
 export const NO_SERVER_TOOLS: ServerTools = {
   check: ([server]) => {
     if (server !== undefined) throw createRefusal();

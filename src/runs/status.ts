@@ -1,4 +1,4 @@
-/** The states of a run, as a table. */
+/** The statuses of a run and their transitions. */
 
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { InternalError, type SDKError, ServerError, toSdkError } from "../core/errors.ts";
@@ -16,7 +16,7 @@ import { getOpenCalls } from "../generation/loop/open-calls.ts";
 
 const { QUEUED, IN_PROGRESS, REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED } = RunStatus;
 
-/** Which status may follow which, as the comment on `RunStatus` in the contract says. */
+/** Allowed transitions, as documented on `RunStatus`. */
 const TRANSITIONS: ReadonlyMap<RunStatus, readonly RunStatus[]> = new Map([
   [QUEUED, [IN_PROGRESS, FAILED, CANCELLED]],
   [IN_PROGRESS, [QUEUED, REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED]],
@@ -41,7 +41,7 @@ export function isQueuedOrRunning(status: RunStatus): boolean {
   return status === QUEUED || status === IN_PROGRESS;
 }
 
-/** Further fields that a change of status sets. */
+/** Other fields that a status change sets. */
 export type StatusChange = Partial<Omit<Run, "$typeName" | "$unknown" | "id" | "status">>;
 
 /** Returns the run with its next status. @throws InternalError if that status may not follow. */
@@ -78,7 +78,9 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: (name:
   return withStatus(run, status, { ...change, incompleteReason });
 }
 
-/** Returns the run after a failure. One that was cancelled is not a failure. What its complete steps cost stays. */
+/**
+ * Returns the run after a failure. One that was cancelled is not a failure. It keeps the usage of its complete steps.
+ */
 export function runAfterFailure(run: Run, thrown: unknown): Run {
   const error = toSdkError(thrown);
   const { usage } = error;
@@ -155,7 +157,7 @@ const UNFINISHED: ReadonlySet<string> = new Set([
   "steered",
 ]);
 
-/** Reports whether a provider says in its own word that it stopped before the answer was finished. */
+/** Reports whether the provider's word for the finish reason means an unfinished answer. */
 export function isUnfinished({ reason, raw }: FinishReason): boolean {
   return reason === FinishReason_Reason.OTHER && UNFINISHED.has(raw);
 }

@@ -11,7 +11,7 @@ import type { ShutdownPart } from "./shutdown.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
-/** The addresses of a server, and its callers. */
+/** The listeners of a server. */
 export interface ListenersOptions {
   /** Serves the services and the HTTP APIs. */
   readonly data: {
@@ -48,11 +48,11 @@ export interface ServerOptions {
   readonly access?: AccessControl | undefined;
   /** The memory of the process. Default: a new account with the limits of the listeners. */
   readonly account?: MemoryAccount | undefined;
-  /** Served on the data listener by gRPC, gRPC-Web, Connect and JSON. */
+  /** Services of the data listener, over gRPC, gRPC-Web, Connect and JSON. */
   readonly services: readonly Service[];
   /** The HTTP APIs of the data listener. */
   readonly http?: HttpApisOptions | undefined;
-  /** Follow all calls of both listeners, probes included. */
+  /** Observe all calls of both listeners, including probes. */
   readonly observers?: readonly CallObserver[] | undefined;
   /** The metrics of the admin listener's `/metrics`. Undefined if there is no such page. */
   readonly metrics?: Pick<Metrics, "render" | "connectionRefused"> | undefined;
@@ -62,14 +62,14 @@ export interface ServerOptions {
     /** Longest wait for work in progress when the server drains. Default 30 s. */
     readonly timeoutMs?: number | undefined;
     /**
-     * Further parts that end with the server, after its listeners. They are closed also if the server cannot be
+     * Further parts that end with the server, after its listeners. They are also closed if the server cannot be
      * started.
      */
     readonly parts?: readonly ShutdownPart[] | undefined;
   };
   /** Whether gRPC reflection is served. Default true. */
   readonly reflection?: boolean | undefined;
-  /** Gets the server's events. Calls are logged by an observer, see `createCallLog`. */
+  /** Logs the server's events. An observer logs calls, see `createCallLog`. */
   readonly logger: Logger;
 }
 

@@ -2,13 +2,13 @@ import type { Logger } from "pino";
 import { LONGEST_TIMER_MS } from "../kit/http/timeouts.ts";
 import { describeFault } from "./telemetry/logging.ts";
 
-/** A part of a program that ends with it. */
+/** A part of a program that is closed at shutdown. */
 export interface ShutdownPart {
   /** Name in the log, for instance `data listener`. */
   readonly name: string;
   /**
-   * Stops taking new work. Resolves when the current work is done, at the latest when `deadline` is aborted: the part
-   * is closed then in any case. Absent if the part has no work to finish.
+   * Stops accepting new work. Resolves when the current work is done, at the latest when `deadline` is aborted: the
+   * part is then closed anyway. Absent if the part has no work to finish.
    */
   drain?(deadline: AbortSignal): Promise<void>;
   /** Aborts the current work, and frees the resources of the part. Called once. */

@@ -176,7 +176,7 @@ async function openAdmin(
 
 /**
  * Longest wait for the last frames of aborted calls: their status must arrive before the connection ends. On a busy
- * machine hundreds of calls take seconds. Less than the time that a part has to close.
+ * machine, hundreds of calls take seconds. Shorter than the time limit for closing a part.
  */
 const ABORT_GRACE_MS = 4000;
 
@@ -214,7 +214,7 @@ async function settledWithin(promise: Promise<void>, timeoutMs: number): Promise
 /** Shortest time between two lines about refused connections, in milliseconds. */
 const INTERVAL_MS = 10_000;
 
-/** Counts the connections that a listener refuses, and logs many refusals in one line. */
+/** Logs refused connections, many in one line. */
 function createRefusalReport(
   listener: "data" | "admin",
   limit: number,

@@ -10,10 +10,10 @@ import { jsonResponse } from "../../http/json-response.ts";
 import type { WarningCode } from "../../kit/call/loss-report.ts";
 import type { ModelResolver } from "../models/model-directory.ts";
 import type { RequestWarning } from "../openai/request-notes.ts";
+import { writeWarnings } from "../openai/warnings-header.ts";
 import { type CallerForm, RelayedCall } from "../relay/relayed-call.ts";
 import type { RecentAnswers } from "./recent-answers.ts";
 import { restoreAnswers } from "./restore-answers.ts";
-import { writeWarnings } from "./write-warnings.ts";
 
 /** The parts that these APIs share. */
 export interface StatelessParts {

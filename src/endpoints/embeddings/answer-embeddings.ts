@@ -4,8 +4,8 @@ import type { EmbedRequest, EmbedResponse } from "../../gen/outrigger/v1/embeddi
 import { embed } from "../../generation/loop/model-calls.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import { writeWarnings } from "../answers/write-warnings.ts";
 import type { RequestWarning } from "../openai/request-notes.ts";
+import { writeWarnings } from "../openai/warnings-header.ts";
 
 /** A request for embeddings that was read from a body. */
 export interface ReadEmbeddingRequest {

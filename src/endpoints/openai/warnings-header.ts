@@ -1,4 +1,4 @@
-import { WARNINGS_HEADER } from "../../http/warnings-header.ts";
+import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { RequestWarning } from "./request-notes.ts";
 
 /** Longest value of the header, in bytes. Many proxies limit all headers together to 8 KiB. */
@@ -17,10 +17,27 @@ export function toWarningsHeader(warnings: readonly RequestWarning[]): Readonly<
     if (bytes > MAX_BYTES) break;
     kept.push(text);
   }
-  return kept.length === 0 ? {} : { [WARNINGS_HEADER]: `[${kept.join(",")}]` };
+  return kept.length === 0 ? {} : { "outrigger-warnings": `[${kept.join(",")}]` };
 }
 
-/** Headers cannot hold other characters. */
+/**
+ * Returns the header with the warnings about a body and about its call.
+ * @param read Converts fields to paths of the body.
+ */
+export function writeWarnings(
+  read: { toBodyPath(field: string): string },
+  ofBody: readonly RequestWarning[],
+  ofCall: readonly Warning[],
+): Readonly<Record<string, string>> {
+  const converted = ofCall.map(({ code, field, message }) => ({
+    code,
+    param: read.toBodyPath(field),
+    message,
+  }));
+  return toWarningsHeader([...ofBody, ...converted]);
+}
+
+/** Escapes all other characters, which headers cannot hold. */
 function toAscii(json: string): string {
   return json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -110,7 +110,7 @@ const SPEAKERS: ReadonlyMap<Role, string> = new Map([
   [Role.TOOL, "Tool"],
 ]);
 
-/** Writes the conversation as a text that every model can read, whatever tools it had. */
+/** Writes the conversation as a text that every model can read, regardless of its tools. */
 function toTranscript(system: string, messages: readonly Message[]): string {
   const opening = system === "" ? [] : [`System: ${system}`];
   const turns = messages.map(({ role, content }) => {

@@ -42,7 +42,7 @@ export async function createResponse(
   checkContentType(request.headers["content-type"]);
   const fields = await parseRequest(await request.readBody());
   const reading = { ...parts, owner: request.caller.name };
-  // Only a response that is not stored can do without a run.
+  // Only a response that is not stored needs no run.
   if (fields.get("store") !== false) return answerRun(await readRequest(fields, reading), request, parts);
   const target = readTarget(fields, parts.models);
   const read = () => readRequest(fields, reading);
@@ -96,7 +96,10 @@ async function streamAnswer(
   }
 }
 
-/** Returns the response of a run whose tools the sidecar executes: only its events have the order of the calls. */
+/**
+ * Returns the response of a run whose tools the sidecar executes. It is read from the events, since only they have the
+ * order of the calls.
+ */
 async function responseFromEvents({ read, started }: RequestedRun): Promise<EndpointResponse> {
   const { failure, last } = await readToEnd(started.run, started.events, read.settings);
   if (failure !== undefined) throw toRequestFailure(failure, read);
@@ -112,7 +115,7 @@ export interface RequestedRun {
 
 /** Options for starting a run. */
 export interface StartOptions {
-  /** Whether the caller reads events. Default: what the request says. */
+  /** Whether the caller reads events. Default: the request decides. */
   readonly isStreamed?: boolean | undefined;
 }
 

@@ -1,6 +1,6 @@
 /** Events as text: numbered, and framed for the transport that carries them. */
 
-/** Takes the events of a stream, in order. */
+/** Receives the events of a stream, in order. */
 export interface EventSink {
   /**
    * @param start The beginning of each event of its type.
@@ -18,7 +18,7 @@ export interface EventStart {
   readonly json: string;
 }
 
-/** The beginning of the events with the deltas of one item, which are many. */
+/** The common beginning of all deltas of one item. */
 export interface DeltaStart {
   readonly start: EventStart;
   /** From the comma after the number to the delta. */
@@ -104,7 +104,9 @@ export class EventOutput {
   }
 }
 
-/** Returns equal padding for equal deltas: random characters would make each replay different and hide no more. */
+/**
+ * Returns padding that depends on the delta alone: random padding would make each replay different and hide no more.
+ */
 function getPadding(delta: string): string {
   return "0".repeat(PADDED_UNITS - 1 - ((delta.length + PADDED_UNITS - 1) % PADDED_UNITS));
 }

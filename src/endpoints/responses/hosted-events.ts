@@ -17,7 +17,7 @@ const EARLY_FIELDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> 
 /** Fields that do not depend on the result of a tool. */
 const FIXED_FIELDS = ["id", "type", "call_id", "container_id", "server_label", "name", "approval_request_id"];
 
-/** Returns an item as it was before its tool was executed, for the event that adds the item. */
+/** Returns the state of an item before its tool was executed, for the event that adds the item. */
 export function addedItem(item: WrittenItem): WrittenItem {
   const early = EARLY_FIELDS[item.type];
   if (early === undefined) return item;
@@ -28,7 +28,7 @@ export function addedItem(item: WrittenItem): WrittenItem {
   return { ...fixed, id: item.id, type: item.type, ...status, ...early };
 }
 
-/** Writes the events of a tool's progress. The progress is over when the item arrives. */
+/** Writes the progress events of a tool, all at once, since the item arrives complete. */
 export function emitProgress(item: WrittenItem, output: EventOutput, position: OutputPosition): void {
   const { type } = item;
   const hasFailed = item.status === "failed" || (item.error !== undefined && item.error !== null);

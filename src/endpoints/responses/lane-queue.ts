@@ -1,7 +1,7 @@
-/** How many lanes of one WebSocket are answered at once (OpenAI's guide "WebSocket mode"). */
+/** Maximum number of lanes of one WebSocket that are answered concurrently (OpenAI's guide "WebSocket mode"). */
 const MAX_AT_ONCE = 16;
 
-/** Orders the requests of a WebSocket: requests of one lane follow each other, several lanes are answered at once. */
+/** Orders the requests of a WebSocket: requests of one lane are answered in order, lanes concurrently. */
 export class LaneQueue {
   /** The latest answer of each lane that has any. */
   readonly #latest = new Map<string | undefined, Promise<void>>();
@@ -36,7 +36,7 @@ export class LaneQueue {
     try {
       await answer();
     } finally {
-      // The next request takes this place.
+      // The next request takes this slot.
       const next = this.#waiting.shift();
       if (next === undefined) this.#atOnce -= 1;
       else next();

@@ -24,12 +24,12 @@ export class LatestResponse implements CachedResponse {
     this.owner = owner;
   }
 
-  /** Id of the response. Undefined if none is kept. */
+  /** Id of the cached response. Undefined if there is none. */
   get id(): string | undefined {
     return this.#id;
   }
 
-  /** Size of the kept data, in bytes of JSON. */
+  /** Size of the cached data, in bytes of JSON. */
   get bytes(): number {
     return this.#conversation?.byteLength ?? 0;
   }
@@ -75,7 +75,7 @@ export class LatestResponse implements CachedResponse {
     this.#conversation = conversation;
   }
 
-  /** Forgets the response: others need its memory, a request failed to continue it, or the socket is closed. */
+  /** Removes the response: it was evicted, a request failed to continue it, or the socket was closed. */
   forget(): void {
     this.#id = undefined;
     this.#conversation = undefined;

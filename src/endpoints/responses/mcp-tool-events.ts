@@ -1,4 +1,4 @@
-/** The events of tools that the sidecar executes, which are tools of MCP servers. */
+/** The events of MCP tools, which the sidecar executes. */
 import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import type { McpTool, McpToolFinish, McpToolList, McpToolStart } from "../../gen/outrigger/v1/run_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
@@ -54,7 +54,7 @@ export class McpToolEvents {
     this.#list = list;
   }
 
-  /** Returns a copy that continues from here. */
+  /** Returns a copy with the current state. */
   copy(output: EventOutput, list: OutputList): McpToolEvents {
     const copy = new McpToolEvents(this.#runId, output, list, Object.fromEntries(this.#requests));
     copy.#tools = new Map(this.#tools);
@@ -65,7 +65,7 @@ export class McpToolEvents {
     return copy;
   }
 
-  /** Reports whether the sidecar executes the tool of that name. */
+  /** Reports whether the sidecar executes the tool with this name. */
   has(name: string): boolean {
     return this.#tools.has(name);
   }

@@ -14,7 +14,7 @@ export class OutputList {
     this.#items = [...items];
   }
 
-  /** Returns a copy that continues from here. */
+  /** Returns a copy with the current state. */
   copy(output: EventOutput): OutputList {
     return new OutputList(output, this.#items);
   }

@@ -16,7 +16,7 @@ export interface ProviderSettings {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Also fields of Open Responses, and fields that clients of OpenAI send. */
+/** Includes fields of Open Responses, and of OpenAI's clients. */
 type Field = keyof CreateRequest | "stream" | Penalty;
 
 /** Settings of Open Responses that OpenAI's Responses API does not have. */
@@ -167,7 +167,9 @@ function optionsFor({ provider }: ServedModel, options: JsonObject): Readonly<Re
   return Object.keys(options).length === 0 ? {} : { [provider]: JSON.stringify(options) };
 }
 
-/** Returns everything that the sidecar does not process, including unknown fields: OpenAI may have added them. */
+/**
+ * Returns the fields that the sidecar does not process. Unknown fields are included, since OpenAI may have added them.
+ */
 function nativeOptions(fields: Fields, includes: readonly string[]): JsonObject {
   const passed = Object.entries(fields.value).filter(
     ([name, value]) => value !== null && !READ_ELSEWHERE.has(name) && !isPenalty(name) && name !== BACKGROUND,
@@ -230,7 +232,7 @@ function readUser(fields: Fields): Readonly<Record<string, string>> {
   return user === undefined ? {} : { user_id: user };
 }
 
-/** Anthropic has a different tier, and capacity that was bought in advance. */
+/** Converts the service tier, since Anthropic's tiers differ. */
 function toTier(fields: Fields): JsonObject {
   switch (fields.string("service_tier")) {
     case "default":

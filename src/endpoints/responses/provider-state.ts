@@ -102,7 +102,7 @@ export function countStateValues({ state }: CarriedState, max: number): number {
   return VALUES_OF_ROW + countJsonValues(state.dataJson, max);
 }
 
-/** A list with its elements. */
+/** JSON values of one encoded state: a list with its elements. */
 const VALUES_OF_ROW = 8;
 
 /** Reports whether this API wrote it. */
@@ -112,7 +112,7 @@ export function isCarried(encrypted: string): boolean {
 
 /** Gives the parts of a conversation back the state that was carried for them. */
 export class StateAttacher {
-  /** The parts of the span that have no state, by what carried state names them with; the latest one first. */
+  /** The parts of the span that have no state, by the keys in carried states, latest first. */
   #open = new Map<string, ContentPart[]>();
   #span: readonly ContentPart[] = [];
   /** Number of parts of the span that were examined, each once. */

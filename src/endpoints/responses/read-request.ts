@@ -23,12 +23,11 @@ import { type Element, Fields, mistake, parseBody, readMetadata } from "../opena
 import { toResponseId, toRunId, toThreadId } from "../openai/ids.ts";
 import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
-import { listAddedTools, toNamedTools } from "./added-tools.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { type ContinuedConversation, readEnd } from "./read-history.ts";
 import { type ReadInput, readInput } from "./read-input.ts";
 import { type ReadToolChoice, readToolChoice } from "./read-tool-choice.ts";
-import { echoedTools, readTools } from "./read-tools.ts";
+import { echoedTools, listAddedTools, readTools, toNamedTools } from "./read-tools.ts";
 import { ReadingContext } from "./reading-context.ts";
 import { toBodyPath } from "./request-paths.ts";
 import {

@@ -14,7 +14,7 @@ import {
   ToolSchema,
 } from "../../gen/outrigger/v1/tool_pb.ts";
 import { asObject, type JsonObject, without } from "../../kit/json/json.ts";
-import type { Tool } from "../../wire/openai-responses/request.ts";
+import type { InputItem, Tool } from "../../wire/openai-responses/request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
 import { type Element, Fields, mistake } from "../openai/fields.ts";
 import type { RequestNotes } from "../openai/request-notes.ts";
@@ -272,4 +272,24 @@ function readFilter(filter: Fields | undefined): McpToolFilter | undefined {
 
 function namesFilter(toolNames: readonly string[]): McpToolFilter {
   return create(McpToolFilterSchema, { toolNames: [...toolNames] });
+}
+
+/** Items of the input that add tools, which only OpenAI's API has. Other models get these tools with all others. */
+const ADDING_ITEMS: ReadonlySet<unknown> = new Set<InputItem["type"]>([
+  "additional_tools",
+  "tool_search_output",
+]);
+
+/** Returns the tools that items of the input add. */
+export function listAddedTools(fields: Fields): readonly Element[] {
+  const { input } = fields.value;
+  const adds = (item: unknown) => ADDING_ITEMS.has(asObject(item)?.type);
+  if (!Array.isArray(input) || !input.some(adds)) return [];
+  const items = (fields.list("input") ?? []).filter(({ value }) => adds(value));
+  return items.flatMap((item) => Fields.of(item).list("tools") ?? []);
+}
+
+/** Returns tools as the answers need them, to give calls the caller's names: without the secrets of MCP servers. */
+export function toNamedTools(tools: readonly Element[]): readonly JsonObject[] {
+  return tools.map((tool) => Fields.of(tool).value).filter(({ type }) => type !== "mcp");
 }

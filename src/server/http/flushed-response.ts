@@ -1,4 +1,4 @@
-/** Responses whose peers may be slow to read: what is written and not sent yet is limited. */
+/** Limits the bytes of responses that are written but not sent yet, since peers may be slow to read. */
 import { yieldTurn } from "../../core/loop-turns.ts";
 import type { MemoryAccount } from "../../core/memory-account.ts";
 import type { MemoryPool } from "../../core/memory-pool.ts";
@@ -14,7 +14,7 @@ export class PeerClosedError extends Error {
 export const SLICE_BYTES = 64 * 1024;
 
 /**
- * A response with at most one unflushed write, so that a reader that stops reading costs the bytes of one read of the
+ * A response with at most one unflushed write, so that a stalled reader holds at most the bytes of one read of the
  * provider's socket.
  */
 export abstract class FlushedResponse implements UnsentResponse {
@@ -86,7 +86,7 @@ export abstract class FlushedResponse implements UnsentResponse {
     this.#unsent.add(this, bytes);
   }
 
-  /** Called when the last write is flushed, or never will be. */
+  /** Called when the last write is flushed, or cannot be flushed. */
   protected readonly onFlush = (): void => {
     this.unflushed = false;
     if (this.#isCounted) this.#unsent.remove(this);
@@ -99,7 +99,7 @@ export abstract class FlushedResponse implements UnsentResponse {
 
 /** A response whose peer may be slow to read. */
 export interface UnsentResponse {
-  /** Ends the response at once: its peer does not read, and others need the memory. */
+  /** Destroys the response: its peer does not read, and others need the memory. */
   destroy(): void;
 }
 
@@ -113,7 +113,8 @@ const STALLED_MS = 2000;
 const CHECK_INTERVAL_MS = 500;
 
 /**
- * Multiple of the limit that may wait while no peer has stalled. Above it, even a peer that may be reading is cut off.
+ * Multiple of the limit that may wait while no peer has stalled. Above it, even responses whose peer may be reading are
+ * destroyed.
  */
 const MAX_EXCESS = 2;
 
@@ -147,7 +148,7 @@ export class UnsentResponses {
     return this.#pool.usedBytes;
   }
 
-  /** Adds a response that waits until that many bytes have left. Replaces its earlier wait. */
+  /** Adds a response with unsent bytes, or replaces their number. */
   add(response: UnsentResponse, bytes: number): void {
     this.remove(response);
     if (bytes < MIN_BYTES) return;
@@ -156,7 +157,7 @@ export class UnsentResponses {
     if (this.#isOver()) this.#relieve();
   }
 
-  /** Removes a response whose bytes have left, or never will. */
+  /** Removes a response whose bytes were sent, or will never be sent. */
   remove(response: UnsentResponse): void {
     if (this.#waiting.size === 0) return;
     const waiting = this.#waiting.get(response);

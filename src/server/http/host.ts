@@ -8,7 +8,7 @@ import { hostname } from "node:os";
 import { TLSSocket } from "node:tls";
 import type { HttpRequest } from "../base/http-types.ts";
 
-/** Whether a request may be served, judging by the name in its `Host` header. */
+/** Reports whether a request may be served, by the name in its `Host` header. */
 export type HostCheck = (request: HttpRequest) => boolean;
 
 /**

@@ -57,8 +57,8 @@ export function endWithHeadersPaced(
 }
 
 /**
- * Calls back when the whole response is handed to HTTP/2. The "finish" event is too late: it waits until the peer has
- * ended its request, too.
+ * Calls `callback` when the whole response is handed to HTTP/2. The "finish" event is too late: it waits until the peer
+ * has ended its request, too.
  */
 function onHttp2End(stream: ServerHttp2Stream, callback: () => void): void {
   // Emitted after the last bytes. The end of the stream follows within the same turn of the event loop.

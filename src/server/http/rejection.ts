@@ -1,4 +1,4 @@
-/** Answers to requests that reach no RPC, in the form of the client's protocol. */
+/** Rejections of requests that reach no RPC, in the form of the client's protocol. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope, type UniversalHandler } from "@connectrpc/connect/protocol";
 import {

@@ -25,7 +25,7 @@ export interface BodyReader {
 export async function* readBody(request: HttpRequest, reader: BodyReader): AsyncGenerator<Uint8Array> {
   // The HTTP/1.1 parser is still processing the first bytes of the request, which often are the whole request.
   if (!("stream" in request)) await undefined;
-  // Created for a request that has not arrived as a whole.
+  // Created only if the request has not arrived completely.
   let wait: BodyWait | undefined;
   try {
     while (!isRead(request)) {
@@ -40,7 +40,7 @@ export async function* readBody(request: HttpRequest, reader: BodyReader): Async
   }
 }
 
-/** Reports whether everything was read. A request of HTTP/2 is also complete if it was aborted. */
+/** Reports whether the whole body was read. A request of HTTP/2 is also complete if it was aborted. */
 function isRead(request: HttpRequest): boolean {
   if (request.readableEnded) return true;
   // An empty body may end before its stream is served, and then the request gets no event.
@@ -57,7 +57,7 @@ export function discardBody(request: HttpRequest): void {
   else request.resume();
 }
 
-/** The waits for the bytes of one body. The time between them, in which its reader is busy, does not count. */
+/** Waits for the bytes of one body. Time in which the reader is busy does not count. */
 class BodyWait implements Arrival {
   readonly #request: HttpRequest;
   readonly #reader: BodyReader;
@@ -147,7 +147,7 @@ export async function readWholeBody({
   if (announcedBytes > maxMessageBytes) throw tooLarge(`${announcedBytes} bytes`, maxMessageBytes);
   if (announcedBytes > 0) share.expect(announcedBytes);
   let bytes: Uint8Array | undefined;
-  /** Created for a body that does not come in one read. */
+  /** Created only if the body does not arrive in one read. */
   let body: GrowingBuffer | undefined;
   for await (const chunk of chunks) {
     share.take(chunk.byteLength);

@@ -49,7 +49,7 @@ function serve(
   else void route.serve(request, response, recorder).then((outcome) => recorder.end(outcome));
 }
 
-/** Serves a request whose check took time, in which its peer may have left. */
+/** Serves a request after an asynchronous check, during which its peer may have disconnected. */
 function serveLate(checked: CheckedRequest, request: HttpRequest, response: HttpResponse): void {
   const isGone = "stream" in request ? request.stream.closed : request.socket.destroyed;
   if (isGone) checked.recorder.end(disconnectedOutcome());
@@ -77,7 +77,7 @@ export class RequestChecks {
     this.#options = options;
   }
 
-  /** Returns the route of a request. A path that has none gets a route that says so. */
+  /** Returns the route of a request. An unknown path gets a route that rejects it. */
   find(request: HttpRequest): Route {
     const path = getPath(request);
     for (const find of this.#options.routes) {

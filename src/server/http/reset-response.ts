@@ -4,7 +4,7 @@ import type { HttpResponse } from "../base/http-types.ts";
 const RESET = new Error("the response was reset");
 
 /**
- * Ends a response before its end: resets its stream with INTERNAL_ERROR, or closes the connection of HTTP/1.1. Without
+ * Aborts an incomplete response: resets its stream with INTERNAL_ERROR, or closes the connection of HTTP/1.1. Without
  * an error, Node resets a stream with NO_ERROR, which some clients take for the end of a whole body.
  */
 export function resetResponse(response: HttpResponse): void {

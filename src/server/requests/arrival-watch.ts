@@ -46,7 +46,7 @@ export class ArrivalWatch {
     this.#intervalMs = Math.min(MAX_INTERVAL_MS, Math.max(1, shortest / MIN_SWEEPS));
   }
 
-  /** Starts to wait for a request. */
+  /** Starts waiting for a request. */
   begin(arrival: Arrival): void {
     this.#waiting.set(arrival, { begun: this.#sweeps, touched: this.#sweeps });
     this.#timer ??= setInterval(() => this.#sweep(), this.#intervalMs).unref();
@@ -68,7 +68,7 @@ export class ArrivalWatch {
     this.#expire(({ touched }) => this.#sweeps - touched >= SWEEPS_AT_SHORTAGE, "stall_timeout");
   }
 
-  /** Ends the request with the longest wait, since another one needs its place. Returns whether there was one. */
+  /** Ends the request with the longest wait, to free its slot. Returns false if there is none. */
   endOldest(): boolean {
     const [oldest] = this.#waiting;
     if (oldest === undefined) return false;
