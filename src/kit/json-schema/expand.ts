@@ -55,7 +55,7 @@ function mergeAll(
 export function toTarget(schema: JsonObject, location: SchemaLocation): Target {
   const target = location.run.references.resolve(schema);
   if (target !== undefined) return target;
-  const message = `expected references to a location in the schema, found ${shown(getReference(schema) ?? "")}`;
+  const message = `expected references to a place in the schema, found ${shown(getReference(schema) ?? "")}`;
   throw invalidAt(location, message);
 }
 
