@@ -344,6 +344,22 @@ describe("claims", () => {
     );
   });
 
+  it.each([
+    { a: "" },
+    { a: ["x"] },
+    { a: { b: "x" } },
+    { a: true },
+    { a: null },
+    { a: 1.5 },
+    { a: 2 ** 53 },
+    {},
+  ])("name nobody by %o, beside another claim", (claims) => {
+    const pattern = parseCallerPattern("{a}/{b}");
+    if (pattern === undefined) throw new Error("the pattern is wrong");
+    const problem = "expected a text in its claim a, which names the caller";
+    expect(nameCaller(pattern, { ...claims, b: "y" })).toEqual({ problem });
+  });
+
   it("never give two callers one name", () => {
     const pattern = parseCallerPattern("{a}--{b}");
     if (pattern === undefined) throw new Error("the pattern is wrong");

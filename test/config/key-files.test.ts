@@ -14,6 +14,7 @@ import { userMessage } from "../../src/core/message.ts";
 import { createSourceForm } from "../../src/core/source-form.ts";
 import { createRequest } from "../../src/endpoints/answers/create-request.ts";
 import { EmbedRequestSchema } from "../../src/gen/outrigger/v1/embedding_service_pb.ts";
+import { HttpAdapter } from "../../src/kit/adapter/http-adapter.ts";
 import { toMembers } from "../../src/kit/json/json-source.ts";
 import { getParts } from "./support/client-parts.ts";
 
@@ -166,6 +167,22 @@ describe("a client with key files", () => {
     await expect(client.complete(request)).rejects.toMatchObject({ httpStatusCode: 401 });
     await expect(accumulate(client.stream(request))).rejects.toMatchObject({ httpStatusCode: 401 });
     expect(keys).toEqual(["Bearer sk-one", "Bearer sk-two", "Bearer sk-two"]);
+  });
+
+  it("closes the adapters of all keys", async () => {
+    const close = vi.spyOn(HttpAdapter.prototype, "close");
+    try {
+      const client = await openClient("openai-chat", "/v1");
+      const request = { model: "m", messages: [userMessage("hi")] };
+      await expect(client.complete(request)).rejects.toMatchObject({ httpStatusCode: 401 });
+      await writeFile(join(folder, "key"), "sk-two");
+      await setTimeout(NEXT_CHECK_MS);
+      await expect(client.complete(request)).rejects.toMatchObject({ httpStatusCode: 401 });
+      await client.close();
+      expect(new Set(close.mock.contexts).size).toBe(2);
+    } finally {
+      close.mockRestore();
+    }
   });
 
   it("embeds, counts tokens, and passes on requests in the provider's own form", async () => {

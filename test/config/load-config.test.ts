@@ -359,6 +359,16 @@ providers:
     ]);
   });
 
+  it("names the entry of a list in which a variable is not set", async () => {
+    const budgets = `middleware:\n  budget: [{ window: day, usd: 1 }, { window: '\${WINDOW}', usd: 1 }]\n`;
+    expect(await mistakesIn(budgets)).toEqual([
+      "outrigger.yaml:2:39 middleware.budget[1].window: the environment variable WINDOW is not set",
+    ]);
+    expect(await mistakesIn(`listen: [':1', '\${LISTEN}']\n`)).toEqual([
+      "outrigger.yaml:1:16 listen[1]: the environment variable LISTEN is not set",
+    ]);
+  });
+
   it("fills variables into numbers, and keeps the escaped form", async () => {
     const text =
       `limits:\n  max_concurrent_streams: \${STREAMS}\nreflection: \${REFLECTION}\n` +

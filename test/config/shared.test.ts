@@ -117,6 +117,13 @@ shared:
     );
   });
 
+  it("limits the entries of a shared cache only", async () => {
+    const cache = (fields: string) => `${VALKEY}\nmiddleware: { cache: { ${fields} } }`;
+    expect((await load(cache("shared: true, max_entry_bytes: 1KiB"))).shared?.valkey).toBeDefined();
+    for (const fields of ["max_entry_bytes: 1KiB", "shared: false, max_entry_bytes: 1KiB"])
+      expect(await loadMistakes(cache(fields))).toContain("expected no max_entry_bytes without shared: true");
+  });
+
   it("must have a server for every shared rule", async () => {
     const text = `
 middleware:
