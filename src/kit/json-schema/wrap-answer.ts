@@ -24,8 +24,10 @@ export function wrapAnswer(
   field: string,
   loss: LossReport,
 ): AnswerSchema | undefined {
+  // Most schemas are objects, and are not searched for names.
+  if (!statesOtherRoot(schema)) return undefined;
   const member = chooseMember(schema);
-  if (!statesOtherRoot(schema) || wrapSchema(schema, member) === undefined) return undefined;
+  if (wrapSchema(schema, member) === undefined) return undefined;
   const { levels = Number.POSITIVE_INFINITY } = enforced.limits;
   const forms = {
     enforced: { ...enforced, root: "any", limits: { ...enforced.limits, levels: levels - 1 } },
