@@ -6,8 +6,8 @@ import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, type JsonObject, objectIn, objectsIn, without } from "../../kit/json/json.ts";
 import { formatDataUri } from "../../kit/media/media.ts";
+import { readAnswerMetadata } from "../answers/answer-metadata.ts";
 import { countCodePoints, toAnnotations } from "../responses/write-annotations.ts";
-import { readAnswerMetadata } from "../stateless/answer-metadata.ts";
 import { type AnswerEnd, type FinishWords, getFinishWord } from "../stateless/write-answer.ts";
 import { writeCallExtras, writeReasoning } from "./provider-state.ts";
 

@@ -9,7 +9,7 @@ import type {
   ToolCallEnd,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
-import { readAnswerMetadata } from "../stateless/answer-metadata.ts";
+import { readAnswerMetadata } from "../answers/answer-metadata.ts";
 import { BatchWriter } from "../stateless/batch-writer.ts";
 import { createPartWithState } from "../stateless/part-with-state.ts";
 import { toErrorBody } from "./errors.ts";

@@ -4,7 +4,7 @@ import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/respo
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asInt32, asObject, type JsonObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
-import { type AnswerMetadata, pickMembers, readAnswerMetadata } from "../stateless/answer-metadata.ts";
+import { type AnswerMetadata, pickMembers, readAnswerMetadata } from "../answers/answer-metadata.ts";
 import { type AnswerEnd, type FinishWords, getFinishWord, toInputObject } from "../stateless/write-answer.ts";
 import { StateFields } from "./provider-state.ts";
 

@@ -4,8 +4,8 @@ import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { asObject, type JsonObject, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type { TextCitation } from "../../wire/anthropic-messages/response.ts";
+import { type AnswerMetadata, pickMembers, readAnswerMetadata } from "../answers/answer-metadata.ts";
 import { encodeOtherParts } from "../responses/provider-state.ts";
-import { type AnswerMetadata, pickMembers, readAnswerMetadata } from "../stateless/answer-metadata.ts";
 import { type AnswerEnd, getFinishWord, toInputObject } from "../stateless/write-answer.ts";
 import { getCallExtras, readNativeBlock, writeCarried, writeThinking } from "./provider-state.ts";
 

@@ -14,10 +14,10 @@ import type {
   ResponseStatus,
   Usage as WrittenUsage,
 } from "../../wire/openai-responses/response.ts";
+import { pickMembers, readAnswerMetadata } from "../answers/answer-metadata.ts";
 import { toResponseError } from "../openai/errors.ts";
 import { toResponseId } from "../openai/ids.ts";
 import type { RequestWarning } from "../openai/request-notes.ts";
-import { pickMembers, readAnswerMetadata } from "../stateless/answer-metadata.ts";
 import { getToolPaths, toBodyPath } from "./request-paths.ts";
 import type { ResponseSettings } from "./settings.ts";
 import { ItemWriter } from "./write-items.ts";
