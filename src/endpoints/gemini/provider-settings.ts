@@ -158,4 +158,10 @@ function readEffort(config: ProtoFields): string {
   return budget < 0 ? "" : toEffort(budget);
 }
 
+/** Reports whether the caller asks for the text of the model's thoughts. */
+export function wantsThoughts(body: ProtoFields): boolean {
+  const thinking = body.object("generationConfig")?.object("thinkingConfig");
+  return thinking?.boolean("includeThoughts") ?? false;
+}
+
 const UNSPECIFIED_LEVEL = "thinking_level_unspecified";

@@ -13,7 +13,7 @@ import { readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
 import { type BodyContent, toRequest } from "../stateless/to-request.ts";
 import { ProtoFields } from "./fields.ts";
-import { ENUM_TYPE, readProviderSettings } from "./provider-settings.ts";
+import { ENUM_TYPE, readProviderSettings, wantsThoughts } from "./provider-settings.ts";
 import { isGemini } from "./provider-state.ts";
 import { readMessages } from "./read-messages.ts";
 import { readTools } from "./read-tools.ts";
@@ -23,6 +23,8 @@ import { toJsonSchema } from "./schema.ts";
 export interface ReadGeminiRequest extends ReadRequest {
   /** Name of the provider if it speaks the Gemini API itself; empty otherwise. */
   readonly gemini: string;
+  /** Whether the caller asks for the text of thoughts. Their state is in the answer in any case. */
+  readonly includeThoughts: boolean;
 }
 
 /** Inputs for reading a request, in addition to its body. */
@@ -72,6 +74,7 @@ function readFields(
   return {
     ...readForm(reading, () => toRequest(readGeneration(fields, context), context)),
     gemini: isGemini(context) ? context.served.provider : "",
+    includeThoughts: wantsThoughts(fields),
     isStreamed,
     warnings: context.notes.warnings,
   };

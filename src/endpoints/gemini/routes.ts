@@ -48,8 +48,8 @@ async function generate(
   const mayRelay = !isStreamed || form === "events";
   const read = readRequest(await request.readBody(), { models: parts.models, model, isStreamed, mayRelay });
   const format = {
-    writeAnswer: (response: Response) => writeAnswer(response, read.gemini),
-    createWriter: () => new GenerationWriter(read.gemini, form),
+    writeAnswer: (response: Response) => writeAnswer(response, read),
+    createWriter: () => new GenerationWriter(read, form),
   };
   return answerRequest(read, format, request, parts);
 }

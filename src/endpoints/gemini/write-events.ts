@@ -14,7 +14,15 @@ import { BatchWriter } from "../stateless/batch-writer.ts";
 import { createPartWithState } from "../stateless/part-with-state.ts";
 import { toErrorBody } from "./errors.ts";
 import { StateFields } from "./provider-state.ts";
-import { writeEnd, writeFurther, writeHead, writePart, writeUsage } from "./write-response.ts";
+import {
+  type AnswerForm,
+  hasState,
+  writeEnd,
+  writeFurther,
+  writeHead,
+  writePart,
+  writeUsage,
+} from "./write-response.ts";
 
 /** The form of a stream: server-sent events, with `?alt=sse`, or the elements of one JSON list. */
 export type StreamForm = "events" | "list";
@@ -24,17 +32,16 @@ export class GenerationWriter extends BatchWriter {
   readonly contentType: string;
   /** Google's clients for Python and Go take a comment for a broken event, and skip empty lines. */
   readonly keepAlive = "\r\n";
-  readonly #gemini: string;
+  readonly #answers: AnswerForm;
   readonly #form: StreamForm;
   readonly #states = new StateFields();
   /** The fields after the candidates of every event, as JSON text with the closing brace. */
   #tail = "}";
   #hasBegun = false;
 
-  /** @param gemini Name of the provider whose native parts are parts of this API; empty if it speaks another one. */
-  constructor(gemini: string, form: StreamForm) {
+  constructor(answers: AnswerForm, form: StreamForm) {
     super();
-    this.#gemini = gemini;
+    this.#answers = answers;
     this.#form = form;
     this.contentType = form === "list" ? "application/json" : "text/event-stream";
   }
@@ -59,7 +66,7 @@ export class GenerationWriter extends BatchWriter {
       case "textEnd":
         return this.#endText(event.value);
       case "reasoningDelta":
-        return this.#addPart(`{"text":${JSON.stringify(event.value.delta)},"thought":true}`);
+        return this.#addThought(event.value.delta);
       case "reasoningEnd":
         return this.#endReasoning(event.value);
       case "toolCallEnd":
@@ -72,6 +79,10 @@ export class GenerationWriter extends BatchWriter {
         // The API sends calls whole. An error event is followed by the failure of the stream, which `fail` writes.
         return;
     }
+  }
+
+  #addThought(delta: string): void {
+    if (this.#answers.includeThoughts) this.#addPart(`{"text":${JSON.stringify(delta)},"thought":true}`);
   }
 
   #endText({ text, providerState }: TextEnd): void {
@@ -87,8 +98,7 @@ export class GenerationWriter extends BatchWriter {
   #endWith(part: ContentPart, attributes: JsonObject): void {
     if (part.providerState === undefined) return;
     const fields = this.#states.write(part);
-    const hasMore = Object.keys(fields).some((name) => name !== "thought");
-    if (hasMore) this.#addPart(JSON.stringify({ text: "", ...attributes, ...fields }));
+    if (hasState(fields)) this.#addPart(JSON.stringify({ text: "", ...attributes, ...fields }));
   }
 
   #endCall({ toolCall, providerState }: ToolCallEnd): void {
@@ -97,7 +107,7 @@ export class GenerationWriter extends BatchWriter {
   }
 
   #addWhole(part: ContentPart): void {
-    const written = writePart(part, this.#states, this.#gemini);
+    const written = writePart(part, this.#states, this.#answers);
     if (written !== undefined) this.#addPart(JSON.stringify(written));
   }
 
@@ -105,7 +115,7 @@ export class GenerationWriter extends BatchWriter {
     if (response === undefined) return;
     const content = { parts: [{ text: "" }], role: "model" };
     const metadata = readAnswerMetadata(response);
-    const candidate = { content, ...writeEnd(response, metadata, this.#gemini) };
+    const candidate = { content, ...writeEnd(response, metadata, this.#answers.gemini) };
     const event = { ...writeFurther(metadata), candidates: [candidate], ...writeUsage(usage, metadata) };
     this.#emit(JSON.stringify(event).slice(0, -1) + this.#tail);
     if (this.#form === "list") this.text += "]";

@@ -8,19 +8,29 @@ import { type AnswerMetadata, pickMembers, readAnswerMetadata } from "../answers
 import { type AnswerEnd, type FinishWords, getFinishWord, toInputObject } from "../stateless/write-answer.ts";
 import { StateFields } from "./provider-state.ts";
 
+/** How answers to a request are written. */
+export interface AnswerForm {
+  /** Name of the provider whose native parts are parts of this API; empty if it speaks another one. */
+  readonly gemini: string;
+  /**
+   * Whether the caller asks for the text of thoughts. Callers that do not ask may take any text for the answer, so they
+   * only get what the provider needs back.
+   */
+  readonly includeThoughts: boolean;
+}
+
 /**
  * Converts a whole answer.
- * @param gemini Name of the provider whose native parts are parts of this API; empty if it speaks another one.
  * @throws ServerError if the provider ended the answer with an error that the API has no word for.
  */
-export function writeAnswer(response: Response, gemini: string): JsonObject {
+export function writeAnswer(response: Response, form: AnswerForm): JsonObject {
   const content = response.message?.content ?? [];
   const states = new StateFields();
-  const parts = content.map((part) => writePart(part, states, gemini)).filter((part) => part !== undefined);
+  const parts = content.map((part) => writePart(part, states, form)).filter((part) => part !== undefined);
   const metadata = readAnswerMetadata(response);
   const candidate = {
     content: { ...(parts.length === 0 ? {} : { parts }), role: "model" },
-    ...writeEnd(response, metadata, gemini),
+    ...writeEnd(response, metadata, form.gemini),
   };
   return {
     ...writeFurther(metadata),
@@ -40,14 +50,14 @@ export function writeHead(responseId: string, modelVersion: string): JsonObject 
   return { modelVersion, responseId };
 }
 
-/** Converts a part; undefined if the API has no form for it. @param gemini As for `writeAnswer`. */
-export function writePart(part: ContentPart, states: StateFields, gemini: string): JsonObject | undefined {
+/** Converts a part; undefined if the API has no form for it, or if the caller does not ask for it. */
+export function writePart(part: ContentPart, states: StateFields, form: AnswerForm): JsonObject | undefined {
   const { case: kind, value } = part.part;
   switch (kind) {
     case "text":
       return { text: value, ...states.write(part) };
     case "reasoning":
-      return { text: value.text, thought: true, ...states.write(part) };
+      return writeThought(value.text, states.write(part), form);
     case "toolCall": {
       const rest = states.write(part);
       const functionCall = {
@@ -63,12 +73,26 @@ export function writePart(part: ContentPart, states: StateFields, gemini: string
     case "document":
       return writeMedia(value, states.write(part));
     case "native":
-      return value.provider === gemini && !isAnswerData(part)
+      return value.provider === form.gemini && !isAnswerData(part)
         ? asObject(tryParseJson(value.dataJson))
         : undefined;
     default:
       return undefined;
   }
+}
+
+function writeThought(
+  text: string,
+  state: JsonObject,
+  { includeThoughts }: AnswerForm,
+): JsonObject | undefined {
+  if (includeThoughts) return { text, thought: true, ...state };
+  return hasState(state) ? { text: "", thought: true, ...state } : undefined;
+}
+
+/** Reports whether fields of a thought have more than the mark that it is one. */
+export function hasState(fields: JsonObject): boolean {
+  return Object.keys(fields).some((name) => name !== "thought");
 }
 
 function writeMedia(
@@ -114,7 +138,7 @@ const KNOWN_REASONS: ReadonlySet<string> = new Set([
 
 /**
  * Returns the fields of the candidate that are known at its end: why it ended, its sources, and other data about it.
- * @param gemini As for `writeAnswer`.
+ * @param gemini As in `AnswerForm`.
  * @throws ServerError if the provider ended the answer with an error that the API has no word for.
  */
 export function writeEnd(response: Response, { candidate }: AnswerMetadata, gemini: string): JsonObject {

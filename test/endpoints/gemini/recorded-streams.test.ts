@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ServerError, StreamError } from "../../../src/core/errors.ts";
 import { readRequest } from "../../../src/endpoints/gemini/read-request.ts";
 import { GenerationWriter, type StreamForm } from "../../../src/endpoints/gemini/write-events.ts";
-import { writeAnswer } from "../../../src/endpoints/gemini/write-response.ts";
+import { type AnswerForm, writeAnswer } from "../../../src/endpoints/gemini/write-response.ts";
 import type { ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -29,8 +29,12 @@ const models = createDirectory({
   ]),
 });
 
-function write(events: readonly StreamEvent[], gemini = "", form: StreamForm = "events"): string {
-  const writer = new GenerationWriter(gemini, form);
+function toForm(gemini = "", includeThoughts = true): AnswerForm {
+  return { gemini, includeThoughts };
+}
+
+function write(events: readonly StreamEvent[], answers = toForm(), form: StreamForm = "events"): string {
+  const writer = new GenerationWriter(answers, form);
   return events.map((event) => writer.write([event])).join("");
 }
 
@@ -74,6 +78,7 @@ function getFacts(content: readonly ContentPart[]): object {
 describe("A recorded stream of a provider as events of the Gemini API", () => {
   it.each(recordings)("is what the whole answer holds: $file", async ({ name, recording }) => {
     const gemini = name === "gemini" ? name : "";
+    const form = toForm(gemini);
     const facts = factsFor(name, { model: "asked-model" });
     const { events } = await decode([toBytes(recording)], facts, readers[name].decoder);
     const last = events.at(-1)?.event;
@@ -85,18 +90,18 @@ describe("A recorded stream of a provider as events of the Gemini API", () => {
     const { response } = last.value;
     if (response.finishReason?.reason === FinishReason_Reason.ERROR && gemini === "") {
       expect(() => write(events)).toThrow(ServerError);
-      expect(() => writeAnswer(response, gemini)).toThrow(ServerError);
+      expect(() => writeAnswer(response, form)).toThrow(ServerError);
       return;
     }
-    const chunks = toChunks(write(events, gemini));
-    const whole: GenerateContentResponse = JSON.parse(JSON.stringify(writeAnswer(response, gemini)));
+    const chunks = toChunks(write(events, form));
+    const whole: GenerateContentResponse = JSON.parse(JSON.stringify(writeAnswer(response, form)));
     const parts = chunks.flatMap(getParts);
     expect(joined(parts)).toEqual(joined(getParts(whole)));
     const [candidate] = chunks.at(-1)?.candidates ?? [];
     expect({ ...candidate, content: undefined }).toEqual({ ...whole.candidates?.[0], content: undefined });
     expect(chunks.at(-1)?.usageMetadata).toEqual(whole.usageMetadata);
     expect(chunks.slice(0, -1).some(({ candidates }) => candidates?.[0]?.finishReason)).toBe(false);
-    expect(JSON.parse(write(events, gemini, "list"))).toEqual(chunks);
+    expect(JSON.parse(write(events, form, "list"))).toEqual(chunks);
     // A client returns each event as a content.
     const contents = [
       ...chunks.map((chunk) => chunk.candidates?.[0]?.content),
@@ -108,8 +113,31 @@ describe("A recorded stream of a provider as events of the Gemini API", () => {
     expect(getFacts(content)).toEqual(getFacts(response.message?.content ?? []));
   });
 
+  it.each(recordings)("has no thoughts unless they are asked for: $file", async ({ name, recording }) => {
+    const form = toForm(name === "gemini" ? name : "", false);
+    const facts = factsFor(name, { model: "asked-model" });
+    const { events } = await decode([toBytes(recording)], facts, readers[name].decoder);
+    const last = events.at(-1)?.event;
+    if (last?.case !== "finish" || last.value.response?.finishReason?.reason === FinishReason_Reason.ERROR) return;
+    const parts = toChunks(write(events, form)).flatMap(getParts);
+    expect(parts.filter(({ thought, text }) => thought === true && text !== "")).toEqual([]);
+    const whole = JSON.parse(JSON.stringify(writeAnswer(last.value.response ?? expect.fail(), form)));
+    expect(joined(parts)).toEqual(joined(getParts(whole)));
+    // What the provider needs back is there nevertheless, with its text.
+    const contents = [{ role: "model", parts }, { parts: [{ text: "Go on." }] }];
+    const body = Buffer.from(JSON.stringify({ contents }));
+    if (name === "gemini") return; // Its thoughts have no state.
+    const { request } = readRequest(body, { models, model: `${name}/asked-model`, isStreamed: false });
+    const returned = request.messages.length === 2 ? (request.messages[0]?.content ?? []) : [];
+    const isNeeded = ({ part, providerState }: ContentPart) =>
+      part.case === "reasoning" && providerState !== undefined;
+    const sent = getFacts((last.value.response?.message?.content ?? []).filter(isNeeded));
+    // An item of OpenAI has the text itself.
+    expect(getFacts(returned.filter(isNeeded))).toEqual(name === "openai" ? { ...sent, reasoning: "" } : sent);
+  });
+
   it("ends with the failure after the other events of a batch that ends with it", () => {
-    const writer = new GenerationWriter("", "list");
+    const writer = new GenerationWriter(toForm(), "list");
     const batch = callEvents(textEvents(0, "Half"), FinishReason_Reason.ERROR);
     expect(() => writer.write(batch)).toThrow(ServerError);
     const parts = [{ text: "Half" }];
@@ -123,9 +151,9 @@ describe("A recorded stream of a provider as events of the Gemini API", () => {
   it("ends with an error that names the failure, and never as a complete answer", () => {
     const error = new StreamError("the stream broke off");
     const body = { code: 502, message: "the stream broke off", status: "UNAVAILABLE" };
-    const list = new GenerationWriter("", "list").fail(error);
+    const list = new GenerationWriter(toForm(), "list").fail(error);
     expect(JSON.parse(list)).toMatchObject([{ error: body }]);
-    const [event = "", plain = ""] = new GenerationWriter("", "events").fail(error).split("\r\n\r\n");
+    const [event = "", plain = ""] = new GenerationWriter(toForm(), "events").fail(error).split("\r\n\r\n");
     expect(event).toBe(`data: ${plain}`);
     expect(JSON.parse(plain)).toMatchObject({ error: body });
   });

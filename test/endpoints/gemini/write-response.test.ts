@@ -23,7 +23,7 @@ function write(content: Part[], changes: ResponseInit = {}) {
     finishReason: { reason: Reason.STOP, raw: "STOP" },
     ...changes,
   });
-  return JSON.parse(JSON.stringify(writeAnswer(response, "google")));
+  return JSON.parse(JSON.stringify(writeAnswer(response, { gemini: "google", includeThoughts: true })));
 }
 
 function writeParts(...content: Part[]): unknown {
