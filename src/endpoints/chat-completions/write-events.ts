@@ -31,6 +31,12 @@ import {
 
 const CHUNK = "chat.completion.chunk";
 
+/** A piece of the input of a call. */
+interface CallInput {
+  readonly partIndex: number;
+  readonly delta: string;
+}
+
 /** Writes the chunks of one stream. */
 export class ChunkWriter extends BatchWriter {
   readonly #includesUsage: boolean;
@@ -50,6 +56,8 @@ export class ChunkWriter extends BatchWriter {
   #contentPoints = 0;
   #details = 0;
   #hasReasoning = false;
+  /** The latest input of a call, until the next event of the batch shows whether the call ends with more fields. */
+  #input: CallInput | undefined;
 
   /** @param customTools Names of the custom tools of the request. */
   constructor(includesUsage: boolean, customTools: ReadonlySet<string>) {
@@ -58,14 +66,22 @@ export class ChunkWriter extends BatchWriter {
     this.#customTools = customTools;
   }
 
+  override write(batch: readonly StreamEvent[]): string {
+    for (const { event } of batch) this.push(event);
+    this.#writeInput();
+    return this.take();
+  }
+
   /** Returns the event by which a stream ends that failed. The official SDKs throw it. */
   fail(error: SDKError): string {
+    this.#writeInput();
     this.text += `data: ${JSON.stringify({ error: toErrorObject(error) })}\n\n`;
     return this.take();
   }
 
   /** @throws ServerError if the answer ended with an error. */
   protected push(event: StreamEvent["event"]): void {
+    if (event.case !== "toolCallEnd") this.#writeInput();
     switch (event.case) {
       case "streamStart": {
         const { inferenceId, model, startedAt } = event.value;
@@ -96,7 +112,8 @@ export class ChunkWriter extends BatchWriter {
       case "toolCallStart":
         return this.#startCall(event.value);
       case "toolCallDelta":
-        return this.#writeCallDelta(event.value.partIndex, event.value.delta);
+        if (!this.#heldCalls.has(event.value.partIndex)) this.#input = event.value;
+        return;
       case "toolCallEnd":
         return this.#endCall(event.value);
       case "partAdded": {
@@ -139,29 +156,29 @@ export class ChunkWriter extends BatchWriter {
     this.#delta({ tool_calls: [{ index, id, ...called }] });
   }
 
-  #writeCallDelta(partIndex: number, delta: string): void {
-    if (this.#heldCalls.has(partIndex)) return;
-    this.#writeInput(partIndex, delta);
-  }
-
-  #writeInput(partIndex: number, delta: string): void {
+  /** Writes the latest input of a call. @param extras Further fields of the call. */
+  #writeInput(extras: JsonObject = {}): void {
+    if (this.#input === undefined) return;
+    const { partIndex, delta } = this.#input;
+    this.#input = undefined;
     const index = this.#calls.get(partIndex) ?? 0;
     const [kind, field] = this.#customCalls.has(partIndex) ? ["custom", "input"] : ["function", "arguments"];
     const called = `"${kind}":{"${field}":${JSON.stringify(delta)}}`;
-    this.#writeDelta(`"tool_calls":[{"index":${index},${called}}]`);
+    const further = isEmpty(extras) ? "" : `,${JSON.stringify(extras).slice(1, -1)}`;
+    this.#writeDelta(`"tool_calls":[{"index":${index},${called}${further}}]`);
   }
 
+  /**
+   * The state of a call is in the last piece of its input. LangChain needs the input in every piece, and LangChainGo
+   * takes a piece with an empty input for another call.
+   */
   #endCall({ partIndex, toolCall, providerState }: ToolCallEnd): void {
     if (this.#heldCalls.has(partIndex) && toolCall !== undefined)
-      this.#writeInput(partIndex, getCustomInput(toolCall));
+      this.#input = { partIndex, delta: getCustomInput(toolCall) };
+    if (this.#input !== undefined && this.#input.partIndex !== partIndex) this.#writeInput();
     const extras = writeCallExtras(providerState);
-    if (Object.keys(extras).length === 0) return;
-    const index = this.#calls.get(partIndex) ?? 0;
-    // LangChain needs the object in every piece of a call.
-    const called = this.#customCalls.has(partIndex)
-      ? { custom: { input: "" } }
-      : { function: { arguments: "" } };
-    this.#delta({ tool_calls: [{ index, ...called, ...extras }] });
+    if (!isEmpty(extras)) this.#input ??= { partIndex, delta: "" };
+    this.#writeInput(extras);
   }
 
   #finish({ response, usage }: Finish): void {
