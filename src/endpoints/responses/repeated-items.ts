@@ -1,7 +1,7 @@
 /**
  * Leaves out items that the conversation of a request has already. Some clients name the response that they continue
- * and send the messages of its turn again (Strands Agents with `stateful=True`): the provider would get the question,
- * the calls and their reasoning twice.
+ * and send the messages of its turn again (Strands Agents with `stateful=True`), or all but the model's (Semantic
+ * Kernel): the provider would get the question, the calls and their reasoning twice.
  */
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -29,8 +29,10 @@ export async function removeRepeatedItems(
   returned: ReadonlyMap<string, ReturnedMessage>,
   conversation: ContinuedConversation,
 ): Promise<ReadonlySet<string>> {
-  // Only messages of the model show that a client repeats them: a user may say the same thing twice.
-  if (drafts.turns.length === 0) return new Set();
+  if (drafts.turns.length === 0) {
+    await removeRepeatedInput(drafts, conversation);
+    return new Set();
+  }
   const history = await conversation.readEnd(new Set(returned.keys()), drafts.all.length);
   drafts.remove(new Set(drafts.all.slice(0, countRepeated(drafts.all, history))));
   const positions = new Map<Message, number>();
@@ -46,6 +48,27 @@ export async function removeRepeatedItems(
   for (const turn of drafts.turns) if (positions.has(turn.message)) turn.removeReasoning();
   drafts.remove(findRepeated(drafts.all, history, positions));
   return repeated;
+}
+
+/**
+ * Leaves out the question of a turn, and the results in it, from an input without messages of the model. Only results
+ * show that a client repeats them: a user may say the same thing twice.
+ */
+async function removeRepeatedInput(
+  drafts: MessageDrafts,
+  conversation: ContinuedConversation,
+): Promise<void> {
+  const { all } = drafts;
+  if (all.length < 2 || !all.some(({ message }) => isResult(message))) return;
+  // Each of the messages may follow one of the model.
+  const history = await conversation.readEnd(new Set(), 2 * all.length);
+  const inputs = history
+    .flatMap(({ message }) => message ?? [])
+    .filter(({ role }) => role !== Role.ASSISTANT);
+  const keys = all.map(({ message }) => toKey(message));
+  const count = getOverlap(inputs.map(toKey), keys);
+  const isTurn = all.slice(0, count + 1).some(({ message }) => isResult(message));
+  if (isTurn) drafts.remove(new Set(all.slice(0, count)));
 }
 
 /**

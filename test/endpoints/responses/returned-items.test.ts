@@ -252,6 +252,29 @@ describe("A client that names the previous response and repeats its items", () =
     expect(latestBody(api)).toEqual(expected);
   });
 
+  it.each(["openai", "anthropic", "gemini", "compatible"])(
+    "and leaves out the model's messages sends the others once: %s",
+    async (name) => {
+      const api = await startApi(servers);
+      const body = { model: `${name}/sim-reasoning:rounds=2`, tools };
+      const first = await toAnswer(api, { ...body, input: [user] }, false);
+      const results = getResults(first.output);
+      const second = await toAnswer(api, { ...body, input: results, previous_response_id: first.id }, false);
+      const expected = latestBody(api);
+      const history = [user, ...results];
+      await toAnswer(api, { ...body, input: history, previous_response_id: first.id }, false);
+      expect(latestBody(api)).toEqual(expected);
+      const continued = { ...body, previous_response_id: second.id };
+      const latest = getResults(second.output);
+      expect(latest.length).toBeGreaterThan(0);
+      await toAnswer(api, { ...continued, input: latest }, false);
+      const continuedBody = latestBody(api);
+      const third = await toAnswer(api, { ...continued, input: [...history, ...latest] }, false);
+      expect(third.status).toBe("completed");
+      expect(latestBody(api)).toEqual(continuedBody);
+    },
+  );
+
   it("sends what the user says twice, and what the model has not said", async () => {
     const api = await startApi(servers);
     const model = "openai/sim-text";
