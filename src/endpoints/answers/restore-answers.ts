@@ -17,7 +17,7 @@ export async function restoreAnswers(
   recent: MessageSource,
 ): Promise<RestoredState> {
   let [hasReasoning, hasCallState] = [false, false];
-  const answers = messages.filter(({ role, content }) => role === Role.ASSISTANT && content.some(lacksState));
+  const answers = messages.filter(({ role, content }) => role === Role.ASSISTANT && lacksState(content));
   for (const answer of answers.slice(-MAX_ANSWERS)) {
     const [call] = getCalls(answer.content);
     const kept = call && (await recent.findCall(call.id));
@@ -28,8 +28,16 @@ export async function restoreAnswers(
   return { hasReasoning, hasCallState };
 }
 
-function lacksState({ part, providerState }: ContentPart): boolean {
-  return part.case === "toolCall" && providerState === undefined;
+/** A call of Anthropic may have state, its `caller`, and yet lack the reasoning before it. */
+function lacksState(content: readonly ContentPart[]): boolean {
+  const calls = content.filter(({ part }) => part.case === "toolCall");
+  const isComplete =
+    content.some(hasReasoningState) && calls.every((call) => call.providerState !== undefined);
+  return calls.length > 0 && !isComplete;
+}
+
+function hasReasoningState({ part, providerState }: ContentPart): boolean {
+  return part.case === "reasoning" && providerState !== undefined;
 }
 
 function getCalls(content: readonly ContentPart[]): readonly ToolCall[] {
@@ -82,9 +90,7 @@ function restoreCalls(answer: Message, kept: Message): boolean {
 
 /** Puts the reasoning back unless the client returned it. Returns whether there is any. */
 function restoreReasoning(answer: Message, kept: Message): boolean {
-  const isReturned = answer.content.some(
-    ({ part, providerState }) => part.case === "reasoning" && providerState !== undefined,
-  );
+  const isReturned = answer.content.some(hasReasoningState);
   const reasoning = kept.content.filter(({ part }) => part.case === "reasoning");
   if (isReturned || reasoning.length === 0) return false;
   answer.content = [...reasoning, ...answer.content.filter(({ part }) => part.case !== "reasoning")];

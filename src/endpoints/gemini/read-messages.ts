@@ -127,7 +127,7 @@ class ConversationReader {
 /** The calls of one message of the model that have no result yet. Clients may leave out ids, as the API allows. */
 class OpenCalls {
   readonly #ids = new Set<string>();
-  /** By the names of the functions, with the number of ids that were looked at. */
+  /** By the plain names of the functions, with the number of ids that were looked at. */
   readonly #byName = new Map<string, { readonly ids: string[]; seen: number }>();
   readonly #results = new Map<string, string>();
 
@@ -141,21 +141,30 @@ class OpenCalls {
 
   add(id: string, name: string): void {
     this.#ids.add(id);
-    const calls = this.#byName.get(name);
-    if (calls === undefined) this.#byName.set(name, { ids: [id], seen: 0 });
+    const plain = toPlainName(name);
+    const calls = this.#byName.get(plain);
+    if (calls === undefined) this.#byName.set(plain, { ids: [id], seen: 0 });
     else calls.ids.push(id);
   }
 
   /** Returns the id of the call that a result belongs to: by its id, else the first open call of the function. */
   take(id: string, name: string): string {
     if (this.#ids.delete(id)) return id;
-    const calls = this.#byName.get(name) ?? { ids: [], seen: 0 };
+    const calls = this.#byName.get(toPlainName(name)) ?? { ids: [], seen: 0 };
     while (calls.seen < calls.ids.length) {
       const next = calls.ids[calls.seen++] ?? "";
       if (this.#ids.delete(next)) return next;
     }
     return id || name;
   }
+}
+
+/**
+ * Returns a name without its punctuation, by which a result is matched: Semantic Kernel writes `a-b` in calls and `a__b`
+ * in results.
+ */
+function toPlainName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9]+/g, "_");
 }
 
 const OUTPUT_KEYS = ["output", "error"] as const;

@@ -57,9 +57,9 @@ async function generate(
 async function countModelTokens(
   request: EndpointRequest,
   model: string,
-  { models }: StatelessParts,
+  parts: StatelessParts,
 ): Promise<EndpointResponse> {
   checkContentType(request.headers["content-type"]);
-  const read = readCountRequest(await request.readBody(), { models, model });
-  return countRequest(read, request, (totalTokens) => ({ totalTokens }));
+  const read = readCountRequest(await request.readBody(), { models: parts.models, model });
+  return countRequest(read, request, parts, (totalTokens) => ({ totalTokens }));
 }

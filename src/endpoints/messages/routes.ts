@@ -32,7 +32,7 @@ async function createMessage(request: EndpointRequest, parts: StatelessParts): P
 
 async function countTokens(request: EndpointRequest, parts: StatelessParts): Promise<EndpointResponse> {
   const read = await readBody(request, parts, true);
-  return countRequest(read, request, (inputTokens) => ({ input_tokens: inputTokens }));
+  return countRequest(read, request, parts, (inputTokens) => ({ input_tokens: inputTokens }));
 }
 
 async function readBody(

@@ -5,25 +5,29 @@ import { toSdkError } from "../../core/errors.ts";
 import { countTokens } from "../../generation/loop/model-calls.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import type { ReadRequest } from "../answers/answer-request.ts";
+import type { ReadRequest, StatelessParts } from "../answers/answer-request.ts";
+import { restoreAnswers } from "../answers/restore-answers.ts";
 import { toWarningsHeader } from "../openai/warnings-header.ts";
 
 const ESTIMATE = { "outrigger-estimate": "true" };
 
 /**
- * Returns the count of the provider, or an estimate, which a header marks.
+ * Returns the count of the provider, or an estimate, which a header marks. What a call of the model would restore is
+ * counted, too: providers check the conversation as for a call.
  * @param write Returns the count in the form of the API.
  * @throws SDKError with the paths of the body.
  */
 export async function countRequest(
   read: ReadRequest,
-  { client, signal }: EndpointRequest,
+  { client, signal, caller }: EndpointRequest,
+  { recentAnswers }: Pick<StatelessParts, "recentAnswers">,
   write: (inputTokens: number) => object,
 ): Promise<EndpointResponse> {
   try {
     const { request, form } = read;
     // A request that could not be read has a stand-in, whose size alone is right.
     const isStandIn = form?.untranslatable !== undefined;
+    if (!isStandIn) await restoreAnswers(request.messages, recentAnswers.createSource(caller.name));
     const { inputTokens, estimated } = isStandIn
       ? toTokenCount(request, request, undefined)
       : await countTokens(client, request, { signal });

@@ -1,4 +1,5 @@
 /** Requests of callers who speak the Gemini API themselves. */
+import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { SourceProtocol } from "../../kit/adapter/http-adapter.ts";
 import { writeMembers } from "../../kit/adapter/source-body.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
@@ -9,11 +10,14 @@ import type { StreamChunk } from "../../wire/gemini/stream.ts";
 export function createSourceProtocol(toPath: (model: string, streaming: boolean) => string): SourceProtocol {
   return {
     api: "gemini",
-    toWire({ headers, restored, getMembers }, { model }, streaming) {
+    toWire({ headers, restored, getMembers }, { model, messages }, streaming, models) {
       const source = getMembers();
+      const contents = source.get("contents") ?? "";
       // Models that think refuse to continue a tool loop without their signatures.
       if (restored.hasReasoning || restored.hasCallState) return undefined;
-      if (EMPTY_TEXT.test(source.get("contents") ?? "")) return undefined;
+      if (models.traitsOf(model).thoughtSignatures && lacksSignature(messages) && !PLACEHOLDER.test(contents))
+        return undefined;
+      if (EMPTY_TEXT.test(contents)) return undefined;
       // The path names the model.
       const members = [...source].filter(([name]) => name !== "model");
       const body = writeMembers(members);
@@ -22,6 +26,20 @@ export function createSourceProtocol(toPath: (model: string, streaming: boolean)
     },
   };
 }
+
+/**
+ * Reports whether the first call of a step has no signature, nor an id by which it could be found: LangChain4j returns
+ * neither. The adapter sends the documented placeholder.
+ */
+function lacksSignature(messages: readonly Message[]): boolean {
+  return messages.some(({ role, content }) => {
+    const call = content.find(({ part }) => part.case === "toolCall");
+    return role === Role.ASSISTANT && call !== undefined && call.providerState === undefined;
+  });
+}
+
+/** Matches the signatures that clients write themselves. */
+const PLACEHOLDER = /skip_thought_signature_validator|context_engineering_is_the_way_to_go/;
 
 /** Matches an empty text. The API refuses parts with it, although it ends streams with one, which some clients return. */
 const EMPTY_TEXT = /"text"\s*:\s*""/;

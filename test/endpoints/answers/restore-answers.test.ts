@@ -91,8 +91,10 @@ describe("restoreAnswers()", () => {
   });
 
   it("looks up answers without state only", async () => {
-    const { lookedUp } = await restore(answer([call("a", '{"x":1}', { providerState: state })]));
-    expect(lookedUp).toEqual([]);
+    const signed = call("a", '{"x":1}', { providerState: state });
+    expect((await restore(answer([reasoning, signed]))).lookedUp).toEqual([]);
+    // A call of Anthropic has state even without reasoning.
+    expect((await restore(answer([signed]))).lookedUp).toEqual(["a"]);
     expect((await restore(answer([{ part: { case: "text", value: "Hi" } }]))).lookedUp).toEqual([]);
   });
 });

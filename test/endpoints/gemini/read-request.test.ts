@@ -173,6 +173,18 @@ describe("readRequest", () => {
     ]);
   });
 
+  it("finds the call of a result whose name has other punctuation, as Semantic Kernel writes it", () => {
+    const calls = ["a-b", "c-d"].map((name) => ({ functionCall: { name, args: {} } }));
+    const results = ["c__d", "a__b"].map((name) => ({
+      functionResponse: { name, response: { output: name } },
+    }));
+    const contents = [...base.contents, { role: "model", parts: calls }, { role: "user", parts: results }];
+    const { request } = read({ contents });
+    const [first, second] =
+      request.messages[1]?.content.map(({ part }) => (part.value as { id: string }).id) ?? [];
+    expect(request.messages.slice(2).map(({ toolCallId }) => toolCallId)).toEqual([second, first]);
+  });
+
   it("keeps the order of the keys of arguments, and bytes in the URL-safe alphabet", () => {
     const { request } = read(whole);
     const call = request.messages[2]?.content[2]?.part.value;

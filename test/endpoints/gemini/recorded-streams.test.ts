@@ -118,7 +118,8 @@ describe("A recorded stream of a provider as events of the Gemini API", () => {
     const facts = factsFor(name, { model: "asked-model" });
     const { events } = await decode([toBytes(recording)], facts, readers[name].decoder);
     const last = events.at(-1)?.event;
-    if (last?.case !== "finish" || last.value.response?.finishReason?.reason === FinishReason_Reason.ERROR) return;
+    if (last?.case !== "finish" || last.value.response?.finishReason?.reason === FinishReason_Reason.ERROR)
+      return;
     const parts = toChunks(write(events, form)).flatMap(getParts);
     expect(parts.filter(({ thought, text }) => thought === true && text !== "")).toEqual([]);
     const whole = JSON.parse(JSON.stringify(writeAnswer(last.value.response ?? expect.fail(), form)));
@@ -133,7 +134,9 @@ describe("A recorded stream of a provider as events of the Gemini API", () => {
       part.case === "reasoning" && providerState !== undefined;
     const sent = getFacts((last.value.response?.message?.content ?? []).filter(isNeeded));
     // An item of OpenAI has the text itself.
-    expect(getFacts(returned.filter(isNeeded))).toEqual(name === "openai" ? { ...sent, reasoning: "" } : sent);
+    expect(getFacts(returned.filter(isNeeded))).toEqual(
+      name === "openai" ? { ...sent, reasoning: "" } : sent,
+    );
   });
 
   it("ends with the failure after the other events of a batch that ends with it", () => {

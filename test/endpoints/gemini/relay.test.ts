@@ -44,7 +44,7 @@ async function start() {
   const sidecar = await startApi(servers, { adapters });
   const call = async (method: Method, body: object, answer: WireAnswer) => {
     provider.answers = [answer];
-    const response = await sidecar.fetch(`/v1beta/models/gemini-x:${method}`, {
+    const response = await sidecar.fetch(`/v1beta/models/gemini-2.5-flash:${method}`, {
       method: "POST",
       headers: JSON_TYPE,
       body: JSON.stringify(body),
@@ -79,7 +79,7 @@ describe("A call of the Gemini API to a provider with that API", () => {
         const headers = isStream ? EVENT_TYPE : JSON_TYPE;
         const answer = await call(method, body, { status: recording.status, body: [bytes], headers });
         expect(JSON.parse(answer.sent?.text ?? ""), recording.file).toEqual(body);
-        expect(answer.sent?.path).toBe(`/v1beta/models/gemini-x:${method}`);
+        expect(answer.sent?.path).toBe(`/v1beta/models/gemini-2.5-flash:${method}`);
         if (!answer.bytes.equals(bytes) || answer.status !== recording.status) {
           odd.push(recording.file);
           expect(answer.text).toContain('"error":{');

@@ -299,6 +299,30 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
     expect(JSON.parse(plain)).toMatchObject({ error: { status: "UNAVAILABLE" } });
   });
 
+  it("continues a tool loop of a client that returns neither ids nor signatures", async () => {
+    // A name that the catalog knows: the model requires signatures.
+    const name = "gemini-3-pro-preview";
+    const { models } = await start({ aliases: { [name]: "sim-reasoning" } });
+    const call = { functionCall: { name: "get_weather", args: { city: "Oslo" } } };
+    const result = { functionResponse: { name: "get_weather", response: { output: "Rain" } } };
+    const contents = [
+      { role: "user", parts: [{ text: "How is the weather in Oslo?" }] },
+      { role: "model", parts: [call] },
+      { role: "user", parts: [result] },
+    ];
+    const answer = await models.generateContent({ model: model(name), contents, config: { tools } });
+    expect(answer.text).toContain("Rain");
+  });
+
+  it("answers paths that it does not have with an error in the form of the API", async () => {
+    const api = await start();
+    for (const path of ["/v1/files", "/v1beta/files", "/v1/cachedContents?key=any"]) {
+      const headers = path.includes("key") ? {} : { "x-goog-api-key": "any" };
+      const response = await api.fetch(path, { headers });
+      expect(await response.json()).toMatchObject({ error: { code: 404, status: "NOT_FOUND" } });
+    }
+  });
+
   it("counts tokens, and aborts the provider's call when the caller disconnects", async () => {
     const api = await start();
     const contents = "Hello ".repeat(100);

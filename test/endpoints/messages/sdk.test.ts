@@ -241,6 +241,40 @@ describe.each(columns)("With $title behind it, the Messages API", (column) => {
     });
   });
 
+  it("counts what a call sends, also if the client drops the reasoning of a turn", async () => {
+    const { anthropic } = await start();
+    const request = { model: model("sim-reasoning"), tools };
+    const question = user("How is the weather in Oslo?");
+    const { content } = await anthropic.messages.create({
+      ...request,
+      max_tokens: 900,
+      messages: [question],
+    });
+    const calls = content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
+    const results = calls.map(({ id }) => ({
+      type: "tool_result" as const,
+      tool_use_id: id,
+      content: "Rain",
+    }));
+    const messages: MessageParam[] = [
+      question,
+      { role: "assistant", content: calls },
+      { role: "user", content: results },
+    ];
+    const { usage } = await anthropic.messages.create({ ...request, max_tokens: 900, messages });
+    const count = await anthropic.messages.countTokens({ ...request, messages });
+    // The count for other servers is an estimate.
+    if (column.name !== "compatible") expect(count.input_tokens).toBe(usage.input_tokens);
+  });
+
+  it("answers paths that it does not have with an error in the form of the API", async () => {
+    const { anthropic } = await start();
+    await expect(anthropic.beta.files.list().then()).rejects.toMatchObject({
+      status: 404,
+      error: { type: "error", error: { type: "not_found_error" } },
+    });
+  });
+
   it("counts tokens, and aborts the provider's call when the caller disconnects", async () => {
     const api = await start();
     const messages = [user("Hello ".repeat(100))];
