@@ -85,6 +85,23 @@ describe("the limits of runs", () => {
     await started[0]?.result();
   });
 
+  it("name the field whose conversation never fits", async () => {
+    const account = new MemoryAccount({ limits: { maxHistoryMemoryBytes: 2_000_000 } });
+    const { engine } = await engineWith(["hello"], { account });
+    const long = "x".repeat(1_200_000);
+    const { id: previousRunId, threadId } = await run(engine, runRequest(long));
+    const excess = /^(\S+): the conversation has \d+ bytes, expected at most 2000000/;
+    const refusal = (request: ReturnType<typeof runRequest>) =>
+      start(engine, request).then(
+        () => "started",
+        (error: Error) => excess.exec(error.message)?.[1] ?? error.message,
+      );
+    expect(await refusal(runRequest(long, { previousRunId }))).toBe("previous_run_id");
+    expect(await refusal(runRequest(long, { threadId }))).toBe("thread_id");
+    expect(await refusal(runRequest(long + long))).toBe("options.request.messages");
+    expect(account.usedBytes).toBe(0);
+  });
+
   it("read the previous run once for an API and the engine, and give its memory back", async () => {
     const account = new MemoryAccount({ limits: { maxHistoryMemoryBytes: 100_000 } });
     const memory = await openMemory();
