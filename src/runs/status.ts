@@ -93,7 +93,8 @@ export function runAfterFailure(run: Run, thrown: unknown): Run {
 /** Returns the usage of all steps. Undefined if no provider reported any. */
 export function sumUsage(steps: readonly StepResult[]): Usage | undefined {
   let sum: Usage | undefined;
-  for (const { response } of steps) sum = addUsages(sum, response?.usage);
+  for (const { response } of steps)
+    sum = sum === undefined ? response?.usage : addUsages(sum, response?.usage);
   return sum;
 }
 

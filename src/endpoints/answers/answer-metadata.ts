@@ -1,6 +1,6 @@
 /** What providers report alongside their answers without a unified form, for the fields that the APIs have for it. */
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import { asObject, type JsonObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
+import { asObject, type JsonObject, type JsonValue, objectIn, tryParseJson } from "../../kit/json/json.ts";
 
 /** The metadata of an answer. Every object may be empty. */
 export interface AnswerMetadata {
@@ -37,6 +37,7 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
 
 /** Returns the members with some names, as far as there are such members. */
 export function pickMembers(members: JsonObject, names: readonly string[]): JsonObject {
-  const found = names.filter((name) => Object.hasOwn(members, name));
-  return Object.fromEntries(found.map((name) => [name, members[name]]));
+  const picked: Record<string, JsonValue | undefined> = {};
+  for (const name of names) if (Object.hasOwn(members, name)) picked[name] = members[name];
+  return picked;
 }

@@ -304,7 +304,7 @@ class ToolLoop {
     // An answer without usage also has a price, which the sum lacks.
     const usage = response?.usage;
     this.#hasUnpriced ||= usage === undefined;
-    this.#usage = addUsages(this.#usage, usage);
+    this.#usage = this.#usage === undefined ? usage : addUsages(this.#usage, usage);
     this.#toolCalls += toolCalls;
   }
 

@@ -13,9 +13,8 @@ import {
   type SpaceUse,
   type Value,
 } from "./driver.ts";
-import { OpenFiles } from "./open-files.ts";
 import { createRefusal, SpaceMeter } from "./run-space.ts";
-import { isFull, openSqlite, type SqliteLocation, toSqlite, toStoreError } from "./sqlite-file.ts";
+import { isFull, OpenFiles, openSqlite, type SqliteLocation, toSqlite, toStoreError } from "./sqlite-file.ts";
 
 /** How long statements may hold the event loop, in milliseconds: all of one turn, and the group at its end. */
 const MAX_BUSY_MS = 20;

@@ -278,7 +278,8 @@ export class InferenceRecord implements ModelClient {
     const index = this.#inProgress.indexOf(call);
     if (index < 0) return false;
     this.#inProgress.splice(index, 1);
-    this.#usage = addUsages(this.#usage, call.usage);
+    // Most RPCs make one call.
+    this.#usage = this.#usage === undefined ? call.usage : addUsages(this.#usage, call.usage);
     this.#recorder.attemptEnd(call, call);
     return true;
   }

@@ -97,13 +97,11 @@ class JsonElementCounter {
 }
 
 function isFollowedByColon(json: Uint8Array, end: number): boolean {
-  let position = end + 1;
-  while (isSpace(json[position])) position += 1;
-  return json[position] === COLON;
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+  for (let position = end + 1; ; position += 1) {
+    const byte = json[position];
+    const isSpace = byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+    if (!isSpace) return byte === COLON;
+  }
 }
 
 /** Longest name of a field, in bytes, including the growth by escapes. */
