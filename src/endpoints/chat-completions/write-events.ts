@@ -22,6 +22,7 @@ import {
   getCustomInput,
   readLogprobs,
   readMetadata,
+  writeExplanation,
   writeFinish,
   writeHead,
   writeImage,
@@ -185,6 +186,8 @@ export class ChunkWriter extends BatchWriter {
     if (response === undefined) return;
     this.#writeState(encodeOtherParts(response.message?.content ?? []));
     const metadata = readMetadata(response);
+    const explanation = writeExplanation(response, metadata);
+    if (!isEmpty(explanation)) this.#delta(explanation);
     const choice = { delta: {}, logprobs: null, ...writeFinish(response), ...metadata.choice };
     this.#choice(choice, metadata.answer);
     if (this.#includesUsage) {

@@ -1,6 +1,6 @@
 /** A response of the contract -> a chat completion ("The chat completion object"). */
 import type { ContentPart, Image, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
@@ -32,7 +32,7 @@ export function writeCompletion(response: Response, customTools: ReadonlySet<str
   const metadata = readMetadata(response);
   const choice = {
     index: 0,
-    message: writeMessage(content, customTools),
+    message: { ...writeMessage(content, customTools), ...writeExplanation(response, metadata) },
     logprobs: writeLogprobs(content),
     ...writeFinish(response),
     ...metadata.choice,
@@ -67,6 +67,21 @@ export function readMetadata(response: Response): CompletionMetadata {
     // Other APIs have other names for the same counts.
     usage: "prompt_tokens" in usage ? usage : {},
   };
+}
+
+/**
+ * Returns the reason that Anthropic gives for a refusal as the refusal of the message, which clients show. Empty if there
+ * is none, or if the model refused in its words.
+ */
+export function writeExplanation(
+  { message, finishReason }: Response,
+  { answer }: CompletionMetadata,
+): JsonObject {
+  const { type, explanation } = objectIn(answer.stop_details);
+  const isExplained = type === "refusal" && typeof explanation === "string" && explanation !== "";
+  const isFiltered = finishReason?.reason === FinishReason_Reason.CONTENT_FILTER;
+  const hasWords = message?.content.some(({ refusal }) => refusal) === true;
+  return isExplained && isFiltered && !hasWords ? { refusal: explanation } : {};
 }
 
 /** Returns the fields before the choices. */

@@ -80,6 +80,25 @@ describe("What a provider reports alongside its answer", () => {
     expect(write([text("a")], { providerMetadataJson }).service_tier).toBe(tier);
   });
 
+  it("is the refusal of the message if it explains one that the model did not put into words", () => {
+    const explained = (explanation: unknown): ResponseInit => ({
+      finishReason: { reason: Reason.CONTENT_FILTER, raw: "refusal" },
+      providerMetadataJson: JSON.stringify({ stop_details: { type: "refusal", explanation } }),
+    });
+    const getRefusal = (content: Part[], init: ResponseInit) =>
+      write(content, init).choices[0].message.refusal;
+    expect(getRefusal([], explained("It is harmful."))).toBe("It is harmful.");
+    expect(getRefusal([text("No.", true)], explained("It is harmful."))).toBe("No.");
+    expect(getRefusal([], explained(null))).toBeNull();
+    expect(
+      getRefusal([], { ...explained("It is harmful."), finishReason: { reason: Reason.STOP } }),
+    ).toBeNull();
+    const response = { inferenceId: "inf_1", ...explained("It is harmful.") };
+    const event = create(StreamEventSchema, { event: { case: "finish", value: { response } } });
+    const written = new ChunkWriter(false, new Set()).write([event]);
+    expect(written).toContain('"finish_reason":null,"delta":{"refusal":"It is harmful."}');
+  });
+
   it("is in the last chunks of a stream", () => {
     const response = { inferenceId: "inf_1", finishReason: { reason: Reason.STOP, raw: "stop" }, ...facts };
     const finish = { case: "finish" as const, value: { response, usage } };
