@@ -49,7 +49,7 @@ describe.each(SIZES)("the admin port with $name", ({ heapMiB, maxPeakMiB }) => {
 });
 
 describe("connections to the admin port", () => {
-  it("leave the descriptors of the data port alone", async () => {
+  it("do not use up the descriptors of the data port", async () => {
     const sidecar = await attacks.start({ heapMiB: 512, maxDescriptors: 512 });
     const { hostname, port } = new URL(sidecar.adminUrl);
     const report = await sidecar.withstand(async () => {

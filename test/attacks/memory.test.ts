@@ -133,7 +133,7 @@ describe.each(SIZES)("memory, with $name", ({ heapMiB, maxPeakMiB }) => {
     await sidecar.expectRecovered();
   });
 
-  it("suffices for whole answers, and refuses those that are too large", async () => {
+  it("suffices for whole answers, and refuses answers that are too large", async () => {
     const sidecar = await start();
     const chars = isSmall ? 30 * MIB : 60 * MIB;
     let answers: Answer[] = [];

@@ -13,7 +13,7 @@ import { toRequest } from "../../src/client/request-input.ts";
 import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 
 describe("a middleware that changes a request", () => {
-  it("leaves the program's request as it was", async () => {
+  it("does not change the program's request", async () => {
     const request = toRequest({
       model: "m",
       messages: [userMessage("hi")],

@@ -202,7 +202,7 @@ describe("the default provider", () => {
     expect(Client.fromEnv(keys).defaultProvider).toBe("openai");
   });
 
-  it("is the one that OUTRIGGER_DEFAULT_PROVIDER names", () => {
+  it("is taken from OUTRIGGER_DEFAULT_PROVIDER", () => {
     expect(Client.fromEnv({ ...keys, OUTRIGGER_DEFAULT_PROVIDER: "gemini" }).defaultProvider).toBe("gemini");
   });
 

@@ -227,7 +227,7 @@ async function postResponse(client: Client, body: object): Promise<Record<string
 }
 
 describe.each(APIS)("a model named over %s", (_api, send) => {
-  it.each([...NAMES, ...NAMED_PROVIDERS])("by $name goes to its provider", async (each) => {
+  it.each([...NAMES, ...NAMED_PROVIDERS])("by $name is sent to its provider", async (each) => {
     const { model, provider, goesTo } = each;
     const { client, asked } = createTestClient();
     await send(client, { model, ...(provider === undefined ? {} : { provider }) });
@@ -265,7 +265,7 @@ it("is that of a provider whose name is a single letter", async () => {
 });
 
 describe("a model named over /v1/responses", () => {
-  it.each(NAMES)("by $name goes to its provider", async ({ model, goesTo, overHttp = goesTo }) => {
+  it.each(NAMES)("by $name is sent to its provider", async ({ model, goesTo, overHttp = goesTo }) => {
     const { client, asked } = createTestClient();
     expect(await postResponse(client, { model })).toMatchObject({ status: "completed" });
     expect(asked()).toEqual([overHttp]);

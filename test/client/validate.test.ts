@@ -241,7 +241,7 @@ describe("validateRequest()", () => {
     ]);
   });
 
-  it("shows nothing of a prompt, even if the JSON parser would quote it", () => {
+  it("does not show the prompt, even if the JSON parser would quote it", () => {
     const secret = "my password is hunter2";
     const found = wrongIn({
       messages: [{ role: Role.ASSISTANT, content: [call("a", secret)] }],

@@ -60,7 +60,7 @@ providers:
     expect([...client.providers.values()].map(({ api }) => api)).toEqual(["openai-responses"]);
   });
 
-  it("is refused with its mistakes, which show nothing of its environment", async () => {
+  it("is refused with its mistakes, which do not show its environment", async () => {
     expect(await problem("format: text")).toContain(
       "providers.agent.command: expected a list of the program and its arguments",
     );

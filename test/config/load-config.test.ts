@@ -289,7 +289,7 @@ providers:
     ]);
   });
 
-  it("reports every mistake of all sources at once", async () => {
+  it("reports all mistakes of all sources together", async () => {
     const text = `
 lisen: 127.0.0.1:6190
 log_level: loud

@@ -31,7 +31,7 @@ async function isSettled(promise: Promise<unknown> | undefined): Promise<boolean
 }
 
 describe("the account of memory", () => {
-  it("keeps memory for answers however much requests and histories want", () => {
+  it("reserves memory for answers, regardless of the demand of requests and histories", () => {
     const account = openAccount();
     for (const pool of [account.requests, account.histories, account.reads, account.unsent, account.kept])
       while (pool.fits(MIB, "")) pool.change(MIB, "");
@@ -106,7 +106,7 @@ describe("shares of memory that wait", () => {
     expect(answers.usedBytes).toBe(0);
   });
 
-  it("refuses at once a size that never fits, and names the limit", () => {
+  it("refuses a size that never fits immediately, and names the limit", () => {
     const { answers } = openAccount();
     const share = answers.open("");
     expect(() => share.reserve(answers.maxBytes + MIB)).toThrow(RateLimitError);

@@ -19,7 +19,7 @@ describe("the trace context of a request", () => {
     expect(readTraceContext({ traceparent: `${later}-what-comes` })?.traceparent).toBe(later);
   });
 
-  it("leaves out vendors' data of more than 512 characters", () => {
+  it("drops vendors' data of more than 512 characters", () => {
     expect(
       readTraceContext({ traceparent: TRACEPARENT, tracestate: "a".repeat(512) })?.tracestate,
     ).toHaveLength(512);

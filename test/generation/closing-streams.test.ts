@@ -278,7 +278,7 @@ describe("A stream that is closed", () => {
 });
 
 describe("A result that is awaited before the loop begins", () => {
-  it("leaves all events to a loop that begins later", async () => {
+  it("keeps all events for a loop that starts later", async () => {
     for (const wait of [0, 20]) {
       const result = generation("sim-text");
       const response = result.response();

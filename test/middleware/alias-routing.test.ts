@@ -84,7 +84,7 @@ describe.each(calls)("an alias with several targets, called by %s", (_kind, call
     await Promise.all([client.close(), second.close()]);
   });
 
-  it("leaves out targets that the caller may not use, and refuses a caller who may use none", async () => {
+  it("skips targets that the caller may not use, and refuses a caller who may use none", async () => {
     const client = route(createFast([95, 5], { models: ["sim-text", "sim-echo"] }), [createModelAccess()]);
     const callAs = (allowed: string) => {
       const allowsModel = (_provider: string, model: string) => model === allowed;
@@ -376,7 +376,7 @@ describe("outlier ejection", () => {
     expect(await all.asked(4)).toMatchObject({ one: 2, two: 2 });
   });
 
-  it("leaves out a target that is much slower than the others in an interval", async () => {
+  it("ejects a target that is much slower than the others in an interval", async () => {
     const { delays, seen, asked } = createVirtual({
       outlierEjection: { latencyFactor: 3, minCalls: 4, interval: 20, baseTime: 60 },
     });
@@ -386,7 +386,7 @@ describe("outlier ejection", () => {
     expect(await asked(4)).toMatchObject({ one: 0, two: 4 });
   });
 
-  it("leaves out a target of which too many calls in an interval fail", async () => {
+  it("ejects a target if too many of its calls in an interval fail", async () => {
     const { failing, seen, asked } = createVirtual({
       outlierEjection: { failureRatio: 0.4, minCalls: 4, interval: 20, baseTime: 60 },
     });

@@ -85,7 +85,7 @@ describe("Breaker", () => {
     expect(states).toEqual(["open", "half_open", "open"]);
   });
 
-  it("lets the next call through at once if nothing is known of the first one", () => {
+  it("admits the next call immediately if the first one had no known result", () => {
     const { breaker, states } = halfOpened();
     breaker.admit().end("unknown");
     expect(breaker.waitMs).toBe(0);

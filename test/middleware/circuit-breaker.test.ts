@@ -146,7 +146,7 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
     await call(client, requestFor("m"));
   });
 
-  it("sends calls to the next provider at once, without a retry at the one that is down", async () => {
+  it("sends calls to the next provider immediately, without a retry at the failing one", async () => {
     const client = getClient(simulator(), [
       createFallback({ targets: [{ provider: "two", model: "sim-text" }] }),
       createRetry({ baseDelay: 0.001 }),

@@ -62,7 +62,7 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
     expect(listAsked(simulator())).toEqual([]);
   });
 
-  it("leaves out the targets of a fallback that the caller may not use", async () => {
+  it("skips the targets of a fallback that the caller may not use", async () => {
     const fallback = createFallback({
       targets: [
         { provider: "two", model: "sim-tools" },

@@ -108,7 +108,7 @@ describe("openStream()", () => {
     expect(state.reads).toBe(32);
   });
 
-  it("sets no timer if the first batch has output, and leaves none", async () => {
+  it("sets no timer if the first batch has output", async () => {
     const set = vi.spyOn(globalThis, "setTimeout");
     const clear = vi.spyOn(globalThis, "clearTimeout");
     await openStream(toSource([DELTA]).stream);

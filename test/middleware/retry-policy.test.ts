@@ -77,7 +77,7 @@ describe("retry()", () => {
     expect(waits).toEqual([7500, 60_000]);
   });
 
-  it("fails at once if the provider asks for more than the longest delay", async () => {
+  it("fails immediately if the provider asks for more than the longest delay", async () => {
     const { waits, options } = noting();
     const error = new RateLimitError("come back tomorrow", { retryAfter: 60.001 });
     const attempt = failing(error);

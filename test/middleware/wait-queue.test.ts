@@ -27,7 +27,7 @@ describe("TokenBucket", () => {
     expect([bucket.msUntil(60), bucket.msUntil(61)]).toEqual([0, 1000]);
   });
 
-  it("takes unused tokens back, and goes below zero for excess tokens", () => {
+  it("accepts refunds of unused tokens, and goes below zero for excess tokens", () => {
     const bucket = new TokenBucket(60, now);
     bucket.take(60);
     bucket.refund(10);

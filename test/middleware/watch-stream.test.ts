@@ -130,7 +130,7 @@ describe("watchCalls()", () => {
     expect(told).toEqual(["stream has output", "stream ends: undefined"]);
   });
 
-  it("leaves a call alone that nobody watches", async () => {
+  it("does not wrap a call without watchers", async () => {
     const { calls, told } = watched(false);
     expect(await calls.complete(request, async () => response, {})).toBe(response);
     const stream = calls.stream(request, () => new EventStream(toSource([START, DELTA])), {});

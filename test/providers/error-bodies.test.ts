@@ -164,7 +164,7 @@ describe.each(FORMATS)("a failed answer over $name", (format) => {
     expect(failure(format, 500, "x".repeat(9000)).message).toHaveLength("p answered 500: ".length + 500);
   });
 
-  it("has the title of a page of HTML, and nothing of an empty body", () => {
+  it("has the title of an HTML page, and is empty for an empty body", () => {
     const page = "<!DOCTYPE html><html><head><title>503 Busy</title></head><body>secret</body></html>";
     expect(failure(format, 503, page).message).toBe("p answered 503: an HTML page: 503 Busy");
     expect(failure(format, 503, "<html></html>").message).toBe("p answered 503: an HTML page");

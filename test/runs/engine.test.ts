@@ -115,7 +115,7 @@ describe("a conversation", () => {
     expect(messages.elements[1]).toMatchObject({ id: answerMessageId(first.id, 1, false), output: true });
   });
 
-  it("shows two children of one run nothing of each other", async () => {
+  it("isolates two children of one run from each other", async () => {
     const { engine, model } = await engineWith(["root", "left", "right", "end"]);
     const root = await run(engine, runRequest("hi"));
     const left = await run(engine, runRequest("go left", { previousRunId: root.id }));
@@ -147,7 +147,7 @@ describe("a conversation", () => {
     expect((await engine.getRun("", first.id)).status).toBe(RunStatus.COMPLETED);
   });
 
-  it("refuses a result whose call is not in the history, and leaves the previous run as it was", async () => {
+  it("refuses a result whose call is not in the history, and does not change the previous run", async () => {
     const { engine } = await engineWith(["one"]);
     const first = await run(engine, runRequest("hi"));
     const options = { request: { model: "m", messages: [toolResult("call_x", "text")] } };

@@ -186,7 +186,7 @@ describe("a caller that stops reading", () => {
     };
   }
 
-  it("is abandoned after a while, and the stored run continues and can be read", async () => {
+  it("is dropped after the stall timeout, and the stored run continues and can be read", async () => {
     const { engine, started, first, rest } = await readOne(true);
     const { id } = started.run;
     const others = await replay(engine, id);

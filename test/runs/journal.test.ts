@@ -124,7 +124,7 @@ describe("the log of a run", () => {
     expect(journal.steps).toEqual([step("first"), step("second"), step("third")]);
   });
 
-  it("replaces a step that is not written yet, and otherwise the one that is", async () => {
+  it("replaces the latest step, whether it is pending or written", async () => {
     const { journal, writes } = open();
     journal.addStep(calling);
     journal.replaceStep(answered(1));

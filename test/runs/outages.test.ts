@@ -82,7 +82,7 @@ function isEnd({ run }: RunWrite): boolean {
 }
 
 describe("runs of a dead process", () => {
-  it("are all taken up at once", async () => {
+  it("are all claimed at once", async () => {
     const store = await openMemory();
     const runs = await abandonedRuns(store, 120);
     await store.renewLease({ id: "another", timeoutMs: 1 });
@@ -153,7 +153,7 @@ describe("a process that takes runs", () => {
 });
 
 describe("a store that is away", () => {
-  it("leaves no run in progress whose end could not be written, and the failure is reported", async () => {
+  it("reports the failure if the end of a run could not be written, and ends the run later", async () => {
     const store = await openMemory();
     let isAway = true;
     const reports: string[] = [];
@@ -390,7 +390,7 @@ describe("a store that is full", () => {
   });
 });
 
-describe("a reader of a run that is over", () => {
+describe("a reader of a run that has ended", () => {
   it("reads the store no more after the last event", async () => {
     const store = await openMemory();
     let reads = 0;

@@ -159,7 +159,7 @@ it("sums the usage of steps, if a provider reported any", () => {
   expect(sumUsage([])).toBeUndefined();
 });
 
-it("treats no other finish reason as unfinished, whatever its name", () => {
+it("treats no other finish reason as unfinished", () => {
   const finish = (reason: Reason) => stepWith(reason, "OTHER").response?.finishReason;
   expect([Reason.OTHER, Reason.STOP].map((reason) => isUnfinished(finish(reason) ?? expect.fail()))).toEqual([
     true,

@@ -203,7 +203,7 @@ describe("an abandoned run", () => {
     },
   );
 
-  it("goes back into the queue otherwise", async () => {
+  it("is queued again otherwise", async () => {
     const { writes, ended } = await recover({ server: {} });
     expect(writes[0]?.run?.status).toBe(RunStatus.QUEUED);
     expect(ended).toEqual([]);

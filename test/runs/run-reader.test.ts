@@ -83,7 +83,7 @@ describe("a reader of a run in this process", () => {
     expect(state.reads).toBe(0);
   });
 
-  it("fails with the hub once, and is over then", async () => {
+  it("fails once with the hub, then ends", async () => {
     const hub = new EventHub(0);
     const { reader } = open({ hub });
     const next = reader.next();

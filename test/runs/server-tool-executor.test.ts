@@ -54,7 +54,7 @@ const call = (name: string, fields = {}) => create(ToolCallSchema, { id: `call_$
 const context = { step: 3, signal: never } as Parameters<ServerToolExecutor["execute"]>[1];
 
 describe("the executor of server tools", () => {
-  it("is for those that need no approval", () => {
+  it("applies to calls that need no approval", () => {
     const { executor } = createExecutor();
     expect(["safe", "risky", "unknown"].map((name) => executor.isActive(name))).toEqual([true, false, false]);
   });

@@ -39,7 +39,7 @@ describe("npm ci --omit=peer", () => {
     expect(loaded.filter((name) => !(name in installed))).toEqual([]);
   });
 
-  it("leaves out what the lock file has for tests alone", async () => {
+  it("omits packages that the lock file has only for tests", async () => {
     type Locked = { readonly peer?: boolean; readonly link?: boolean };
     const { packages }: { packages: Readonly<Record<string, Locked>> } = await readJson("package-lock.json");
     const names = Object.keys(checks.peerDependencies).filter(

@@ -253,7 +253,7 @@ describe("readRequest", () => {
     ]);
   });
 
-  it("gives a provider that speaks the API its own tools unchanged", () => {
+  it("passes a provider's own tools unchanged if it has the same API", () => {
     const tools = [{ type: "browser", depth: 2 }];
     const value = { provider: "local", configJson: JSON.stringify(tools[0]) };
     expect(readWith({ tools }).request.tools[0]?.tool).toMatchObject({ case: "hosted", value });
@@ -270,7 +270,7 @@ describe("readRequest", () => {
     expect(toolChoice && [toolChoice.mode, toolChoice.parallel]).toEqual(choice);
   });
 
-  it("limits the tools to those that the choice allows", () => {
+  it("limits the tools to the allowed ones", () => {
     const { request, toBodyPath } = readWith({
       tools: [...whole.tools].reverse(),
       tool_choice: whole.tool_choice,

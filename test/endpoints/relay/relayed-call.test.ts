@@ -33,7 +33,7 @@ describe("The headers of a relayed call", () => {
     expect(source.headers).toEqual(PASSED);
   });
 
-  it("pass to the caller likewise, with those that say when to try again", () => {
+  it("are also passed to the caller, including the retry headers", () => {
     const retry = { "retry-after": "3", "retry-after-ms": "3000", "x-should-retry": "true" };
     expect(createCall({ answered: { ...HEADERS, ...retry } }).answerHeaders).toEqual({ ...PASSED, ...retry });
   });

@@ -691,7 +691,7 @@ describe("A body that was parsed before", () => {
   });
 });
 
-it("A large body is read in a turn of the event loop after the one that parsed it", async () => {
+it("A large body is read in a later turn of the event loop than the parsing", async () => {
   // Work that earlier tests have left would begin the next turn.
   for (let left = 3; left > 0; left -= 1) await new Promise((resolve) => setImmediate(resolve));
   let turns = 0;

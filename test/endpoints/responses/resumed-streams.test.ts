@@ -99,7 +99,7 @@ describe("A stream of a long response that is resumed", () => {
     expect(read.count).toBeLessThan(1100);
   });
 
-  it("has the same bytes if nothing of the run but the stored data is known", async () => {
+  it("has the same bytes if only the stored data of the run is known", async () => {
     const api = await startApi(servers);
     const { id, body } = await createLong(api);
     const restarted = await startApi(servers, { wrapEngine: () => api.engine });
@@ -192,7 +192,7 @@ describe("The checkpoints of a run", () => {
     );
     expect(found.size).toBeLessThanOrEqual(32);
     const last = checkpoints.open(run, settings).find(40_000);
-    // A replay from a mark has the event of its number.
+    // A replay from a checkpoint has the event of its number.
     const number = last?.writer.nextNumber ?? 0;
     expect(checkpoints.open(run, settings).find(number - 1)).toBe(last);
     expect(checkpoints.open(run, settings).find(number - 2)?.sequence).toBeLessThan(last?.sequence ?? 0);

@@ -62,7 +62,7 @@ describe("POST /v1/responses", () => {
       }
   });
 
-  it("refuses a body in an unknown encoding with 415, and names those that it takes", async () => {
+  it("refuses a body in an unknown encoding with 415, and names the supported ones", async () => {
     const api = await startApi(servers);
     const headers = { ...JSON_TYPE, "content-encoding": "zstd" };
     expect(await post(api, { model: "openai/sim-text", input: "hi" }, headers)).toMatchObject({

@@ -49,7 +49,7 @@ describe("A response object", () => {
     expect(write({ status, incompleteReason }).incomplete_details).toEqual(details);
   });
 
-  it("has the tier that the provider reports, or else the one that a request without it gets", () => {
+  it("has the tier that the provider reports, or else the default tier", () => {
     const tier = (status: RunStatus, requested: string, reported?: string, params: string[] = []) => {
       const warnings = params.map((param) => ({ code: "unsupported_setting", param, message: "" }));
       const settings = {

@@ -432,7 +432,7 @@ describe("runToolLoop()", () => {
     });
   });
 
-  it("gives no more events after its signal was aborted, whatever the stream still has", async () => {
+  it("yields no more events after its signal was aborted, even if the stream has some", async () => {
     async function* batches() {
       for (let sequence = 0; ; sequence += 1)
         yield [create(StreamEventSchema, { sequence, event: { case: "streamStart", value: {} } })];

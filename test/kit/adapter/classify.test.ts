@@ -40,7 +40,7 @@ describe("kindOfStatus()", () => {
 });
 
 describe("boundedRaw()", () => {
-  it("leaves a body that fits as it is", () => {
+  it("does not change a body that fits", () => {
     const body = `{"error":"${"é".repeat(1018)}"}`;
     expect(Buffer.byteLength(body)).toBe(2048);
     expect(boundedRaw(body)).toBe(body);

@@ -270,7 +270,7 @@ describe("a call that breaks", () => {
     });
   });
 
-  it("before its first event gives the error alone", async () => {
+  it("before its first event yields only the error", async () => {
     const { events, error } = await read(
       openAdapter(simulator()).stream(ask("sim-text:error_after=0,error_code=server_error")),
     );

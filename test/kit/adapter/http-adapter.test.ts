@@ -123,7 +123,7 @@ describe("complete() and stream()", () => {
 });
 
 describe("include_raw", () => {
-  it("off leaves everything raw out", async () => {
+  it("off omits all raw data", async () => {
     const adapter = openAdapter(simulator());
     const whole = await adapter.complete(ask("sim-text"));
     expect([whole.rawJson, whole.usage?.rawJson]).toEqual(["", ""]);

@@ -79,7 +79,7 @@ describe("a malformed schema", () => {
     expect(message.length).toBeLessThan(500);
   });
 
-  it("is sent as it came if nothing is enforced", () => {
+  it("is sent unchanged if nothing is enforced", () => {
     const schema = record({ a: { type: "text", required: true } });
     expect(accepted(schema, PLAIN)).toEqual({ schema, reported: [], messages: [] });
   });

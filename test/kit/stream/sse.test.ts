@@ -191,7 +191,7 @@ describe("unknown fields", () => {
     expect(Error.stackTraceLimit).toBe(before);
   });
 
-  it("are limited, whatever events are between them", () => {
+  it("are limited, even with events between them", () => {
     let events = 0;
     const decoder = new SseDecoder(() => {
       events += 1;

@@ -104,7 +104,7 @@ describe.skipIf(!hasValkey)("while Valkey is unavailable", () => {
     }
   });
 
-  it("lets each sidecar count alone by default, with the rules as they are", async () => {
+  it("lets each sidecar count separately by default, with unchanged rules", async () => {
     const { sidecar } = await openWithoutServer("local");
     const names: (readonly string[])[] = [];
     for (const [, create] of refusing) {

@@ -38,7 +38,7 @@ describe.skipIf(postgres === undefined)("budgets shared through PostgreSQL", () 
     await expect.poll(() => getRow("exact")).toEqual({ requests: 50, tokens: 250, nano_usd: 50 * 7_000 });
   });
 
-  it("refuse the first call of a window if it alone is too large", async () => {
+  it("refuse the first call of a window if it exceeds the limit", async () => {
     const { stores } = await open();
     const store = stores.budget({ window: "day", tokens: 5, shared: "postgres" }, "large");
     expect(await store?.take(AMOUNT, { tokens: 5 })).toMatchObject({ exceeded: "tokens" });

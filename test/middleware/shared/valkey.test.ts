@@ -74,7 +74,7 @@ describe.skipIf(!hasValkey)("counts shared through Valkey", () => {
       expect(refusals).toEqual([undefined, undefined, refused, refused]);
     });
 
-    it("counts alone, refuses or admits while the server is away", async () => {
+    it("counts locally, refuses or admits while the server is unavailable", async () => {
       const sidecar = await openSidecar({ valkey: toSettings({ port: 1 }) });
       const count = async (whenAway: WhenAway) => {
         const control = toControl(sidecar, whenAway);

@@ -53,7 +53,7 @@ describe("getRateLimit()", () => {
     });
   });
 
-  it("leaves out values that are not a count or a date", () => {
+  it("ignores values that are not a count or a date", () => {
     expect(read({ ...REQUESTS, "requests-remaining": "many", "requests-reset": "soon" })).toEqual({
       requestsLimit: 4000,
     });

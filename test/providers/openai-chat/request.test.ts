@@ -406,7 +406,7 @@ describe("the response format", () => {
     );
   });
 
-  it("is requested by an instruction alone if the server has no JSON mode", async () => {
+  it("is requested only by an instruction if the server has no JSON mode", async () => {
     const { body, warnings } = await sent({ ...HI, ...json }, "perplexity");
     expect(body.response_format).toBeUndefined();
     expect(toMessages(body)[0]).toEqual({

@@ -254,7 +254,7 @@ describe("surrogates in deltas", () => {
     ]);
   });
 
-  it("become U+FFFD if they stay alone", async () => {
+  it("become U+FFFD if they stay unpaired", async () => {
     const { events } = await stream([
       CREATED,
       added(0, message("")),

@@ -154,7 +154,7 @@ describe("an answer that ends without a result", () => {
     await expect(run).rejects.toThrow("the second");
   });
 
-  it("leaves no timer if the call has its result, before or after it", async () => {
+  it("leaves no timer before or after the result of the call", async () => {
     const call = new McpCall(undefined, limit);
     await call.run(async () => call.onAnswerEnd(new StreamError("it ended")));
     expect(vi.getTimerCount()).toBe(0);

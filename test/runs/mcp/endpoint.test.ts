@@ -184,7 +184,7 @@ describe("parseAddressPattern()", () => {
     expect(parseAddressPattern("http://localhost:3000")).toMatchObject({ host: "localhost" });
   });
 
-  it("refuses whatever allows more than it seems to", () => {
+  it("refuses patterns that allow more than they seem to", () => {
     for (const text of [
       "*",
       "https://*",

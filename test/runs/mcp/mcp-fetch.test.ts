@@ -170,7 +170,7 @@ describe("the answer of an MCP server", () => {
     }
   });
 
-  it("comes in slices of 4 KiB, and nothing is lost between them", async () => {
+  it("arrives in slices of 4 KiB without losses between them", async () => {
     const text = Array.from({ length: 2000 }, (_, index) => `word ${index}`).join(" ");
     const { fetch } = connect(createAnswer(200, [text, "end"]));
     const { body } = await fetch(url, { method: "POST" });

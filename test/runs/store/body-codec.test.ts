@@ -32,7 +32,7 @@ describe("BodyCodec", () => {
     });
   });
 
-  it("gives back bytes of every size around the limits of compression and of lengths", () => {
+  it("returns bytes of every size around the limits of compression and of lengths", () => {
     for (const size of [0, 1, 127, 128, 4095, 4096, 4097, 16_383, 16_384, 999_999, 1_000_000]) {
       for (const bytes of [Buffer.alloc(size, "a"), randomBytes(size)]) {
         for (const codec of [plain, encrypted]) {
@@ -79,7 +79,7 @@ describe("BodyCodec", () => {
     expect(write).toThrow(/at most 1000000 bytes .* found 1000001; the limit is `runs.max_body_bytes`/);
   });
 
-  it("never writes the same body twice, and nothing of its text", () => {
+  it("never writes the same body twice, and never its plain text", () => {
     const text = Buffer.from("a secret that must not be found");
     const [one, two] = [encrypted.encode(text, "here"), encrypted.encode(text, "here")];
     expect(Buffer.from(one).equals(two)).toBe(false);

@@ -178,7 +178,7 @@ describe("the bundle", () => {
     expect(await serve.ended).toBe(0);
   });
 
-  it("runs the simulator alone without loading the server", async () => {
+  it("runs the simulator without loading the server", async () => {
     const { env, loaded } = await recordLoadedFiles();
     const simulate = spawnBundle(["simulate", "--port", "0"], env);
     const [, baseUrl] = await simulate.printed(/\nOPENAI_BASE_URL=(\S+)/);

@@ -186,7 +186,7 @@ describe("the chunks of any program", () => {
     );
   });
 
-  it("bring nothing that is not needed when they are loaded, in whichever order that happens", () => {
+  it("load nothing that is not needed, in any order", () => {
     fc.assert(
       fc.property(programs, fc.array(fc.nat(), { maxLength: SIZE }), (pieces, choices) => {
         const chunks = splitChunks(pieces);

@@ -245,7 +245,7 @@ describe("a refusal over HTTP", () => {
     });
   });
 
-  it("has the status 429 and a time to wait if a caller is over its rate", async () => {
+  it("has the status 429 and a retry delay if a caller exceeds its rate", async () => {
     const keys = [accessKey("a", ["a-key"], { rateLimit: { requestsPerMinute: 1, burst: 1 } })];
     const server = await start({ current: () => keys });
     const headers = { authorization: "Bearer a-key", accept: "text/event-stream" };

@@ -689,7 +689,7 @@ describe("the keys at an address", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it("are requested with a token from a file, and read again after a while", async () => {
+  it("are requested with a token from a file, and reloaded later", async () => {
     fakeClock();
     const server = await startKeys(key);
     await writeFile(join(folder, "token"), "pod-token-1\n");

@@ -3,7 +3,7 @@ import { DEFAULT_LIMITS, toAdminLimits } from "../../../src/server/base/limits.t
 
 const MIB = 1024 * 1024;
 
-it("The admin listener has limits for small requests, whatever the configuration allows", () => {
+it("The admin listener has limits for small requests, regardless of the configuration", () => {
   const generous = Object.fromEntries(
     Object.entries(DEFAULT_LIMITS).map(([name, value]) => [name, value * 1000]),
   ) as unknown as typeof DEFAULT_LIMITS;

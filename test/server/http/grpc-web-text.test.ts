@@ -154,7 +154,7 @@ describe("gRPC-Web as text", () => {
     decoder.end();
   });
 
-  it("is what the client accepts, whatever it sends", async () => {
+  it("follows the header `accept`, regardless of the request's type", async () => {
     const server = await startStreaming();
     const asText = await post(
       server,

@@ -104,7 +104,7 @@ describe.each([1, 2] as const)("a response over HTTP/%i", (version) => {
     expect((await rest).body).toHaveLength(LARGE.length);
   });
 
-  it("ends with headers alone", async () => {
+  it("ends with headers only", async () => {
     const { response, peer } = await openResponse(version);
     await endWithHeadersPaced(response, { "grpc-status": "5" });
     expect(await peer.read()).toMatchObject({ headers: { "grpc-status": "5" }, body: "" });

@@ -44,7 +44,7 @@ describe("unsent responses", () => {
     expect(unsent.bytes).toBe(0);
   });
 
-  it("cuts off the one that has waited longest if twice as much waits as may", () => {
+  it("destroys the response that has waited longest if twice the limit is waiting", () => {
     for (const name of ["one", "two", "three"]) unsent.add(openResponse(name), 800_000);
     expect(destroy).toEqual(["one"]);
   });
@@ -108,7 +108,7 @@ describe("a large response", () => {
     expect([await last, unsent.bytes]).toEqual([22 * KIB, 0]);
   });
 
-  it("ends when its peer is cut off, and leaves nothing behind", async () => {
+  it("ends when its connection is destroyed, and releases everything", async () => {
     const response = new SlowResponse(unsent);
     const failure = response.write(150 * KIB).catch((thrown: unknown) => thrown);
     await response.take();

@@ -65,7 +65,7 @@ function runNext(): string | undefined {
 }
 
 describe("the streams of a connection", () => {
-  it("are served at once up to a cost of 100 in a turn, the others after other work, 100 at a time", async () => {
+  it("are served immediately up to a cost of 100 per turn, the rest after other work, 100 at a time", async () => {
     const { served, bring } = open();
     const streams = bring(14, 20);
     expect(served).toEqual(streams.slice(0, 5));
@@ -99,7 +99,7 @@ describe("the streams of a connection", () => {
     expect(waiting).toEqual([]);
   });
 
-  it("are refused while those that wait cost as much as they may", () => {
+  it("are refused while the waiting ones have reached the limit of their cost", () => {
     const { served, bring } = open(40);
     const streams = bring(8, 20);
     const refused = () => streams.filter(({ close }) => close.mock.calls.length > 0);

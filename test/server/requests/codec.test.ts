@@ -77,7 +77,7 @@ describe("countElements()", () => {
     ).toBe(3);
   });
 
-  it("stops at the limit, which it names", () => {
+  it("stops at the limit and names it", () => {
     const bytes = Buffer.alloc(2 * MANY, Buffer.from([0x12, 0]));
     expect(countElements(RequestSchema, bytes.subarray(0, 20), 10)).toBe(10);
     expect(() => countElements(RequestSchema, bytes, 10)).toThrow(

@@ -63,7 +63,7 @@ describe.each(COMPRESSIONS)("decompress() of %s", (compression) => {
     });
   });
 
-  it("rejects other bytes, and those that end early", async () => {
+  it("rejects other bytes, and truncated ones", async () => {
     const bytes = compress(Buffer.from("some text"));
     for (const wrong of [Buffer.from("not compressed"), bytes.subarray(0, bytes.byteLength - 3)]) {
       expect(await toFailure(wrong, compression)).toMatchObject({ code: Code.InvalidArgument });

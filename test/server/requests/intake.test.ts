@@ -135,7 +135,7 @@ async function send(session: http2.ClientHttp2Session, request: AnyRequest): Pro
 }
 
 describe("the memory of requests", () => {
-  it("is released completely, whatever the requests and however they ended", {
+  it("is released completely, for any requests and any end", {
     timeout: 60_000,
   }, async () => {
     const { url, intake, unsent } = await open();

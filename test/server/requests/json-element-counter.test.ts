@@ -77,7 +77,7 @@ describe("countJsonElements()", () => {
     );
   });
 
-  it("stops at the limit, which it names", () => {
+  it("stops at the limit and names it", () => {
     expect(count("[1,2,3]", 3)).toBe(3);
     const exceed = () => count("[1,2,3]", 2);
     expect(exceed).toThrow(ConnectError);

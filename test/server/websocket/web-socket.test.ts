@@ -98,7 +98,7 @@ describe("a WebSocket of an HTTP API", () => {
     await expect.poll(lines).toHaveLength(1);
   });
 
-  it("sends messages that are ready at once one after the other, even if they leave in fragments", async () => {
+  it("sends messages that are ready together in order, even in fragments", async () => {
     const texts = ["a".repeat(300_000), "b", "c".repeat(200_000)];
     const serve: Serve = async (socket) => {
       for await (const _ of socket.messages) await Promise.all(texts.map((text) => socket.send(text)));
@@ -170,7 +170,7 @@ describe("a WebSocket of an HTTP API", () => {
     expect(counted()).toEqual([false, false]);
   });
 
-  it("does not compress, whatever its client offers", async () => {
+  it("does not compress, even if the client offers it", async () => {
     const server = await serverWith(echo);
     const socket = await open(server.url);
     expect(socket.extensions).toBe("");
@@ -346,7 +346,7 @@ describe("a WebSocket of an HTTP API", () => {
     socket.terminate();
   });
 
-  it("leaves connections to other access keys, however many sockets one key opens", async () => {
+  it("reserves connections for other access keys, regardless of how many sockets one key opens", async () => {
     const keys = [accessKey("greedy", ["greedy-key"]), accessKey("modest", ["modest-key"])];
     const access = new AccessControl({ current: () => keys });
     const server = await serverWith(echo, { access, limits: { maxConnections: 4 } });

@@ -154,7 +154,7 @@ describe("max_tokens", () => {
     expect(events.at(-2)).toMatchObject({ delta: { stop_reason: "max_tokens" } });
   });
 
-  it("cuts off arguments, which a whole answer leaves out", async () => {
+  it("cuts off arguments, which a whole answer omits", async () => {
     const changes = { model: "sim-tools", tools, max_tokens: 16 };
     const [call] = (await ask(simulator(), changes)).content;
     expect(call?.input).toEqual({});

@@ -231,7 +231,7 @@ describe("compression", () => {
 });
 
 describe("a stream of answers", () => {
-  it("leaves in one write if the messages are ready together", async () => {
+  it("is sent in one write if the messages are ready together", async () => {
     const { promise: firstRead, resolve } = Promise.withResolvers<void>();
     const batches = async function* () {
       yield [output(1), output(2), output(3)];

@@ -66,7 +66,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
     laws.end();
   });
 
-  it("a failure before the first message is the status alone", async () => {
+  it("a failure before the first message is only a status", async () => {
     const server = await startGenerationServer(servers, [
       new RateLimitError("slow down", { provider: "scripted", retryAfter: 100 }),
     ]);

@@ -164,7 +164,7 @@ function checkOutcome(plan: Plan, { executes, result, error, rejected }: RunOutc
   expect(rejected.length).toBeGreaterThanOrEqual(noisy.length === 0 ? 0 : 1);
 }
 
-it("gives each call one result, runs none twice and ends, whatever its callers do", async () => {
+it("gives each call one result, executes none twice and ends, whatever its callers send", async () => {
   const server = await startGenerationServer(servers, [toTurn]);
   await fc.assert(
     fc.asyncProperty(fc.array(arbitraryPlan, { minLength: 2, maxLength: 6 }), async (all) => {
