@@ -80,6 +80,29 @@ const qwenCode: Framework = {
 
 const litellm: Framework = { name: "litellm", folder: "litellm", language: "python", package: "litellm" };
 
+const mirascope: Framework = {
+  name: "mirascope",
+  folder: "mirascope",
+  language: "python",
+  package: "mirascope",
+};
+
+const tanstackAi: Framework = {
+  name: "tanstack-ai",
+  folder: "tanstack-ai",
+  language: "node",
+  package: "@tanstack/ai",
+  checks: frameworkChecks.filter((check) => check !== "second_turn"),
+};
+
+const pi: Framework = {
+  name: "pi",
+  folder: "pi",
+  language: "node",
+  package: "@mariozechner/pi-coding-agent",
+  checks: ["tools", "second_turn"],
+};
+
 /** All frameworks, in the order of the table. */
 export const frameworks: readonly Framework[] = [
   openaiAgents,
@@ -140,6 +163,14 @@ export const frameworks: readonly Framework[] = [
     package: "agent-framework-openai",
   },
   { name: "google-adk", folder: "google-adk", language: "python", package: "google-adk" },
+  mirascope,
+  ...createVariants(mirascope, { anthropic: "mirascope" }),
+  tanstackAi,
+  ...createVariants(tanstackAi, {
+    chat: "@tanstack/ai-openai",
+    anthropic: "@tanstack/ai-anthropic",
+    google: "@tanstack/ai-gemini",
+  }),
   ...["opencode", "opencode-chat"].map(
     (name): Framework => ({
       name,
@@ -175,6 +206,8 @@ export const frameworks: readonly Framework[] = [
   },
   qwenCode,
   ...createVariants(qwenCode, { chat: "@qwen-code/qwen-code" }),
+  pi,
+  ...createVariants(pi, { chat: pi.package, anthropic: pi.package, google: pi.package }),
 ];
 
 /** The frameworks that a word of `--only` chooses: a name, or the beginning of some, such as `ai-sdk-*`. */
