@@ -73,9 +73,18 @@ const callFacts = new Set([
 function withoutCallFacts(answer: Response): unknown {
   const text = JSON.stringify(answer, (key, value: unknown) => {
     if (callFacts.has(key)) return undefined;
+    if (key === "providerMetadataJson") return withoutFinishMessage(String(value));
     return typeof value === "bigint" ? String(value) : value;
   });
   return JSON.parse(text);
+}
+
+/** Gemini explains calls in every whole answer, but in a stream only if the last object has one. */
+function withoutFinishMessage(metadataJson: string): unknown {
+  if (metadataJson === "") return "";
+  const { candidate = {}, ...metadata } = JSON.parse(metadataJson);
+  const { finishMessage: _, ...others } = candidate;
+  return { ...metadata, ...others };
 }
 
 /** Whether a request is for a model. */
