@@ -76,8 +76,8 @@ const recipes: readonly Recipe[] = [
       },
       {
         file: "src/config/runs.ts",
-        after: "  switch (place.kind) {\n",
-        insert: '    case "plain":\n      return place;\n',
+        after: "  switch (location.kind) {\n",
+        insert: '    case "plain":\n      return location;\n',
       },
       {
         file: "src/config/open-run-store.ts",

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { openRunStore } from "../../../../src/config/open-run-store.ts";
-import { parseStorePlace } from "../../../../src/config/runs-schema.ts";
+import { parseStoreLocation } from "../../../../src/config/runs-schema.ts";
 import { openPlainStore } from "../../../../src/runs/store/plain.ts";
 import { describeRunStore } from "../../store-contract.ts";
 
@@ -9,8 +9,8 @@ const maxBodyBytes = 32 * 1024 * 1024;
 describeRunStore("a plain store", { open: () => openPlainStore({ maxBodyBytes, onProblem: () => {} }) });
 
 it("is a store of a configuration", async () => {
-  const place = parseStorePlace("plain");
-  expect(place).toEqual({ kind: "plain" });
+  const location = parseStoreLocation("plain");
+  expect(location).toEqual({ kind: "plain" });
   const store = await openRunStore(
     { store: { kind: "plain" }, maxBodyBytes, keys: [], limits: {} },
     () => {},
