@@ -4,6 +4,8 @@ import { createCatalog, defaultCatalog } from "../../src/catalog/catalog.ts";
 import { defaultTraits } from "../../src/catalog/model-traits.ts";
 import { Capability } from "../../src/gen/outrigger/v1/catalog_service_pb.ts";
 import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
+import { measureHeap } from "../support/measure-heap.ts";
+import { shippedModels } from "../support/shipped-models.ts";
 
 const november2026 = new Date("2026-11-21T12:00:00Z");
 
@@ -365,5 +367,25 @@ describe("the aliases of families", () => {
       .at(0);
     expect(defaultCatalog.getModelInfo(family)?.id).toBe(newest?.id);
     expect(defaultCatalog.getModelInfo(`claude-${family}`)?.id).toBe(newest?.id);
+  });
+});
+
+describe("ids that callers invent", () => {
+  // Without limits, the many ids take 8 MB, and the long ones 10 MB although few are kept.
+  const MAX_KEPT_BYTES = 3_000_000;
+  const lookUp = {
+    "the catalog": (id: string) => defaultCatalog.traitsOf("openai", id),
+    "a provider's view": (
+      (models) => (id: string) =>
+        models.traitsOf(id)
+    )(shippedModels("openai")),
+  };
+
+  it.each(Object.entries(lookUp))("do not fill the memory of %s", (_name, find) => {
+    find("gpt-5.2");
+    const before = measureHeap();
+    for (let index = 0; index < 20_000; index += 1) find(`invented-${index}-${"x".repeat(170)}`);
+    for (let index = 0; index < 3_500; index += 1) find(Buffer.alloc(20_000, `${index} `).toString());
+    expect(measureHeap() - before).toBeLessThan(MAX_KEPT_BYTES);
   });
 });
