@@ -8,7 +8,7 @@ import {
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
 import { LossReport } from "../../kit/call/loss-report.ts";
-import { asObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
+import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { statesOtherRoot } from "../../kit/json-schema/wrap-schema.ts";
 import { ImageFiles, type ProgramArgument, withFile } from "./files.ts";
 import { toPrompt } from "./input.ts";
@@ -132,7 +132,7 @@ function schemaArguments(
   if (args === undefined || responseFormat?.type !== Format.JSON_SCHEMA) return [];
   const { schemaJson } = responseFormat;
   const schema = asObject(tryParseJson(schemaJson));
-  if (schema !== undefined && statesOtherRoot(schema as JsonObject)) return [];
+  if (schema !== undefined && statesOtherRoot(schema)) return [];
   return withFile(args, { name: "schema.json", content: schemaJson });
 }
 
