@@ -272,8 +272,8 @@ function readNumber(connection: DatabaseSync, sql: string): number {
 const CHECK_INTERVAL_MS = 1_000;
 
 /**
- * The files of a database, of which the open descriptors could have lost their names. Writes would still succeed, and
- * would be lost with the process.
+ * The files of an open database. One that another program has removed stays open: writes to it still succeed, and are
+ * lost with the process.
  */
 export class OpenFiles {
   readonly #path: string;
