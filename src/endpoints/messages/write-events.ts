@@ -30,6 +30,8 @@ import {
 interface Block {
   /** Texts of its events, made when the index of the block is known. */
   readonly events: ((index: number) => string)[];
+  /** Whether its start was added. A text starts with its first delta: the API has no blocks without characters. */
+  hasStarted: boolean;
   hasEnded: boolean;
 }
 
@@ -41,7 +43,7 @@ export class MessageWriter extends BatchWriter {
   /** The blocks that have not been written completely, in the order of their beginning. */
   readonly #blocks: Block[] = [];
   /** The blocks of the open parts, by the indices of the parts. */
-  readonly #open = new Map<number, Block>();
+  readonly #openBlocks = new Map<number, Block>();
   /** Indices of the parts that are calls of custom tools. */
   readonly #customCalls = new Set<number>();
 
@@ -74,14 +76,15 @@ export class MessageWriter extends BatchWriter {
         return;
       }
       case "textStart":
-        return this.#begin(event.value.partIndex, { type: "text", text: "" });
+        this.#open(event.value.partIndex);
+        return;
       case "textDelta":
         return this.#delta(event.value.partIndex, "text_delta", "text", event.value.delta);
       case "textEnd":
         return this.#endText(event.value);
       case "reasoningDelta": {
         const { partIndex, delta } = event.value;
-        if (!this.#open.has(partIndex))
+        if (!this.#openBlocks.has(partIndex))
           this.#begin(partIndex, { type: "thinking", thinking: "", signature: "" });
         return this.#delta(partIndex, "thinking_delta", "thinking", delta);
       }
@@ -121,7 +124,8 @@ export class MessageWriter extends BatchWriter {
     const part = createPartWithState({ case: "reasoning", value: { text, redacted } }, providerState);
     const block = writeThinking(part);
     if (block.type === "redacted_thinking") return this.#addWhole(partIndex, block);
-    if (!this.#open.has(partIndex)) this.#begin(partIndex, { type: "thinking", thinking: "", signature: "" });
+    if (!this.#openBlocks.has(partIndex))
+      this.#begin(partIndex, { type: "thinking", thinking: "", signature: "" });
     this.#emitDelta(partIndex, { type: "signature_delta", signature: block.signature ?? "" });
     this.#end(partIndex);
   }
@@ -158,9 +162,18 @@ export class MessageWriter extends BatchWriter {
   }
 
   #begin(partIndex: number, content: JsonObject): void {
-    const block: Block = { events: [], hasEnded: false };
-    this.#open.set(partIndex, block);
+    this.#start(this.#open(partIndex), content);
+  }
+
+  #open(partIndex: number): Block {
+    const block: Block = { events: [], hasStarted: false, hasEnded: false };
+    this.#openBlocks.set(partIndex, block);
     this.#blocks.push(block);
+    return block;
+  }
+
+  #start(block: Block, content: JsonObject): void {
+    block.hasStarted = true;
     const json = JSON.stringify(content);
     this.#add(block, (index) => blockEvent("content_block_start", index, `"content_block":${json}`));
   }
@@ -174,16 +187,17 @@ export class MessageWriter extends BatchWriter {
   }
 
   #addDelta(partIndex: number, json: string): void {
-    const block = this.#open.get(partIndex);
-    if (block !== undefined)
-      this.#add(block, (index) => blockEvent("content_block_delta", index, `"delta":${json}`));
+    const block = this.#openBlocks.get(partIndex);
+    if (block === undefined) return;
+    if (!block.hasStarted) this.#start(block, { type: "text", text: "" });
+    this.#add(block, (index) => blockEvent("content_block_delta", index, `"delta":${json}`));
   }
 
   #end(partIndex: number): void {
-    const block = this.#open.get(partIndex);
+    const block = this.#openBlocks.get(partIndex);
     if (block === undefined) return;
-    this.#open.delete(partIndex);
-    this.#add(block, (index) => blockEvent("content_block_stop", index, ""));
+    this.#openBlocks.delete(partIndex);
+    if (block.hasStarted) this.#add(block, (index) => blockEvent("content_block_stop", index, ""));
     block.hasEnded = true;
     while (this.#blocks[0]?.hasEnded === true) this.#advance();
   }
@@ -195,8 +209,7 @@ export class MessageWriter extends BatchWriter {
 
   /** Continues with the next block, which may have waited. */
   #advance(): void {
-    this.#blocks.shift();
-    this.#index += 1;
+    if (this.#blocks.shift()?.hasStarted === true) this.#index += 1;
     const [next] = this.#blocks;
     for (const write of next?.events.splice(0) ?? []) this.text += write(this.#index);
   }

@@ -46,6 +46,8 @@ export function writeBlock(part: ContentPart, anthropic: string): JsonObject | u
   const { case: kind, value } = part.part;
   switch (kind) {
     case "text":
+      // Anthropic refuses texts without characters in requests. The state of such a part is carried with the others.
+      if (value === "" && part.citations.length === 0) return undefined;
       return { type: "text", text: value, ...writeCitations(part) };
     case "reasoning":
       return writeThinking(part);

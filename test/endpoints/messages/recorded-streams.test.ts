@@ -144,6 +144,15 @@ describe("A recorded stream of a provider as events of the Messages API", () => 
     ]);
   });
 
+  it("has no block for a text without characters, as Anthropic", () => {
+    const written = writeAll(callEvents([...textEvents(0), ...textEvents(1, "One."), ...textEvents(2)]));
+    expect(written.slice(1, -2)).toMatchObject([
+      { type: "content_block_start", index: 0 },
+      { type: "content_block_delta", index: 0, delta: { text: "One." } },
+      { type: "content_block_stop", index: 0 },
+    ]);
+  });
+
   it("ends with an error that names the failure", () => {
     const [error] = toEvents(new MessageWriter("").fail(new StreamError("the stream broke off")));
     expect(error).toEqual({ type: "error", error: { type: "api_error", message: "the stream broke off" } });

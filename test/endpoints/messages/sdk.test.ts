@@ -111,6 +111,19 @@ describe.each(columns)("With $title behind it, the Messages API", (column) => {
     },
   );
 
+  it("returns the signature at the end of a streamed text, and no text block without characters", async () => {
+    const api = await start();
+    const request = { model: model("sim-reasoning"), max_tokens: 20_000 };
+    const messages = [user("Hello")];
+    const { content } = await api.anthropic.messages.stream({ ...request, messages }).finalMessage();
+    const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+    expect(texts).toEqual([expect.stringMatching(/./)]);
+    messages.push({ role: "assistant", content: content as never }, user("And now?"));
+    await api.anthropic.messages.create({ ...request, messages });
+    const sent = JSON.stringify(api.simulator.requests.at(-1)?.body);
+    if (column.name === "gemini") expect(sent).toContain("thoughtSignature");
+  });
+
   it.each([false, true])("serves the SDK's tool runner (streamed: %s)", async (stream) => {
     const { anthropic } = await start();
     const cities: unknown[] = [];

@@ -103,6 +103,16 @@ describe("A message of Anthropic's API", () => {
     ]);
   });
 
+  it("has no block for a text without characters, and carries its signature", () => {
+    const dataJson = JSON.stringify({ part: { thoughtSignature: "c2ln" } });
+    const state = { provider: "gemini", model: "m", dataJson };
+    const texts: Part[] = [
+      { part: { case: "text", value: "abc" } },
+      { part: { case: "text", value: "" }, providerState: state },
+    ];
+    expect(write(texts).content).toMatchObject([{ text: "abc" }, { type: "redacted_thinking" }]);
+  });
+
   it("has objects as the inputs of all calls", () => {
     const writeInput = (input: object) => {
       const call = { part: { case: "toolCall", value: { id: "c1", name: "f", input } } } as Part;
