@@ -50,7 +50,7 @@ import type {
   HttpTimeouts,
   HttpTransport,
 } from "../http/transport.ts";
-import { isEmpty } from "../json/json.ts";
+import { isEmpty, tryReadJson } from "../json/json.ts";
 import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { EventRelay, type RelayRules } from "../stream/event-relay.ts";
 import { replayResponse } from "../stream/replay-response.ts";
@@ -515,7 +515,7 @@ export class HttpAdapter implements ProviderAdapter {
     const failure = { provider: this.name, status, headers, body, request, elementFields };
     const error = this.#protocol.toError(failure);
     // A caller would take the refusal of the provider's key for the refusal of an access key.
-    if (relay !== undefined && body !== "" && !(error instanceof AuthenticationError)) {
+    if (relay !== undefined && isApiFailure(status, body) && !(error instanceof AuthenticationError)) {
       this.#relayBody(body, answer, relay);
       relay.fail();
     }
@@ -559,6 +559,12 @@ async function* toChunks(body: string): AsyncGenerator<Uint8Array> {
 /** Returns the error for a provider without embeddings. */
 export function noEmbeddings(provider: string): SDKError {
   return invalidField("model", `provider ${JSON.stringify(provider)} has no embeddings`);
+}
+
+/** Reports whether the API itself can have written a failed answer, and not a proxy or a server of something else. */
+function isApiFailure(status: number, body: string): boolean {
+  const parsed = status < 600 ? tryReadJson(body) : undefined;
+  return typeof parsed === "object" && parsed !== null;
 }
 
 /** Reads the body of a failed answer; empty if it cannot be read, since the status suffices. */

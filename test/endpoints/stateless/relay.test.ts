@@ -552,6 +552,21 @@ describe.each(APIS)("A call of $path to a provider with that API", (api) => {
     expect(refused.text).not.toContain("mood");
   });
 
+  it.each([
+    ["the page of a proxy", 502, "<html><title>Bad Gateway</title></html>", "text/html"],
+    ["a text", 503, "no healthy upstream", "text/plain"],
+    ["JSON that was cut", 500, '{"error":{"message":"cut', "application/json"],
+    ["a status that is none", 600, '{"error":{"message":"no"}}', "application/json"],
+  ])("answers with an error of its own instead of %s", async (_name, status, failed, type) => {
+    const provider = await startWireServer(servers);
+    const sidecar = await start(provider, { middleware: [createRetry({ maxRetries: 0 })] });
+    provider.answers = [{ status, body: [failed], headers: { "content-type": type } }];
+    const answer = await post(sidecar, path, body);
+    expect([502, 503, 529]).toContain(answer.status);
+    const message = expect.stringContaining(`answered ${status}`);
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { message } });
+  });
+
   it("passes as many headers as clients read", async () => {
     const provider = await startWireServer(servers);
     const sidecar = await start(provider);
