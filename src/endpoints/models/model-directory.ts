@@ -81,13 +81,19 @@ export class ModelDirectory {
     return [...this.#all().values()];
   }
 
-  /** Returns the model with a listed id, or the model that another id resolves to. */
+  /**
+   * Returns the model with a listed id, or the model that another id resolves to. The catalog does not have every
+   * model, so the caller is believed if it names the provider, or if the catalog has none of the provider's models.
+   */
   find(id: string): ListedModel | undefined {
     const listed = this.#all().get(id);
     if (listed !== undefined) return listed;
     const { served } = this.resolve(id);
-    const info = this.#findInfo(served);
-    return info === undefined ? undefined : { id, served, info };
+    const models = this.#options.routing.providers.get(served.provider);
+    const info = models?.getModelInfo(served.model);
+    if (info !== undefined) return { id, served, info };
+    const isNamed = served.model !== id || models?.getLatestModel() === undefined;
+    return models !== undefined && isNamed ? { id, served, info } : undefined;
   }
 
   #served(provider: string, model: string): ServedModel {

@@ -99,6 +99,20 @@ describe("the list of models", () => {
     expect(directory().find("fast")?.served.model).toBe("claude-haiku-4-5");
     expect(directory().find("unheard-of")).toBeUndefined();
   });
+
+  it("finds models that the catalog does not know if calls with their names reach a provider", () => {
+    const served = { provider: "router", model: "unheard/of", api: "openai-chat" };
+    expect(directory().find("router/unheard/of")).toEqual({
+      id: "router/unheard/of",
+      served,
+      info: undefined,
+    });
+    const options = { catalog: createCatalog(), providers: new Map([["local", "openai-chat" as const]]) };
+    const local = createDirectory(options);
+    const model = { provider: "local", model: "unheard-of", api: "openai-chat" };
+    expect(local.find("unheard-of")).toEqual({ id: "unheard-of", served: model, info: undefined });
+    expect(createDirectory({ ...options, providers: new Map() }).find("unheard-of")).toBeUndefined();
+  });
 });
 
 it("A directory lists the aliases and providers of the present, however they changed", () => {

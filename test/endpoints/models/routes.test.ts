@@ -113,7 +113,8 @@ describe("GET /v1/models", () => {
     const caller = keyHolder("a", ["router"]);
     const { body } = await call(routes, "GET /v1/models", { caller });
     expect((body.data as Model[]).map(({ id }) => id).sort()).toEqual(["fast", "meta-llama/Llama-3"]);
-    expect((await call(routes, "GET /v1/models/gpt-5.2", { caller })).status).toBe(404);
+    for (const id of ["gpt-5.2", "openai/unheard-of"])
+      expect((await call(routes, `GET /v1/models/${id}`, { caller })).status).toBe(404);
   });
 });
 
@@ -124,6 +125,7 @@ describe("GET /v1/models/{id}", () => {
     ["openai%2Fgpt-5.2", "openai"],
     ["router/meta-llama/Llama-3", "router"],
     ["fast", "router"],
+    ["router/unheard-of", "router"],
   ])("finds %s", async (id, owned_by) => {
     const { status, body } = await call(routes, `GET /v1/models/${id}`);
     expect(status).toBe(200);
