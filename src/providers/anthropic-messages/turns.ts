@@ -60,38 +60,41 @@ function hasContent({ results, content }: Turn): boolean {
 
 /** Moves the assistant's images to the beginning of the next user turn; one is added if none follows. */
 function moveImages(turns: readonly Turn[]): Turn[] {
-  let pending: readonly RequestBlock[] = [];
+  let pending: RequestBlock[] = [];
   const moved = turns.map((turn) => {
     if (turn.role === "user") {
       const content = [...pending, ...turn.content];
       pending = [];
       return { ...turn, content };
     }
-    pending = [...pending, ...turn.images];
+    for (const image of turn.images) pending.push(image);
     return turn;
   });
   return [...moved, toTurn({ role: "user", field: "messages", content: pending })];
 }
 
 function mergeTurns(turns: readonly Turn[]): Turn[] {
-  const merged: Turn[] = [];
+  const groups: [Turn, ...Turn[]][] = [];
   for (const turn of turns) {
-    const last = merged.at(-1);
-    if (last?.role === turn.role) merged[merged.length - 1] = mergeTwo(last, turn);
-    else merged.push(turn);
+    const group = groups.at(-1);
+    if (group?.[0].role === turn.role) group.push(turn);
+    else groups.push([turn]);
   }
-  return merged;
+  return groups.map(joinTurns);
 }
 
-function mergeTwo(first: Turn, second: Turn): Turn {
+/** Joins turns of one role. All at once: a request may have tens of thousands of them. */
+function joinTurns(turns: readonly [Turn, ...Turn[]]): Turn {
+  const [first] = turns;
+  if (turns.length === 1) return first;
   return {
     role: first.role,
     field: first.field,
-    results: [...first.results, ...second.results],
-    content: [...first.content, ...second.content],
+    results: turns.flatMap(({ results }) => results),
+    content: turns.flatMap(({ content }) => content),
     images: [],
-    calls: [...first.calls, ...second.calls],
-    answers: [...first.answers, ...second.answers],
+    calls: turns.flatMap(({ calls }) => calls),
+    answers: turns.flatMap(({ answers }) => answers),
   };
 }
 

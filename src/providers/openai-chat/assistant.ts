@@ -232,17 +232,10 @@ class AssistantMessageBuilder {
     const name = wireToolCallName(call.name, rule, `${field}.name`, loss);
     if (input.case !== "text")
       return functionCall(id, name, this.#toArguments(input.value ?? "", field), rest);
-    if (this.#isSentAsFunction(name))
+    if (this.#context.customAsFunctions.has(name))
       return functionCall(id, name, JSON.stringify({ [CUSTOM_INPUT]: input.value }), rest);
     const custom: CustomToolCall["custom"] = { ...objectIn(rest.custom), name, input: input.value };
     return { ...asJson(rest), id, type: "custom", custom };
-  }
-
-  /** Reports whether the request declares a custom tool with that name and the server is sent a function instead. */
-  #isSentAsFunction(name: string): boolean {
-    const { profile, request } = this.#context;
-    if (profile.supportsCustomTools) return false;
-    return request.tools.some(({ tool }) => tool.case === "custom" && tool.value.name === name);
   }
 
   #toArguments(text: string, field: string): string {

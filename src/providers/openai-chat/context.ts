@@ -20,6 +20,8 @@ export interface RequestSettings extends ProviderSettings {
 export interface RequestContext extends RequestSettings, TranslationContext {
   /** Ids of tool calls in the form that the server takes. */
   readonly callIds: ToolCallIdMapper;
+  /** Names of the custom tools that the server is sent as functions. */
+  readonly customAsFunctions: ReadonlySet<string>;
 }
 
 /** The provider options of one request. */

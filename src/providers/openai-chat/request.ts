@@ -33,7 +33,8 @@ export async function toRequestBody(
   const loss = new LossReport();
   const traits = settings.models.traitsOf(request.model);
   const callIds = new ToolCallIdMapper(CALL_ID_RULES[profile.toolCallIdPattern], loss);
-  const context: RequestContext = { ...settings, request, traits, loss, callIds };
+  const customAsFunctions = new Set(profile.supportsCustomTools ? [] : listCustomTools(request));
+  const context: RequestContext = { ...settings, request, traits, loss, callIds, customAsFunctions };
   const options = readOptions(request, provider);
   const format = responseFormatSettings(context);
   const messages = await toConversation(context);
@@ -53,6 +54,10 @@ export async function toRequestBody(
   // Options may ask for another format.
   const wrappedMember = options.body.response_format === undefined ? format.wrappedMember : undefined;
   return { body: merged, warnings: loss.warnings, wrappedMember };
+}
+
+function listCustomTools({ tools }: Request): string[] {
+  return tools.flatMap(({ tool }) => (tool.case === "custom" ? [tool.value.name] : []));
 }
 
 /** @throws InvalidRequestError naming the option that is wrong. */

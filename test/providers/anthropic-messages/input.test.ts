@@ -66,6 +66,12 @@ describe("the roles of messages", () => {
     ]);
   });
 
+  it("are merged in linear time, however many messages there are", async () => {
+    // Copying the content so far for each message would take longer than a test may.
+    const { messages } = await converse(Array.from({ length: 80_000 }, () => userMessage("hi")));
+    expect(messages).toEqual([{ role: "user", content: expect.any(Array) }]);
+  });
+
   it("keep later instructions in place if the model takes them there", async () => {
     const history = [userMessage("a"), systemMessage("S1"), developerMessage("S2"), assistantMessage("b")];
     const { messages, warnings } = await converse([...history, userMessage("c")], { model: NEW });

@@ -113,6 +113,22 @@ describe("an earlier call of a custom tool", () => {
     const called = { name: "run_sql", arguments: '{"input":"SELECT 1"}' };
     expect(toMessages(body)[1]?.tool_calls).toEqual([{ id: "call_1", type: "function", function: called }]);
   });
+
+  it("is found among very many tools in constant time", async () => {
+    // A search of all tools for each call would take longer than a test may.
+    const tools = Array.from({ length: 30_000 }, (_, index) => customTool({ name: `tool_${index}` }));
+    const calls = Array.from({ length: 60_000 }, (_, index) => ({
+      ...call,
+      id: `call_${index}`,
+      name: "tool_29999",
+    }));
+    const content = calls.map((value) => ({ part: { case: "toolCall", value } as const }));
+    const results = calls.map(({ id }) => toolResult(id, "1"));
+    const conversation = [userMessage("hi"), { role: Role.ASSISTANT, content }, ...results];
+    const { body } = await sent({ messages: conversation, tools });
+    const types = list(toMessages(body)[1]?.tool_calls).map(({ type }) => type);
+    expect(new Set(types)).toEqual(new Set(["function"]));
+  });
 });
 
 describe("a round trip of a custom tool through the simulator", () => {
