@@ -66,12 +66,12 @@ export interface ParallelCall {
   /** Replace the options of the other call. */
   readonly options: Pick<CallOptions, "onTarget" | "getSentTrace">;
   /**
-   * The first call, alongside which this one was made, has failed, while others continue. May be called several times.
+   * The first call, alongside which this one was made, has failed, and others continue. May be called several times.
    */
   endFirst(): void;
-  /** The answer is the one of this call; or its failure, which is the last one. Called once, unless `lose` is. */
+  /** This call has the answer, or the last failure. Called once, unless `lose` is. */
   win(): void;
-  /** The answer or the last failure is not the one of this call. Called once, unless `win` is. */
+  /** Another call has the answer or the last failure. Called once, unless `win` is. */
   lose(): void;
 }
 

@@ -56,12 +56,12 @@ export function parseJsonText(text: string, revive?: Reviver): unknown {
  * @param error The SyntaxError of the parser, which quotes the text.
  */
 export function describeJsonPosition(error: unknown): string {
-  const [, line, column] = (error instanceof SyntaxError && PLACE.exec(error.message)) || [];
+  const [, line, column] = (error instanceof SyntaxError && POSITION.exec(error.message)) || [];
   return line === undefined ? "its end" : `line ${line}, column ${column}`;
 }
 
 /** V8's messages about a text that ends too soon name no position. */
-const PLACE = / in JSON at position \d+ \(line (\d+) column (\d+)\)$/;
+const POSITION = / in JSON at position \d+ \(line (\d+) column (\d+)\)$/;
 
 /** Text whose names have no escapes. */
 interface PlainText {

@@ -107,8 +107,8 @@ export class MemoryAccount implements PoolAccount {
         maxBytes: all[field],
         guaranteedBytes: Math.floor(all[field] * guaranteed),
       });
-    this.requests = open("maxRequestMemoryBytes", "max_request_memory", "requests under way");
-    this.answers = open("maxAnswerMemoryBytes", "max_answer_memory", "answers under way");
+    this.requests = open("maxRequestMemoryBytes", "max_request_memory", "requests in progress");
+    this.answers = open("maxAnswerMemoryBytes", "max_answer_memory", "answers in progress");
     this.histories = open("maxHistoryMemoryBytes", "max_history_memory", "conversations of runs in progress");
     this.reads = open("maxReadMemoryBytes", "max_read_memory", "stored reads");
     this.unsent = open("maxUnsentBytes", "max_unsent_bytes", "unsent responses");

@@ -242,7 +242,7 @@ async function ask(url: string, provider: string, { isWhole, includeRaw = false 
 /** Attacks whose sidecars have the same limits. */
 const GROUPS = Object.entries(Object.groupBy(ATTACKS, ({ limits = {} }) => JSON.stringify(limits)));
 
-describe.each(GROUPS)("an answer without end, with the limits %s", (limits, list = []) => {
+describe.each(GROUPS)("an endless answer, with the limits %s", (limits, list = []) => {
   let close: (() => void) | undefined;
   const shared = attacks.share(async () => {
     const served = await serveAll(list);

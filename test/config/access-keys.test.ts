@@ -232,7 +232,7 @@ keys:
     ]);
   });
 
-  it("names providers that are not there", async () => {
+  it("names providers that do not exist", async () => {
     expect(
       await mistakesIn(`keys: [{ name: a, key: ${SECRET}, models: [opnai/gpt-5, "a*b*c", openai/] }]`),
     ).toEqual([
@@ -246,7 +246,7 @@ keys:
     ]);
   });
 
-  it("is bounded in bytes and keys", async () => {
+  it("has a limited number of bytes and keys", async () => {
     expect(await mistakesIn(`#${"x".repeat(1024 * 1024)}`)).toEqual([
       "the file keys.yaml is over 1048576 bytes",
     ]);
@@ -269,7 +269,7 @@ keys:
     ]);
   });
 
-  it("may reach each of its bounds", async () => {
+  it("may reach each of its limits", async () => {
     const whole = `keys: [{ name: a, key: ${SECRET} }]\n#`;
     expect((await load(whole.padEnd(1024 * 1024, "x"))).keys).toHaveLength(1);
     const entries = Array.from({ length: 256 }, (_, index) => ({
@@ -298,7 +298,7 @@ keys:
     ]);
   });
 
-  it("has to be there", async () => {
+  it("must exist", async () => {
     await writeFile(join(folder, "outrigger.yaml"), "access_keys_file: none.yaml");
     const config = join(folder, "outrigger.yaml");
     await expect(loadConfig({ environment: ENVIRONMENT, flags: { config } })).rejects.toThrow(

@@ -353,7 +353,7 @@ describe("claims", () => {
     { a: 1.5 },
     { a: 2 ** 53 },
     {},
-  ])("name nobody by %o, beside another claim", (claims) => {
+  ])("identify nobody by %o, alongside another claim", (claims) => {
     const pattern = parseCallerPattern("{a}/{b}");
     if (pattern === undefined) throw new Error("the pattern is wrong");
     const problem = "expected a text in its claim a, which names the caller";

@@ -72,7 +72,7 @@ describe("response()", () => {
     expect(fed(events).response()).toEqual(getFinal(events));
   });
 
-  it("has the facts that block ends add to the text", () => {
+  it("has what the ends of blocks add to the text", () => {
     const providerState = { provider: "sim", model: "sim-text", dataJson: '{"id":"rs_1"}' };
     const citations = [{ type: "url_citation", url: "https://example.com" }];
     const call = {

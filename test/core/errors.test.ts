@@ -165,7 +165,7 @@ describe("toProto() and errorFromProto()", () => {
     expect(provider?.httpStatusCode).toBeUndefined();
   });
 
-  it("have no facts of a provider if Outrigger itself turned the call away", () => {
+  it("have no facts of a provider if Outrigger itself refused the call", () => {
     expect(invalidField("model", "expected a name, found none").toProto().providerFailure).toBeUndefined();
     expect(new AbortError("left").toProto().providerFailure).toBeUndefined();
   });

@@ -82,7 +82,7 @@ function toOutcome(action: () => Uint8Array): string {
 }
 
 describe("toMessageEncoder()", () => {
-  it("is tried with the types that are served", () => {
+  it("is tested with the types that are served", () => {
     const names = served.map(({ typeName }) => typeName);
     expect(names).toEqual(
       expect.arrayContaining([

@@ -139,7 +139,7 @@ describe("a hedged call", () => {
     expect(relay.isFailed).toBe(true);
   });
 
-  it("cancels the losers as such, and discards what they answer all the same", async () => {
+  it("cancels the requests that lost, and discards answers that still arrive", async () => {
     const { outcome, getSent, discarded } = startCall();
     await pass(15);
     await getSent(1).answer("second");

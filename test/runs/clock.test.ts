@@ -318,7 +318,7 @@ describe("a reader of a run in another process", () => {
 });
 
 describe("the caller of a foreground run that does not read", () => {
-  it("is given up within a quarter of the time that it has", async () => {
+  it("is dropped within a quarter of its time", async () => {
     const { engine } = await processOn([Array.from({ length: 3 }, () => "words").join(" ")], {
       store: sharedStore(await openMemory()),
       limits: { stallTimeoutMs: 8_000 },

@@ -138,7 +138,7 @@ describe("EventHub", () => {
     expect(hub.stalledMs).toBe(0);
   });
 
-  it("ends the reading of a caller that it gives up", () => {
+  it("ends the reading of a caller that it drops", () => {
     const hub = new EventHub(0);
     const { reader, calls } = createReader();
     hub.failCaller(new Error("nobody"));

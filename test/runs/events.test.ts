@@ -155,7 +155,7 @@ describe("the events of a run", () => {
     expect(events.at(-1)?.event.value).toMatchObject({ status: RunStatus.REQUIRES_ACTION });
   });
 
-  it("claim back the model if the caller of a run in the foreground does not read", async () => {
+  it("hold the model back if the caller of a foreground run does not read", async () => {
     const { engine, client } = await getEngine(1_000);
     const started = await start(engine, runRequest("hi"));
     const reader = started.events[Symbol.asyncIterator]();

@@ -325,7 +325,7 @@ describe("the end of a run", () => {
     expect(published()).toEqual([5]);
   });
 
-  it("does not continue elsewhere if the store is full, and is tried again if it is away", async () => {
+  it("does not continue elsewhere if the store is full, and is tried again if it is unavailable", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const refused = open([full()]);
     await expect(refused.journal.finish(running)).rejects.toThrow("full");

@@ -108,7 +108,7 @@ describe("runs of a dead process", () => {
       .toMatchObject({ status: RunStatus.FAILED, error: { message: "the step cannot be read" } });
   });
 
-  it("are taken up when the store is back, if it goes away in between", async () => {
+  it("are taken over when the store is available again after an outage", async () => {
     const store = await openMemory();
     const runs = await abandonedRuns(store, 6);
     let failed = 0;
@@ -152,7 +152,7 @@ describe("a process that takes runs", () => {
   });
 });
 
-describe("a store that is away", () => {
+describe("a store that is unavailable", () => {
   it("reports the failure if the end of a run could not be written, and ends the run later", async () => {
     const store = await openMemory();
     let isAway = true;
@@ -282,7 +282,7 @@ describe("a store that is away", () => {
     expect(lost).toBe(1);
   });
 
-  it("is not noticed by a reader, if it returns soon", async () => {
+  it("is not noticed by a reader if the outage is short", async () => {
     const store = await openMemory();
     const there = await processOn(store, ["hello"]);
     const over = await run(there.engine, background());
@@ -391,7 +391,7 @@ describe("a store that is full", () => {
 });
 
 describe("a reader of a run that has ended", () => {
-  it("reads the store no more after the last event", async () => {
+  it("does not read the store after the last event", async () => {
     const store = await openMemory();
     let reads = 0;
     const counting = wrapStore(store, {

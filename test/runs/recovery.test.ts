@@ -209,7 +209,7 @@ describe("an abandoned run", () => {
     expect(ended).toEqual([]);
   });
 
-  it("waits while the store is away", async () => {
+  it("waits while the store is unavailable", async () => {
     const away = new StoreUnreachableError("away");
     const { claimed, writes, parts } = claim({ failures: [away] });
     await expect(recoverRun(parts, claimed)).rejects.toBe(away);

@@ -5,7 +5,7 @@ import { watchStore } from "../../src/runs/lazy-engine.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import { wrapStore } from "./support/wrapped-store.ts";
 
-it("a watched store reports when it is away or full, and when it can be used again", async () => {
+it("a watched store reports when it is unavailable or full, and when it can be used again", async () => {
   const store = await openMemory();
   let failure: Error | undefined;
   const fails = async <Result>(work: () => Promise<Result>) => {

@@ -180,7 +180,7 @@ describe("The recent answers", () => {
     expect(open({ keepMs: 0 }).answers.createListener("a")).toBeUndefined();
   });
 
-  it("are found by the id of their message and of their first call, by the same access key", async () => {
+  it("are found by the id of their message and of their first call, for the same access key", async () => {
     const { answers, find } = open();
     answers.add("a", "msg_1", answer("call"));
     expect(await find("call", "a")).toBe("msg_1");

@@ -33,7 +33,7 @@ function post(server: ApiServer, path: string, body: object): Promise<Response> 
   return server.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-describe("When a drain runs out", () => {
+describe("When the time of a drain runs out", () => {
   it.each(cases)(
     "a stream of $api with $column behind it ends with the error of the API",
     async ({ api, word, model }) => {

@@ -121,7 +121,7 @@ describe("POST /v1/responses", () => {
   });
 
   it.each(["openai", "anthropic", "gemini", "compatible"])(
-    "names a model that %s does not know in one way",
+    "reports a model that %s does not know in the same form",
     async (provider) => {
       const api = await startApi(servers);
       const { status, body } = await post(api, { model: `${provider}/sim-text:status=404`, input: "a" });

@@ -145,7 +145,7 @@ describe("an aborted signal", () => {
     expect(simulator().requests).toEqual([]);
   });
 
-  it("changes nothing once the call has ended, and the connection lives on", async () => {
+  it("changes nothing once the call has ended, and the connection stays open", async () => {
     const relay = await relayTo(simulator());
     const adapter = openAdapter(relay);
     for (const model of ["sim-text", "sim-text:status=500"]) {

@@ -62,7 +62,7 @@ describe("KeyMask", () => {
     expect(masked('{"message":"key:\\nsimulator"}', headers)).toBe('{"message":"key:\\n(key)"}');
   });
 
-  it("leaves keys of less than eight characters and other headers alone", () => {
+  it("leaves keys of fewer than eight characters and other headers alone", () => {
     const headers = {
       "x-api-key": "none",
       "openai-project": "project-one",

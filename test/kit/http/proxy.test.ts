@@ -132,7 +132,7 @@ describe("with proxies in the environment", () => {
     },
   );
 
-  it("a tunnel that the proxy does not open is a NetworkError, as is a proxy that is away", async () => {
+  it("a tunnel that the proxy does not open is a NetworkError, as is an unreachable proxy", async () => {
     const { port } = await serveTcp((socket) => {
       socket.once("data", () => socket.write("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n"));
     });

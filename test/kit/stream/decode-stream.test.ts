@@ -140,7 +140,7 @@ function lastError({ events, error }: Outcome): SDKError {
   return error;
 }
 
-describe("a stream that ends in order", () => {
+describe("a stream that ends normally", () => {
   it("comes in one batch for each read that brought something", async () => {
     const body = new Body(
       said("start"),
@@ -286,7 +286,7 @@ describe("a failure after the first event", () => {
     expect(outcome.stray).toBe("");
   });
 
-  it("may stand in the stream without being an event", async () => {
+  it("may be in the stream as plain JSON instead of an event", async () => {
     const outcome = await decode(new Body(said("start", "text Hi"), '{"error":', '{"code":529}}'));
     expect(lastError(outcome)).toBeInstanceOf(ServerError);
     expect(outcome.stray).toBe('{"error":{"code":529}}');

@@ -58,7 +58,7 @@ describe("the profile of a server", () => {
     expect(getProfile("groq", "https://api.openai.com/v1").reasoningField).toBe("reasoning");
   });
 
-  it("is the one of the host with the given changes", () => {
+  it("is that for the host with the given changes", () => {
     const profile = getProfile({ replayReasoning: false }, "https://api.deepseek.com");
     expect(profile).toEqual({ ...getProfile("deepseek", ""), replayReasoning: false });
     expect(getProfile(undefined, "http://localhost:8000")).toEqual(PLAIN);

@@ -104,7 +104,7 @@ export function listTests(context: StoreContext): void {
     await expect(store.listMessages("owner", input)).rejects.toThrow(InvalidRequestError);
   });
 
-  it("lists nothing for a thread or a run that there is not", async () => {
+  it("lists nothing for a thread or a run that does not exist", async () => {
     const { store } = context;
     const empty = { elements: [], hasMore: false };
     const page = { order: "oldest first", after: "", limit: 10 } as const;

@@ -82,7 +82,7 @@ describe("the error for a failure of PostgreSQL", () => {
 });
 
 describe("a failure to connect", () => {
-  it("executed nothing if the database is away", () => {
+  it("executed nothing if the database is unavailable", () => {
     expect(toConnectError(failure("57P03"))).toBeInstanceOf(NotConnectedError);
     expect(toConnectError(new Error("timeout"))).toMatchObject({
       message: "the database of runs cannot be reached (timeout)",

@@ -95,7 +95,7 @@ describe("one port", () => {
     expect([...(await answer).subarray(3, 9)]).toEqual([4, 0, 0, 0, 0, 0]);
   });
 
-  it("serves an HTTP/2 connection that begins with little before work that yields to others", async () => {
+  it("serves an HTTP/2 connection that has sent little before postponed work", async () => {
     const [address = ""] = (await open()).addresses;
     let left = 60;
     for (let count = left; count > 0; count -= 1)
@@ -194,7 +194,7 @@ describe("several addresses", () => {
   });
 });
 
-describe("a peer that is gone", () => {
+describe("a connection whose peer is gone", () => {
   it("is closed if it sends nothing", async () => {
     const [address = ""] = (await open(undefined, { protocolTimeoutMs: 50 })).addresses;
     await closed(connect(address));

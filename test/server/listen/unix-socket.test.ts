@@ -71,7 +71,7 @@ describe("a Unix socket", () => {
     expect(await statusOver(path)).toBe(404);
   });
 
-  it("does not take a living server's place", async () => {
+  it("does not replace the socket of a running server", async () => {
     const path = await socketPath();
     const other = net.createServer((socket) => socket.on("error", () => {}).end("mine"));
     await new Promise<void>((resolve) => other.listen(path, resolve));

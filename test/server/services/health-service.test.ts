@@ -28,14 +28,14 @@ describe("Check", () => {
     },
   );
 
-  it("of a service that is not there is NOT_FOUND", async () => {
+  it("of a service that does not exist is NOT_FOUND", async () => {
     const { client } = await startWithClient();
     const { code, message } = await callGrpc(client, check, { service: "acme.Missing" });
     expect(code).toBe(grpc.status.NOT_FOUND);
     expect(message).toBe('unknown service "acme.Missing"');
   });
 
-  it("is there on the admin listener, which has nothing else", async () => {
+  it("is served on the admin listener, which has no other service", async () => {
     const { client } = await startWithClient("admin");
     expect((await callGrpc(client, check, {})).messages).toMatchObject([{ status: Status.SERVING }]);
     const outcome = await new Promise<grpc.ServiceError | null>((resolve) => {

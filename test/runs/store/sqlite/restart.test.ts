@@ -20,7 +20,7 @@ import {
 import { getDriver, newKey, newPath, openFile } from "./open-store.ts";
 
 describe("a SQLite store that is opened again", () => {
-  it("has everything that was written", async () => {
+  it("keeps everything that was written", async () => {
     const path = newPath();
     const first = await openFile({}, path);
     const root = await endedRun(first, { input: ["q"] }, RunStatus.COMPLETED, "a");

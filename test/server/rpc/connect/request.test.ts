@@ -89,7 +89,7 @@ describe("a message that is too large", () => {
     },
   );
 
-  it("is turned away by its announced size, before it is sent", async () => {
+  it("is refused by its announced size, before it is sent", async () => {
     const server = await startAnswering({ maxMessageBytes: LIMIT });
     const session = http2.connect(server.url);
     servers.onEnd(() => session.destroy());

@@ -59,7 +59,7 @@ describe("a client that does not read", () => {
     await expect.poll(cancelled, { timeout: BUSY_MS }).toBe(STREAMS);
   });
 
-  it("gets everything, in order, once it reads again", async () => {
+  it("gets everything in order once it reads again", async () => {
     const taken = new Map<ScriptedCall, number>();
     const server = await servers.start({
       stream: (call) => countedTokens(call, { text: "x", count: EVENTS }, taken),
