@@ -18,6 +18,7 @@ export class Connector {
   #cancel: Cancel | undefined;
   #isPaused = false;
   #socket: Socket | undefined;
+  #failure: Error | undefined;
   /** The read that the socket asked for while it was paused. */
   #pausedRead: (() => void) | undefined;
 
@@ -54,6 +55,14 @@ export class Connector {
     return (this.#socket?.writableLength ?? 0) > 0;
   }
 
+  /**
+   * The failure of the connection; undefined if there was none. undici reports "other side closed" instead if the other
+   * side closes it after an alert of TLS, such as the one that a certificate is required.
+   */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
   /** Opens a connection. For undici, which makes one attempt at a time. */
   readonly connect: buildConnector.connector = (options, callback) => {
     const canceller = new AbortController();
@@ -80,6 +89,10 @@ export class Connector {
 
   #attach(socket: Socket): void {
     this.#socket = socket;
+    this.#failure = undefined;
+    socket.once("error", (error) => {
+      this.#failure = error;
+    });
     skipTracesOfOverflow(socket);
     this.#skipContinues(socket);
     this.#readOnDemand(socket);

@@ -81,6 +81,7 @@ function toConfigurationError(error: Error, peer: string): ConfigurationError | 
 }
 
 function toNetworkError(error: Error, { peer, phase }: FailedExchange): NetworkError {
+  if (breaksHttp(error, phase)) return new NetworkError(`the answer of ${peer} breaks HTTP/1.1`);
   if (error.name !== "HTTPParserError") {
     return new NetworkError(`${describeLoss(phase, peer)} (${getReason(error)})`, { cause: error });
   }
@@ -89,6 +90,15 @@ function toNetworkError(error: Error, { peer, phase }: FailedExchange): NetworkE
     return new NetworkError(`${describeLoss(phase, peer)} (${CLOSED})`);
   }
   return new NetworkError(`the answer of ${peer} breaks HTTP/1.1`);
+}
+
+/** Reports whether undici has closed the connection because of the head of the answer. */
+function breaksHttp(error: Error, phase: ExchangePhase): boolean {
+  if (phase !== "waiting") return false;
+  const code = getCode(error);
+  // Two lengths, or a length and chunks; a switch to another protocol.
+  if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") return true;
+  return code === "UND_ERR_SOCKET" && /^bad (response|upgrade)$/.test(error.message);
 }
 
 function describeLoss(phase: ExchangePhase, peer: string): string {
@@ -120,7 +130,8 @@ function getReason(error: Error): string {
 /** Returns the machine-readable code; empty if there is none, or none that reads like one. */
 function getCode(error: Error): string {
   const code: unknown = "code" in error ? error.code : undefined;
-  return typeof code === "string" && /^[A-Z0-9_]{1,64}$/.test(code) ? code : "";
+  // OpenSSL has codes like ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE.
+  return typeof code === "string" && /^[A-Z0-9_/]{1,64}$/.test(code) ? code : "";
 }
 
 function toSeconds(milliseconds: number): string {

@@ -1,4 +1,4 @@
-import type { Dispatcher } from "undici";
+import { type Dispatcher, errors } from "undici";
 import type { CallTiming } from "../../core/call-timing.ts";
 import { AbortError, InternalError, NetworkError, type SDKError, StreamError } from "../../core/errors.ts";
 import { toAbortError } from "./abort.ts";
@@ -270,7 +270,8 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.#ended) return;
-    this.#fail(toHttpError(error, { ...this.#options, phase: this.#phase }));
+    const failure = error instanceof errors.SocketError ? (this.#connector?.failure ?? error) : error;
+    this.#fail(toHttpError(failure, { ...this.#options, phase: this.#phase }));
   }
 
   readonly #onAbort = (): void => {

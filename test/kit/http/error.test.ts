@@ -14,6 +14,7 @@ describe("toHttpError()", () => {
     ["connecting", systemError("EAI_AGAIN"), "cannot connect to a.example:443 (EAI_AGAIN)"],
     ["connecting", systemError("CERT_HAS_EXPIRED"), "cannot connect to a.example:443 (CERT_HAS_EXPIRED)"],
     ["connecting", systemError("ERR_TLS_CERT_ALTNAME_INVALID"), "(ERR_TLS_CERT_ALTNAME_INVALID)"],
+    ["connecting", systemError("ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE"), "TLS_ALERT_HANDSHAKE_FAILURE)"],
     ["connecting", new errors.ConnectTimeoutError(), "no connection to a.example:443 within 10 seconds"],
     ["waiting", systemError("ECONNRESET"), "to a.example:443 was lost before the answer (ECONNRESET)"],
     ["waiting", new errors.SocketError("other side closed"), "before the answer (closed by the other side)"],

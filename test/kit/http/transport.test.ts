@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
+import { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, NetworkError, StreamError } from "../../../src/core/errors.ts";
 import { createHttpTransport } from "../../../src/kit/http/transport.ts";
+import { certificate } from "./certificate.ts";
 import { getError, openTransport, pause, serveHttp, serveTcp, waitUntil } from "./servers.ts";
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<string> {
@@ -357,6 +359,19 @@ describe("what is refused", () => {
     expect(error.message).toContain("over 65536 bytes");
   });
 
+  it.each([
+    ["two lengths", "200 X\r\ncontent-length: 1\r\ncontent-length: 2"],
+    ["a length and chunks", "200 X\r\ncontent-length: 1\r\ntransfer-encoding: chunked"],
+    ["another protocol", "101 X\r\nconnection: upgrade\r\nupgrade: websocket"],
+  ])("an answer with %s, without blaming the connection", async (_name, head) => {
+    const { port } = await serveTcp((socket) => {
+      socket.once("data", () => socket.write(`HTTP/1.1 ${head}\r\n\r\n`));
+    });
+    const error = await getError(openTransport({ port }).post("a", { headers: {}, body: "x" }));
+    expect(error).toBeInstanceOf(NetworkError);
+    expect(error.message).toBe(`the answer of 127.0.0.1:${port} breaks HTTP/1.1`);
+  });
+
   it("an answer that is not HTTP, without showing it", async () => {
     const { port } = await serveTcp((socket) => {
       socket.once("data", () => socket.write("secret words of an answer\r\n\r\n"));
@@ -467,6 +482,20 @@ describe("a lost connection", () => {
     const error = await getError(transport.post("a", { headers: {}, body: "x" }));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toMatch(/^cannot connect to 127\.0\.0\.1:\d+ \([A-Z_]+\)$/);
+  });
+
+  it("by a failure of TLS after the handshake names the reason", async () => {
+    const { port } = await serveTcp((socket) => {
+      const secured = new TLSSocket(socket, { isServer: true, ...certificate });
+      secured.on("error", () => {}).once("data", () => socket.end("this is no TLS"));
+    });
+    const transport = openTransport({
+      baseUrl: `https://localhost:${port}`,
+      tls: () => ({ ca: certificate.cert }),
+    });
+    const error = await getError(transport.post("a", { headers: {}, body: "x" }));
+    expect(error).toBeInstanceOf(NetworkError);
+    expect(error.message).toMatch(/was lost before the answer \(ERR_SSL_[A-Z_]+\)$/);
   });
 
   it("while idle costs nothing: the next request opens a new one", async () => {
