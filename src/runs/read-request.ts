@@ -61,7 +61,8 @@ export async function readRunInput(
   const messages: readonly Message[] = prompt === "" ? modelRequest.messages : [userMessage(prompt)];
   const input = given ?? messages.map((message) => ({ message, originJson: "" }));
   checkRequest(request, input, previous?.run);
-  const mayHaveNoMessages = (given?.length ?? 0) > 0 || approvals.length > 0;
+  const continues = request.previousRunId !== "" || request.threadId !== "";
+  const mayHaveNoMessages = (given?.length ?? 0) > 0 || approvals.length > 0 || continues;
   const settings = { toolRounds: maxSteps, mayHaveNoMessages };
   const generation = await readOptions(request.options, "options", { maxSteps }, settings);
   const { tools, servers, knownTools } = chooseTools(request, previous);

@@ -107,6 +107,21 @@ describe("a request to create a run", () => {
     expect(await violations(nothing)).not.toEqual([]);
   });
 
+  it("needs no messages if it continues a conversation", async () => {
+    const { id, threadId } = await run(engine, runRequest("Hello"));
+    const options = { request: { model: "m" } };
+    for (const continued of [{ previousRunId: id }, { threadId }]) {
+      const { status } = await run(engine, runRequest("", { ...continued, options }));
+      expect(status).toBe(RunStatus.COMPLETED);
+      expect(
+        made.model.requests
+          .at(-1)
+          ?.messages.map((message) => textOf(message))
+          .slice(0, 2),
+      ).toEqual(["Hello", "hello"]);
+    }
+  });
+
   it("is refused with the path of the message that is wrong, as its caller knows it", async () => {
     const wrong = { role: 3 as const, toolCallId: "call_x", content: [] };
     const messages = [userMessage("hi"), wrong];

@@ -147,13 +147,19 @@ export async function createRun(
   }
 }
 
+/** The message of a run's failure that names a field of the request to the engine. */
+const RUN_FIELD = /^((?:options\.|input\[)[\w.[\]]+|previous_run_id): (.*)$/s;
+
 /** Converts the failure of a run to the error of its request. */
 function toRequestFailure(failure: SDKError, read: ReadRequest): SDKError {
   if (failure.violations.length > 0) return withFieldPaths(failure, (field) => read.toBodyPath(field));
-  const [, field, description] = /^((?:options\.|input\[)[\w.[\]]+): (.*)$/s.exec(failure.message) ?? [];
+  const [, field, description] = RUN_FIELD.exec(failure.message) ?? [];
   const isOurs =
     failure.kind === ErrorKind.INVALID_REQUEST && field !== undefined && description !== undefined;
-  return isOurs ? invalidField(read.toBodyPath(field), description) : failure;
+  if (!isOurs) return failure;
+  // The engine has one name for the messages that a request continues.
+  const isThread = field === "previous_run_id" && read.input.request.threadId !== "";
+  return invalidField(read.toBodyPath(isThread ? "thread_id" : field), description);
 }
 
 /** Returns the error with the fields of the body. Errors that name no field keep their class. */

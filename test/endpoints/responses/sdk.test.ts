@@ -143,6 +143,42 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     expect({ ...again, output_text: first.output_text }).toEqual(first);
   });
 
+  it("answers a conversation that has the question already, and nothing else if it has nothing", async () => {
+    const { openai } = await startApi(servers);
+    const items = [{ role: "user" as const, content: "Grüße" }];
+    const { id: conversation } = await openai.conversations.create({ items });
+    const { output_text } = await openai.responses.create({ model: model("sim-echo"), conversation });
+    expect(output_text).toBe("Grüße");
+    const { id: empty } = await openai.conversations.create({});
+    await expect(
+      openai.responses.create({ model: model("sim-echo"), conversation: empty }),
+    ).rejects.toMatchObject({ status: 400, param: "input" });
+  });
+
+  it("continues an answer without a further message, if the model can", async () => {
+    const { openai } = await startApi(servers);
+    const { id } = await openai.responses.create({ model: model("sim-echo"), input: "Grüße" });
+    const next = { model: model("sim-echo"), previous_response_id: id, input: [] };
+    if (name === "openai" || name === "compatible")
+      expect((await openai.responses.create(next)).output_text).toBe("Grüße");
+    else await expect(openai.responses.create(next)).rejects.toMatchObject({ status: 400 });
+  });
+
+  it("names what is continued if the model cannot continue it", async () => {
+    const { openai } = await startApi(servers);
+    const items = [
+      { role: "user" as const, content: "Hi" },
+      { role: "assistant" as const, content: "Hello" },
+    ];
+    const { id: conversation } = await openai.conversations.create({ items });
+    const { id } = await openai.responses.create({ model: model("sim-echo"), input: "Hi" });
+    const create = (from: object) => openai.responses.create({ model: "anthropic/claude-opus-5", ...from });
+    const failure = (param: string) => ({ status: 400, param, error: { type: "invalid_request_error" } });
+    await expect(create({ conversation })).rejects.toMatchObject(failure("conversation"));
+    const previous = { previous_response_id: id };
+    await expect(create(previous)).rejects.toMatchObject(failure("previous_response_id"));
+  });
+
   it("continues if the caller sends all items back and nothing is stored", async () => {
     const { openai } = await startApi(servers);
     const request = { model: model("sim-reasoning"), tools, store: false } as const;
