@@ -11,6 +11,7 @@ import type { Part } from "../../wire/gemini/request.ts";
 import { createMessage, createTextPart } from "../answers/create-request.ts";
 import { joinWords, mistake, quote } from "../openai/fields.ts";
 import { createPart, type ReadPart } from "../responses/read-content.ts";
+import { createPartWithState } from "../stateless/part-with-state.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 import { type ReadMessage, toReadMessage } from "../stateless/to-request.ts";
 import { type ProtoFields, toJsonName } from "./fields.ts";
@@ -276,7 +277,7 @@ class AnswerReader {
     const open = this.#open?.kind === kind && !isSeparate ? this.#open : this.#begin(kind, part.path);
     extendText(open.part, text);
     if (signature === undefined) return;
-    attach(open.part, signature);
+    this.#insert(attach(open.part, signature), part.path);
     this.#open = undefined;
   }
 
@@ -289,6 +290,16 @@ class AnswerReader {
     this.#push(part, path);
     this.#open = { kind, part };
     return this.#open;
+  }
+
+  #pushAll(parts: readonly ContentPart[], path: string): void {
+    for (const part of parts) this.#push(part, path);
+  }
+
+  /** Adds reasoning before the last part. */
+  #insert(reasoning: readonly ContentPart[], path: string): void {
+    this.content.splice(-1, 0, ...reasoning);
+    this.paths.splice(-1, 0, ...reasoning.map(() => path));
   }
 
   #push(part: ContentPart, path: string): void {
@@ -308,7 +319,7 @@ class AnswerReader {
     const read = createPart({ part: { case: "toolCall", value } });
     const functionCall: JsonObject = given === "" || GIVEN_ID.test(given) ? {} : { id: given };
     const signature = readSignature(part, { functionCall }, this.#context);
-    if (signature !== undefined) attach(read, signature);
+    if (signature !== undefined) this.#pushAll(attach(read, signature), part.path);
     return read;
   }
 
@@ -319,7 +330,8 @@ class AnswerReader {
     const read = media ?? (isGemini(this.#context) ? readNative(part, this.#context) : undefined);
     if (read?.part.case === "image" || read?.part.case === "native") {
       const signature = readSignature(part, {}, this.#context);
-      if (signature !== undefined && read.part.case === "image") attach(read, signature);
+      if (signature !== undefined && read.part.case === "image")
+        this.#pushAll(attach(read, signature), part.path);
       return read;
     }
     const message = `a part of the kind ${quote(kind)} is not supported by this model; it was left out`;
@@ -336,16 +348,25 @@ function extendText({ part }: ContentPart, text: string): void {
   else if (part.case === "reasoning") part.value.text += text;
 }
 
-/** Gives a part the state that its signature stands for. */
-function attach(part: ContentPart, signature: ReadSignature): void {
+/**
+ * Gives a part the state that its signature stands for. Some clients move the signature of a thought that they drop to
+ * the part after it.
+ * @returns The reasoning before the part, whose state is in its signature.
+ */
+function attach(part: ContentPart, signature: ReadSignature): readonly ContentPart[] {
   if (signature.kind === "gemini") {
     part.providerState = signature.state;
-    return;
+    return [];
   }
-  const [carried] = signature.states;
-  if (carried === undefined) return;
-  part.providerState = carried.state;
-  if (part.part.case !== "reasoning") return;
-  part.part.value.text ||= carried.text;
-  part.part.value.redacted = carried.redacted;
+  const isReasoning = part.part.case === "reasoning";
+  const reasoning = signature.states.filter((carried) => carried.part === undefined && !isReasoning);
+  const carried = signature.states.find((each) => isReasoning || each.part !== undefined);
+  if (carried !== undefined) part.providerState = carried.state;
+  if (carried !== undefined && part.part.case === "reasoning") {
+    part.part.value.text ||= carried.text;
+    part.part.value.redacted = carried.redacted;
+  }
+  return reasoning.map(({ text, redacted, state }) =>
+    createPartWithState({ case: "reasoning", value: { text, redacted } }, state),
+  );
 }

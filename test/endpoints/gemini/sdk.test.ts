@@ -178,6 +178,35 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
     },
   );
 
+  it("takes the signature of a thought on the part after it, to which some clients move it", async () => {
+    const api = await start();
+    const contents = [user("Weather in Paris?")];
+    const generate = async (): Promise<Part[]> => {
+      const config = { tools, maxOutputTokens: 20_000 };
+      const { candidates } = await api.models.generateContent({
+        model: model("sim-reasoning"),
+        contents,
+        config,
+      });
+      const parts = candidates?.[0]?.content?.parts ?? [];
+      const signature = parts.find(({ thought }) => thought === true)?.thoughtSignature;
+      const [first, ...rest] = parts.filter(({ thought }) => thought !== true);
+      const moved = { ...first, ...(signature === undefined ? {} : { thoughtSignature: signature }) };
+      contents.push({ role: "model", parts: [moved, ...rest] });
+      return [moved, ...rest];
+    };
+    const [call] = await generate();
+    const { name = "", id = "" } = call?.functionCall ?? {};
+    const functionResponse = { name, id, response: { output: "18 degrees" } };
+    contents.push({ role: "user", parts: [{ functionResponse }] });
+    expect((await generate())[0]?.text).toContain("18 degrees");
+    contents.push(user("And in Oslo?"));
+    await generate();
+    const facts = getFacts(api, column);
+    expect(facts.filter(({ kind }) => kind === "state").length).toBeGreaterThanOrEqual(2);
+    expect(facts).toContainEqual(expect.objectContaining({ kind: "call", name: "get_weather" }));
+  });
+
   it("passes on images, results with images, and errors of functions, with and without ids", async () => {
     const api = await start();
     const image: Part = { inlineData: { mimeType: "image/png", data: PIXEL } };
