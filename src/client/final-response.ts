@@ -1,5 +1,3 @@
-import { create } from "@bufbuild/protobuf";
-import { MessageSchema } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { Finish, StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
@@ -34,5 +32,5 @@ function finishWithoutContent(finish: Finish): Finish {
 /** Returns the response without the content of its message. */
 export function responseWithoutContent(response: Response): Response {
   if (response.message === undefined) return response;
-  return { ...response, message: create(MessageSchema, { ...response.message, content: [] }) };
+  return { ...response, message: { ...response.message, content: [] } };
 }

@@ -383,11 +383,14 @@ export class MemoryShare {
 
   #set(bytes: number): void {
     if (this.#hasEnded) return;
-    this.#isKnownToPool = true;
     const before = this.countedBytes;
     this.#bytes = bytes;
+    const counted = this.countedBytes;
+    // Most shares are so small that the pool never counts them.
+    if (before === 0 && counted === 0) return;
+    this.#isKnownToPool = true;
     this.#pool.note(this);
-    this.#pool.change(this.countedBytes - before, this.owner);
+    this.#pool.change(counted - before, this.owner);
   }
 }
 

@@ -152,11 +152,6 @@ export class HistoryMemory {
     this.account = account;
   }
 
-  /** Opens the share of a foreground run. */
-  begin(owner: string): HistoryShare {
-    return new HistoryShare(this, owner);
-  }
-
   /**
    * Begins a run in the background: waits until no other one reads its conversation, and there is memory. Foreground
    * runs are not refused because of it.
@@ -181,7 +176,7 @@ export class HistoryMemory {
   }
 }
 
-/** The memory that the conversation of one run uses until `release`. */
+/** The memory that the conversation of one run uses until `release`: at once in the foreground, else see `wait`. */
 export class HistoryShare {
   readonly #memory: HistoryMemory;
   #owner: string;

@@ -334,8 +334,9 @@ export class LiveRun {
         const pace = this.hub.pace ?? this.#journal.pace;
         if (pace !== undefined) await pace;
       }
-    } finally {
+    } catch (thrown) {
       await loop.return(create(GenerateResultSchema));
+      throw thrown;
     }
   }
 

@@ -31,7 +31,7 @@ import {
   ConcurrencyLimiter,
   DEFAULT_RUN_LIMITS,
   HistoryMemory,
-  type HistoryShare,
+  HistoryShare,
   type RunLimits,
 } from "./limits.ts";
 import { hasSecrets, readRunInput } from "./read-request.ts";
@@ -132,7 +132,7 @@ export class RunEngine {
   async createRun(input: RunInput, options: RunOptions): Promise<StartedRun> {
     const { request, conversation } = input;
     const { previousRunId, threadId, inheritTools } = request;
-    const share = conversation?.share ?? this.#parts.histories.begin(options.owner);
+    const share = conversation?.share ?? new HistoryShare(this.#parts.histories, options.owner);
     try {
       this.#refuseWhileDraining();
       const continues = conversation !== undefined || previousRunId !== "" || threadId !== "";
@@ -176,7 +176,7 @@ export class RunEngine {
   async openConversation(owner: string, continued: ContinuedConversation): Promise<OpenConversation> {
     const { histories, store } = this.#parts;
     const { previousRunId } = continued;
-    const share = histories.begin(owner);
+    const share = new HistoryShare(histories, owner);
     share.reserve(await store.measureConversation(owner, continued));
     try {
       const previous = previousRunId === "" ? undefined : await this.#getPrevious(owner, previousRunId);
@@ -202,7 +202,7 @@ export class RunEngine {
     const servers = this.#executions.serversWithSecrets(runId);
     if (needsSecrets && servers === undefined && status === RunStatus.REQUIRES_ACTION)
       throw new RunStateError("run_id", runId, status, CREDENTIALS_ELSEWHERE);
-    const share = this.#parts.histories.begin(options.owner);
+    const share = new HistoryShare(this.#parts.histories, options.owner);
     return this.#enter(background, options.owner, share, async (leave) => {
       // Once the submission is written nothing may refuse the run: its memory is counted even if it is too much.
       share.take([], "run_id");

@@ -5,7 +5,7 @@ import { MemoryAccount } from "../../src/core/memory-account.ts";
 import { measureMemory } from "../../src/core/memory-pool.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { CreateRunRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
-import { HistoryMemory } from "../../src/runs/limits.ts";
+import { HistoryMemory, HistoryShare } from "../../src/runs/limits.ts";
 
 const LIMITS = { maxHistoryMemoryBytes: 10_000 };
 
@@ -22,39 +22,39 @@ const never = new AbortController().signal;
 describe("the memory of conversations", () => {
   it("refuses a conversation that does not fit alongside others, until these are over", () => {
     const memory = openMemory();
-    const first = memory.begin("");
+    const first = new HistoryShare(memory, "");
     first.take(toMessages(6000), "thread_id");
-    const refused = () => memory.begin("").take(toMessages(6000), "thread_id");
+    const refused = () => new HistoryShare(memory, "").take(toMessages(6000), "thread_id");
     expect(refused).toThrow(RateLimitError);
     expect(refused).toThrow(/limits\.max_history_memory/);
     first.release();
     first.release();
-    expect(() => memory.begin("").take(toMessages(6000), "thread_id")).not.toThrow();
+    expect(() => new HistoryShare(memory, "").take(toMessages(6000), "thread_id")).not.toThrow();
   });
 
   it("counts a conversation once if its run is created again after a wait", () => {
-    const share = openMemory().begin("");
+    const share = new HistoryShare(openMemory(), "");
     share.take(toMessages(6000), "thread_id");
     expect(() => share.take(toMessages(6100), "thread_id")).not.toThrow();
   });
 
   it("refuses a conversation that never fits as a mistake of the request", () => {
-    const share = openMemory().begin("");
+    const share = new HistoryShare(openMemory(), "");
     expect(() => share.take(toMessages(10_001), "previous_run_id")).toThrow(InvalidRequestError);
     expect(() => share.check(toMessages(10_001), "previous_run_id")).toThrow(/previous_run_id/);
   });
 
   it("reserves the stored size before the read, and then the exact size", () => {
     const memory = openMemory();
-    const share = memory.begin("");
+    const share = new HistoryShare(memory, "");
     share.reserve({ messages: 9000, run: 0 });
-    expect(() => memory.begin("").reserve({ messages: 2000, run: 0 })).toThrow(RateLimitError);
+    expect(() => new HistoryShare(memory, "").reserve({ messages: 2000, run: 0 })).toThrow(RateLimitError);
     share.take(toMessages(2000), "thread_id");
-    expect(() => memory.begin("").reserve({ messages: 2000, run: 0 })).not.toThrow();
+    expect(() => new HistoryShare(memory, "").reserve({ messages: 2000, run: 0 })).not.toThrow();
   });
 
   it("refuses a stored conversation that never fits, also if its texts take half of their space", () => {
-    const share = openMemory().begin("");
+    const share = new HistoryShare(openMemory(), "");
     expect(() => share.reserve({ messages: 20_002, run: 0 })).toThrow(InvalidRequestError);
     expect(() => share.reserve({ messages: 20_001, run: 0 })).not.toThrow();
   });
@@ -62,14 +62,14 @@ describe("the memory of conversations", () => {
   it("keeps memory for what a run has from the previous one, alongside its conversation", () => {
     const memory = openMemory({ maxHistoryMemoryBytes: 200_000 });
     const request = create(CreateRunRequestSchema, { metadata: { text: "x".repeat(150_000) } });
-    const share = memory.begin("");
+    const share = new HistoryShare(memory, "");
     share.reserve({ messages: 1000, run: 90_000 });
-    expect(() => memory.begin("").take(toMessages(180_000), "thread_id")).toThrow(RateLimitError);
+    expect(() => new HistoryShare(memory, "").take(toMessages(180_000), "thread_id")).toThrow(RateLimitError);
     share.keepPrevious({ request });
     share.take(toMessages(1000), "thread_id");
-    expect(() => memory.begin("").take(toMessages(120_000), "thread_id")).toThrow(RateLimitError);
+    expect(() => new HistoryShare(memory, "").take(toMessages(120_000), "thread_id")).toThrow(RateLimitError);
     share.keepPrevious(undefined);
-    expect(() => memory.begin("").take(toMessages(190_000), "thread_id")).not.toThrow();
+    expect(() => new HistoryShare(memory, "").take(toMessages(190_000), "thread_id")).not.toThrow();
     expect(() => share.keepPrevious({ request })).toThrow(RateLimitError);
     share.release();
   });
@@ -78,7 +78,7 @@ describe("the memory of conversations", () => {
     const memory = openMemory();
     await memory.wait(never);
     void memory.wait(never);
-    expect(() => memory.begin("").take(toMessages(9000), "thread_id")).not.toThrow();
+    expect(() => new HistoryShare(memory, "").take(toMessages(9000), "thread_id")).not.toThrow();
   });
 
   it("lets runs in the background read their conversations one after the other", async () => {
@@ -98,7 +98,7 @@ describe("the memory of conversations", () => {
 
   it("lets a run in the background wait until half of the memory is free", async () => {
     const memory = openMemory();
-    const first = memory.begin("");
+    const first = new HistoryShare(memory, "");
     first.take(toMessages(6000), "thread_id");
     let hasBegun = false;
     const waiting = memory.wait(never).then((share) => {
@@ -109,19 +109,19 @@ describe("the memory of conversations", () => {
     expect(hasBegun).toBe(false);
     first.release();
     (await waiting).settle(toMessages(9000));
-    expect(() => memory.begin("").take(toMessages(2000), "thread_id")).toThrow(RateLimitError);
+    expect(() => new HistoryShare(memory, "").take(toMessages(2000), "thread_id")).toThrow(RateLimitError);
   });
 
   it("has room for a conversation of exactly its size, and for one of half of it alongside a background run", async () => {
     const messages = toMessages(5000);
     const bytes = measureMemory(messages);
-    const exact = openMemory({ maxHistoryMemoryBytes: bytes }).begin("");
+    const exact = new HistoryShare(openMemory({ maxHistoryMemoryBytes: bytes }), "");
     expect(() => exact.take(messages, "thread_id")).not.toThrow();
-    const small = openMemory({ maxHistoryMemoryBytes: bytes - 1 }).begin("");
+    const small = new HistoryShare(openMemory({ maxHistoryMemoryBytes: bytes - 1 }), "");
     expect(() => small.check(messages, "thread_id")).toThrow(InvalidRequestError);
     const isFree = async (maxHistoryMemoryBytes: number) => {
       const memory = openMemory({ maxHistoryMemoryBytes });
-      memory.begin("").take(messages, "thread_id");
+      new HistoryShare(memory, "").take(messages, "thread_id");
       let hasBegun = false;
       void memory.wait(never).then(() => {
         hasBegun = true;
@@ -134,14 +134,14 @@ describe("the memory of conversations", () => {
 
   it("is released completely, also if a conversation shrinks", () => {
     const memory = openMemory();
-    const share = memory.begin("");
+    const share = new HistoryShare(memory, "");
     for (const size of [4000, 9000, 100, 5000]) share.take(toMessages(size), "thread_id");
     share.settle(toMessages(2000));
-    const other = memory.begin("");
+    const other = new HistoryShare(memory, "");
     expect(() => other.take(toMessages(7000), "thread_id")).not.toThrow();
     share.release();
     other.release();
-    expect(() => memory.begin("").take(toMessages(9500), "thread_id")).not.toThrow();
+    expect(() => new HistoryShare(memory, "").take(toMessages(9500), "thread_id")).not.toThrow();
   });
 
   it("lets one run read at a time, whatever others give back meanwhile", async () => {
@@ -163,7 +163,7 @@ describe("the memory of conversations", () => {
   });
 
   it("has one share for the answers of a run, which ends with it", () => {
-    const share = openMemory().begin("");
+    const share = new HistoryShare(openMemory(), "");
     share.release();
     const answers = share.openAnswers("a");
     expect(share.openAnswers("a")).toBe(answers);
@@ -174,7 +174,7 @@ describe("the memory of conversations", () => {
 
   it("ends the wait of a run when its signal is aborted", async () => {
     const memory = openMemory();
-    memory.begin("").take(toMessages(6000), "thread_id");
+    new HistoryShare(memory, "").take(toMessages(6000), "thread_id");
     const stop = new AbortController();
     const waiting = memory.wait(stop.signal);
     stop.abort();

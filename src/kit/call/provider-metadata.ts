@@ -30,24 +30,31 @@ export class ProviderMetadata {
     return bytes + MEMBER_BYTES + name.length;
   }
 
-  /**
-   * Returns the members as JSON text, sorted, so that it is the same whole and streamed; empty if there are none.
-   * Members that would exceed the limit are left out.
-   */
+  /** Returns the members as `toMetadataJson` does. */
   toJson(): string {
-    const members: string[] = [];
-    let chars = 2;
-    for (const name of Object.keys(this.#members).sort()) {
-      const member = `${JSON.stringify(name)}:${JSON.stringify(sorted(this.#members[name]))}`;
-      if (chars + member.length + 1 > MAX_METADATA_CHARS) continue;
-      chars += member.length + 1;
-      members.push(member);
-    }
-    return members.length === 0 ? "" : `{${members.join(",")}}`;
+    return writeMembers(this.#members);
   }
 }
 
 type Members = Record<string, unknown>;
+
+/**
+ * Returns the members that are not empty as JSON text, sorted, so that it is the same whole and streamed; empty if there
+ * are none. Members that would exceed the limit are left out.
+ */
+function writeMembers(members: Members): string {
+  const written: string[] = [];
+  let chars = 2;
+  for (const name of Object.keys(members).sort()) {
+    const value = sorted(members[name], false);
+    if (!hasContent(value)) continue;
+    const member = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+    if (chars + member.length + 1 > MAX_METADATA_CHARS) continue;
+    chars += member.length + 1;
+    written.push(member);
+  }
+  return written.length === 0 ? "" : `{${written.join(",")}}`;
+}
 
 /** Sets a member unless the value is empty. Returns the additional memory that it takes, in bytes. */
 function setMember(members: Members, name: string, value: unknown): number {
@@ -70,11 +77,10 @@ export function toMetadataJson(
   usage: unknown,
   unifiedCounts: ReadonlySet<string>,
 ): string {
-  const metadata = new ProviderMetadata();
-  // Most members are read elsewhere, so no list is made.
-  for (const name in members) if (!readElsewhere.has(name)) metadata.add(name, (members as JsonObject)[name]);
-  metadata.add("usage", furtherCounts(usage, unifiedCounts));
-  return metadata.toJson();
+  const further: Members = Object.create(null);
+  for (const name in members) if (!readElsewhere.has(name)) further[name] = (members as JsonObject)[name];
+  further.usage = furtherCounts(usage, unifiedCounts);
+  return writeMembers(further);
 }
 
 /**
@@ -87,12 +93,16 @@ export function furtherCounts(counts: unknown, unified: ReadonlySet<string>): Js
   return undefined;
 }
 
-/** Returns a value whose objects have their members in the order of their names. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+/**
+ * Returns a value whose objects have their members in the order of their names.
+ * @param keepsEmpty Whether an object keeps its empty members. Nested objects do.
+ */
+function sorted(value: unknown, keepsEmpty = true): unknown {
+  if (Array.isArray(value)) return value.map((element) => sorted(element));
   if (!isObject(value)) return value;
   const copy: Members = Object.create(null);
-  for (const name of Object.keys(value).sort()) copy[name] = sorted(value[name]);
+  for (const name of Object.keys(value).sort())
+    if (keepsEmpty || hasContent(value[name])) copy[name] = sorted(value[name]);
   return copy;
 }
 

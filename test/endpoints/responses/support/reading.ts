@@ -5,7 +5,7 @@ import { Fields } from "../../../../src/endpoints/openai/fields.ts";
 import { type ReadRequest, readRequest } from "../../../../src/endpoints/responses/read-request.ts";
 import { CreateRunRequestSchema } from "../../../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { OpenConversation, RunWithOrigin } from "../../../../src/runs/engine.ts";
-import { HistoryMemory } from "../../../../src/runs/limits.ts";
+import { HistoryMemory, HistoryShare } from "../../../../src/runs/limits.ts";
 import { getFirstCallId } from "../../../../src/runs/store/bodies.ts";
 import type { StoredMessage } from "../../../../src/runs/store.ts";
 import { createDirectory } from "../../support/directory.ts";
@@ -52,7 +52,7 @@ export function read(
 
 /** Creates a conversation with separate memory. */
 export function openConversation(run: RunWithOrigin | undefined): OpenConversation {
-  const share = new HistoryMemory(new MemoryAccount()).begin("key");
+  const share = new HistoryShare(new HistoryMemory(new MemoryAccount()), "key");
   const request = create(CreateRunRequestSchema);
   return { previous: run && { run, owner: "key", request, origin: run.origin }, share };
 }
