@@ -66,8 +66,7 @@ export function createHttpApi(
       const found = fixed.get(path) ?? match(path);
       if (found.length === 0) return toUnknownPath(root, served, unknownPath);
       const wanted = method === "HEAD" ? "GET" : method;
-      const entry = found.find(({ definition }) => definition.method === wanted);
-      if (entry !== undefined) return entry.route;
+      for (const { definition, route } of found) if (definition.method === wanted) return route;
       return otherMethod(
         found.map(({ definition }) => definition),
         fail,

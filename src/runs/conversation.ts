@@ -52,8 +52,8 @@ export interface CheckedConversation {
  * the content of the deltas.
  */
 export function createModelRequest(request: Request, system: string, { messages }: Conversation): Request {
-  const before = system === "" ? [] : [systemMessage(system)];
-  const all = [...before, ...messages.map(({ message }) => message)];
+  const all = system === "" ? [] : [systemMessage(system)];
+  for (const { message } of messages) all.push(message);
   return { ...request, messages: all, finalResponse: FinalResponse.FULL };
 }
 

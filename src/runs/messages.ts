@@ -42,7 +42,8 @@ export function answerMessageId(runId: string, step: number, isRepeated: boolean
 
 /** Reports whether a step has a model call that had no answer when its process stopped. */
 export function isRepeated(attempts: readonly Attempt[], step: number): boolean {
-  return attempts.some((attempt) => isAbandoned(attempt, step));
+  for (const attempt of attempts) if (isAbandoned(attempt, step)) return true;
+  return false;
 }
 
 /** Reports whether an attempt is of a model call of a step that had no answer when its process stopped. */

@@ -102,7 +102,8 @@ export async function createRun(parts: EngineParts, newRun: NewRun): Promise<Cre
  */
 function checkInput({ draft, share, begins }: NewRun, history: readonly Message[]): CheckedInput {
   const { request, inputPath, generation } = draft;
-  const input = draft.input.flatMap(({ message }) => message ?? []);
+  const input: Message[] = [];
+  for (const { message } of draft.input) if (message !== undefined) input.push(message);
   const ofThread = request.threadId === "" ? inputPath : "thread_id";
   const field = request.previousRunId === "" ? ofThread : "previous_run_id";
   if (begins) share.take([...history, ...input], field);
@@ -129,7 +130,8 @@ function toInputMessages(
   { conversation, checked }: CheckedInput,
 ): StoredMessage[] {
   const { added } = checked.conversation;
-  const input = draft.input.map((message) => newThreadMessage(message, { runId }));
+  const input: StoredMessage[] = [];
+  for (const message of draft.input) input.push(newThreadMessage(message, { runId }));
   if (added.length === 0) return input;
   const sent = new Set(openCallIds(conversation.input));
   const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);

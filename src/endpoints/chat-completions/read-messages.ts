@@ -8,11 +8,10 @@ import {
 } from "../../gen/outrigger/v1/message_pb.ts";
 import { textIn } from "../../kit/json/json.ts";
 import { isDataUri } from "../../kit/media/data-uri.ts";
-import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import { guessMediaType } from "../../kit/media/media-type.ts";
 import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
 import { createTextPart } from "../answers/create-request.ts";
-import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
+import { decodeBase64, type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import { createPart, type ReadPart } from "../responses/read-content.ts";
 import { createPartWithState } from "../stateless/part-with-state.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
@@ -204,7 +203,7 @@ function toAudio(fields: Fields): ContentPart {
     fields.object("input_audio") ?? fields.missing("input_audio", "an object with data and format");
   const format = audio.requireString("format", { min: 1, max: 32 });
   const mediaType = `audio/${format === "mp3" ? "mpeg" : format}`;
-  const data = toBytes(audio.requireString("data"), audio.at("data"));
+  const data = decodeBase64(audio.requireString("data"), audio.at("data"));
   return createPart({ part: { case: "audio", value: { mediaType, source: { case: "data", value: data } } } });
 }
 
@@ -218,11 +217,5 @@ function toDocument(fields: Fields): ContentPart {
   const data = file.requireString("file_data", { min: 1 });
   if (isDataUri(data)) return toPart({ source: { case: "url", value: data } });
   const mediaType = guessMediaType(fileName) ?? "";
-  return toPart({ mediaType, source: { case: "data", value: toBytes(data, file.at("file_data")) } });
-}
-
-function toBytes(base64: string, path: string): Uint8Array {
-  const bytes = decodeExactBase64(base64);
-  if (bytes !== undefined) return bytes;
-  throw mistake(path, "invalid_value", "expected base64, or a data: URI, found other characters");
+  return toPart({ mediaType, source: { case: "data", value: decodeBase64(data, file.at("file_data")) } });
 }

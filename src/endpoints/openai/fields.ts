@@ -10,6 +10,7 @@ import {
   parseJson,
 } from "../../kit/json/json.ts";
 import { splitElements, toMembers } from "../../kit/json/json-source.ts";
+import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 
 /** The error codes of OpenAI's API for invalid requests. */
 export type MistakeCode =
@@ -273,6 +274,13 @@ const MAX_INT32 = 2 ** 31 - 1;
 function toRange(value: number, min: number, max: number): string {
   if (max === Infinity || (max === MAX_INT32 && value < min)) return `from ${min}`;
   return `from ${min} to ${max}`;
+}
+
+/** Decodes base64. @param path Path in the body, for the error. */
+export function decodeBase64(base64: string, path: string): Uint8Array {
+  const bytes = decodeExactBase64(base64);
+  if (bytes !== undefined) return bytes;
+  throw mistake(path, "invalid_value", "expected base64, or a data: URI, found other characters");
 }
 
 /** @throws InvalidRequestError if a body is announced as something other than JSON. */

@@ -2,7 +2,7 @@
  * The settings of a request that have no field in the contract. OpenAI's Responses API gets them unchanged; other APIs
  * get the settings for which they have a counterpart, and the rest becomes warnings.
  */
-import type { JsonObject } from "../../kit/json/json.ts";
+import type { JsonObject, JsonValue } from "../../kit/json/json.ts";
 import type { CreateRequest } from "../../wire/openai-responses/request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
 import { type Fields, mistake } from "../openai/fields.ts";
@@ -171,9 +171,11 @@ function optionsFor({ provider }: ServedModel, options: JsonObject): Readonly<Re
  * Returns the fields that the sidecar does not process. Unknown fields are included, since OpenAI may have added them.
  */
 function nativeOptions(fields: Fields, includes: readonly string[]): JsonObject {
-  const passed = Object.entries(fields.value).filter(
-    ([name, value]) => value !== null && !READ_ELSEWHERE.has(name) && !isPenalty(name) && name !== BACKGROUND,
-  );
+  const passed: [name: string, value: JsonValue | undefined][] = [];
+  for (const [name, value] of Object.entries(fields.value)) {
+    const isRead = READ_ELSEWHERE.has(name) || isPenalty(name) || name === BACKGROUND;
+    if (value !== null && !isRead) passed.push([name, value]);
+  }
   // The sidecar decides about `reasoning.encrypted_content`.
   const include = includes.filter((value) => !SIDECAR_INCLUDES.includes(value));
   const [reasoning, text] = [fields.object("reasoning"), fields.object("text")];

@@ -10,12 +10,11 @@ import {
 } from "../../gen/outrigger/v1/message_pb.ts";
 import { asInt32, asString, objectsIn, textIn } from "../../kit/json/json.ts";
 import { isDataUri } from "../../kit/media/data-uri.ts";
-import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import { guessMediaType } from "../../kit/media/media-type.ts";
 import type { Annotation } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { createTextPart } from "../answers/create-request.ts";
-import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
+import { decodeBase64, type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
 /** A part and its path in the body. */
@@ -146,21 +145,15 @@ function toDocument(fields: Fields): MessageInitShape<typeof DocumentSchema> {
   if (source === "file_url" || isDataUri(value)) return { fileName, source: { case: "url", value } };
   // If the media type does not follow from the name, the contract's default applies, as for most files.
   const mediaType = guessMediaType(fileName) ?? "";
-  return { fileName, mediaType, source: { case: "data", value: toBytes(value, fields.at(source)) } };
+  return { fileName, mediaType, source: { case: "data", value: decodeBase64(value, fields.at(source)) } };
 }
 
 function readAudio(fields: Fields): MessageInitShape<typeof AudioSchema> {
   const audio =
     fields.object("input_audio") ?? fields.missing("input_audio", "an object with data and format");
-  const value = toBytes(audio.requireString("data"), audio.at("data"));
+  const value = decodeBase64(audio.requireString("data"), audio.at("data"));
   const format = audio.requireString("format", { min: 1, max: 32 });
   return { mediaType: `audio/${format === "mp3" ? "mpeg" : format}`, source: { case: "data", value } };
-}
-
-function toBytes(base64: string, path: string): Uint8Array {
-  const bytes = decodeExactBase64(base64);
-  if (bytes !== undefined) return bytes;
-  throw mistake(path, "invalid_value", "expected base64, or a data: URI, found other characters");
 }
 
 /** Returns the one field of several that is set. */

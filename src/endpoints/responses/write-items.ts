@@ -71,10 +71,13 @@ export class ItemWriter {
     content: readonly ContentPart[],
     last: ItemStatus = "completed",
   ): readonly WrittenItem[] {
-    return content.flatMap((part, index) => {
+    const items: WrittenItem[] = [];
+    for (const [index, part] of content.entries()) {
       const status = index === content.length - 1 ? last : "completed";
-      return this.#toItem(part, { messageId, part: index }, status) ?? [];
-    });
+      const item = this.#toItem(part, { messageId, part: index }, status);
+      if (item !== undefined) items.push(item);
+    }
+    return items;
   }
 
   /** Returns the item of a part; undefined for a text without characters. */

@@ -9,6 +9,7 @@ import { IncompleteReason, type Run, RunStatus } from "../../gen/outrigger/v1/ru
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { answerMessageId, isRepeated } from "../../runs/messages.ts";
+import { isQueuedOrRunning } from "../../runs/status.ts";
 import type {
   ResponseObject,
   ResponseStatus,
@@ -84,7 +85,7 @@ export class ResponseWriter {
 
   /** Returns the response object of a run, as JSON text. */
   write(run: Run, { model, items, warnings, metadata }: RunOutput): string {
-    const service_tier = hasEnded(run) ? getUsedTier(this.#tier, metadata) : this.#tier;
+    const service_tier = isQueuedOrRunning(run.status) ? this.#tier : getUsedTier(this.#tier, metadata);
     const state = toMembers({ ...toState(run, model), service_tier, ...metadata?.further });
     const told = [...this.#warnings];
     for (const { code, field, message } of [...run.warnings, ...warnings])
@@ -98,10 +99,6 @@ export class ResponseWriter {
 const FURTHER_MEMBERS = ["access_programs", "moderation", "prompt_cache_diagnostics"];
 
 const USUAL_TIER = "default";
-
-function hasEnded({ status }: Run): boolean {
-  return status !== RunStatus.QUEUED && status !== RunStatus.IN_PROGRESS;
-}
 
 /** Returns the tier that the provider reports; else the requested one, and the usual one if the choice was left open. */
 function getUsedTier(requested: string, metadata: ResponseMetadata | undefined): string {

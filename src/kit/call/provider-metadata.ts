@@ -1,5 +1,5 @@
 import { measureMemory } from "../../core/memory-pool.ts";
-import { isEmpty, isObject, type JsonObject } from "../json/json.ts";
+import { isEmpty, isObject, type JsonObject, type JsonValue } from "../json/json.ts";
 
 /** Maximum characters of the metadata of one answer. */
 const MAX_METADATA_CHARS = 64 * 1024;
@@ -106,7 +106,8 @@ function sorted(value: unknown, keepsEmpty = true): unknown {
   return copy;
 }
 
-function hasContent(value: unknown): boolean {
+/** Reports whether a value says something: whether it is not empty. */
+export function hasContent(value: unknown): value is JsonValue {
   if (value === undefined || value === null || value === "") return false;
   return Array.isArray(value) ? value.length > 0 : !isObject(value) || !isEmpty(value);
 }

@@ -191,7 +191,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
           this.#runs = [];
           this.#decodedEvents = 0;
           this.#parser.push(chunk);
-          this.#relayDecoded(chunk);
+          if (this.#relay !== undefined) this.#relayDecoded(this.#relay, chunk);
         }
       } catch (thrown) {
         if (this.#isOver) return DONE;
@@ -256,10 +256,10 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     if (this.#jsonValues > maxJsonValues) throw answerTooLarge("maxJsonValues", maxJsonValues);
   }
 
-  #relayDecoded(chunk: Uint8Array): void {
-    if (this.#isFollowed) return this.#relay?.endWithin(chunk, this.#decodedEvents);
-    this.#relay?.push(chunk, this.#runs);
-    if (this.#writer.ended) this.#relay?.endWithin(NOTHING, 0);
+  #relayDecoded(relay: EventRelay, chunk: Uint8Array): void {
+    if (this.#isFollowed) return relay.endWithin(chunk, this.#decodedEvents);
+    relay.push(chunk, this.#runs);
+    if (this.#writer.ended) relay.endWithin(NOTHING, 0);
   }
 
   /** Ends the stream after its last byte. Throws if the provider's end marker never came. */

@@ -7,14 +7,12 @@ import { findNegativeCounts } from "../../kit/adapter/usage.ts";
 import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../../kit/call/answer-limits.ts";
 import { type CallFacts, readFinishReason } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
-import { furtherCounts, ProviderMetadata } from "../../kit/call/provider-metadata.ts";
+import { furtherCounts, hasContent, ProviderMetadata } from "../../kit/call/provider-metadata.ts";
 import {
   asInt32,
   asString,
-  isEmpty,
   isObject,
   type JsonObject,
-  type JsonValue,
   objectIn,
   objectsIn,
   textIn,
@@ -261,8 +259,3 @@ export class ResponseMetadata {
 
 const FURTHER_CANDIDATES = "the provider returned several candidates; only the first is in the message";
 const CONTRADICTION = "the provider's token counts contradict each other; they are passed on unchanged";
-
-function hasContent(value: unknown): value is JsonValue {
-  if (value === undefined || value === null || value === "") return false;
-  return Array.isArray(value) ? value.length > 0 : !isObject(value) || !isEmpty(value);
-}

@@ -219,7 +219,8 @@ export class SqliteDriver implements Driver {
       if (hasSpace && calls.length === 1 && only !== undefined) return [this.#answer(only)];
       this.#prepare("BEGIN IMMEDIATE").statement.run();
       try {
-        const answers = calls.map((call) => this.#answer(call));
+        const answers: Answer[] = [];
+        for (const call of calls) answers.push(this.#answer(call));
         if (!hasSpace) this.#meter?.check(use);
         this.#prepare("COMMIT").statement.run();
         return answers;

@@ -253,10 +253,13 @@ export function insertMessages(
   messages: readonly StoredMessage[],
   bodies: Bodies,
 ): Call[] {
-  return messages.flatMap((message, index) => [
-    { text: INSERT_MESSAGE, values: [owner, ...toMessageValues(message, bodies)] },
-    { text: INSERT_LINK, values: [threadId, position + index] },
-  ]);
+  const calls: Call[] = [];
+  for (const [index, message] of messages.entries())
+    calls.push(
+      { text: INSERT_MESSAGE, values: [owner, ...toMessageValues(message, bodies)] },
+      { text: INSERT_LINK, values: [threadId, position + index] },
+    );
+  return calls;
 }
 
 /**

@@ -138,18 +138,19 @@ export class InferenceRecord implements ModelClient {
     const end = () => {
       if (this.#end(call)) served.end?.();
     };
-    const toResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
-      if (result.done === true) end();
-      else this.#noteEvents(call, result.value);
-      return result;
-    };
-    const fail = (thrown: unknown): never => {
-      const failure = served.fail?.(this.#noteFailure(call, thrown)) ?? thrown;
-      end();
-      throw failure;
-    };
     return {
-      next: () => events.next().then(toResult, fail),
+      next: async () => {
+        try {
+          const result = await events.next();
+          if (result.done === true) end();
+          else this.#noteEvents(call, result.value);
+          return result;
+        } catch (thrown) {
+          const failure = served.fail?.(this.#noteFailure(call, thrown)) ?? thrown;
+          end();
+          throw failure;
+        }
+      },
       async return() {
         try {
           await events.return?.();

@@ -75,7 +75,7 @@ export class ApiExchange {
       const answer = withoutLargeText(await this.#answer(signal, share));
       const bytes = countBytes(answer.body);
       if (bytes !== undefined) share.shrink(bytes);
-      await this.#writer.send(answer);
+      await this.#writer.send(answer, bytes);
     } catch (thrown) {
       if (share === undefined) await this.#refuse(toRefusalError(thrown));
       else if (!this.#isPeerGone(thrown)) {
@@ -120,7 +120,8 @@ export class ApiExchange {
   #refuse(error: SDKError): Promise<void> {
     this.#note(error);
     const { route, request } = this.#options;
-    return this.#writer.send(route.fail(error, toRequestHead(request)));
+    const answer = route.fail(error, toRequestHead(request));
+    return this.#writer.send(answer, countBytes(answer.body));
   }
 
   #note(error: SDKError, fault?: unknown): void {
@@ -146,10 +147,10 @@ class BodyResponse extends FlushedResponse {
 
   /**
    * Sends a whole response. Resolves when it is flushed or the peer has disconnected.
+   * @param bytes Length of the body; undefined if it is a stream.
    * @throws PeerClosedError, after it stops reading the body. Also throws any error of the body.
    */
-  async send({ status, headers, body }: EndpointResponse): Promise<void> {
-    const bytes = countBytes(body);
+  async send({ status, headers, body }: EndpointResponse, bytes: number | undefined): Promise<void> {
     if (bytes !== undefined) this.#begin(status, { ...headers, "content-length": bytes });
     // Node writes a text together with the headers.
     if (typeof body === "string") return this.#end(body, bytes);

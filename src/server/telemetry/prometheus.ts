@@ -31,35 +31,42 @@ export class MetricSet {
 
   /** Adds a counter. Its name ends in `_total`. */
   counter(name: string, help: string, labels: readonly string[] = []): Counter {
-    const samples = new Map<string, number>();
-    const format = createFormat(labels);
-    this.#add("counter", name, help, () => toSamples(name, samples));
+    const samples = new Map<string, Sample>();
+    this.#add("counter", name, help, () => renderSamples(name, samples.values()));
     return {
       add(labelValues, amount = 1) {
-        const key = format(labelValues);
-        samples.set(key, (samples.get(key) ?? 0) + Math.max(0, amount));
+        const key = labelValues.join(SEPARATOR);
+        let sample = samples.get(key);
+        if (sample === undefined) {
+          sample = { labels: formatLabels(labels, labelValues), value: 0 };
+          samples.set(key, sample);
+        }
+        sample.value += Math.max(0, amount);
       },
     };
   }
 
   /** Adds a gauge whose values are set. */
   gauge(name: string, help: string, labels: readonly string[] = []): Gauge {
-    const samples = new Map<string, number>();
-    const format = createFormat(labels);
-    this.#add("gauge", name, help, () => toSamples(name, samples));
-    return { set: (labelValues, value) => void samples.set(format(labelValues), value) };
+    const samples = new Map<string, Sample>();
+    this.#add("gauge", name, help, () => renderSamples(name, samples.values()));
+    return {
+      set(labelValues, value) {
+        samples.set(labelValues.join(SEPARATOR), { labels: formatLabels(labels, labelValues), value });
+      },
+    };
   }
 
   /** Adds a gauge, or a counter whose name ends in `_total`, that is read. Values that are left out are not served. */
   read(name: string, help: string, read: ReadValue, labels: readonly string[] = []): void {
-    const format = createFormat(labels);
     this.#add(name.endsWith("_total") ? "counter" : "gauge", name, help, () => {
       const found = read();
       const values = typeof found === "number" ? [[[], found] as const] : found;
-      return toSamples(
-        name,
-        values.map(([labelValues, value]) => [format(labelValues), value]),
-      );
+      const samples = values.map(([labelValues, value]) => ({
+        labels: formatLabels(labels, labelValues),
+        value,
+      }));
+      return renderSamples(name, samples);
     });
   }
 
@@ -71,15 +78,18 @@ export class MetricSet {
     buckets: readonly number[] = SECONDS_BUCKETS,
   ): Histogram {
     const series = new Map<string, Distribution>();
-    const format = createFormat(labels);
     this.#add("histogram", name, help, () =>
-      [...series].map(([key, distribution]) => renderDistribution(name, key, distribution, buckets)).join(""),
+      Array.from(series.values(), (distribution) => renderDistribution(name, distribution, buckets)).join(""),
     );
     return {
       observe(labelValues, value) {
-        const key = format(labelValues);
-        const distribution = series.get(key) ?? { counts: buckets.map(() => 0), count: 0, sum: 0 };
-        series.set(key, distribution);
+        const key = labelValues.join(SEPARATOR);
+        let distribution = series.get(key);
+        if (distribution === undefined) {
+          const counts = buckets.map(() => 0);
+          distribution = { labels: formatLabels(labels, labelValues), counts, count: 0, sum: 0 };
+          series.set(key, distribution);
+        }
         distribution.count += 1;
         distribution.sum += value;
         let index = 0;
@@ -100,7 +110,16 @@ export class MetricSet {
   }
 }
 
+/** Between the label values of a series, in its key. */
+const SEPARATOR = "\0";
+
+interface Sample {
+  readonly labels: string;
+  value: number;
+}
+
 interface Distribution {
+  readonly labels: string;
   /** Per bucket, not cumulative. */
   readonly counts: number[];
   count: number;
@@ -109,8 +128,7 @@ interface Distribution {
 
 function renderDistribution(
   name: string,
-  labels: string,
-  { counts, count, sum }: Distribution,
+  { labels, counts, count, sum }: Distribution,
   buckets: readonly number[],
 ): string {
   let cumulative = 0;
@@ -123,26 +141,16 @@ function renderDistribution(
   return lines.join("");
 }
 
-function toSamples(name: string, samples: Iterable<readonly [labels: string, value: number]>): string {
-  return Array.from(samples, ([labels, value]) => toSample(name, labels, value)).join("");
+function renderSamples(name: string, samples: Iterable<Sample>): string {
+  return Array.from(samples, ({ labels, value }) => toSample(name, labels, value)).join("");
 }
 
 function toSample(name: string, labels: string, value: number): string {
   return `${name}${labels === "" ? "" : `{${labels}}`} ${value}\n`;
 }
 
-/** Formats the labels of a metric. Results are cached: labels are needed for every call, and combinations are few. */
-function createFormat(labels: readonly string[]): (values: readonly string[]) => string {
-  const known = new Map<string, string>();
-  return (values) => {
-    const key = values.join("\0");
-    let text = known.get(key);
-    if (text === undefined) {
-      text = labels.map((label, index) => `${label}="${escapeValue(values[index] ?? "")}"`).join(",");
-      known.set(key, text);
-    }
-    return text;
-  };
+function formatLabels(labels: readonly string[], values: readonly string[]): string {
+  return labels.map((label, index) => `${label}="${escapeValue(values[index] ?? "")}"`).join(",");
 }
 
 function escapeValue(value: string): string {
