@@ -24,9 +24,10 @@ export class ReceivedHeaders implements HttpHeaders {
   }
 
   get(name: string): string | undefined {
-    const key = name.toLowerCase();
-    const value = Object.hasOwn(this.#values, key) ? this.#values[key] : undefined;
-    return Array.isArray(value) ? value.join(", ") : value;
+    const value = this.#values[name] ?? this.#values[name.toLowerCase()];
+    if (Array.isArray(value)) return value.join(", ");
+    // A name such as `constructor` finds what every object inherits.
+    return typeof value === "string" ? value : undefined;
   }
 
   *[Symbol.iterator](): Generator<[name: string, value: string]> {

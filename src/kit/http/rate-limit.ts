@@ -90,10 +90,11 @@ function readWindow(
   headers: Pick<HttpHeaders, "get">,
   { limit, remaining, reset }: WindowHeaders,
 ): RateWindow {
+  const resetAfter = headers.get(reset);
   return {
     limit: readCount(headers.get(limit)),
     remaining: readCount(headers.get(remaining)),
-    reset: parseGoDuration(headers.get(reset)?.trim() ?? ""),
+    reset: resetAfter === undefined ? undefined : parseGoDuration(resetAfter.trim()),
   };
 }
 
