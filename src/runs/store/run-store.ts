@@ -132,14 +132,13 @@ export class SqlRunStore implements RunStore {
   }
 
   async write(write: RunWrite): Promise<boolean> {
-    const attempt = (rest: RunWrite, revision: number) => this.#write(rest, revision);
-    if (!(await this.#uncertainWrites.write(write, attempt))) return false;
+    if (!(await this.#uncertainWrites.write(write, this.#attempt))) return false;
     this.#driver.notices.announce(write.claim.runId, "change");
     if (write.run?.status === RunStatus.QUEUED) this.#driver.notices.announceQueued();
     return true;
   }
 
-  async #write(write: RunWrite, revision: number): Promise<boolean> {
+  readonly #attempt = async (write: RunWrite, revision: number): Promise<boolean> => {
     const { claim, run, events = [], steps = [] } = write;
     const { runId, fence } = claim;
     const known = this.#claimed.get(runId);
@@ -173,7 +172,7 @@ export class SqlRunStore implements RunStore {
     if (run !== undefined && !isQueuedOrRunning(run.status)) this.#room?.remove(runId);
     else this.#room?.add(runId, bytes);
     return true;
-  }
+  };
 
   async #readClaimed({ runId, holderId, fence }: Claim): Promise<writes.ClaimedRow | undefined> {
     const values = [runId, holderId, fence];

@@ -183,7 +183,9 @@ export class CallMemory {
 
   /** Throws the error that `take` would throw, for an announced size. */
   expect(bytes: number): void {
-    this.#requests.check(getCountedBytes(this.#bytes), getCountedBytes(this.#bytes + bytes), this.#owner);
+    const needed = this.#bytes + bytes;
+    if (needed <= FREE_BYTES) return;
+    this.#requests.check(getCountedBytes(this.#bytes), getCountedBytes(needed), this.#owner);
   }
 
   /** Gives back a part of the memory of the request. */
