@@ -207,6 +207,12 @@ export class ItemTable {
   /** The items that have begun and are not done. */
   readonly open = new Map<number, OpenItem>();
   readonly #done = new Map<number, Untrusted<OutputItem>>();
+  /** The index of the item with an id, of several the first open one. A search for each event would be quadratic. */
+  readonly #byId = new Map<unknown, number>();
+  /** Ids that several items have, at some servers all. */
+  readonly #repeatedIds = new Set<unknown>();
+  /** The indices at which items of a type began. Those that are done are removed when the last one is looked up. */
+  readonly #byType = new Map<unknown, number[]>();
   /** Finished items whose index the server used again. */
   readonly #replaced: Untrusted<OutputItem>[] = [];
   #next = 0;
@@ -229,6 +235,7 @@ export class ItemTable {
     if (this.open.has(index) || (done !== undefined && isRepeated)) return undefined;
     // Some servers give several items one index.
     if (done !== undefined) this.#replaced.push(done);
+    if (this.#byId.get(done?.id) === index) this.#byId.delete(done?.id);
     this.#done.delete(index);
     return index;
   }
@@ -237,6 +244,12 @@ export class ItemTable {
   begin(index: number, open: OpenItem): void {
     this.open.set(index, open);
     this.#next = Math.max(this.#next, index + 1);
+    const { id, type } = open.item;
+    if (!this.open.has(this.#byId.get(id) ?? -1)) this.#byId.set(id, index);
+    else this.#repeatedIds.add(id);
+    const begun = this.#byType.get(type);
+    if (begun === undefined) this.#byType.set(type, [index]);
+    else begun.push(index);
   }
 
   /** Records the item at an index as done. */
@@ -244,6 +257,14 @@ export class ItemTable {
     this.open.delete(index);
     this.#done.set(index, item);
     this.#next = Math.max(this.#next, index + 1);
+    const { id } = item;
+    const other = this.#repeatedIds.has(id) ? this.#findOpen(id) : undefined;
+    this.#byId.set(id, other ?? index);
+  }
+
+  #findOpen(id: unknown): number | undefined {
+    for (const [index, { item }] of this.open) if (item.id === id) return index;
+    return undefined;
   }
 
   /**
@@ -255,17 +276,17 @@ export class ItemTable {
     const index = asInt32(event.output_index);
     if (index !== undefined) return index;
     const id = objectIn<OutputItem>(event.item).id ?? event.item_id;
-    const known = id === undefined ? undefined : this.#indexOfId(id);
+    const known = id === undefined ? undefined : this.#byId.get(id);
     return known ?? this.#findLastOpen(type) ?? this.#next;
   }
 
-  #indexOfId(id: unknown): number | undefined {
-    for (const [index, { item }] of this.open) if (item.id === id) return index;
-    for (const [index, item] of this.#done) if (item.id === id) return index;
-    return undefined;
-  }
-
   #findLastOpen(type: unknown): number | undefined {
-    return [...this.open].findLast(([, { item }]) => item.type === type)?.[0];
+    const begun = this.#byType.get(type) ?? [];
+    while (begun.length > 0) {
+      const last = begun.at(-1) as number;
+      if (this.open.get(last)?.item.type === type) return last;
+      begun.pop();
+    }
+    return undefined;
   }
 }
