@@ -1,4 +1,4 @@
-import type { WarningCode } from "../../kit/call/loss-report.ts";
+import { MAX_WARNINGS, MORE_WARNINGS, type WarningCode } from "../../kit/call/loss-report.ts";
 
 /** A setting or content without effect. */
 export interface RequestWarning {
@@ -9,9 +9,6 @@ export interface RequestWarning {
   readonly message: string;
 }
 
-/** Maximum number of warnings about one request. The last one says that there are more. */
-const MAX_WARNINGS = 64;
-
 /** Collects warnings about parts of a request that have no effect. */
 export class RequestNotes {
   /** All warnings in their order. Added by `warn` alone. */
@@ -21,6 +18,6 @@ export class RequestNotes {
   warn(param: string, code: WarningCode, message: string): void {
     if (this.warnings.length < MAX_WARNINGS - 1) this.warnings.push({ code, param, message });
     else if (this.warnings.length < MAX_WARNINGS)
-      this.warnings.push({ code: "limit_reached", param: "", message: "there are more warnings" });
+      this.warnings.push({ code: "limit_reached", param: "", message: MORE_WARNINGS });
   }
 }

@@ -25,6 +25,9 @@ export type WarningCode =
   | "unknown_price"
   | "model_chosen";
 
+/** Maximum number of warnings about one request, and of violations in one refusal. The last one says that there are more. */
+export const MAX_WARNINGS = 64;
+
 /**
  * Collects the parts of a request that a provider cannot honour while the request is translated: warnings under
  * LOSS_POLICY_WARN, a refusal under LOSS_POLICY_REFUSE.
@@ -37,18 +40,37 @@ export class LossReport {
   /** Records that a part of the request is changed or left out, which LOSS_POLICY_REFUSE refuses. */
   lose(field: string, code: WarningCode, message: string): void {
     this.note(field, code, message);
-    this.#violations.push({ field, description: message });
+    const { length } = this.#violations;
+    if (length < MAX_WARNINGS - 1) this.#violations.push({ field, description: message });
+    else if (length < MAX_WARNINGS)
+      this.#violations.push({ field: "request", description: "has more parts that are not listed" });
   }
 
   /** Records something that the caller should know and that no policy refuses. */
   note(field: string, code: WarningCode, message: string): void {
-    this.warnings.push(warning(field, code, message));
+    const { length } = this.warnings;
+    if (length < MAX_WARNINGS - 1) this.warnings.push(warning(field, code, message));
+    else if (length < MAX_WARNINGS) this.warnings.push(warning("", "limit_reached", MORE_WARNINGS));
   }
 
   /** Throws InvalidRequestError if anything was lost and the policy is REFUSE. Call it before anything is sent. */
   enforce(policy: LossPolicy): void {
     if (policy === LossPolicy.REFUSE && this.#violations.length > 0) throw invalidFields(this.#violations);
   }
+}
+
+/** The message of the warning after which no further ones are listed. */
+export const MORE_WARNINGS = "there are more warnings";
+
+/** Maximum number of warnings about changes that a provider made to the input. */
+const MAX_CHANGES = 16;
+
+/** Returns warnings about what a provider says that it changed in the input, one for each different text. */
+export function toChangeWarnings(changes: readonly string[]): Warning[] {
+  const different = [...new Set(changes)].slice(0, MAX_CHANGES);
+  return different.map((change) =>
+    warning("messages", "input_transformed", `the provider changed the input: ${change}`),
+  );
 }
 
 /** Creates a warning. */

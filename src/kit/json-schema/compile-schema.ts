@@ -77,7 +77,7 @@ function usedDefinitions(root: JsonObject, { definitions }: Compilation): JsonOb
   const used: [string, JsonObject][] = [];
   const open = [root];
   for (const schema of open) {
-    open.push(...listSubschemas(schema));
+    for (const subschema of listSubschemas(schema)) open.push(subschema);
     const definition = unused.get(String(schema.$ref));
     if (definition === undefined) continue;
     unused.delete(String(schema.$ref));

@@ -5,7 +5,7 @@ import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { unreadableAnswer } from "../../kit/adapter/failure-body.ts";
 import { findNegativeCounts } from "../../kit/adapter/usage.ts";
 import { type CallFacts, createResponse, isStopped } from "../../kit/call/call-facts.ts";
-import { warning } from "../../kit/call/loss-report.ts";
+import { toChangeWarnings, warning } from "../../kit/call/loss-report.ts";
 import { asObject, isEmpty, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { splitElements, toMembers } from "../../kit/json/json-source.ts";
 import { toToolCall } from "../../kit/stream/stream-writer.ts";
@@ -170,11 +170,5 @@ export function getWarnings(message: Untrusted<Message>): Warning[] {
     ...objectsIn<InputTransformation>(message.input_transformations),
     ...objectsIn<InputTransformation>(edits),
   ].map(({ type, reason }) => [textIn(type), textIn(reason)].filter((text) => text !== "").join(", "));
-  return [
-    ...refusals.map((text) => warning("", "provider_message", text)),
-    // Each block is reported, and one warning is enough.
-    ...[...new Set(changes)].map((change) =>
-      warning("messages", "input_transformed", `the provider changed the input: ${change}`),
-    ),
-  ];
+  return [...refusals.map((text) => warning("", "provider_message", text)), ...toChangeWarnings(changes)];
 }

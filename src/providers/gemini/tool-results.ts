@@ -128,8 +128,10 @@ export class ToolResults {
 
   /** Called after the last message. Throws InvalidRequestError naming a call that has no result. */
   end(): void {
-    for (const { slots, parts } of this.#contents)
-      parts.push(...slots.map(requireResponse), ...slots.flatMap(({ following }) => following));
+    for (const { slots, parts } of this.#contents) {
+      for (const slot of slots) parts.push(requireResponse(slot));
+      for (const { following } of slots) for (const part of following) parts.push(part);
+    }
   }
 
   /** A native `functionResponse` is the whole result: other parts alongside it are refused. */

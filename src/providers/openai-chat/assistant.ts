@@ -208,9 +208,9 @@ class AssistantMessageBuilder {
    */
   #replay(state: ReasoningState, text: string): void {
     const { reasoningField } = this.#context.profile;
-    if (state.details.length > 0) this.#details.push(...state.details);
-    else if (state.thinkingBlocks.length > 0) return;
-    else if (state.part !== undefined) this.#addPart(toThinkPart(state.part, text));
+    for (const detail of state.details) this.#details.push(detail);
+    if (state.details.length > 0 || state.thinkingBlocks.length > 0) return;
+    if (state.part !== undefined) this.#addPart(toThinkPart(state.part, text));
     else if (state.tags !== undefined) this.#addContentText(`${state.tags.open}${text}${state.tags.close}`);
     else {
       this.#reasoningField = reasoningField === "received" ? state.field : reasoningField;

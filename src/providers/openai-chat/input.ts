@@ -24,7 +24,8 @@ export async function toConversation(context: RequestContext): Promise<MessagePa
   for (const [index, message] of messages.entries()) {
     const { role } = message;
     if (role === Role.TOOL) results.checkTaken(index);
-    else if (role === Role.ASSISTANT) conversation.push(...(await toTurn(message, index, results, context)));
+    else if (role === Role.ASSISTANT)
+      for (const sent of await toTurn(message, index, results, context)) conversation.push(sent);
     else conversation.push(await plainMessage(message, `messages[${index}]`, context));
   }
   return conversation;
@@ -82,7 +83,7 @@ async function toTurn(
   for (const result of results.take(assistant.calls, index)) {
     const tool = await toToolMessage(result, context);
     turn.push(tool.message);
-    moved.push(...tool.moved);
+    for (const part of tool.moved) moved.push(part);
   }
   if (moved.length > 0) turn.push({ role: "user", content: moved });
   return turn;

@@ -132,8 +132,15 @@ export class MessageWriter {
   /** Adds the log probabilities of the tokens in the last delta. */
   pushLogprobs({ content, refusal }: Untrusted<Logprobs>): void {
     this.#hold(content, refusal);
-    this.#getLast("content")?.logprobs.push(...objectsIn<TokenLogprob>(content));
-    this.#getLast("refusal")?.logprobs.push(...objectsIn<TokenLogprob>(refusal));
+    this.#addLogprobs("content", content);
+    this.#addLogprobs("refusal", refusal);
+  }
+
+  #addLogprobs(field: TextField, list: unknown): void {
+    const tokens = objectsIn<TokenLogprob>(list);
+    if (tokens.length === 0) return;
+    const logprobs = this.#getLast(field)?.logprobs;
+    for (const token of tokens) logprobs?.push(token);
   }
 
   /**
@@ -145,6 +152,7 @@ export class MessageWriter {
     this.#splitter?.end();
     this.#endReasoning();
     const listed = [...sources, ...this.#further.documents.map(toDocumentCitation)];
+    this.#writer.countCitations(listed.length);
     if (listed.length > 0)
       this.#lastContent().citations.push(...listed.map((citation) => ({ citation, span: undefined })));
     if (this.#reasoningItems.length > 0)

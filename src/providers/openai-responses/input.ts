@@ -66,7 +66,7 @@ async function addMessages(
     const field = `messages[${index}]`;
     const isLast = messages[index + 1]?.role !== Role.ASSISTANT;
     const items = await getItems(message, field, isLast, context);
-    input.push(...items);
+    for (const item of items) input.push(item);
     if (items.length === 1) fields.push(field);
     else
       for (const item of items.keys())

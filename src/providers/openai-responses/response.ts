@@ -9,7 +9,7 @@ import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { isFailureReport, unreadableAnswer } from "../../kit/adapter/failure-body.ts";
 import { findNegativeCounts } from "../../kit/adapter/usage.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
-import { warning } from "../../kit/call/loss-report.ts";
+import { toChangeWarnings } from "../../kit/call/loss-report.ts";
 import { asObject, asString, objectsIn, textIn, toText, tryParseJson } from "../../kit/json/json.ts";
 import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import { type ToolInputKind, toToolCall } from "../../kit/stream/stream-writer.ts";
@@ -190,12 +190,6 @@ function nativePart(
 
 /** Returns the API's reports about omitted earlier reasoning (`input_transformations`) as warnings. */
 export function getTransformationWarnings(object: Untrusted<ResponseObject>): Warning[] {
-  return objectsIn<InputTransformation>(object.input_transformations).map((transformation) => {
-    const { type, reason } = transformation;
-    return warning(
-      "messages",
-      "input_transformed",
-      `the provider changed the input: ${textIn(reason) || textIn(type)}`,
-    );
-  });
+  const transformations = objectsIn<InputTransformation>(object.input_transformations);
+  return toChangeWarnings(transformations.map(({ type, reason }) => textIn(reason) || textIn(type)));
 }

@@ -47,7 +47,7 @@ function collectResults({ toolCallId, content }: Message, parts: readonly PartWi
     }
     const resultField = `${partWithPath.field}.tool_result`;
     const result = toResult(part.value.toolCallId || toolCallId);
-    result.parts.push(...withPaths(part.value.content, `${resultField}.content`));
+    for (const inner of withPaths(part.value.content, `${resultField}.content`)) result.parts.push(inner);
     if (part.value.failed) result.errorField = `${resultField}.failed`;
   }
   return results.values();
