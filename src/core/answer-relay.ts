@@ -6,6 +6,8 @@ export interface RelayedHead {
   readonly status: number;
   /** All headers of the provider. */
   readonly headers: HeaderList;
+  /** Masks the keys of the request in a value of a header. */
+  readonly withoutKeys: (value: string) => string;
 }
 
 const NOTHING = new Uint8Array();

@@ -66,7 +66,8 @@ export class RelayedCall {
     for (const names of [RETRY_HEADERS, this.#headers.answer])
       for (const [name, value] of head.headers) {
         const size = name.length + value.length + SEPARATOR_BYTES;
-        if (bytes + size <= MAX_HEADER_BYTES && add(passed, names, name, value)) bytes += size;
+        if (bytes + size > MAX_HEADER_BYTES || !isListed(names, name)) continue;
+        if (add(passed, names, name, head.withoutKeys(value))) bytes += size;
       }
     return passed;
   }

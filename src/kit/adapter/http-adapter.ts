@@ -6,7 +6,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Catalog, defaultCatalog, ProviderModels } from "../../catalog/catalog.ts";
 import type { CallOptions, CallTarget, ProviderAdapter } from "../../core/adapter.ts";
-import type { AnswerRelay } from "../../core/answer-relay.ts";
+import type { AnswerRelay, RelayedHead } from "../../core/answer-relay.ts";
 import type { Batches } from "../../core/batches.ts";
 import {
   AuthenticationError,
@@ -376,13 +376,17 @@ export class HttpAdapter implements ProviderAdapter {
   #relayEvents(rules: RelayRules, answer: HttpAnswer, options: AdapterCallOptions): EventRelay | undefined {
     const relay = options.source?.relay;
     if (relay === undefined) return undefined;
-    relay.begin(answer);
+    relay.begin(this.#toRelayedHead(answer));
     return new EventRelay(relay, rules, this.#mask.applyToBytes);
   }
 
   #relayBody(body: string, answer: HttpAnswer, relay: AnswerRelay | undefined): void {
-    relay?.begin(answer);
+    relay?.begin(this.#toRelayedHead(answer));
     relay?.add(this.#mask.applyToBytes(Buffer.from(body)));
+  }
+
+  #toRelayedHead({ status, headers }: HttpAnswer): RelayedHead {
+    return { status, headers, withoutKeys: this.#mask.apply };
   }
 
   /** Returns a promise only if the translation waits for something. */

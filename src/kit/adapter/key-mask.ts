@@ -6,10 +6,13 @@ const SHORTEST_KEY_CHARS = 8;
 
 const MASK = "(key)";
 
+/** Matches the characters of headers that `encodeURIComponent` replaces. */
+const ENCODED_IN_URLS = /[ "#$%&+,/:;<=>?@[\\\]^`{|}]/;
+
 /**
  * Replaces the keys of one adapter wherever a provider sends them back: in an error, as a request id, as a model name.
- * Keys are found as they are and in the forms of JSON strings (`\/`, `\u002f`). A key that reads like a word is masked
- * only as a separate word.
+ * Keys are found as they are, in the forms of JSON strings (`\/`, `\u002f`) and in those of URLs (`%2F`). A key that
+ * reads like a word is masked only as a separate word.
  */
 export class KeyMask {
   readonly #keys: readonly Key[];
@@ -27,6 +30,7 @@ export class KeyMask {
         beginning: value.slice(0, SHORTEST_KEY_CHARS),
         bytes: Buffer.from(value),
         pattern: toPattern(value),
+        hasUrlForm: ENCODED_IN_URLS.test(value),
       }));
   }
 
@@ -34,9 +38,9 @@ export class KeyMask {
   readonly apply = (text: string): string => {
     if (text.length < SHORTEST_KEY_CHARS) return text;
     let rest = text;
-    // A key, whole or cut, is there if its beginning is, or in the form of a JSON string.
+    // A key, whole or cut, is there if its beginning is, or in the form of a JSON string or a URL.
     for (const key of this.#keys)
-      if (rest.includes(key.beginning) || rest.includes("\\"))
+      if (rest.includes(key.beginning) || mayHoldForms(rest, key))
         rest = withoutCutKey(withoutKey(rest, key), key);
     return rest;
   };
@@ -44,7 +48,11 @@ export class KeyMask {
   /** Like `apply`, for UTF-8 that does not end within a key. Returns the same bytes if there is no key in them. */
   readonly applyToBytes = (bytes: Uint8Array): Uint8Array => {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const isSuspect = this.#keys.some(({ bytes }) => buffer.includes(bytes)) || hasEscapedAscii(buffer);
+    const isSuspect =
+      hasEscapedAscii(buffer) ||
+      this.#keys.some(
+        ({ bytes, hasUrlForm }) => buffer.includes(bytes) || (hasUrlForm && buffer.includes("%")),
+      );
     if (!isSuspect) return bytes;
     const text = buffer.toString();
     const masked = this.#keys.reduce(withoutKey, text);
@@ -66,6 +74,8 @@ interface Key {
   readonly beginning: string;
   readonly bytes: Buffer;
   readonly pattern: RegExp;
+  /** Whether the key has another form in URLs. */
+  readonly hasUrlForm: boolean;
 }
 
 /** Returns the secrets in a header: the credentials after the scheme, and the parts of a user name with a password. */
@@ -77,9 +87,14 @@ function readSecrets(header: string): string[] {
   return [credentials, password];
 }
 
-function withoutKey(text: string, { value, pattern }: Key): string {
+function withoutKey(text: string, key: Key): string {
   // The pattern is needed for escapes and words only; most texts have no key at all.
-  return text.includes(value) || text.includes("\\") ? text.replace(pattern, MASK) : text;
+  return text.includes(key.value) || mayHoldForms(text, key) ? text.replace(key.pattern, MASK) : text;
+}
+
+/** Reports whether a text may have characters of a key in other forms than themselves. */
+function mayHoldForms(text: string, { hasUrlForm }: Key): boolean {
+  return text.includes("\\") || (hasUrlForm && text.includes("%"));
 }
 
 function withoutCutKey(text: string, { value }: Key): string {
@@ -97,9 +112,12 @@ function toPattern(key: string): RegExp {
   return new RegExp(`(?:${before})${characters}(?![\\w-])`, "g");
 }
 
-/** Returns a pattern for a UTF-16 code unit in all forms that JSON has for it. */
+/** Returns a pattern for a UTF-16 code unit in all forms that JSON and URLs have for it. */
 function encodeForms(unit: string): string {
   const hex = unit.charCodeAt(0).toString(16).padStart(4, "0");
-  const digits = hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-  return `(?:${unit === "/" ? "\\\\?" : ""}\\u${hex}|\\\\u${digits})`;
+  const [high, digits] = [hex.slice(0, 2), hex.slice(2)].map((each) =>
+    each.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`),
+  );
+  const inUrl = ENCODED_IN_URLS.test(unit) ? `|%${digits}` : "";
+  return `(?:${unit === "/" ? "\\\\?" : ""}\\u${hex}|\\\\u${high}${digits}${inUrl})`;
 }

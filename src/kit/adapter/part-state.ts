@@ -10,13 +10,15 @@ export abstract class PartStateWriter {
   /** Name under which the provider is registered. */
   readonly provider: string;
   readonly #requested: string;
-  #reported: string;
+  readonly #withoutKeys: CallFacts["withoutKeys"];
+  #reported = "";
 
   /** @param model The model as the provider reports it; empty while that is not known. */
-  constructor({ provider, request }: CallFacts, model = "") {
+  constructor({ provider, request, withoutKeys }: CallFacts, model = "") {
     this.provider = provider;
     this.#requested = request.model;
-    this.#reported = model;
+    this.#withoutKeys = withoutKeys;
+    this.model = model;
   }
 
   /** The model as the provider reports it; the requested one before that. */
@@ -26,7 +28,7 @@ export abstract class PartStateWriter {
 
   /** Takes the model that the provider reports. Only the first one counts. */
   set model(model: string) {
-    this.#reported ||= model;
+    this.#reported ||= this.#withoutKeys?.(model) ?? model;
   }
 
   /**

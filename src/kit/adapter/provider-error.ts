@@ -1,7 +1,7 @@
 import { createError, type FieldViolation, type SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { boundedId } from "../call/call-facts.ts";
+import { boundedId, type CallFacts } from "../call/call-facts.ts";
 import { findRetryDelayInText } from "../http/retry-after.ts";
 import { boundedRaw, readMessage } from "./classify.ts";
 import { type FieldNames, toContractField } from "./refused-field.ts";
@@ -35,6 +35,8 @@ export interface FailureSource {
   readonly elementFields?: readonly (string | undefined)[] | undefined;
   /** The body as text, or the object that reports the failure inside a stream or a body. */
   readonly body: string | object;
+  /** Masks the keys of the request in the message. Absent: there are none in it. */
+  readonly withoutKeys?: CallFacts["withoutKeys"] | undefined;
   /** Undefined if there is no status, as inside a stream. */
   readonly httpStatusCode?: number | undefined;
   readonly requestId?: string | undefined;
@@ -49,7 +51,9 @@ export interface FailureSource {
  * reached`.
  */
 export function createProviderError(failure: ReportedFailure, source: FailureSource): SDKError {
-  const { classifiable, repeatable } = readMessage(failure.message, source.request);
+  // Before texts that look like keys are masked, which could leave a part of a key.
+  const text = source.withoutKeys?.(failure.message) ?? failure.message;
+  const { classifiable, repeatable } = readMessage(text, source.request);
   const kind = failure.getKind(classifiable);
   const isQuota = kind === ErrorKind.QUOTA_EXCEEDED;
   const delay = source.retryAfter ?? failure.retryAfter ?? findRetryDelay(kind, classifiable);

@@ -190,10 +190,11 @@ export class StreamWriter {
 
   /** Passes on an event of the provider that has no unified form. */
   providerEvent(type: string, data: string): void {
-    const dataJson = this.#facts.withoutKeys?.(data) ?? data;
+    const { withoutKeys = (text) => text } = this.#facts;
+    const named = withoutKeys(type.toWellFormed());
     this.#log.emit({
       case: "providerEvent",
-      value: { $typeName: "outrigger.v1.ProviderEvent", type: type.toWellFormed(), dataJson },
+      value: { $typeName: "outrigger.v1.ProviderEvent", type: named, dataJson: withoutKeys(data) },
     });
   }
 

@@ -59,11 +59,12 @@ export function isFailure(body: Untrusted<FailureBody> | undefined): boolean {
 /** Returns the failure in an `error` event, or in a body that came with success. */
 export function reportedError(
   body: Untrusted<FailureBody>,
-  { provider, providerRequestId, request }: CallFacts,
+  { provider, providerRequestId, request, withoutKeys }: CallFacts,
 ): SDKError {
   const report = readReport(body);
   const requestId = providerRequestId || report.requestId;
-  return createProviderError(toFailure(report, undefined), { provider, request, body, requestId });
+  const source = { provider, request, body, requestId, withoutKeys };
+  return createProviderError(toFailure(report, undefined), source);
 }
 
 /**

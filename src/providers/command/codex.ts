@@ -127,7 +127,8 @@ export class CodexDecoder implements StreamDecoder {
   #note(message: string): void {
     this.#messages += 1;
     if (this.#messages > MAX_MESSAGES) return;
-    const text = repeatableMessage(message, this.#facts.request);
+    const { request, withoutKeys = (text) => text } = this.#facts;
+    const text = repeatableMessage(withoutKeys(message), request);
     if (text !== "") this.#facts.warnings.push(warning("", "provider_message", text));
   }
 

@@ -59,9 +59,9 @@ export function toError({ provider, status, headers, body, request }: WireFailur
 /** Returns the failure in an object that holds `error`: an event of a stream, or a body that came with success. */
 export function reportedError(
   holder: Untrusted<ErrorBody>,
-  { provider, providerRequestId, request }: CallFacts,
+  { provider, providerRequestId, request, withoutKeys }: CallFacts,
 ): SDKError {
-  const source = { provider, request, body: holder, requestId: providerRequestId };
+  const source = { provider, request, body: holder, requestId: providerRequestId, withoutKeys };
   return createProviderError(toFailure(readStatus(holder), undefined), source);
 }
 

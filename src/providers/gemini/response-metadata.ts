@@ -213,7 +213,8 @@ export class ResponseMetadata {
 
   /** Returns the warnings of the answer. */
   warnings(): Warning[] {
-    const message = repeatableMessage(this.#explanation(), this.#facts.request);
+    const { request, withoutKeys = (text) => text } = this.#facts;
+    const message = repeatableMessage(withoutKeys(this.#explanation()), request);
     return [
       ...(message === "" ? [] : [warning("", "provider_message", message)]),
       ...(this.#hasFurtherCandidates ? [warning("", "further_candidates", FURTHER_CANDIDATES)] : []),

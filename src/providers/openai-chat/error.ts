@@ -67,9 +67,9 @@ function isGiven(value: unknown): boolean {
 /** Returns the failure that a body with status 200, a chunk or a choice reports. */
 export function reportedError(
   holder: Untrusted<AnyCompletion | AnyChoice | ErrorBody>,
-  { provider, providerRequestId, request }: CallFacts,
+  { provider, providerRequestId, request, withoutKeys }: CallFacts,
 ): SDKError {
-  const source = { provider, request, body: holder, requestId: providerRequestId };
+  const source = { provider, request, body: holder, requestId: providerRequestId, withoutKeys };
   return createProviderError(toFailure(readErrorBody(holder), undefined), source);
 }
 

@@ -41,9 +41,9 @@ export function toError({ provider, status, headers, body, request, elementField
 /** Returns the failure in an `error` event, or in a Response object or event that holds `error`. */
 export function reportedError(
   holder: Untrusted<ErrorBody>,
-  { provider, providerRequestId, request }: CallFacts,
+  { provider, providerRequestId, request, withoutKeys }: CallFacts,
 ): SDKError {
-  const source = { provider, request, body: holder, requestId: providerRequestId };
+  const source = { provider, request, body: holder, requestId: providerRequestId, withoutKeys };
   return createProviderError(toFailure(readDetails(holder), undefined), source);
 }
 

@@ -11,7 +11,8 @@ function createCall({ given = {}, answered = {}, status = 200 }) {
   const form = { api: "openai-chat", headers, getMembers: () => new Map() };
   const restored = { hasReasoning: false, hasCallState: false };
   const call = new RelayedCall(form, { request: create(RequestSchema), restored }, given);
-  call.source.relay.begin({ status, headers: Object.entries(answered) });
+  const withoutKeys = (value: string) => value.replace("sk-1", "(key)");
+  call.source.relay.begin({ status, headers: Object.entries(answered), withoutKeys });
   return call;
 }
 
@@ -36,6 +37,11 @@ describe("The headers of a relayed call", () => {
   it("are also passed to the caller, including the retry headers", () => {
     const retry = { "retry-after": "3", "retry-after-ms": "3000", "x-should-retry": "true" };
     expect(createCall({ answered: { ...HEADERS, ...retry } }).answerHeaders).toEqual({ ...PASSED, ...retry });
+  });
+
+  it("are passed to the caller without keys", () => {
+    const answered = { "x-one": "for sk-1", "retry-after": "sk-1" };
+    expect(createCall({ answered }).answerHeaders).toEqual({ "x-one": "for (key)", "retry-after": "(key)" });
   });
 
   it("have values of at most 4096 characters", () => {

@@ -44,6 +44,18 @@ describe("KeyMask", () => {
     );
   });
 
+  it.each([encodeURIComponent(KEY), encodeURIComponent(KEY).toLowerCase(), KEY.replace("+", "%2B")])(
+    "masks a key as URLs have it: %s",
+    (form) => {
+      expect(masked(`see https://a.example/?key=${form}&x=%20`)).toBe(
+        "see https://a.example/?key=(key)&x=%20",
+      );
+      const bytes = Buffer.from(`{"url":"?key=${form}"}`);
+      const { applyToBytes } = new KeyMask({ "x-api-key": KEY });
+      expect(Buffer.from(applyToBytes(bytes)).toString()).toBe('{"url":"?key=(key)"}');
+    },
+  );
+
   it("masks a key inside of a longer word, since a key is not part of a word by accident", () => {
     expect(masked(`req-${KEY}-1`)).toBe("req-(key)-1");
   });
