@@ -15,3 +15,11 @@ export function describeKeyMistake(key: string): string | undefined {
   const code = ([...key][index] ?? "").codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0");
   return `expected a key, found U+${code} as its character ${index + 1}, which keys do not have; copy the key again`;
 }
+
+/** Matches keys by the beginnings that providers give them. */
+const KEY = /^(?:(?:sk|pk|rk|gsk|csk|xai|nvapi|hf)[-_]|AIza)[\w.-]{12,}$/;
+
+/** Reports whether a text reads like a key, which may have been written into the field of something else. */
+export function readsLikeKey(text: string): boolean {
+  return KEY.test(text);
+}

@@ -1,5 +1,6 @@
 /** Keys in separate files. They may change while the sidecar runs: mounted secrets are rotated. */
-import { describeKeyMistake } from "../client/check-key.ts";
+import { basename } from "node:path";
+import { describeKeyMistake, readsLikeKey } from "../client/check-key.ts";
 import type { Log } from "../core/log.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { type Parsed, WatchedFile } from "./watched-file.ts";
@@ -38,6 +39,10 @@ export async function readKeyFile(path: string): Promise<Parsed<string>> {
       ? { problem: `${path} is over ${MAX_KEY_BYTES} bytes` }
       : parseKey(content, path);
   } catch (error) {
+    if (readsLikeKey(basename(path)))
+      return {
+        problem: "expected the path of a file, found a text that reads like a key, which is not shown",
+      };
     return { problem: `cannot read ${path} (${getSystemCode(error)})` };
   }
 }

@@ -1,5 +1,6 @@
 /** Descriptions of the mistakes in a configuration. */
 import type * as z from "zod/mini";
+import { readsLikeKey } from "../client/check-key.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { Parsed } from "./watched-file.ts";
 
@@ -104,13 +105,16 @@ function describeIssue(issue: z.core.$ZodIssue, value: unknown, { locate, secret
 
 const HIDDEN = "a value from a variable, which is not shown";
 
+const LIKE_KEY = "a text that reads like a key, which is not shown";
+
 function withoutText(message: string, text: string): string {
   return text === "" ? message : message.replaceAll(text, "…");
 }
 
 /** Describes a value that is none of the expected words. */
 export function describeWord(word: string, { secrets }: Pick<Description, "secrets">): string {
-  return secrets.has(word) ? HIDDEN : JSON.stringify(word);
+  if (secrets.has(word)) return HIDDEN;
+  return readsLikeKey(word) ? LIKE_KEY : JSON.stringify(word);
 }
 
 /** Returns the path as written in the source: without the index of a value that stands for a list with one item. */
@@ -134,6 +138,7 @@ function show(value: unknown, path: Path): string {
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
   if (typeof value === "object") return "a mapping";
   if (path.some((step) => SECRET_FIELDS.includes(step))) return `a ${typeof value} that is not shown`;
+  if (typeof value === "string" && readsLikeKey(value)) return LIKE_KEY;
   const text = JSON.stringify(value).replace(USER_OF_URL, "$1…@");
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

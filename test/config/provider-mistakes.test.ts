@@ -30,6 +30,34 @@ const keys: readonly [what: string, key: string, problem: string][] = [
   ["a space", "sk very-secret", "found spaces or line breaks in it"],
 ];
 
+describe("a key in the field of something else", () => {
+  it.each([
+    "providers: { main: { api: openai-chat, base_url: KEY } }",
+    "providers: { main: { api: KEY, api_key: x } }",
+    "providers: { main: { api: gemini, api_key_file: KEY } }",
+    "providers: { main: { api: gemini, api_key: abc } }\ndefault_provider: KEY",
+    "timeouts: { connect: KEY }",
+    "listen: KEY",
+  ])("is not shown: %s", async (text) => {
+    for (const key of ["sk-proj-very-secret-0123", "AIzaVerySecret0123456789", "gsk_very-secret-0123"]) {
+      const refusal = load(text.replace("KEY", key));
+      await expect(refusal).rejects.toThrow("a text that reads like a key, which is not shown");
+      await expect(refusal).rejects.not.toThrow(/very-?secret/i);
+    }
+  });
+
+  it("is not shown in a variable", async () => {
+    const environment = {
+      OPENAI_API_KEY: "a-valid-key",
+      OUTRIGGER_DEFAULT_PROVIDER: "sk-proj-very-secret-0123",
+    };
+    const refusal = loadConfig({ environment });
+    await expect(refusal).rejects.toThrow(
+      "OUTRIGGER_DEFAULT_PROVIDER: expected openai, found a text that reads",
+    );
+  });
+});
+
 describe("a key that cannot be one", () => {
   it.each(keys)("is refused in a variable, because of %s", async (_, key, problem) => {
     const refusal = loadConfig({ environment: { ANTHROPIC_API_KEY: key } });
