@@ -147,6 +147,12 @@ export type StoreState = "ok" | "full" | "away";
 const WRITES: readonly (string | symbol)[] = ["createRun", "createThread", "appendMessages", "write"];
 
 /**
+ * Methods whose failure means that nothing can be written. Reads may succeed nevertheless, for instance if the file of
+ * a database was removed that is still open. A lease is renewed periodically.
+ */
+const ALL_WRITES: readonly (string | symbol)[] = [...WRITES, "renewLease"];
+
+/**
  * Returns a store that reports its state, derived from the results of its calls.
  * @param onChange Called when the state changes, with the problem if there is one. The first state is `ok`.
  */
@@ -155,14 +161,18 @@ export function watchStore(
   onChange: (state: StoreState, problem: string) => void,
 ): RunStore {
   let state: StoreState = "ok";
+  /** Whether the store is away because a write failed. */
+  let refusesWrites = false;
   const change = (next: StoreState, problem = "") => {
     if (next === state) return;
     state = next;
     onChange(next, problem);
   };
-  const fail = (thrown: unknown) => {
-    if (thrown instanceof StoreFullError) change("full", thrown.message);
-    else if (isOutage(thrown)) change("away", toSdkError(thrown).message);
+  const fail = (thrown: unknown, isWrite: boolean) => {
+    if (thrown instanceof StoreFullError) return change("full", thrown.message);
+    if (!isOutage(thrown)) return;
+    refusesWrites = isWrite || (refusesWrites && state === "away");
+    change("away", toSdkError(thrown).message);
   };
   const watched = new Map<string | symbol, unknown>();
   return new Proxy(store, {
@@ -171,13 +181,15 @@ export function watchStore(
       if (known !== undefined) return known;
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== "function") return member;
+      const isWrite = ALL_WRITES.includes(name);
       const succeed = () => {
-        if (state === "away" || (state === "full" && WRITES.includes(name))) change("ok");
+        if (state === "away" ? isWrite || !refusesWrites : WRITES.includes(name)) change("ok");
       };
+      const failed = (thrown: unknown) => fail(thrown, isWrite);
       // An async function would retain the parameters until the store has written them.
       const method = (...parameters: unknown[]): unknown => {
         const result: unknown = member.apply(target, parameters);
-        if (result instanceof Promise) result.then(succeed, fail);
+        if (result instanceof Promise) result.then(succeed, failed);
         return result;
       };
       watched.set(name, method);

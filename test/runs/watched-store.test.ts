@@ -41,3 +41,31 @@ it("a watched store reports when it is unavailable or full, and when it can be u
   expect(watched.isShared).toBe(false);
   await watched.close();
 });
+
+it("a store that refuses writes is not available because reads succeed", async () => {
+  const store = await openMemory();
+  let failure: Error | undefined = new ServerError("its file was removed");
+  const fails = async <Result>(work: () => Promise<Result>) => {
+    if (failure !== undefined) throw failure;
+    return work();
+  };
+  const told: string[] = [];
+  const watched = watchStore(
+    wrapStore(store, {
+      appendMessages: () => fails(async () => ({ case: "missing" }) as never),
+      renewLease: () => fails(async () => []),
+    }),
+    (state) => void told.push(state),
+  );
+  const write = () => watched.appendMessages("", "", []).catch(() => {});
+  const renew = () => watched.renewLease({ id: "", timeoutMs: 1 }).catch(() => []);
+  await write();
+  await watched.countQueued("");
+  await renew();
+  await watched.countQueued("");
+  expect(told).toEqual(["away"]);
+  failure = undefined;
+  await renew();
+  expect(told).toEqual(["away", "ok"]);
+  await watched.close();
+});
