@@ -6,7 +6,7 @@
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, type JsonObject } from "../../kit/json/json.ts";
-import { type CarriedState, encodeOtherParts, encodeReasoning } from "../responses/provider-state.ts";
+import { type CarriedState, encodeReasoning, encodeTogether } from "../responses/provider-state.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 import type { ProtoFields } from "./fields.ts";
 
@@ -19,21 +19,48 @@ export function isGemini({ served }: ReadingContext): boolean {
 const MARK = Buffer.from("or1.");
 const MARK_BASE64 = "b3IxL";
 
-/** Writes the state of one answer's parts. */
+/**
+ * Writes the state of one answer's parts. Thoughts that the caller does not get have theirs in the signature of the
+ * text or the call after them, as Gemini does: some clients drop a call without a signature if another part has one.
+ */
 export class StateFields {
+  readonly #hidesThoughts: boolean;
   /** The first reasoning part with state: whether other parts need their ids depends on it. */
   #reasoning: readonly ContentPart[] = [];
+  /** Thoughts whose state no part has yet. */
+  #hidden: ContentPart[] = [];
+
+  /** @param hidesThoughts Whether the caller does not get thoughts. */
+  constructor(hidesThoughts: boolean) {
+    this.#hidesThoughts = hidesThoughts;
+  }
 
   /** Returns the fields of a wire part that its content does not have. Parts in their order. */
   write(part: ContentPart): JsonObject {
-    const isReasoning = part.part.case === "reasoning";
-    if (isReasoning && part.providerState !== undefined && this.#reasoning.length === 0)
+    const { case: kind, value } = part.part;
+    if (kind === "reasoning" && part.providerState !== undefined && this.#reasoning.length === 0)
       this.#reasoning = [part];
     const fields = getGeminiFields(part.providerState);
     if (fields !== undefined) return fields;
-    const state = isReasoning ? encodeReasoning(part) : encodeOtherParts([...this.#reasoning, part]);
-    return state === null ? {} : { thoughtSignature: toSignature(state) };
+    if (kind === "reasoning" && !this.#hidesThoughts) return toFields(encodeReasoning(part));
+    if (kind === "reasoning") {
+      this.#hidden.push(part);
+      return {};
+    }
+    const takesHidden = kind === "toolCall" || (kind === "text" && value !== "");
+    const hidden = takesHidden ? this.#hidden.splice(0) : [];
+    return toFields(encodeTogether(hidden, [...this.#reasoning, part]));
   }
+
+  /** Returns the state of the thoughts at the end of an answer as a part; undefined if there is none. */
+  end(): JsonObject | undefined {
+    const fields = toFields(encodeTogether(this.#hidden.splice(0), []));
+    return "thoughtSignature" in fields ? { text: "", thought: true, ...fields } : undefined;
+  }
+}
+
+function toFields(state: string | null): JsonObject {
+  return state === null ? {} : { thoughtSignature: toSignature(state) };
 }
 
 /** Returns the fields that a model of Gemini gave with a part; undefined for parts of others. */

@@ -34,7 +34,7 @@ export class GenerationWriter extends BatchWriter {
   readonly keepAlive = "\r\n";
   readonly #answers: AnswerForm;
   readonly #form: StreamForm;
-  readonly #states = new StateFields();
+  readonly #states: StateFields;
   /** The fields after the candidates of every event, as JSON text with the closing brace. */
   #tail = "}";
   #hasBegun = false;
@@ -42,6 +42,7 @@ export class GenerationWriter extends BatchWriter {
   constructor(answers: AnswerForm, form: StreamForm) {
     super();
     this.#answers = answers;
+    this.#states = new StateFields(!answers.includeThoughts);
     this.#form = form;
     this.contentType = form === "list" ? "application/json" : "text/event-stream";
   }
@@ -96,7 +97,6 @@ export class GenerationWriter extends BatchWriter {
 
   /** Sends the state of a text that was sent already, with an empty text, as Gemini does. */
   #endWith(part: ContentPart, attributes: JsonObject): void {
-    if (part.providerState === undefined) return;
     const fields = this.#states.write(part);
     if (hasState(fields)) this.#addPart(JSON.stringify({ text: "", ...attributes, ...fields }));
   }
@@ -113,6 +113,8 @@ export class GenerationWriter extends BatchWriter {
 
   #finish({ response, usage }: Finish): void {
     if (response === undefined) return;
+    const state = this.#states.end();
+    if (state !== undefined) this.#addPart(JSON.stringify(state));
     const content = { parts: [{ text: "" }], role: "model" };
     const metadata = readAnswerMetadata(response);
     const candidate = { content, ...writeEnd(response, metadata, this.#answers.gemini) };

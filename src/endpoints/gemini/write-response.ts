@@ -25,8 +25,9 @@ export interface AnswerForm {
  */
 export function writeAnswer(response: Response, form: AnswerForm): JsonObject {
   const content = response.message?.content ?? [];
-  const states = new StateFields();
-  const parts = content.map((part) => writePart(part, states, form)).filter((part) => part !== undefined);
+  const states = new StateFields(!form.includeThoughts);
+  const written = content.map((part) => writePart(part, states, form));
+  const parts = [...written, states.end()].filter((part) => part !== undefined);
   const metadata = readAnswerMetadata(response);
   const candidate = {
     content: { ...(parts.length === 0 ? {} : { parts }), role: "model" },

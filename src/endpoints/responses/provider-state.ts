@@ -56,12 +56,8 @@ export interface PartReference {
 }
 
 /** `encrypted_content` of the item of a reasoning part: null if a provider needs nothing back. */
-export function encodeReasoning({ part, providerState }: ContentPart): string | null {
-  if (part.case !== "reasoning" || providerState === undefined) return null;
-  const { text, redacted } = part.value;
-  const item = getItem(providerState);
-  if (item === undefined) return encode([{ part: undefined, state: providerState, text, redacted }]);
-  return encode([{ part: undefined, state: withoutId(providerState, item), text: "", redacted }]);
+export function encodeReasoning(part: ContentPart): string | null {
+  return encode(getReasoningStates(part));
 }
 
 /**
@@ -70,9 +66,32 @@ export function encodeReasoning({ part, providerState }: ContentPart): string | 
  * carried.
  */
 export function encodeOtherParts(content: readonly ContentPart[]): string | null {
-  if (!content.some(isWorthCarrying)) return null;
+  return encode(getOtherStates(content));
+}
+
+/**
+ * Encodes the state of reasoning together with that of other parts. Null if there is none.
+ * @param content As in `encodeOtherParts`.
+ */
+export function encodeTogether(
+  reasoning: readonly ContentPart[],
+  content: readonly ContentPart[],
+): string | null {
+  return encode([...reasoning.flatMap(getReasoningStates), ...getOtherStates(content)]);
+}
+
+function getReasoningStates({ part, providerState }: ContentPart): readonly CarriedState[] {
+  if (part.case !== "reasoning" || providerState === undefined) return [];
+  const { text, redacted } = part.value;
+  const item = getItem(providerState);
+  if (item === undefined) return [{ part: undefined, state: providerState, text, redacted }];
+  return [{ part: undefined, state: withoutId(providerState, item), text: "", redacted }];
+}
+
+function getOtherStates(content: readonly ContentPart[]): readonly CarriedState[] {
+  if (!content.some(isWorthCarrying)) return [];
   const needsIds = content.some(isReasoningById);
-  const carried = content.flatMap((part): CarriedState[] => {
+  return content.flatMap((part): CarriedState[] => {
     const { providerState: state } = part;
     if (state === undefined) return [];
     // An image is found by its id alone.
@@ -80,7 +99,6 @@ export function encodeOtherParts(content: readonly ContentPart[]): string | null
     const reference = referenceTo(part);
     return reference === undefined ? [] : [{ part: reference, state, ...NO_REASONING }];
   });
-  return carried.length === 0 ? null : encode(carried);
 }
 
 /**
@@ -168,7 +186,8 @@ export function createEmptyPart({ part, state }: CarriedState): ContentPart | un
   return create(ContentPartSchema, { part: { case: "text", value: "" }, providerState: state });
 }
 
-function encode(states: readonly CarriedState[]): string {
+function encode(states: readonly CarriedState[]): string | null {
+  if (states.length === 0) return null;
   const rows = states.map(({ part, state, text, redacted }) => [
     part?.kind ?? (redacted ? REDACTED : REASONING),
     part?.key ?? "",

@@ -182,14 +182,12 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
     const api = await start();
     const contents = [user("Weather in Paris?")];
     const generate = async (): Promise<Part[]> => {
-      const config = { tools, maxOutputTokens: 20_000 };
-      const { candidates } = await api.models.generateContent({
-        model: model("sim-reasoning"),
-        contents,
-        config,
-      });
+      const config = { tools, maxOutputTokens: 20_000, thinkingConfig: { includeThoughts: true } };
+      const request = { model: model("sim-reasoning"), contents, config };
+      const { candidates } = await api.models.generateContent(request);
       const parts = candidates?.[0]?.content?.parts ?? [];
-      const signature = parts.find(({ thought }) => thought === true)?.thoughtSignature;
+      const thoughts = parts.filter(({ thought }) => thought === true);
+      const signature = thoughts.find((part) => part.thoughtSignature !== undefined)?.thoughtSignature;
       const [first, ...rest] = parts.filter(({ thought }) => thought !== true);
       const moved = { ...first, ...(signature === undefined ? {} : { thoughtSignature: signature }) };
       contents.push({ role: "model", parts: [moved, ...rest] });
@@ -206,6 +204,22 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
     expect(facts.filter(({ kind }) => kind === "state").length).toBeGreaterThanOrEqual(2);
     expect(facts).toContainEqual(expect.objectContaining({ kind: "call", name: "get_weather" }));
   });
+
+  it.each([false, true])(
+    "has the state of thoughts that were not asked for in the signature of the call (streamed: %s)",
+    async (isStreamed) => {
+      const { models } = await start();
+      const config = { tools, maxOutputTokens: 20_000 };
+      const request = { model: model("sim-reasoning"), contents: "Weather in Paris?", config };
+      const parts = isStreamed
+        ? (await collect(await models.generateContentStream(request))).parts
+        : ((await models.generateContent(request)).candidates?.[0]?.content?.parts ?? []);
+      const written = parts.filter((part) => part.text !== "" || part.thoughtSignature !== undefined);
+      expect(written).toEqual([
+        { functionCall: expect.anything(), thoughtSignature: expect.stringMatching(/./) },
+      ]);
+    },
+  );
 
   it("passes on images, results with images, and errors of functions, with and without ids", async () => {
     const api = await start();
