@@ -1,4 +1,4 @@
-import { MAX_WARNINGS, MORE_WARNINGS, type WarningCode } from "../../kit/call/loss-report.ts";
+import { MORE_WARNINGS, type WarningCode } from "../../kit/call/loss-report.ts";
 
 /** A setting or content without effect. */
 export interface RequestWarning {
@@ -8,6 +8,9 @@ export interface RequestWarning {
   readonly param: string;
   readonly message: string;
 }
+
+/** Maximum number of warnings about one request. The last one says that there are more. */
+const MAX_WARNINGS = 64;
 
 /** Collects warnings about parts of a request that have no effect. */
 export class RequestNotes {

@@ -26,7 +26,7 @@ export type WarningCode =
   | "model_chosen";
 
 /** Maximum number of warnings about one request, and of violations in one refusal. The last one says that there are more. */
-export const MAX_WARNINGS = 64;
+const MAX_WARNINGS = 256;
 
 /**
  * Collects the parts of a request that a provider cannot honour while the request is translated: warnings under
