@@ -20,8 +20,9 @@ const MARK = Buffer.from("or1.");
 const MARK_BASE64 = "b3IxL";
 
 /**
- * Writes the state of one answer's parts. Thoughts that the caller does not get have theirs in the signature of the
- * text or the call after them, as Gemini does: some clients drop a call without a signature if another part has one.
+ * Writes the state of one answer's parts. Thoughts that the caller does not get, or that have no text, have theirs in
+ * the signature of the text or the call after them, as Gemini does: some clients drop a call without a signature if
+ * another part has one, and Google's for Go forgets an answer that has a part without text.
  */
 export class StateFields {
   readonly #hidesThoughts: boolean;
@@ -42,8 +43,8 @@ export class StateFields {
       this.#reasoning = [part];
     const fields = getGeminiFields(part.providerState);
     if (fields !== undefined) return fields;
-    if (kind === "reasoning" && !this.#hidesThoughts) return toFields(encodeReasoning(part));
     if (kind === "reasoning") {
+      if (!this.#hidesThoughts && value.text !== "") return toFields(encodeReasoning(part));
       this.#hidden.push(part);
       return {};
     }

@@ -87,7 +87,7 @@ function writeThought(
   state: JsonObject,
   { includeThoughts }: AnswerForm,
 ): JsonObject | undefined {
-  if (includeThoughts) return { text, thought: true, ...state };
+  if (includeThoughts && text !== "") return { text, thought: true, ...state };
   return hasState(state) ? { text: "", thought: true, ...state } : undefined;
 }
 

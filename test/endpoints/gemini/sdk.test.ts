@@ -221,6 +221,16 @@ describe.each(columns)("With $title behind it, the Gemini API", (column) => {
     },
   );
 
+  it("has no part without text, for which Google's client for Go would forget the answer", async () => {
+    const { models } = await start();
+    const config = { tools, maxOutputTokens: 20_000, thinkingConfig: { includeThoughts: true } };
+    const request = { model: model("sim-reasoning"), contents: "Weather in Paris?", config };
+    const { candidates } = await models.generateContent(request);
+    const parts = candidates?.[0]?.content?.parts ?? [];
+    expect(parts.filter(({ text }) => text === "")).toEqual([]);
+    expect(parts.some(({ thoughtSignature }) => thoughtSignature !== undefined)).toBe(true);
+  });
+
   it("passes on images, results with images, and errors of functions, with and without ids", async () => {
     const api = await start();
     const image: Part = { inlineData: { mimeType: "image/png", data: PIXEL } };
