@@ -96,14 +96,26 @@ export function toNumbers(value: unknown): number[] | undefined {
   return isVector ? value : undefined;
 }
 
-/** Checks that there is a vector for each input. @throws ServerError if there is not. */
+/** Largest number of the contract, which has vectors of 32-bit floats. */
+const MAX_FLOAT = 3.4028234663852886e38;
+
+/** Checks that there is a vector for each input. @throws ServerError if there is not, or if it has no valid numbers. */
 export function requireVectors(
   vectors: readonly (number[] | undefined)[],
   count: number,
 ): readonly number[][] {
-  const found = vectors.filter((vector) => vector !== undefined && vector.length > 0);
-  if (found.length === count && vectors.length === count) return found as readonly number[][];
-  throw new ServerError(`the provider's answer has ${found.length} vectors; expected ${count}`);
+  const found = vectors.filter((vector): vector is number[] => vector !== undefined && vector.length > 0);
+  if (found.length !== count || vectors.length !== count)
+    throw new ServerError(`the provider's answer has ${found.length} vectors; expected ${count}`);
+  for (const vector of found)
+    for (let index = 0; index < vector.length; index += 1) checkFloat(vector[index] ?? 0);
+  return found;
+}
+
+function checkFloat(value: number): void {
+  // False for NaN too.
+  if (Math.abs(value) <= MAX_FLOAT) return;
+  throw new ServerError(`the provider's answer has a vector with ${value}; expected finite 32-bit floats`);
 }
 
 function toUsage(usage: unknown): EmbeddingAnswer["usage"] {

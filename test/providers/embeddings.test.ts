@@ -32,6 +32,20 @@ describe("An answer with embeddings", () => {
   });
 
   it.each([
+    ["[1e999,1]", "Infinity"],
+    ["[1,-1e999]", "-Infinity"],
+    ["[3.5e38]", "3.5e+38"],
+    [JSON.stringify(Buffer.from(Float32Array.of(1, Number.NaN).buffer).toString("base64")), "NaN"],
+  ])("is refused if a vector is %s, which no caller could read", (vector, found) => {
+    const problem = `the provider's answer has a vector with ${found}; expected finite 32-bit floats`;
+    const body = `{"data":[{"embedding":[3.4028234663852886e38]},{"embedding":${vector}}]}`;
+    expect(() => openai.toAnswer(body, request)).toThrow(new ServerError(problem));
+    if (vector.startsWith('"')) return;
+    const values = `{"embeddings":[{"values":[-3.4028234663852886e38]},{"values":${vector}}]}`;
+    expect(() => gemini.toAnswer(values, request)).toThrow(new ServerError(problem));
+  });
+
+  it.each([
     "",
     "null",
     "{}",
