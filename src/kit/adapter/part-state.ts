@@ -28,7 +28,8 @@ export abstract class PartStateWriter {
 
   /** Takes the model that the provider reports. Only the first one counts. */
   set model(model: string) {
-    this.#reported ||= this.#withoutKeys?.(model) ?? model;
+    const named = model.toWellFormed();
+    this.#reported ||= this.#withoutKeys?.(named) ?? named;
   }
 
   /**

@@ -65,7 +65,7 @@ export function createProviderError(failure: ReportedFailure, source: FailureSou
     // Waiting does not restore a quota that is used up.
     retryAfter: isQuota ? undefined : delay,
     retryable: isQuota ? false : source.retryable,
-    errorCode: failure.code === "" ? undefined : failure.code.slice(0, MAX_CODE_CHARS),
+    errorCode: toShownCode(failure) || undefined,
     violations: toViolations(failure, kind, repeatable, source),
     rawJson: keepsBody(kind, source.request) ? boundedRaw(toBodyText(source.body)) : undefined,
   });
@@ -99,14 +99,16 @@ function toBodyText(body: string | object): string {
   return typeof body === "string" ? body : JSON.stringify(body);
 }
 
-function toErrorMessage(
-  { code, hint = "" }: ReportedFailure,
-  message: string,
-  source: FailureSource,
-): string {
+function toShownCode({ code }: ReportedFailure): string {
+  return code.slice(0, MAX_CODE_CHARS).toWellFormed();
+}
+
+function toErrorMessage(failure: ReportedFailure, message: string, source: FailureSource): string {
+  const { hint = "" } = failure;
+  const code = toShownCode(failure);
   const { provider, httpStatusCode } = source;
   const status = httpStatusCode === undefined ? "reported a failure" : `answered ${httpStatusCode}`;
-  const shownCode = code === "" ? "" : ` (${code.slice(0, MAX_CODE_CHARS)})`;
+  const shownCode = code === "" ? "" : ` (${code})`;
   const texts = [message, hint].filter(Boolean).join("; ");
   return `${provider} ${status}${shownCode}${texts === "" ? "" : `: ${texts}`}`;
 }

@@ -14,6 +14,7 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
 import { warning } from "./loss-report.ts";
 import { ToolCallIdAllocator } from "./tool-call-id-allocator.ts";
+import { repairPart } from "./well-formed.ts";
 
 /**
  * The facts about a call that are known before the provider's body is read, the same for a whole answer and a stream.
@@ -77,7 +78,8 @@ export function readFinishReason(value: unknown): string {
  * @param stopSequence The stop sequence that ended the answer, if the provider names it.
  */
 export function finishReason(reason: Reason, raw: string, stopSequence = ""): FinishReason {
-  return { $typeName: "outrigger.v1.FinishReason", reason, raw: raw.toWellFormed(), stopSequence };
+  const texts = { raw: raw.toWellFormed(), stopSequence: stopSequence.toWellFormed() };
+  return { $typeName: "outrigger.v1.FinishReason", reason, ...texts };
 }
 
 /** Reports whether a finish reason means that the answer was cut before the model had finished it. */
@@ -122,7 +124,7 @@ export function createResponse(facts: CallFacts, answer: Answer): Response {
       raw: withoutKeys(finishReason.raw),
       stopSequence: withoutKeys(finishReason.stopSequence),
     },
-    warnings: facts.warnings.map((warning) => ({ ...warning, message: withoutKeys(warning.message) })),
+    warnings: facts.warnings.map((each) => ({ ...each, message: withoutKeys(each.message.toWellFormed()) })),
     rawJson: withoutKeys(answer.rawJson),
     inferenceId: facts.inferenceId,
     providerRequestId: withoutKeys(boundedId(providerRequestId)),
@@ -148,13 +150,15 @@ function unchanged(text: string): string {
 }
 
 /**
- * Limits the parts, and makes the ids of tool calls unique. In a stream they are unique already, and stay unchanged.
+ * Limits the parts, repairs their texts, and makes the ids of tool calls unique. In a stream they are unique already, and stay unchanged.
  */
 function settleParts(content: readonly ContentPart[], facts: CallFacts): void {
   const { maxParts } = facts.limits ?? DEFAULT_ANSWER_LIMITS;
   let citations = 0;
   let toolCallIds: ToolCallIdAllocator | undefined;
-  for (const { part, citations: cited } of content) {
+  for (const whole of content) {
+    repairPart(whole);
+    const { part, citations: cited } = whole;
     citations += cited.length;
     if (part.case !== "toolCall") continue;
     toolCallIds ??= new ToolCallIdAllocator(facts.inferenceId, facts.request.messages);

@@ -27,6 +27,7 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../call/answer-limits.ts";
 import { type Answer, type CallFacts, createResponse } from "../call/call-facts.ts";
 import { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
+import { repairCitations, repairPart } from "../call/well-formed.ts";
 import { isJson } from "../json/json.ts";
 
 type EventContent = StreamEvent["event"];
@@ -183,6 +184,7 @@ export class StreamWriter {
 
   /** Adds a part that arrived as a whole, at a reserved index or at the next one. */
   addPart(part: ContentPart, partIndex: number = this.reserve()): void {
+    repairPart(part);
     this.#log.parts[partIndex] = part;
     this.#log.keptChars += measureMemory(part);
     this.#log.emit({ case: "partAdded", value: create(PartAddedSchema, { partIndex, part }) });
@@ -348,6 +350,7 @@ export class TextBlock extends OpenBlock {
 
   /** Ends the part. A second call is ignored. */
   end({ citations = [], providerState }: BlockEnd = {}): void {
+    repairCitations(citations);
     if (!this.flush()) return;
     const { partIndex, text } = this;
     const state = providerState === undefined ? {} : { providerState };
