@@ -122,7 +122,9 @@ function groundingSources(
   const supported = objectsIn<GroundingSupport>(groundingSupports).map((support) => {
     const indices = Array.isArray(support.groundingChunkIndices) ? support.groundingChunkIndices : [];
     for (const index of indices) named.add(index);
-    const citations = indices.map((index) => toGroundedCitation(chunks[Number(index)] ?? {}, support, count));
+    const citations = indices.map((index) =>
+      toGroundedCitation(chunks[asInt32(index) ?? -1] ?? {}, support, count),
+    );
     return { citations, segment: objectIn<Segment>(support.segment) };
   });
   const unnamed = chunks

@@ -37,6 +37,16 @@ function getSpans(part: ContentPart | undefined): unknown[] {
   return (part?.citations ?? []).map(({ startIndex, endIndex }) => [startIndex, endIndex]);
 }
 
+it("cites no chunk for an index that is no number of one", () => {
+  const grounding = grounded({ endIndex: 4, text: "text" });
+  const candidate = { content: { parts: [{ text: "text" }] }, finishReason: "STOP", ...grounding };
+  const body = JSON.stringify({ candidates: [candidate] });
+  for (const index of ["1e999", "12345678901234567890", "-1", "null", "{}"]) {
+    const response = toResponse(body.replace("[0]", `[${index}]`), factsFor("gemini", { model: NEW_MODEL }));
+    expect(response.message?.content[0]?.citations[0]).toMatchObject({ url: "", startIndex: 0, endIndex: 4 });
+  }
+});
+
 describe("citation spans (P6)", () => {
   it.each(["Привет", "👋🏽", "東京", "晴れ。 Fine."])(
     "count code points if the text has %s",
