@@ -24,9 +24,10 @@ const (
 // The request of CreateRun and CreateRunStream.
 type CreateRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request and its settings. The messages are appended to the thread. `system` is not, and later
-	// runs do not inherit it. The caller executes function tools. `max_tool_rounds` applies to the tools
-	// of MCP servers; if unset, only `limits` and the sidecar's limit on steps apply.
+	// The request and its settings. The messages are appended to the thread; a run that continues another
+	// one or a thread needs none. `system` is not appended, and later runs do not inherit it. The caller
+	// executes function tools. `max_tool_rounds` applies to the tools of MCP servers; if unset, only
+	// `limits` and the sidecar's limit on steps apply.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	// The run to continue. It must have ended or require action; then `options.request.messages` and
 	// `approvals` have the results of its tool calls. If another run has already continued it, its thread

@@ -25,9 +25,10 @@ export const file_outrigger_v1_run_service: GenFile = /*@__PURE__*/
  */
 export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   /**
-   * The request and its settings. The messages are appended to the thread. `system` is not, and later
-   * runs do not inherit it. The caller executes function tools. `max_tool_rounds` applies to the tools
-   * of MCP servers; if unset, only `limits` and the sidecar's limit on steps apply.
+   * The request and its settings. The messages are appended to the thread; a run that continues another
+   * one or a thread needs none. `system` is not appended, and later runs do not inherit it. The caller
+   * executes function tools. `max_tool_rounds` applies to the tools of MCP servers; if unset, only
+   * `limits` and the sidecar's limit on steps apply.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */

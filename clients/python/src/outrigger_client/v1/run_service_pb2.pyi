@@ -78,9 +78,10 @@ class CreateRunRequest(_message.Message):
     """
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """The request and its settings. The messages are appended to the thread. `system` is not, and later
-        runs do not inherit it. The caller executes function tools. `max_tool_rounds` applies to the tools
-        of MCP servers; if unset, only `limits` and the sidecar's limit on steps apply.
+        """The request and its settings. The messages are appended to the thread; a run that continues another
+        one or a thread needs none. `system` is not appended, and later runs do not inherit it. The caller
+        executes function tools. `max_tool_rounds` applies to the tools of MCP servers; if unset, only
+        `limits` and the sidecar's limit on steps apply.
         """
 
     @_builtins.property
