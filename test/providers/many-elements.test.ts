@@ -19,11 +19,13 @@ type Api = "anthropic" | "gemini" | "openai" | "chat";
 
 const APIS: readonly Api[] = ["anthropic", "gemini", "openai", "chat"];
 
-/** An adapter of a server that answers each request with the same body. */
-async function open(api: Api, body: unknown): Promise<ProviderAdapter> {
-  const text = JSON.stringify(body);
+/** An adapter of a server that answers each request with the same body, or with the body as the only event. */
+async function open(api: Api, body: unknown, isEvent = false): Promise<ProviderAdapter> {
+  const json = JSON.stringify(body);
+  const type = isEvent ? "text/event-stream" : "application/json";
+  const text = isEvent ? `data: ${json}\n\n` : json;
   const server = await serveHttp((request, response) => {
-    request.resume().on("end", () => response.setHeader("content-type", "application/json").end(text));
+    request.resume().on("end", () => response.setHeader("content-type", type).end(text));
   });
   const baseUrl = `http://127.0.0.1:${server.port}`;
   const options = { apiKey: "test-key-0123456789", baseUrl };
@@ -96,6 +98,18 @@ describe("an answer", () => {
     const adapter = await open(api, { ...ANSWERS[api], ...changes });
     const { warnings } = await adapter.complete(ask());
     expect(warnings.map(({ code }) => code)).toEqual(Array(16).fill("input_transformed"));
+  });
+
+  it("is refused for very many parts of one event before any of them is read", async () => {
+    const parts = repeat(() => ({ functionCall: { name: "f", args: {} } })).slice(0, 50_000);
+    const answer = { candidates: [{ content: { parts }, finishReason: "STOP" }] };
+    const adapter = await open("gemini", answer, true);
+    const cases: (string | undefined)[] = [];
+    const read = async () => {
+      for await (const { event } of adapter.stream(ask())) cases.push(event.case);
+    };
+    await expect(read()).rejects.toThrow("more than 10000 parts, the limit max_answer_parts");
+    expect(cases.filter((each) => each === "toolCallStart")).toEqual([]);
   });
 
   it("keeps the log probabilities of very many tokens", async () => {

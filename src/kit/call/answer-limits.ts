@@ -47,6 +47,14 @@ export function answerTooLarge(limit: keyof AnswerLimits, max: number): StreamEr
 }
 
 /**
+ * Checks a number of parts before they are read: reading a hundred thousand takes a good part of a second.
+ * @throws StreamError if there are too many.
+ */
+export function checkPartCount(count: number, { maxParts }: AnswerLimits = DEFAULT_ANSWER_LIMITS): void {
+  if (count > maxParts) throw answerTooLarge("maxParts", maxParts);
+}
+
+/**
  * The memory of one answer, which grows with the answer. It belongs to the call, and is released early if the answer
  * fails.
  */

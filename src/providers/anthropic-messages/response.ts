@@ -4,6 +4,7 @@ import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/mess
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { unreadableAnswer } from "../../kit/adapter/failure-body.ts";
 import { findNegativeCounts } from "../../kit/adapter/usage.ts";
+import { checkPartCount } from "../../kit/call/answer-limits.ts";
 import { type CallFacts, createResponse, isStopped } from "../../kit/call/call-facts.ts";
 import { toChangeWarnings, warning } from "../../kit/call/loss-report.ts";
 import { asObject, isEmpty, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
@@ -35,6 +36,7 @@ export function toResponse(body: string, facts: CallFacts): Response {
   if (!Array.isArray(message?.content)) {
     throw unreadableAnswer(body, facts);
   }
+  checkPartCount(message.content.length, facts.limits);
   facts.warnings.push(...getWarnings(message), ...findNegativeCounts(message.usage));
   const model = textIn(message.model);
   const states = new StateWriter(facts, model);

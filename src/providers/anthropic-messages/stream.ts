@@ -7,6 +7,7 @@
 import { StreamError } from "../../core/errors.ts";
 import { isUnnamedFailure, unreadableEvent } from "../../kit/adapter/failure-body.ts";
 import { findNegativeCounts, mergeUsage } from "../../kit/adapter/usage.ts";
+import { checkPartCount } from "../../kit/call/answer-limits.ts";
 import { answerMissing, type CallFacts, isStopped } from "../../kit/call/call-facts.ts";
 import {
   asInt32,
@@ -134,7 +135,9 @@ export class MessagesDecoder implements StreamDecoder {
     this.#usage = mergeUsage<Usage>(this.#usage, message.usage);
     this.#writer.start(model);
     if (hasOthers(message, MESSAGE_FIELDS)) this.#passThrough("message_start", data);
-    if (!Array.isArray(message.content) || message.content.length > 0) this.#addBlocks(data);
+    const { content } = message;
+    if (Array.isArray(content)) checkPartCount(content.length, this.#facts.limits);
+    if (!Array.isArray(content) || content.length > 0) this.#addBlocks(data);
   }
 
   /**

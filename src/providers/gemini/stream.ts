@@ -7,6 +7,7 @@
 import type { SDKError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import { isFailureReport, unreadableEvent } from "../../kit/adapter/failure-body.ts";
+import { checkPartCount } from "../../kit/call/answer-limits.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { asObject, isObject, objectIn, textIn, tryParseJson, withoutNulls } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
@@ -111,6 +112,7 @@ export class GeminiDecoder implements StreamDecoder {
   /** Adds the content that one event has for the answer. */
   #addCandidate(candidate: Untrusted<Candidate>, sources: PartSources): void {
     const parts = getParts(candidate);
+    checkPartCount(parts.length, this.#facts.limits);
     // The citations of an event belong to its last text, else to the text that is open before it.
     const cited = parts.findLastIndex(isAnswerText);
     if (cited < 0) this.#cite(candidate);

@@ -8,6 +8,7 @@ import {
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { isFailureReport, unreadableAnswer } from "../../kit/adapter/failure-body.ts";
 import { findNegativeCounts } from "../../kit/adapter/usage.ts";
+import { checkPartCount } from "../../kit/call/answer-limits.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
 import { toChangeWarnings } from "../../kit/call/loss-report.ts";
 import { asObject, asString, objectsIn, textIn, toText, tryParseJson } from "../../kit/json/json.ts";
@@ -37,6 +38,7 @@ export function toResponse(body: string, facts: CallFacts): Response {
   if (isFailure(object)) throw reportedError(object, facts);
   if (!Array.isArray(object.output))
     throw isFailureReport(object) ? reportedError(object, facts) : answerMissing(facts);
+  checkPartCount(object.output.length, facts.limits);
   facts.warnings.push(...getTransformationWarnings(object), ...findNegativeCounts(object.usage));
   const items = objectsIn<OutputItem>(object.output);
   const model = textIn(object.model);
