@@ -1,7 +1,7 @@
 /**
- * The cost of the APIs that store nothing: `node bench/apis.ts [--quick] [--write]`. Each answer is fetched over gRPC, and
- * over an API that relays it, since the provider speaks the same API, or translates it. `--quick` makes a tenth of the
- * calls, `--write` writes the table into RESULTS.md.
+ * The cost of the APIs that store nothing: `node bench/apis.ts [--quick] [--write]`. Each answer is fetched over gRPC,
+ * and over an API that relays it, since the provider speaks the same API, or translates it. `--quick` makes a tenth of
+ * the calls, `--write` writes the table into RESULTS.md.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -15,7 +15,10 @@ const EVENTS = 100;
 const CALLS = 40_000;
 const STREAMS = 5_000;
 
-/** Measures the callers with answers from memory, and the callers connected directly to the upstream. @returns A table. */
+/**
+ * Measures the callers with answers from memory, and the callers connected directly to the upstream.
+ * @returns A table.
+ */
 export async function measureCeiling({ quick }: { readonly quick: boolean }): Promise<string> {
   const part = quick ? 10 : 1;
   const complete = { calls: CALLS / part, concurrency: 50 };

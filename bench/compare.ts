@@ -1,7 +1,7 @@
 /**
  * This checkout compared with another one: `node bench/compare.ts --base PATH [--rounds N] [--quick] [--write]`. Two
- * sidecars with the plainest configuration, in which everything optional is off, start and answer the same gRPC calls in
- * turn. PATH is a checkout with its `node_modules`, or the file that starts a bundle. `--quick` makes a tenth of the
+ * sidecars with the plainest configuration, in which everything optional is off, start and answer the same gRPC calls
+ * in turn. PATH is a checkout with its `node_modules`, or the file that starts a bundle. `--quick` makes a tenth of the
  * calls, `--write` writes the table into RESULTS.md.
  */
 import { resolve } from "node:path";

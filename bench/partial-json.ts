@@ -1,7 +1,7 @@
 /**
  * The cost of a partial object for every piece of a JSON text: `node bench/partial-json.ts [--write]`. The parser of
- * streamed objects reads texts of 20 KB in pieces of 8 characters, compared with partial-json and with the AI SDK, which
- * parse the whole text so far again for every piece. They are installed on the first run, into the cache of the
+ * streamed objects reads texts of 20 KB in pieces of 8 characters, compared with partial-json and with the AI SDK,
+ * which parse the whole text so far again for every piece. They are installed on the first run, into the cache of the
  * benchmark. `--write` writes the table into RESULTS.md.
  */
 import { join } from "node:path";

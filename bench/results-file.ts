@@ -1,6 +1,6 @@
 /**
- * RESULTS.md: the report of run.ts, and behind it a section for each program that measures one step by itself. A comment
- * before a section names its program.
+ * RESULTS.md: the report of run.ts, and behind it a section for each program that measures one step by itself. A
+ * comment before a section names its program.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
 /**
  * Counts words and names that make prose hard to read, over src, simulator, test, docs and proto, and compares the
- * figures with the limits in prose-limits.json. A figure may fall and never rise: `--write` lowers the limits to what was counted.
+ * figures with the limits in prose-limits.json. A figure may fall and never rise: `--write` lowers the limits to what
+ * was counted.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** Rules for the documentation: line length, links, the index, the size of the glossary, and references that readers can follow. */
+/**
+ * Rules for the documentation: line length, links, the index, the size of the glossary, and references that readers can
+ * follow.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -29,7 +29,10 @@ export function readResidentMb(pid: number): number {
 
 const SAMPLE_INTERVAL_MS = 100;
 
-/** Watches the memory of a process, ten times a second. @returns A function that ends the watch and returns the maximum. */
+/**
+ * Watches the memory of a process, ten times a second.
+ * @returns A function that ends the watch and returns the maximum.
+ */
 export function watchResident(pid: number): () => number {
   let most = readResidentMb(pid);
   const look = () => {

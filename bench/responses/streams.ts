@@ -37,7 +37,9 @@ const UNSTORED = "/v1/responses, store: false";
 const STORED = "/v1/responses, stored in SQLite";
 const LITELLM = "LiteLLM's /v1/responses";
 
-/** Aims, as the most that a way may cost: CPU as a multiple of gRPC's, and milliseconds later than gRPC's first event. */
+/**
+ * Aims, as the most that a way may cost: CPU as a multiple of gRPC's, and milliseconds later than gRPC's first event.
+ */
 const AIMS: Readonly<Record<string, { readonly cpu: number; readonly firstMs: number }>> = {
   [UNSTORED]: { cpu: 1.3, firstMs: 1 },
   [STORED]: { cpu: 1.8, firstMs: 1 },

@@ -18,9 +18,9 @@ interface Replacement {
 export const PROTOBUF_FOLDER = "node_modules/@bufbuild/protobuf/dist/esm";
 
 /**
- * protobuf-es's `create` with a constructor for each type of message. V8 reserves the properties of its messages from the
- * ones before; a message that begins as an object literal gets each property in a new place, and one of more than twelve
- * becomes a hash table, which is slower at every read.
+ * protobuf-es's `create` with a constructor for each type of message. V8 reserves the properties of its messages from
+ * the ones before; a message that begins as an object literal gets each property in a new place, and one of more than
+ * twelve becomes a hash table, which is slower at every read.
  */
 export function createMessagesByConstructor(): OnLoadResult {
   const source = readFileSync(join(PROTOBUF_FOLDER, "create.js"), "utf8");

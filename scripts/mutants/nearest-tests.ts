@@ -61,8 +61,8 @@ const FAR =
   /^test\/(?:(?:attacks|clients|conformance|package|real|bench|scripts|chaos|faults)\/|runs\/(?:kill|store\/postgres\/sidecars)\.test\.ts$)/;
 
 /**
- * Lists the tests that load a source file and are either anywhere in the folder of `test` that mirrors its layer, or import
- * it without another source file between, nearest first.
+ * Lists the tests that load a source file and are either anywhere in the folder of `test` that mirrors its layer, or
+ * import it without another source file between, nearest first.
  */
 export function findNearestTests(file: string, graph: ImportGraph): string[] {
   const [, layer = ""] = file.split("/");

@@ -5,8 +5,8 @@ import { describe, type Outcome, type Result } from "./run.ts";
 const MIN_JUDGED = 10;
 
 /**
- * Prints the outcomes of the mutants. Returns the exit code: 1 if the score in per cent is below the minimum, unless the
- * time was over too soon to tell.
+ * Prints the outcomes of the mutants. Returns the exit code: 1 if the score in per cent is below the minimum, unless
+ * the time was over too soon to tell.
  */
 export function printReport(outcome: Outcome, leastScore: number, print: (line: string) => void): number {
   const { results, untried, stale } = outcome;

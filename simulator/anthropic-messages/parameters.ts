@@ -111,8 +111,8 @@ function noThread(): void {
 }
 
 /**
- * Checks the body of `POST /v1/messages`: types, ranges, and that no parameter is unknown to the version of the API. Throws
- * the problem that Anthropic would find first.
+ * Checks the body of `POST /v1/messages`: types, ranges, and that no parameter is unknown to the version of the API.
+ * Throws the problem that Anthropic would find first.
  */
 export function checkCreateRequest({ body, headers }: ReceivedRequest): CreateRequest {
   const { takesSampling } = readVersion(headers);

@@ -4,8 +4,8 @@ import type { BodyWriter } from "./body-writer.ts";
 import { maxTimerMs } from "./pace.ts";
 
 /**
- * Sends the body of an answer that is not streamed. Faults that are counted in events apply to its middle: it stalls, is
- * cut or ends after its first half, whatever the number of events.
+ * Sends the body of an answer that is not streamed. Faults that are counted in events apply to its middle: it stalls,
+ * is cut or ends after its first half, whatever the number of events.
  */
 export async function deliverWhole(
   text: string,

@@ -13,8 +13,8 @@ const maximumRepetitions = 1000;
 /**
  * Writes a text that a regular expression matches: the `pattern` of a JSON Schema.
  *
- * Supports literals, classes, escapes, groups, alternatives and quantifiers. Returns undefined for an expression that is
- * not supported (look-around, back references) or not valid.
+ * Supports literals, classes, escapes, groups, alternatives and quantifiers. Returns undefined for an expression that
+ * is not supported (look-around, back references) or not valid.
  */
 export function textForPattern(pattern: string, random: SeededRandom): string | undefined {
   try {

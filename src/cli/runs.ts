@@ -40,8 +40,8 @@ function describeHost(store: Config["runs"]["store"]): string {
 /**
  * Opens the engine of a sidecar. An engine that keeps its runs in memory is loaded at the first run. Any other is
  * opened at once: mistakes in its configuration should be known at the start, and runs of an earlier process may wait
- * in its store. The sidecar starts even if a database cannot be reached: calls that need stored runs get UNAVAILABLE until
- * then.
+ * in its store. The sidecar starts even if a database cannot be reached: calls that need stored runs get UNAVAILABLE
+ * until then.
  * @throws ConfigurationError if the configuration of the store is unusable; ServerError if its database refuses the
  *   sidecar.
  */

@@ -83,7 +83,8 @@ export function createRuleLevels(
     },
 
     /**
-     * Returns middleware that applies the rules for all calls, for the provider and for the model, nested in this order.
+     * Returns middleware that applies the rules for all calls, for the provider and for the model, nested in this
+     * order.
      * @param isKept Whether middleware is kept. False if `create` keeps what it counts itself.
      */
     everyLevel<Name extends keyof CallRules>(

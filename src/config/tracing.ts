@@ -1,4 +1,7 @@
-/** Tracing by OpenTelemetry's environment variables (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/). */
+/**
+ * Tracing by OpenTelemetry's environment variables
+ * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).
+ */
 import type { Environment } from "../client/from-env.ts";
 
 const PROTOCOLS = ["http/protobuf", "http/json", "grpc"] as const;

@@ -13,8 +13,8 @@ export interface RelayedHead {
 const NOTHING = new Uint8Array();
 
 /**
- * The answer of a provider on its way to a caller who speaks the same API. The adapter adds the bytes that it has decoded,
- * and the caller's API takes them whenever it has read events. Holds the answer of the latest attempt only.
+ * The answer of a provider on its way to a caller who speaks the same API. The adapter adds the bytes that it has
+ * decoded, and the caller's API takes them whenever it has read events. Holds the answer of the latest attempt only.
  */
 export class AnswerRelay {
   #head: RelayedHead | undefined;

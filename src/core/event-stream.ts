@@ -6,9 +6,9 @@ import type { CompleteResponse } from "./response.ts";
 import { ResponseCollector } from "./response-collector.ts";
 
 /**
- * The events of one call. Iterate it for one event at a time, or read `text()` if only the text matters; then
- * `final()` has the whole response. `batches()` gives the events that one read of the network brought together. A stream
- * can be read once, in one of these ways.
+ * The events of one call. Iterate it for one event at a time, or read `text()` if only the text matters; then `final()`
+ * has the whole response. `batches()` gives the events that one read of the network brought together. A stream can be
+ * read once, in one of these ways.
  *
  * ```ts
  * const stream = client.stream({ model, messages });

@@ -7,9 +7,9 @@ export interface ItemIterator<Item> extends AsyncIterableIterator<Item>, AsyncDi
 /**
  * Reads a stream item by item.
  *
- * Not an async generator: a generator queues `return()` behind a read that is pending, so that a stream whose provider is
- * silent could not be closed. Here `return()` closes the source at once and ends pending reads. An item that has already
- * arrived costs one resolved promise.
+ * Not an async generator: a generator queues `return()` behind a read that is pending, so that a stream whose provider
+ * is silent could not be closed. Here `return()` closes the source at once and ends pending reads. An item that has
+ * already arrived costs one resolved promise.
  */
 export class ItemReader<Item, Batch> implements ItemIterator<Item> {
   readonly #open: () => AsyncIterator<Batch>;

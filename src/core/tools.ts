@@ -42,8 +42,8 @@ export interface ToolResultOptions {
 }
 
 /**
- * A tool that this program executes. With `execute`, `generate` and `stream` execute its calls; without, or in a request
- * of `complete`, calls are returned.
+ * A tool that this program executes. With `execute`, `generate` and `stream` execute its calls; without, or in a
+ * request of `complete`, calls are returned.
  *
  * ```ts
  * functionTool({

@@ -14,9 +14,9 @@ import { StreamResult } from "./stream-result.ts";
  * const result = await generate({ model: "gpt-5.2", prompt: "What is the weather in Paris?", tools: [getWeather] });
  * console.log(result.text);
  * ```
- * @throws InvalidRequestError with all invalid options, RequestTimeoutError and AbortError if a time limit or the signal
- *   ends it, and the error of the provider's failure. After the first answer the error has the usage of all answers, and
- *   the complete steps in `steps` and `messages`.
+ * @throws InvalidRequestError with all invalid options, RequestTimeoutError and AbortError if a time limit or the
+ *   signal ends it, and the error of the provider's failure. After the first answer the error has the usage of all
+ *   answers, and the complete steps in `steps` and `messages`.
  */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
   const loop = openLoop(options, false);

@@ -95,8 +95,8 @@ export interface SocketMessage {
   readStored<Value>(read: () => Promise<Value>): Promise<Value>;
   /**
    * Counts the message against the limits on the caller's requests and on memory. Must be called once, before the
-   * content is parsed. Throws SDKError if it is over a limit; the promise, if there is one, rejects if it is over one that
-   * sidecars share.
+   * content is parsed. Throws SDKError if it is over a limit; the promise, if there is one, rejects if it is over one
+   * that sidecars share.
    */
   admit(): Promise<void> | undefined;
   /** Takes memory for the growth of the message. Throws SDKError if there is not enough. */

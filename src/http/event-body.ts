@@ -1,6 +1,6 @@
 /**
- * The body of a streamed answer: the events of one model call in the form of an API, as server-sent events, with comments
- * during long silences.
+ * The body of a streamed answer: the events of one model call in the form of an API, as server-sent events, with
+ * comments during long silences.
  */
 
 import type { AnswerRelay } from "../core/answer-relay.ts";
@@ -32,7 +32,10 @@ export interface EventWriter {
   readonly contentType?: string;
   /** Text during long silences, which readers skip. Default: a comment. */
   readonly keepAlive?: string;
-  /** Returns the text for a batch of events; empty if the API has none for them. May throw SDKError, which ends the stream. */
+  /**
+   * Returns the text for a batch of events; empty if the API has none for them. May throw SDKError, which ends the
+   * stream.
+   */
   write(batch: readonly StreamEvent[]): string;
   /**
    * Returns the text by which a stream ends that failed. It must not look like the end of a complete stream. If `write`
@@ -44,13 +47,19 @@ export interface EventWriter {
 /** Options of a streamed answer. */
 export interface StreamOptions {
   readonly writer: EventWriter;
-  /** Returns further headers. @param warnings The warnings that are known when the provider has accepted the request. */
+  /**
+   * Returns further headers.
+   * @param warnings The warnings that are known when the provider has accepted the request.
+   */
   readonly getHeaders: (warnings: readonly Warning[]) => Readonly<Record<string, string>>;
   /** Receives the answer when it is complete. */
   readonly onAnswer?: (response: Response) => void;
   /** Longest silence in milliseconds. Default 15 seconds. */
   readonly keepAliveMs?: number | undefined;
-  /** The source form of the request. The events of a provider that got it are relayed, and the writer has no part in them. */
+  /**
+   * The source form of the request. The events of a provider that got it are relayed, and the writer has no part in
+   * them.
+   */
   readonly source?: SourceForm | undefined;
 }
 

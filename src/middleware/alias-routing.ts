@@ -59,7 +59,8 @@ export interface AliasRoutingOptions {
 /**
  * Routes the calls whose requests name their model by an alias of the Client (`ClientOptions.modelAliases`): chooses
  * among several targets, once for each call, and sends a failed call to its fallbacks. Put it outermost.
- * @param aliases The aliases of the Client. Calls of an alias with one model, without fallbacks and hedge, pass unchanged.
+ * @param aliases The aliases of the Client. Calls of an alias with one model, without fallbacks and hedge, pass
+ *   unchanged.
  * @throws ConfigurationError if the targets or the fallbacks of an alias are too many or not valid.
  */
 export function createAliasRouting(

@@ -6,8 +6,8 @@ import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 export type Prices = Pick<Catalog, "costOf" | "getModelInfo">;
 
 /**
- * Returns the price of a usage in billionths of a US dollar; undefined if it is unknown. Looks it up for the name of the
- * provider, else for the catalog's provider of the model.
+ * Returns the price of a usage in billionths of a US dollar; undefined if it is unknown. Looks it up for the name of
+ * the provider, else for the catalog's provider of the model.
  */
 export function getPrice(catalog: Prices, usage: Usage, { provider, model }: CallTarget): bigint | undefined {
   const price = catalog.costOf(usage, model, provider);

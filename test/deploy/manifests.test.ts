@@ -1,4 +1,7 @@
-/** Manifests, charts and docs/deploy.md agree with the program and its package. `test/conformance/kubernetes` renders them. */
+/**
+ * Manifests, charts and docs/deploy.md agree with the program and its package. `test/conformance/kubernetes` renders
+ * them.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";

@@ -1,6 +1,6 @@
 /**
- * Recorded answers of real providers, read through `/v1/responses`: provider stream in, Responses stream out, and a whole
- * answer in, a whole response out. OpenAI's SDK must read the same content as the adapter.
+ * Recorded answers of real providers, read through `/v1/responses`: provider stream in, Responses stream out, and a
+ * whole answer in, a whole response out. OpenAI's SDK must read the same content as the adapter.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

@@ -1,4 +1,6 @@
-/** The specification's parity matrix: the same generation works at every provider when only provider and model change. */
+/**
+ * The specification's parity matrix: the same generation works at every provider when only provider and model change.
+ */
 import {
   AuthenticationError,
   FinishReason_Reason,

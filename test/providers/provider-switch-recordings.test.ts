@@ -84,7 +84,10 @@ async function switchProviders(from: Column, { message, model }: RecordedAnswer)
   expect(after.slice(0, before.length)).toEqual(before);
 }
 
-/** Returns the conversation as it is sent to the provider of the answer. The simulator may reject it, since it does not know the signatures. */
+/**
+ * Returns the conversation as it is sent to the provider of the answer. The simulator may reject it, since it does not
+ * know the signatures.
+ */
 async function conversationSentTo(
   origin: Pick<Column, "name" | "model">,
   messages: readonly Message[],

@@ -54,7 +54,10 @@ function hasSameCalls(kept: Message, answer: Message): boolean {
   return left.length === right.length && left.every(isSame);
 }
 
-/** Clients parse arguments and write them anew, with other white space. A custom tool may be a function for the provider. */
+/**
+ * Clients parse arguments and write them anew, with other white space. A custom tool may be a function for the
+ * provider.
+ */
 function isSameInput({ input: left }: ToolCall, { input: right }: ToolCall): boolean {
   if (left.case === "argumentsJson" && right.case === "text")
     return right.value === readCustomInput(left.value);

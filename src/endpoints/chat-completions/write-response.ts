@@ -70,8 +70,8 @@ export function readMetadata(response: Response): CompletionMetadata {
 }
 
 /**
- * Returns the reason that Anthropic gives for a refusal as the refusal of the message, which clients show. Empty if there
- * is none, or if the model refused in its words.
+ * Returns the reason that Anthropic gives for a refusal as the refusal of the message, which clients show. Empty if
+ * there is none, or if the model refused in its words.
  */
 export function writeExplanation(
   { message, finishReason }: Response,

@@ -161,8 +161,8 @@ class OpenCalls {
 }
 
 /**
- * Returns a name without its punctuation, by which a result is matched: Semantic Kernel writes `a-b` in calls and `a__b`
- * in results.
+ * Returns a name without its punctuation, by which a result is matched: Semantic Kernel writes `a-b` in calls and
+ * `a__b` in results.
  */
 function toPlainName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]+/g, "_");

@@ -13,8 +13,8 @@ import { GenerationWriter } from "./write-events.ts";
 import { writeAnswer } from "./write-response.ts";
 
 /**
- * The beginning of the paths: newer clients of Google use `/v1`, others `/v1beta`. The AI SDK leaves out `models` before
- * names with a slash.
+ * The beginning of the paths: newer clients of Google use `/v1`, others `/v1beta`. The AI SDK leaves out `models`
+ * before names with a slash.
  */
 export type GeminiRoot = "/v1/models" | "/v1beta/models" | "/v1beta";
 

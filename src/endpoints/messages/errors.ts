@@ -5,7 +5,10 @@ import type { FailedResponse } from "../../http/endpoint.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { failedResponse } from "../openai/errors.ts";
 
-/** The types of errors, by their statuses. Other statuses of clients have `invalid_request_error`, of servers `api_error`. */
+/**
+ * The types of errors, by their statuses. Other statuses of clients have `invalid_request_error`, of servers
+ * `api_error`.
+ */
 const TYPES: ReadonlyMap<number, string> = new Map([
   [401, "authentication_error"],
   [402, "billing_error"],

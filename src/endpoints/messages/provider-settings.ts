@@ -1,6 +1,6 @@
 /**
- * The settings of a request that have no field in the contract. Anthropic gets them unchanged; other providers get those
- * for which they have a counterpart, and the rest becomes warnings.
+ * The settings of a request that have no field in the contract. Anthropic gets them unchanged; other providers get
+ * those for which they have a counterpart, and the rest becomes warnings.
  */
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { MessageCreateParams } from "../../wire/anthropic-messages/request.ts";

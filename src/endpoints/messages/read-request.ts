@@ -88,8 +88,8 @@ function readFields(
 }
 
 /**
- * Conversations that the provider keeps: only Anthropic has them, and a request that continues one lacks the conversation
- * that another provider would need. A request that begins one is complete.
+ * Conversations that the provider keeps: only Anthropic has them, and a request that continues one lacks the
+ * conversation that another provider would need. A request that begins one is complete.
  */
 function findThread(fields: Fields, context: ReadingContext): InvalidRequestError | undefined {
   const thread = fields.get("thread");

@@ -269,8 +269,8 @@ export class ResponseEvents {
 }
 
 /**
- * Returns the members of an `error` event as in OpenAI's documentation, and once more within `error`. OpenAI's API sends
- * the second form, the only one that the SDK for Python reads as a failure.
+ * Returns the members of an `error` event as in OpenAI's documentation, and once more within `error`. OpenAI's API
+ * sends the second form, the only one that the SDK for Python reads as a failure.
  */
 function errorMembers(error: SDKError): string {
   const nested = toErrorObject(error);

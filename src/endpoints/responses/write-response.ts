@@ -100,7 +100,9 @@ const FURTHER_MEMBERS = ["access_programs", "moderation", "prompt_cache_diagnost
 
 const USUAL_TIER = "default";
 
-/** Returns the tier that the provider reports; else the requested one, and the usual one if the choice was left open. */
+/**
+ * Returns the tier that the provider reports; else the requested one, and the usual one if the choice was left open.
+ */
 function getUsedTier(requested: string, metadata: ResponseMetadata | undefined): string {
   return metadata?.tier ?? (requested === "auto" ? USUAL_TIER : requested);
 }

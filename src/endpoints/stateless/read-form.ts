@@ -15,10 +15,11 @@ export interface FormReading extends FormSource {
 }
 
 /**
- * Reads a body. If the provider speaks the API of the caller, it decides what it accepts: a request that cannot be read is
- * only relayed then, as is one with a field that no other API has.
+ * Reads a body. If the provider speaks the API of the caller, it decides what it accepts: a request that cannot be read
+ * is only relayed then, as is one with a field that no other API has.
  * @param read Reads a request of the contract from the fields.
- * @param findUntranslatable Returns the mistake of a request that only this API can express; undefined if there is none.
+ * @param findUntranslatable Returns the mistake of a request that only this API can express; undefined if there is
+ *   none.
  * @throws InvalidRequestError that names the first invalid field.
  */
 export function readForm(

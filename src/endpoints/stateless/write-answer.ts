@@ -43,8 +43,8 @@ export function getFinishWord(end: AnswerEnd, words: FinishWords): string {
 }
 
 /**
- * Returns the word for an answer that waits for the caller. Without a call that the API can hold, its clients would wait
- * for one: compatible servers report calls that they did not send, and OpenAI waits for approvals and screenshots.
+ * Returns the word for an answer that waits for the caller. Without a call that the API can hold, its clients would
+ * wait for one: compatible servers report calls that they did not send, and OpenAI waits for approvals and screenshots.
  */
 function getCallWord({ message }: AnswerEnd, words: FinishWords): string {
   const kinds = new Set(message?.content.map(({ part }) => part.case));
@@ -52,7 +52,10 @@ function getCallWord({ message }: AnswerEnd, words: FinishWords): string {
   return kinds.has("native") ? words.unfinished : words.stop;
 }
 
-/** Returns the input of a call, for APIs that have objects only. Others are wrapped: clients run tools with what they get. */
+/**
+ * Returns the input of a call, for APIs that have objects only. Others are wrapped: clients run tools with what they
+ * get.
+ */
 export function toInputObject({ case: kind, value = "" }: ToolCall["input"]): JsonObject {
   if (kind === "text") return { input: value };
   return asObject(tryParseJson(value)) ?? (value === "" ? {} : { invalid_arguments: value });

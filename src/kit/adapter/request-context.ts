@@ -42,7 +42,8 @@ export interface ProviderOptions {
 }
 
 /**
- * Reads the `provider_options_json` that a request has for a provider, by its registered name or by the name of its API.
+ * Reads the `provider_options_json` that a request has for a provider, by its registered name or by the name of its
+ * API.
  * @throws InvalidRequestError if the options are not a JSON object.
  */
 export function readProviderOptions(

@@ -150,7 +150,8 @@ function unchanged(text: string): string {
 }
 
 /**
- * Limits the parts, repairs their texts, and makes the ids of tool calls unique. In a stream they are unique already, and stay unchanged.
+ * Limits the parts, repairs their texts, and makes the ids of tool calls unique. In a stream they are unique already,
+ * and stay unchanged.
  */
 function settleParts(content: readonly ContentPart[], facts: CallFacts): void {
   const { maxParts } = facts.limits ?? DEFAULT_ANSWER_LIMITS;

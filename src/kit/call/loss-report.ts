@@ -25,7 +25,10 @@ export type WarningCode =
   | "unknown_price"
   | "model_chosen";
 
-/** Maximum number of warnings about one request, and of violations in one refusal. The last one says that there are more. */
+/**
+ * Maximum number of warnings about one request, and of violations in one refusal. The last one says that there are
+ * more.
+ */
 const MAX_WARNINGS = 256;
 
 /**

@@ -39,8 +39,8 @@ export class ProviderMetadata {
 type Members = Record<string, unknown>;
 
 /**
- * Returns the members that are not empty as JSON text, sorted, so that it is the same whole and streamed; empty if there
- * are none. Members that would exceed the limit are left out.
+ * Returns the members that are not empty as JSON text, sorted, so that it is the same whole and streamed; empty if
+ * there are none. Members that would exceed the limit are left out.
  */
 function writeMembers(members: Members): string {
   const written: string[] = [];

@@ -12,9 +12,9 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 ]);
 
 /**
- * Returns a body without its encoding; undefined if the encoding is unknown. The reader pulls the decompression, so that
- * a small body that expands to a large one takes no more memory than the reader allows. Reading the decoded body throws
- * StreamError if the bytes do not match the encoding.
+ * Returns a body without its encoding; undefined if the encoding is unknown. The reader pulls the decompression, so
+ * that a small body that expands to a large one takes no more memory than the reader allows. Reading the decoded body
+ * throws StreamError if the bytes do not match the encoding.
  * @param encoding Header `content-encoding` of the answer.
  */
 export function decodeBody(

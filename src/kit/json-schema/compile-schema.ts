@@ -20,8 +20,8 @@ import { checkSize, WorkBudget } from "./work-budget.ts";
  * keywords without a type get a type.
  * @param schema As parsed from text: no two of its places share an object.
  * @param field Path of the schema in the request.
- * @throws InvalidRequestError naming the location of a malformed keyword, of a reference that leads out of the schema, and
- *   of a construct without an equivalent in the dialect, such as arbitrary property names.
+ * @throws InvalidRequestError naming the location of a malformed keyword, of a reference that leads out of the schema,
+ *   and of a construct without an equivalent in the dialect, such as arbitrary property names.
  */
 export function compileSchema(
   schema: JsonObject,

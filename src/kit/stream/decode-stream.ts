@@ -24,8 +24,8 @@ export interface StreamDecoder {
   push(event: SseEvent): void;
 
   /**
-   * Takes consecutive deltas directly from the bytes, since parsing them costs more than all other work. Undefined if the
-   * event at `start` is not a delta or must be parsed. If absent, all events are parsed.
+   * Takes consecutive deltas directly from the bytes, since parsing them costs more than all other work. Undefined if
+   * the event at `start` is not a delta or must be parsed. If absent, all events are parsed.
    * @param maxEventBytes Larger events must be parsed.
    * @param joins Whether they become one event, for a caller who gets the provider's.
    */

@@ -12,9 +12,9 @@ export function createScript(text: string): Script {
 }
 
 /**
- * Lua that scripts of shared rules begin with. Sets `key`, `seconds` since 1970 and `now` in milliseconds, by the server's
- * clock, since those of sidecars differ. A value that is not a hash is not ours, so it is removed. Nothing else is
- * written before the first HSET: after a write, a server does not check its memory.
+ * Lua that scripts of shared rules begin with. Sets `key`, `seconds` since 1970 and `now` in milliseconds, by the
+ * server's clock, since those of sidecars differ. A value that is not a hash is not ours, so it is removed. Nothing
+ * else is written before the first HSET: after a write, a server does not check its memory.
  */
 export const PRELUDE = `
 local key = KEYS[1]

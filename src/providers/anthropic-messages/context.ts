@@ -9,7 +9,10 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 /** Name of the provider in the catalog, in options, state and hosted tools, whatever name it is registered under. */
 export const PROVIDER_NAME = "anthropic";
 
-/** Turns the source of an image or document into a URL, bytes or a file id. @param field Path of the part, for errors. */
+/**
+ * Turns the source of an image or document into a URL, bytes or a file id.
+ * @param field Path of the part, for errors.
+ */
 export type MediaSource = (media: Image | Document, field: string) => Promise<ResolvedMedia>;
 
 /** A content block of a request: built here, or one from the API that is sent back unchanged. */

@@ -122,8 +122,8 @@ function effortArguments(
 }
 
 /**
- * Returns the arguments for the schema of the answer. Empty if the request has none, or the program takes none. Codex CLI
- * passes its schema on to OpenAI's API, which requires an object.
+ * Returns the arguments for the schema of the answer. Empty if the request has none, or the program takes none. Codex
+ * CLI passes its schema on to OpenAI's API, which requires an object.
  */
 function schemaArguments(
   { responseFormat }: Request,

@@ -41,7 +41,9 @@ function lacksSignature(messages: readonly Message[]): boolean {
 /** Matches the signatures that clients write themselves. */
 const PLACEHOLDER = /skip_thought_signature_validator|context_engineering_is_the_way_to_go/;
 
-/** Matches an empty text. The API refuses parts with it, although it ends streams with one, which some clients return. */
+/**
+ * Matches an empty text. The API refuses parts with it, although it ends streams with one, which some clients return.
+ */
 const EMPTY_TEXT = /"text"\s*:\s*""/;
 
 /**

@@ -91,8 +91,8 @@ export class AnswerFacts {
   }
 
   /**
-   * Reads why a choice ended. The first value counts, since servers repeat it, but a filter or limit may be reported after
-   * it. Some send an empty one instead of null.
+   * Reads why a choice ended. The first value counts, since servers repeat it, but a filter or limit may be reported
+   * after it. Some send an empty one instead of null.
    */
   readFinish({
     finish_reason: reason,

@@ -11,9 +11,9 @@ export interface ThinkTagSink {
 }
 
 /**
- * Splits an answer that begins with a tag, as in `<think>…</think>`, into reasoning and text while it arrives. A tag may be split
- * anywhere; a text that only resembles one is unchanged. White space next to the tags belongs to them: it is kept, so
- * that the answer can be restored.
+ * Splits an answer that begins with a tag, as in `<think>…</think>`, into reasoning and text while it arrives. A tag
+ * may be split anywhere; a text that only resembles one is unchanged. White space next to the tags belongs to them: it
+ * is kept, so that the answer can be restored.
  */
 export class ThinkTagSplitter {
   readonly #sink: ThinkTagSink;

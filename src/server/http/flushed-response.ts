@@ -125,9 +125,9 @@ interface Waiting {
 }
 
 /**
- * Counts the unsent bytes of all responses of the process. Each response has at most one write in progress, so the sizes
- * of these writes are counted. If they exceed the limit, or others wait for memory, responses whose peers have stopped
- * reading are destroyed.
+ * Counts the unsent bytes of all responses of the process. Each response has at most one write in progress, so the
+ * sizes of these writes are counted. If they exceed the limit, or others wait for memory, responses whose peers have
+ * stopped reading are destroyed.
  */
 export class UnsentResponses {
   readonly #pool: MemoryPool;

@@ -37,7 +37,9 @@ export function createOriginCheck(options: CorsOptions | undefined): OriginCheck
   };
 }
 
-/** All headers of requests without cookies. SDKs send and read many, and relayed answers have the provider's headers. */
+/**
+ * All headers of requests without cookies. SDKs send and read many, and relayed answers have the provider's headers.
+ */
 const ALL_HEADERS = "*";
 
 /** gRPC-Web has its status in headers. The names are for browsers that do not know the asterisk. */

@@ -90,8 +90,8 @@ interface OpenConnection {
 const MIN_IDLE_MS = 1000;
 
 /**
- * Bytes with which a connection of HTTP/2 may begin without waiting for connections that take much time: the settings of
- * a client and its first call. They hold at most 2,000 header fields, which take 3 ms.
+ * Bytes with which a connection of HTTP/2 may begin without waiting for connections that take much time: the settings
+ * of a client and its first call. They hold at most 2,000 header fields, which take 3 ms.
  */
 const MAX_FIRST_BYTES = 2048;
 

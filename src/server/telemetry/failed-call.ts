@@ -8,7 +8,9 @@ import { kindName } from "../status/status-code.ts";
 import type { Outcome } from "./call-observer.ts";
 import { roundedMs } from "./call-recorder.ts";
 
-/** Whose fault a failed call is. The sidecar's faults include its configuration and the keys that it has for providers. */
+/**
+ * Whose fault a failed call is. The sidecar's faults include its configuration and the keys that it has for providers.
+ */
 export type FailedBy = "caller" | "provider" | "network" | "sidecar";
 
 /** Returns whose fault a failed call is. */

@@ -36,9 +36,10 @@ export const MIN_GROWTH_BYTES = 16 * 1024 * 1024;
 const MAX_QUIET_SHARE = 0.02;
 
 /**
- * Watches a server and collects garbage when it becomes idle, the first time after its start. V8 collects garbage when something is allocated, and it
- * returns the emptied pages minutes later, or never: a process that becomes idle, or whose clients all stop reading,
- * keeps the memory of its last load for hours. One collection while it is idle returns that memory at once.
+ * Watches a server and collects garbage when it becomes idle, the first time after its start. V8 collects garbage when
+ * something is allocated, and it returns the emptied pages minutes later, or never: a process that becomes idle, or
+ * whose clients all stop reading, keeps the memory of its last load for hours. One collection while it is idle returns
+ * that memory at once.
  */
 export function createIdleMemory({
   collect = collectGarbage,

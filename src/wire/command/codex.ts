@@ -19,7 +19,10 @@ export interface CodexEvent {
 /** A message or an activity of the agent. */
 export interface CodexItem {
   readonly id: string;
-  /** `agent_message`, `reasoning`, `command_execution`, `file_change`, `mcp_tool_call`, `web_search`, `todo_list`, `error`. */
+  /**
+   * `agent_message`, `reasoning`, `command_execution`, `file_change`, `mcp_tool_call`, `web_search`, `todo_list`,
+   * `error`.
+   */
   readonly type: string;
   /** In messages and reasoning. */
   readonly text: string;

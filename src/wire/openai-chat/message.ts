@@ -1,4 +1,6 @@
-/** The message of an answer: whole ("The chat completion object"), or in pieces ("The chat completion chunk object"). */
+/**
+ * The message of an answer: whole ("The chat completion object"), or in pieces ("The chat completion chunk object").
+ */
 import type {
   ChatCompletionChunk,
   ChatCompletionMessage,

@@ -125,7 +125,9 @@ async function checkSchema(call: Call): Promise<void> {
   assert.equal(typeof JSON.parse(text).city, "string");
 }
 
-/** The last item of an answer is the message; the activities of the agent before it have types that name the program. */
+/**
+ * The last item of an answer is the message; the activities of the agent before it have types that name the program.
+ */
 async function checkOutput(call: Call): Promise<void> {
   const input = 'Greet the world.\nexec_command {"cmd": "echo hello"}';
   const { answer } = await call({ model: "codex/sim-call", input });

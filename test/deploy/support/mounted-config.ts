@@ -23,7 +23,8 @@ const CONTENTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Loads a configuration file whose secrets are mounted below /run/secrets/outrigger, and checks it as `check-config` does.
+ * Loads a configuration file whose secrets are mounted below /run/secrets/outrigger, and checks it as `check-config`
+ * does.
  * @throws ConfigurationError
  */
 export async function loadMountedConfig(

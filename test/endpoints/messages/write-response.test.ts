@@ -1,4 +1,6 @@
-/** Answers of the contract -> messages of Anthropic's API, as far as recordings of providers have none of their kind. */
+/**
+ * Answers of the contract -> messages of Anthropic's API, as far as recordings of providers have none of their kind.
+ */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ServerError } from "../../../src/core/errors.ts";

@@ -1,4 +1,6 @@
-/** The smallest and the largest value of each field with limits, and the values next to them, in bodies of three APIs. */
+/**
+ * The smallest and the largest value of each field with limits, and the values next to them, in bodies of three APIs.
+ */
 import { expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { readRequest as readChat } from "../../../src/endpoints/chat-completions/read-request.ts";

@@ -31,7 +31,10 @@ export function readAnthropicMessages(body: Json): Reading {
   };
 }
 
-/** Reads the token counts of a whole answer (documentation: "Create a message", `usage`); its input excludes cached tokens. */
+/**
+ * Reads the token counts of a whole answer (documentation: "Create a message", `usage`); its input excludes cached
+ * tokens.
+ */
 export function countAnthropicMessages(answer: Json): Counts {
   const usage = object(answer.usage);
   const cacheRead = number(usage.cache_read_input_tokens);
