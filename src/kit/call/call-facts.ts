@@ -1,7 +1,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ProviderModels } from "../../catalog/catalog.ts";
 import { ServerError } from "../../core/errors.ts";
-import { type ContentPart, Role } from "../../gen/outrigger/v1/message_pb.ts";
+import { type Citation, type ContentPart, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import {
   type FinishReason,
@@ -14,7 +14,6 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
 import { warning } from "./loss-report.ts";
 import { ToolCallIdAllocator } from "./tool-call-id-allocator.ts";
-import { repairPart } from "./well-formed.ts";
 
 /**
  * The facts about a call that are known before the provider's body is read, the same for a whole answer and a stream.
@@ -185,3 +184,22 @@ const MAX_ID_CHARS = 256;
 export function boundedId(id: string): string {
   return id.slice(0, MAX_ID_CHARS).toWellFormed();
 }
+
+/**
+ * Replaces lone surrogates in the texts of a part that adapters take over from the provider unchanged. A message in
+ * JSON with one could not be read by any client of protobuf.
+ */
+export function repairPart({ part, citations }: ContentPart): void {
+  repairCitations(citations);
+  if (part.case === "native") part.value.kind = part.value.kind.toWellFormed();
+  if (part.case === "image" || part.case === "audio")
+    part.value.mediaType = part.value.mediaType.toWellFormed();
+}
+
+/** Replaces lone surrogates in the texts of citations. */
+export function repairCitations(citations: readonly Citation[]): void {
+  for (const citation of citations)
+    for (const field of CITATION_TEXTS) citation[field] = citation[field].toWellFormed();
+}
+
+const CITATION_TEXTS = ["type", "title", "url", "citedText", "sourceId"] as const;

@@ -25,9 +25,14 @@ import {
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../call/answer-limits.ts";
-import { type Answer, type CallFacts, createResponse } from "../call/call-facts.ts";
+import {
+  type Answer,
+  type CallFacts,
+  createResponse,
+  repairCitations,
+  repairPart,
+} from "../call/call-facts.ts";
 import { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
-import { repairCitations, repairPart } from "../call/well-formed.ts";
 import { isJson } from "../json/json.ts";
 
 type EventContent = StreamEvent["event"];
