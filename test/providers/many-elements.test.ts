@@ -44,6 +44,12 @@ function ask(more: MessageInitShape<typeof RequestSchema> = {}): Request {
   return create(RequestSchema, { model: "m", messages: [userMessage("hi")], ...more });
 }
 
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
 function repeat<Item>(toItem: (index: number) => Item): Item[] {
   return Array.from({ length: MANY }, (_, index) => toItem(index));
 }
@@ -110,6 +116,18 @@ describe("an answer", () => {
     };
     await expect(read()).rejects.toThrow("more than 10000 parts, the limit max_answer_parts");
     expect(cases.filter((each) => each === "toolCallStart")).toEqual([]);
+  });
+
+  // Elements that are no parts count too: only then can the others be refused before they are read.
+  it.each([
+    ["anthropic", { ...ANSWERS.anthropic, content: repeat(() => null) }, false],
+    ["anthropic", { type: "message_start", message: { model: "m", content: repeat(() => null) } }, true],
+    ["openai", { ...ANSWERS.openai, output: repeat(() => null) }, false],
+    ["gemini", { candidates: [{ content: { parts: repeat(() => null) }, finishReason: "STOP" }] }, false],
+  ] as const)("of %s is refused for very many elements", async (api, answer, isEvent) => {
+    const adapter = await open(api, answer, isEvent);
+    const read = isEvent ? collect(adapter.stream(ask())) : adapter.complete(ask());
+    await expect(read).rejects.toThrow("more than 10000 parts, the limit max_answer_parts");
   });
 
   it("keeps the log probabilities of very many tokens", async () => {

@@ -37,7 +37,7 @@ describe("LossReport", () => {
     );
   });
 
-  it("lists 256 warnings and violations at most, of which the last one says that there are more", () => {
+  it("lists at most 256 warnings and violations, and says in the last one that there are more", () => {
     const loss = new LossReport();
     for (let index = 0; index < 1000; index += 1)
       loss.lose(`messages[${index}].name`, "unsupported_setting", "left out");

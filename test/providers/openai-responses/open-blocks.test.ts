@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { ItemTable } from "../../../src/providers/openai-responses/open-blocks.ts";
 
+function toMessage(id: string) {
+  return { type: "message", id };
+}
+
 describe("ItemTable", () => {
   it("finds the items of events without an index in constant time", () => {
     const table = new ItemTable();
@@ -28,5 +32,17 @@ describe("ItemTable", () => {
     expect(find()).toBe(1);
     table.end(1, item);
     expect(find()).toBe(2);
+  });
+
+  it("does not find an item whose index has another one now", () => {
+    const table = new ItemTable();
+    const [first, second, third] = [toMessage("msg_1"), toMessage("msg_2"), toMessage("msg_3")];
+    table.begin(0, { kind: "single part", item: first, partIndex: 0 });
+    table.end(0, first);
+    expect(table.announce({ output_index: 0 }, second)).toBe(0);
+    table.begin(0, { kind: "single part", item: second, partIndex: 1 });
+    table.begin(1, { kind: "single part", item: third, partIndex: 2 });
+    // The last open one of its type.
+    expect(table.indexOf({ item_id: "msg_1" }, "message")).toBe(1);
   });
 });
