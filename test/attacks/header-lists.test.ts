@@ -59,7 +59,7 @@ async function flood(url: string, end: number): Promise<void> {
     const frames: Buffer[] = [];
     for (; frames.length < BLOCKS; stream += 2)
       frames.push(toHeaders(stream, stream === 1 ? ADDED : REFERENCES));
-    await Promise.race([peer.sendRaw(Buffer.concat(frames)), sleep(end - performance.now())]);
+    await Promise.race([peer.sendRaw(Buffer.concat(frames)), sleep(Math.max(1, end - performance.now()))]);
   }
   peer.destroy();
 }
