@@ -64,7 +64,7 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       import("../runs/mcp/mcp-tools.ts"),
     ]);
     const failed = (error: Error) => {
-      metrics.runs.storeChanged("away");
+      metrics.runs.storeChanged("unreachable");
       report(`reach the database of runs${describeHost(runs.store)}`, error);
     };
     const opened = await openWhenReachable(() => openRunStore(runs, warn), failed);

@@ -152,7 +152,7 @@ function describeStore(state: StoreState): readonly string[] {
       return [];
     case "full":
       return ["store of runs: full, so no runs are stored"];
-    case "away":
+    case "unreachable":
       return ["store of runs: cannot be reached, so calls that need stored runs fail"];
   }
 }

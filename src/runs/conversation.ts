@@ -63,7 +63,7 @@ const UNANSWERED = "the conversation continued before this call was executed";
 /** Error result for a call that was refused without a reason. */
 const REFUSED = "the user refused this call";
 
-/** An assistant's turn with calls, and the results that were found for them. */
+/** An assistant message with calls, and the results that were found for them. */
 interface Turn {
   readonly calls: readonly ToolCall[];
   readonly isHistory: boolean;

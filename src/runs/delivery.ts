@@ -9,7 +9,7 @@ import type { ClaimedRun } from "./store.ts";
 /** Interval at which old runs are removed, and delay of the first removal, in milliseconds. */
 const REMOVAL_MS = { first: 1_000, interval: 600_000 };
 
-/** Runs that are removed in one transaction: few, to keep locks short. */
+/** Runs that are removed in one transaction: few, so that locks are held briefly. */
 const REMOVAL_BATCH = 32;
 
 /** Runs that are claimed in one transaction. */
@@ -45,8 +45,7 @@ export class Delivery {
   /**
    * Starts immediately.
    * @param execute Executes a queued run that this process has claimed, with memory for its conversation. Resolves when
-   * this
-   *   process is done with it.
+   *   this process is done with it.
    */
   constructor(parts: EngineParts, execute: (claimed: ClaimedRun, share: HistoryShare) => Promise<void>) {
     this.#parts = parts;
@@ -78,7 +77,7 @@ export class Delivery {
     await Promise.all(this.#executions);
   }
 
-  /** Stops the heartbeats. Other processes may continue its claimed runs immediately. */
+  /** Stops the heartbeats. Other processes may then continue the runs that this one has claimed. */
   async close(): Promise<void> {
     const { store, holder, observer } = this.#parts;
     clearInterval(this.#heartbeatTimer);
@@ -169,7 +168,7 @@ export class Delivery {
     const { known, limiters, histories } = this.#parts;
     const { owner, run } = claimed;
     known.addClaimed(run.id);
-    // A batch may have more runs of an owner than its share: those stay in the queue.
+    // A batch may have more runs of an owner than the owner's share: the others return to the queue.
     const isAssigned = limiters.background.assign(owner);
     const work = async () => {
       const waiting = isAssigned ? histories.wait(this.#stopped.signal) : undefined;

@@ -53,7 +53,7 @@ export interface OpenConversation {
 
 /** The owner of a run, and its limits. */
 export interface RunOptions {
-  /** Name of the access key. Empty if there are none. */
+  /** Name of the access key. Empty if the sidecar requires none. */
   readonly owner: string;
   /** Aborted when the caller disconnects or its deadline expires. Cancels the run unless it is in the background. */
   readonly signal: AbortSignal;
@@ -91,7 +91,7 @@ export interface StartedRun {
   result(): Promise<Run>;
 }
 
-/** Notified about runs, for logs and metrics. Must not throw. */
+/** Is notified about runs, for logs and metrics. Must not throw. */
 export interface RunObserver {
   runCreated?(run: Run): void;
   /** A run that this process executed has ended or requires action. */

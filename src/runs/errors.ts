@@ -30,7 +30,7 @@ export class RunStateError extends InvalidRequestError {
   /** Its status. */
   readonly status: RunStatus;
 
-  /** @param expected What the run should be: `one that is over`. */
+  /** @param expected Describes the expected run: `one that is over`. */
   constructor(field: string, runId: string, status: RunStatus, expected: string) {
     const description = `the run ${runId} is ${statusName(status)}, expected ${expected}`;
     super(`${field}: ${description}`, { violations: [{ field, description }] });

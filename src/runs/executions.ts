@@ -40,7 +40,7 @@ export interface EngineParts {
  * the store were abandoned, or an answer of the store was lost.
  */
 export class KnownRuns {
-  /** Number of users of each run in the program: one may begin while another one is still ending. */
+  /** How many parts of the program use each run: one may begin while another one is still ending. */
   readonly #counts = new Map<string, number>();
   #search: Promise<unknown> | undefined;
 
@@ -97,7 +97,7 @@ export class KnownRuns {
 const MAX_KEPT_SERVERS = 1000;
 
 /** Number of checks for stalled callers per stall timeout. */
-const LOOKS_PER_STALL = 4;
+const CHECKS_PER_TIMEOUT = 4;
 
 /** The runs that this process executes, and the readers of runs. */
 export class Executions {
@@ -112,7 +112,7 @@ export class Executions {
     const { stallTimeoutMs } = parts.limits;
     this.#stallTimer = setInterval(() => {
       for (const run of parts.live.values()) run.detachStalledCaller(stallTimeoutMs);
-    }, stallTimeoutMs / LOOKS_PER_STALL).unref();
+    }, stallTimeoutMs / CHECKS_PER_TIMEOUT).unref();
   }
 
   /**
@@ -160,7 +160,7 @@ export class Executions {
     });
     live.set(id, run);
     if (this.#isClosing) run.abort(closingError());
-    // Its id was known before: a request to cancel may have arrived while the run was being claimed, before the
+    // Callers already knew the id, so a request to cancel may have arrived while the run was being claimed, before the
     // subscription.
     const wasStored = plan.run.background || plan.earlier !== undefined;
     if (stored !== undefined && wasStored) void this.#applyEarlierCancel(stored.owner, run);
@@ -191,7 +191,7 @@ export class Executions {
       live.hub.setCaller(opened);
       return opened;
     };
-    // Runs with whole answers are seldom read.
+    // The events of runs with whole answers are seldom read.
     let reader = plan.isStreamed ? open() : undefined;
     const result = async () => {
       if (reader?.hasBegun === false) live.hub.setCaller(undefined);

@@ -25,8 +25,8 @@ export function createLazyRunEngine(openEngine: () => Promise<RunEngine>): RunEn
 }
 
 /**
- * Opens a store. If its database is unavailable, returns one whose methods fail until an attempt in the background, or
- * of a method, succeeds: runs that are not stored need not wait for that.
+ * Opens a store. If its database is unavailable, returns a store whose methods fail until it could be opened, by a
+ * method or in the background. Runs that are not stored need not wait for that.
  * @param onFailure Called with each failure to reach the database. Other failures of the first attempt are thrown.
  */
 export async function openWhenReachable(
@@ -140,8 +140,8 @@ class Opener<Opened> {
   }
 }
 
-/** The state of a store: `full` has no space for new content, `away` cannot be reached. */
-export type StoreState = "ok" | "full" | "away";
+/** The state of a store: `full` has no space for new content. */
+export type StoreState = "ok" | "full" | "unreachable";
 
 /** Methods that write new content. Their success shows that there is space. */
 const WRITES: readonly (string | symbol)[] = ["createRun", "createThread", "appendMessages", "write"];
@@ -161,7 +161,7 @@ export function watchStore(
   onChange: (state: StoreState, problem: string) => void,
 ): RunStore {
   let state: StoreState = "ok";
-  /** Whether the store is away because a write failed. */
+  /** Whether the store is unreachable because a write failed. */
   let refusesWrites = false;
   const change = (next: StoreState, problem = "") => {
     if (next === state) return;
@@ -171,8 +171,8 @@ export function watchStore(
   const fail = (thrown: unknown, isWrite: boolean) => {
     if (thrown instanceof StoreFullError) return change("full", thrown.message);
     if (!isOutage(thrown)) return;
-    refusesWrites = isWrite || (refusesWrites && state === "away");
-    change("away", toSdkError(thrown).message);
+    refusesWrites = isWrite || (refusesWrites && state === "unreachable");
+    change("unreachable", toSdkError(thrown).message);
   };
   const watched = new Map<string | symbol, unknown>();
   return new Proxy(store, {
@@ -183,7 +183,7 @@ export function watchStore(
       if (typeof member !== "function") return member;
       const isWrite = ALL_WRITES.includes(name);
       const succeed = () => {
-        if (state === "away" ? isWrite || !refusesWrites : WRITES.includes(name)) change("ok");
+        if (state === "unreachable" ? isWrite || !refusesWrites : WRITES.includes(name)) change("ok");
       };
       const failed = (thrown: unknown) => fail(thrown, isWrite);
       // An async function would retain the parameters until the store has written them.

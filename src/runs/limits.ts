@@ -9,7 +9,7 @@ import type { ConversationSize, StoredRun } from "./store.ts";
 
 /** The default limits. Each kind of work has a limit, so that none can starve another. */
 export const DEFAULT_RUN_LIMITS = {
-  /** Concurrent foreground runs: the number of streams in the benchmark. A caller waits for each. */
+  /** Concurrent foreground runs: as many as the benchmark has streams. A caller waits for each. */
   maxForegroundRuns: 1000,
   /** Background runs that are executed concurrently. The rest are queued, since no caller waits for them. */
   maxBackgroundRuns: 64,
@@ -31,8 +31,8 @@ export const DEFAULT_RUN_LIMITS = {
    */
   leaseMs: 30_000,
   /**
-   * Milliseconds that a foreground run waits for a caller that does not read; then it continues without that caller. As
-   * for requests whose bytes do not come.
+   * Milliseconds that a foreground run waits for a caller that does not read, before it continues without that caller.
+   * The same as the limit on requests whose bytes do not arrive.
    */
   stallTimeoutMs: 30_000,
   /** How long runs are kept after their end, in milliseconds. 0: forever. 30 days, as OpenAI keeps responses. */
@@ -132,8 +132,8 @@ export class ConcurrencyLimiter {
 }
 
 /**
- * Background runs begin to read while at most this share is used: the conversation of one of them, whose size is known
- * when it is read, may be as large as the whole limit.
+ * A background run reads its conversation only while at most this share of the memory is used: its size is unknown
+ * until it is read, and may be as large as the whole limit.
  */
 const BUSY_SHARE = 1 / 2;
 
@@ -143,7 +143,7 @@ const BUSY_SHARE = 1 / 2;
  */
 export class HistoryMemory {
   readonly account: MemoryAccount;
-  /** Whether a run in the background reads its conversation. They do so one after the other. */
+  /** Whether a background run is reading its conversation. They read one after the other. */
   #isReading = false;
   /** Resolved when a run has read its conversation, or has released memory. */
   #change = Promise.withResolvers<void>();
@@ -153,8 +153,8 @@ export class HistoryMemory {
   }
 
   /**
-   * Begins a run in the background: waits until no other one reads its conversation, and there is memory. Foreground
-   * runs are not refused because of it.
+   * Waits until a background run may read its conversation: no other one is reading, and there is memory. Takes none
+   * before the conversation is read, so that foreground runs are not rejected because of it.
    * @throws SDKError of the signal's reason if it is aborted first.
    */
   async wait(signal: AbortSignal): Promise<HistoryShare> {
@@ -176,7 +176,10 @@ export class HistoryMemory {
   }
 }
 
-/** The memory that the conversation of one run uses until `release`: at once in the foreground, else see `wait`. */
+/**
+ * The memory of one run's conversation, until `release`. Foreground runs take it at once; for background runs see
+ * `HistoryMemory.wait`.
+ */
 export class HistoryShare {
   readonly #memory: HistoryMemory;
   #owner: string;
@@ -186,7 +189,7 @@ export class HistoryShare {
   #previousBytes = 0;
   #onRead: (() => void) | undefined;
 
-  /** @param onRead Called once when the conversation was read, or will not be read. */
+  /** @param onRead Called once when the conversation has been read, or will not be read. */
   constructor(memory: HistoryMemory, owner: string, onRead?: () => void) {
     this.#memory = memory;
     this.#owner = owner;
@@ -201,7 +204,8 @@ export class HistoryShare {
 
   /**
    * Takes memory for a stored conversation and its previous run before they are read. `keepPrevious` and `take` correct
-   * the size: a text may take less memory than space, never less than half, and a compressed one takes more.
+   * the size: a text can take less memory than space in the store, but at least half of it; a compressed text takes
+   * more.
    * @throws InvalidRequestError, RateLimitError if it does not fit.
    */
   reserve({ messages, run }: ConversationSize): void {

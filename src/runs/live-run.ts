@@ -59,7 +59,7 @@ export interface RunPlan extends Pick<RunDraft, "generation" | "servers" | "know
   readonly trace: TraceContext | undefined;
   /** The caller's deadline, in milliseconds of `performance.now()`. */
   readonly deadline?: number | undefined;
-  /** Whether the model is called for streams. Otherwise the events of an answer are made when it is complete. */
+  /** Whether the model's answers are streamed. Otherwise the events of an answer are created when it is complete. */
   readonly isStreamed: boolean;
   /** Whether another process may continue the run: then a tool is called only when the start of the call is stored. */
   readonly isResumable: boolean;
@@ -89,7 +89,7 @@ export class LiveRun {
   readonly ended: Promise<void>;
   /** Its owner. Undefined if the run is not stored. */
   readonly owner: string | undefined;
-  /** Whether its end is being written: nothing can change it. */
+  /** Whether its end is being written. Nothing can change the run from then on. */
   isEnding = false;
   readonly #parts: LiveParts;
   readonly #plan: RunPlan;
@@ -119,7 +119,7 @@ export class LiveRun {
     this.#attempts = new AttemptLog(run.attempts);
     const hub = new EventHub(run.lastSequence, stored === undefined);
     this.hub = hub;
-    // Already stored.
+    // The store has this event already.
     hub.publish([createStatusEvent(run.lastSequence, run)]);
     this.#scope = new LinkedSignal(signal);
     const onFailure = (error: Error) => {
@@ -129,7 +129,7 @@ export class LiveRun {
     const steps = plan.earlier?.steps ?? [];
     const target = stored && { store: parts.store, claim: stored.claim };
     this.#journal = new Journal({ run, steps, live: this, stored: target, onMessages, hub, onFailure });
-    // A run that waits for its reader must continue to notice that it was aborted.
+    // A run that waits for its reader must stop waiting, so that it notices that it was aborted.
     this.#scope.signal.addEventListener("abort", () => hub.setCaller(undefined), { once: true });
     this.ended = this.#drive();
   }

@@ -25,7 +25,7 @@ const METADATA = { entries: 16, key: 64, value: 512 };
 /** Maximum number of MCP servers of a run. */
 const MAX_SERVERS = 16;
 
-/** Path of the messages in a request that has them itself. */
+/** Path of the messages in a request, unless an HTTP API passes them separately. */
 export const INPUT_PATH = "options.request.messages";
 
 /** A run to create, read from its request. */
@@ -47,7 +47,7 @@ export interface RunDraft {
 }
 
 /**
- * Reads what to run.
+ * Reads and checks a request to create a run.
  * @param previous The run that is continued, if it is known.
  * @throws InvalidRequestError with every invalid field.
  */
@@ -153,7 +153,7 @@ export function checkMetadata(metadata: Readonly<Record<string, string>>, violat
   }
 }
 
-/** Checks that each approval is for another one of the calls that wait for one. */
+/** Checks that each approval is for a different one of the calls that wait for approval. */
 function checkApprovals(
   approvals: readonly ToolApproval[],
   waiting: readonly string[],
@@ -162,8 +162,8 @@ function checkApprovals(
   const open = new Set(waiting);
   for (const [index, { toolCallId }] of approvals.entries())
     if (!open.delete(toolCallId)) {
-      const found = `${quote(toolCallId)} is not a call that waits for approval`;
-      violations.add(`approvals[${index}].tool_call_id`, found);
+      const description = `${quote(toolCallId)} is not a call that waits for approval`;
+      violations.add(`approvals[${index}].tool_call_id`, description);
     }
 }
 
@@ -178,8 +178,8 @@ export function checkSubmission(
     const field = `results[${index}]`;
     checkToolResult(result, field, "", violations);
     if (!open.delete(result.toolCallId)) {
-      const found = `${quote(result.toolCallId)} is not a call of the run that waits for a result`;
-      violations.add(`${field}.tool_call_id`, found);
+      const description = `${quote(result.toolCallId)} is not a call of the run that waits for a result`;
+      violations.add(`${field}.tool_call_id`, description);
     }
   }
   for (const id of open) violations.add("results", `expected one for the call ${quote(id)}`);

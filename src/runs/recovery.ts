@@ -50,7 +50,7 @@ export interface RecoveryParts {
 export interface Interruption {
   readonly reason: Reason;
   /**
-   * The model call that was in progress, which the run has among its attempts. Undefined: the store shows whether a
+   * The model call that was in progress, which is one of the run's attempts. If undefined, the store shows whether a
    * call was in progress.
    */
   readonly abandoned?: { readonly attempt: Attempt | undefined } | undefined;
@@ -62,7 +62,7 @@ export async function recoverRun(parts: RecoveryParts, claimed: ClaimedRun): Pro
   if (run.cancelRequested) return cancelClaimedRun(parts, claimed);
   if (!run.background)
     return failClaimedRun(parts, claimed, stopped("the sidecar that executed the run stopped"));
-  // Only its process could have continued it.
+  // Only the process that stopped could have continued it.
   if (!isResumable(claimed)) {
     const credentials = "the credentials of the run's MCP servers, which are not stored";
     const problem = `the sidecar that executed the run stopped, and no other sidecar has ${credentials}`;
@@ -202,7 +202,7 @@ export interface Submission {
 /**
  * Claims the run and writes the submitted results.
  * @param status The next status: QUEUED, or IN_PROGRESS to execute it in this process.
- * @throws InvalidRequestError if that is not one result or approval for each call that waits; RunStateError.
+ * @throws InvalidRequestError unless each call that waits gets one result or approval; RunStateError.
  */
 export async function submitResults(
   { store, holder }: { readonly store: RunStore; readonly holder: Holder },

@@ -65,7 +65,7 @@ const CANCEL_WAIT_MS = 10_000;
 /** Runs in a page of a list: by default, and at most. */
 const PAGE_SIZE = { default: 20, max: 100 };
 
-/** The run that a submission needs if it has MCP servers with credentials. */
+/** Describes the run that a submission expects, if the MCP servers of its run have credentials. */
 const CREDENTIALS_ELSEWHERE =
   "one whose MCP servers need no credentials, or whose credentials this sidecar has; they are not stored, so that " +
   "only a new run with previous_run_id and mcp_servers can continue it here";
@@ -204,7 +204,8 @@ export class RunEngine {
       throw new RunStateError("run_id", runId, status, CREDENTIALS_ELSEWHERE);
     const share = new HistoryShare(this.#parts.histories, options.owner);
     return this.#enter(background, options.owner, share, async (leave) => {
-      // Once the submission is written nothing may refuse the run: its memory is counted even if it is too much.
+      // Once the submission is written, nothing may refuse the run: `settle` counts its memory even if that exceeds the
+      // limit.
       share.take([], "run_id");
       const { claimed, steps } = await this.#submit(request, stored, RunStatus.IN_PROGRESS);
       const planned = await this.#orFail(claimed, () => planStored(this.#parts, claimed, share));
@@ -237,7 +238,7 @@ export class RunEngine {
   async cancelRun(owner: string, runId: string): Promise<RunWithOrigin> {
     const { store, live, holder, known } = this.#parts;
     found(await store.getRun(owner, runId), "run", runId);
-    // If its end is being written, that counts; a run that is being handed over can be cancelled afterwards.
+    // If the end of the run is being written, it stands. A run that is being handed over can be cancelled afterwards.
     if (live.get(runId)?.isEnding === true) await live.get(runId)?.ended;
     const running = live.get(runId);
     running?.cancel();

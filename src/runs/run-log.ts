@@ -12,7 +12,7 @@ import type { Claim, RunStore } from "./store.ts";
 /** The content of an event. */
 export type RunEventValue = RunEvent["event"];
 
-/** Returns an event. Written out for speed, since each event of a model needs it. */
+/** Returns an event. A literal, since `create` would take longer for each event of a model. */
 export function createRunEvent(sequence: number, step: number, event: RunEventValue): RunEvent {
   return { $typeName: "outrigger.v1.RunEvent", sequence, step, event };
 }
@@ -80,7 +80,7 @@ export class Journal {
     this.#next = target.run.lastSequence + 1;
   }
 
-  /** Resolves when there is room for more events. Undefined if there is. */
+  /** Resolves when there is room for more events. Undefined if there is room already. */
   get pace(): Promise<void> | undefined {
     return this.#pending.events.length < MAX_PENDING ? undefined : this.#writing;
   }
@@ -147,7 +147,7 @@ export class Journal {
 
   /**
    * Resolves when everything that was added is stored.
-   * @throws Error if the store has failed: that was reported to the target before.
+   * @throws Error if the store has failed: `onFailure` was called with it before.
    */
   async settle(): Promise<void> {
     this.flush();
@@ -165,7 +165,8 @@ export class Journal {
     let ended = this.#addEnd(run);
     await this.#persist((thrown) => {
       if (!(thrown instanceof StoreFullError)) return;
-      // There is space for ends, but not for what is pending: readers have not seen that, and never will.
+      // There is space for the end of a run, but not for the pending changes. Readers have not seen those, and never
+      // will.
       this.#next = this.#pending.events[0]?.sequence ?? this.#next;
       this.#pending = nothing();
       ended = this.#addEnd(afterFullStore(thrown));
@@ -176,7 +177,7 @@ export class Journal {
   /**
    * Writes the pending changes of a run that continues elsewhere, and nothing after them. Returns the number of the
    * last event.
-   * @throws as `end`; StoreFullError.
+   * @throws the errors of `end`; StoreFullError.
    */
   async finish(run: Run): Promise<number> {
     await this.#stop();
@@ -256,7 +257,7 @@ function nothing(): Pending {
 /** Returns the content of a failed write, followed by the content that was added since. */
 function joined(failed: Pending, later: Pending): Pending {
   const steps = [...failed.steps];
-  // A later version of the latest step may be one of a step that was not written.
+  // The later version of the latest step may belong to a step that was not written.
   const isOfFailed = later.latestStep !== undefined && steps.length > 0;
   if (isOfFailed) steps.splice(-1, 1, ...(later.latestStep === undefined ? [] : [later.latestStep]));
   return {

@@ -69,7 +69,7 @@ export async function createRun(parts: EngineParts, newRun: NewRun): Promise<Cre
   for (let waits = 0; ; waits += 1) {
     const run = toRun(draft, begins);
     if (!draft.isStored) return { run, ...checkInput(newRun, []) };
-    // Set when the store calls `input`.
+    // Assigned when the store calls `input`.
     let checked!: CheckedInput;
     const input = (history: readonly Message[]) => {
       checked = checkInput(newRun, history);
@@ -235,8 +235,8 @@ async function readInput(store: RunStore, owner: string, runId: string): Promise
 }
 
 /**
- * Returns the client of a background run, which makes its calls on behalf of the owner.
- * The caller is looked up for each call, so that changes to the access keys take effect.
+ * Returns the client of a background run, which makes its calls on behalf of the owner. The caller is looked up for
+ * each call, so that changes to the access keys take effect.
  */
 function createOwnerClient(
   { client, callerNamed }: EngineParts,

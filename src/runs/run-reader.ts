@@ -42,7 +42,7 @@ export interface ReaderOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether the first read throws a NotFoundError if the owner has no such run. Otherwise there are no events. */
   readonly mustExist?: boolean | undefined;
-  /** Called once before the first read, which throws its errors. */
+  /** Called once before the first read. If it throws, the first read fails with the same error. */
   readonly onBegin?: (() => void) | undefined;
   /** Called once when reading has ended, for any reason. */
   readonly onEnd?: (() => void) | undefined;
@@ -55,8 +55,8 @@ type Result = IteratorResult<readonly RunEvent[], undefined>;
 const DONE: Result = { done: true, value: undefined };
 
 /**
- * Reads the events of a run: the latest ones from the hub of the run, which this process executes, or from that of a
- * feed; earlier ones from the store. All give the same events. Ends when the run is over or requires action.
+ * Reads the events of a run: the latest ones from the hub of the run if this process executes it, otherwise from the
+ * hub of a feed; earlier ones from the store. All give the same events. Ends when the run is over or requires action.
  */
 export class RunReader implements AsyncIterableIterator<readonly RunEvent[], undefined>, HubReader {
   readonly #parts: ReadParts;
@@ -116,7 +116,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     const resolve = this.#waiting;
     this.#waiting = undefined;
     const events = this.#hub?.eventsAfter(this.cursor) ?? [];
-    // The usual case needs no further promise.
+    // In the usual case, no further promise is created.
     resolve?.(events.length > 0 ? this.#take(events) : this.#read());
   }
 
@@ -182,7 +182,8 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     const { store } = this.#parts;
     const { owner, runId } = this.#position;
     try {
-      // Always in a later turn: by then a run that was just created is executed here, and its hub can be followed.
+      // Always reads in a later turn: by then, a run that was just created may be executed here, and its hub can be
+      // followed.
       await yieldTurnAfter(Number.POSITIVE_INFINITY);
       const events = this.#isOver ? [] : await store.readEvents(runId, this.cursor, PAGE_EVENTS, owner);
       if (this.#isOver) return DONE;
@@ -192,7 +193,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
         this.#isFound = true;
         const status = last.event.case === "run" ? last.event.value.status : RunStatus.IN_PROGRESS;
         this.#isAtEnd = isTerminal(status);
-        // A reader that continued alone until a page is empty might never reach one.
+        // If it went on reading pages until one is empty, it might never catch up with the run.
         if (events.length < PAGE_EVENTS && isQueuedOrRunning(status)) this.#follow();
         return result;
       }
@@ -215,7 +216,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   /** Waits for the next events at the hub of the run, or joins its other readers. */
   #follow(): void {
     const { store, feeds } = this.#parts;
-    // Events that the hub of this process no longer has are in the store, and nothing is missing in between.
+    // Events that the hub of this process no longer has are in the store, so none are missed in between.
     this.#leaveHub();
     const hub = this.#findHub();
     this.#hub = hub?.end?.case === "elsewhere" ? undefined : hub;
@@ -276,7 +277,7 @@ export async function waitForRun(
   if (caller?.aborted) throw toAbortError(caller);
 }
 
-/** Reads to the end. */
+/** Reads all remaining events. */
 export async function drain(reader: RunReader): Promise<void> {
   let result = await reader.next();
   while (result.done !== true) result = await reader.next();

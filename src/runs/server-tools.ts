@@ -35,8 +35,8 @@ export interface OpenServerToolsOptions {
 }
 
 /**
- * Reports whether a call of a tool may be repeated if it is not known whether it was executed: the tool only reads, or
- * a second execution has no further effect, as its server says.
+ * Reports whether a call of a tool may be repeated if it is not known whether it was executed: according to its server,
+ * the tool only reads, or a second execution has no further effect.
  */
 export function mayRepeat({ annotationsJson }: McpTool): boolean {
   const { readOnlyHint, idempotentHint } = asObject(tryParseJson(annotationsJson)) ?? {};
@@ -65,17 +65,16 @@ export interface OpenedServerTools {
   readonly lists: readonly McpToolList[];
   /** The tools as the model gets them: functions under names that are unique and have at most 64 characters. */
   readonly tools: readonly Tool[];
-  /** Returns the tool that a call is for, by the name that the model calls. Undefined: none of these servers has it. */
+  /** Returns the tool that the model calls by this name. Undefined: none of these servers has it. */
   find(name: string): McpTool | undefined;
   /** Reports whether a call under this name waits for the caller's approval. False if `find` does not know it. */
   needsApproval(name: string): boolean;
   /**
    * Calls a tool. Never repeats a call. A tool that reports a failure has a failed result.
    * @param signal Cancels the call: its connection closes at once.
-   * @param timeoutMs Time limit in milliseconds. Default that of the configuration.
+   * @param timeoutMs Time limit in milliseconds. Default: the configured one.
    * @throws SDKError if the call has no result: AbortError if the signal is aborted; InvalidToolCallError if `find`
-   * does
-   *   not know the tool.
+   *   does not know the tool.
    */
   execute(call: ToolCall, signal: AbortSignal, timeoutMs?: number): Promise<ToolResult>;
   /** Ends the calls in progress and the sessions, and closes the connections. Never throws. */
@@ -114,7 +113,7 @@ export class ServerToolExecutor implements ToolExecutor {
     return Promise.all(calls.map(async (call) => ({ result: await this.#execute(call, step, signal) })));
   }
 
-  /** Executes calls that the caller has approved, outside of a step. The results, in the order of the calls. */
+  /** Executes calls that the caller has approved, outside of a step. Returns the results in the order of the calls. */
   executeApproved(calls: readonly ToolCall[], signal: AbortSignal): Promise<ToolResult[]> {
     return Promise.all(calls.map((call) => this.#execute(call, 0, signal)));
   }

@@ -29,8 +29,8 @@ export function isTerminal(status: RunStatus): boolean {
 }
 
 /**
- * Reports whether a request to cancel applies to a run with this status. It does not apply to a run that ended
- * otherwise in the meantime: its last event stays true.
+ * Reports whether a request to cancel applies to a run with this status. It does not apply to a run that has ended in
+ * another way in the meantime, so that its last event stays true.
  */
 export function acceptsCancel(status: RunStatus): boolean {
   return !isTerminal(status) || status === CANCELLED;
@@ -44,7 +44,7 @@ export function isQueuedOrRunning(status: RunStatus): boolean {
 /** Other fields that a status change sets. */
 export type StatusChange = Partial<Omit<Run, "$typeName" | "$unknown" | "id" | "status">>;
 
-/** Returns the run with its next status. @throws InternalError if that status may not follow. */
+/** Returns the run with its next status. @throws InternalError if the transition is not allowed. */
 export function withStatus(run: Run, status: RunStatus, change: StatusChange = {}): Run {
   if (TRANSITIONS.get(run.status)?.includes(status) !== true)
     throw new InternalError(`a run that is ${statusName(run.status)} cannot become ${statusName(status)}`);
@@ -79,7 +79,8 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: (name:
 }
 
 /**
- * Returns the run after a failure. One that was cancelled is not a failure. It keeps the usage of its complete steps.
+ * Returns the run after a failure: CANCELLED after an AbortError, otherwise FAILED. It keeps the usage of its complete
+ * steps.
  */
 export function runAfterFailure(run: Run, thrown: unknown): Run {
   const error = toSdkError(thrown);
@@ -104,7 +105,7 @@ export function runAfterContinuation(run: Run): Run {
   return withStatus(run, COMPLETED, { requiredResults: [], requiredApprovals: [], endedAt });
 }
 
-/** Returns the failure of an answer that the provider ended with an error as the reason. */
+/** Returns the failure of an answer whose finish reason is an error. */
 function getFailure(step: StepResult | undefined): SDKError | undefined {
   const { provider = "", finishReason, usage } = step?.response ?? {};
   if (finishReason?.reason !== FinishReason_Reason.ERROR) return undefined;
@@ -142,7 +143,7 @@ function getIncompleteReason(stopReason: StopReason, last: StepResult | undefine
 /**
  * Finish reasons without a unified form that mean an unfinished answer: of Gemini ("FinishReason"), of Anthropic ("Stop
  * reasons"), and of OpenAI's Responses ("The response object", `status`, `incomplete_details`). Other servers have
- * words of their own for answers that are whole.
+ * other words, for answers that are whole.
  */
 const UNFINISHED: ReadonlySet<string> = new Set([
   "OTHER",

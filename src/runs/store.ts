@@ -26,7 +26,7 @@ export interface ConversationSize {
  * changes nothing. Completed writes survive the end of the process. Several processes may use one store at a time if
  * `isShared` is true.
  *
- * `owner` is the name of the access key that created something; what another owner created is not found.
+ * `owner` is the name of the access key that created something; only that owner finds it.
  *
  * A run is in progress while it is QUEUED or IN_PROGRESS, and while a process has claimed it. Only the latest run of a
  * thread can be in progress or REQUIRES_ACTION. Runs have an order, the sequence of their creation in the store; no
@@ -43,7 +43,7 @@ export interface RunStore {
    * Creates a run with its input messages, and with a new thread if it needs one. If it continues a run that is
    * REQUIRES_ACTION, by `previous_run_id` or as the latest of its thread, that run is concluded in the same
    * transaction. The run, and the `run` of its first events, are stored with the thread that it got.
-   * @throws StoreFullError while the space for new runs is used up: what is in progress may use the rest.
+   * @throws StoreFullError while the space for new runs is used up. Runs in progress may use the rest.
    */
   createRun(creation: RunCreation): Promise<RunCreationResult>;
   /** Returns a run without its steps. */
@@ -71,7 +71,7 @@ export interface RunStore {
   write(write: RunWrite): Promise<boolean>;
   /**
    * Returns the events after a sequence number, in order: at most `maxEvents` of them, fewer if they are large.
-   * @param owner If given, only the runs of this owner have events.
+   * @param owner If given, runs of other owners have no events.
    */
   readEvents(
     runId: string,
@@ -126,9 +126,9 @@ export interface RunStore {
   deleteThread(owner: string, threadId: string): Promise<boolean>;
   /** Appends to a thread. `busy` while a run of the thread is in progress; one that is REQUIRES_ACTION is not. */
   appendMessages(owner: string, threadId: string, messages: readonly StoredMessage[]): Promise<AppendResult>;
-  /** Messages in pages. A page with large messages may end before its limit, with `hasMore`. */
+  /** Returns a page of messages. A page with large messages may end before its limit, with `hasMore`. */
   listMessages(owner: string, query: MessageQuery): Promise<Page<StoredMessage>>;
-  /** @param threadId If there is one, only a message of this thread. */
+  /** @param threadId If not empty, finds only a message of this thread. */
   getMessage(owner: string, messageId: string, threadId?: string): Promise<StoredMessage | undefined>;
   /** Returns the latest message of an owner whose first tool call has this id. */
   findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined>;
@@ -140,8 +140,8 @@ export interface RunStore {
   measureConversation(owner: string, continued: ContinuedConversation): Promise<ConversationSize>;
 
   /**
-   * Deletes runs that ended before that time, and conversations without additions since then, at most `limit`. A run
-   * that is REQUIRES_ACTION counts from its creation. Returns how many were removed.
+   * Deletes runs that ended before a time, and conversations to which nothing was added since then, at most `limit`. A
+   * run that is REQUIRES_ACTION counts from its creation. Returns how many were removed.
    */
   removeOld(before: Date, limit: number): Promise<number>;
   close(): Promise<void>;
@@ -238,7 +238,7 @@ export interface RunWrite {
   readonly claim: Claim;
   /** The changed run. Absent: only the following fields are written. */
   readonly run?: Run | undefined;
-  /** Events to append; their sequence numbers follow those that are there: an InternalError if they do not. */
+  /** Events to append. If their sequence numbers do not follow the stored ones, `write` throws an InternalError. */
   readonly events?: readonly RunEvent[] | undefined;
   /** Replaces the latest step: some of its calls have results now. Before `steps`. */
   readonly latestStep?: StepResult | undefined;

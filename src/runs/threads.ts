@@ -71,7 +71,7 @@ export class Threads {
     return this.#parts.store.listMessages(owner, query);
   }
 
-  /** @param threadId If there is one, only a message of this thread. */
+  /** @param threadId If given, finds only a message of this thread. */
   async getMessage(owner: string, messageId: string, threadId?: string): Promise<StoredMessage> {
     return found(await this.#parts.store.getMessage(owner, messageId, threadId), "message", messageId);
   }

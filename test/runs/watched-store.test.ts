@@ -37,7 +37,7 @@ it("a watched store reports when it is unavailable or full, and when it can be u
   await read();
   failure = new ServerError("too busy", { retryable: false });
   await read();
-  expect(told).toEqual(["away no route", "ok", "full no space", "ok"]);
+  expect(told).toEqual(["unreachable no route", "ok", "full no space", "ok"]);
   expect(watched.isShared).toBe(false);
   await watched.close();
 });
@@ -63,9 +63,9 @@ it("a store that refuses writes is not available because reads succeed", async (
   await watched.countQueued("");
   await renew();
   await watched.countQueued("");
-  expect(told).toEqual(["away"]);
+  expect(told).toEqual(["unreachable"]);
   failure = undefined;
   await renew();
-  expect(told).toEqual(["away", "ok"]);
+  expect(told).toEqual(["unreachable", "ok"]);
   await watched.close();
 });

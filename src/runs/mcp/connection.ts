@@ -20,11 +20,11 @@ import type { McpEndpoint } from "./endpoint.ts";
 import { createMcpFetch } from "./mcp-fetch.ts";
 import type { McpLimits, McpSettings } from "./settings.ts";
 
-/** Pages of a list of tools. */
+/** Maximum number of pages of a list of tools. */
 const MAX_PAGES = 64;
 
 /** How long a server may take to confirm the end of a session, in milliseconds. */
-const GOODBYE_MS = 1_000;
+const SESSION_END_MS = 1_000;
 
 /**
  * Requests that a server may send during one call. The sidecar offers servers nothing to request, so only pings are
@@ -37,7 +37,7 @@ const CLIENT = { name: "outrigger", version: "1" };
 /** Results go to a model, which needs no schema. Schemas of untrusted servers are not compiled. */
 const NO_VALIDATION = {
   getValidator: (): never => {
-    throw new InternalError("the schema of an MCP tool's result was to be compiled");
+    throw new InternalError("schemas of the results of MCP tools must not be compiled");
   },
 };
 
@@ -62,14 +62,14 @@ export class McpConnection {
     this.#limits = limits;
     const { url, tls, headers } = endpoint;
     this.#mask = new KeyMask(headers);
-    // Each call keeps its time.
+    // Each call has a separate time limit.
     const timeouts = { requestMs: 0, betweenBytesMs: 0 };
     this.#http = createHttpTransport({ baseUrl: url.origin, timeouts, environment, localOnly, tls });
     const fetch = createMcpFetch(this.#http, endpoint, limits);
     this.#transport = new StreamableHTTPClientTransport(url, { fetch, onInsufficientScope: "throw" });
   }
 
-  /** Returns the tools of the server, with its names alone. Throws SDKError. */
+  /** Returns the tools of the server, without names for the model. @throws SDKError */
   list(signal: AbortSignal): Promise<McpTool[]> {
     const limit = { ms: this.#limits.listMs, what: "listing its tools" };
     return this.#run(signal, limit, async ({ signal: within }) => {
@@ -104,7 +104,7 @@ export class McpConnection {
     this.#closed.abort(new AbortError("the run has ended"));
     const { signal } = this.#abandoned;
     if (!signal.aborted && this.#transport.sessionId !== undefined) {
-      const linked = new LinkedSignal(signal, { ms: GOODBYE_MS, what: "ending the session" });
+      const linked = new LinkedSignal(signal, { ms: SESSION_END_MS, what: "ending the session" });
       await untilAborted(this.#transport.terminateSession(), linked.signal).catch(ignore);
       linked.release();
     }
@@ -112,10 +112,10 @@ export class McpConnection {
     await this.#http.close();
   }
 
-  /** Ends them without notifying the server. */
+  /** Ends the calls and the session without notifying the server. */
   abandon(): void {
     this.#abandoned.abort();
-    // Not awaited by anyone: it cannot fail.
+    // Need not be awaited, since it never rejects.
     void this.close();
   }
 
@@ -129,7 +129,8 @@ export class McpConnection {
   }
 
   /**
-   * Returns the transport of the protocol's first revision: requests over POST, all answers over one stream of events.
+   * Connects with the transport of the protocol's first revision: requests over POST, all answers over one stream of
+   * events.
    */
   async #openOlder(): Promise<void> {
     this.#client = createClient("legacy");
@@ -142,8 +143,8 @@ export class McpConnection {
   #openWith(transport: Transport): Promise<void> {
     const limit = { ms: this.#limits.listMs, what: "connecting" };
     const client = this.#client;
-    // The package calls this one before its own. Ends the session of a server that sends too many requests, and throws,
-    // so that they are not answered.
+    // The package calls this handler before it handles the message. Ends the session of a server that sends too many
+    // requests, and throws, so that they are not answered.
     transport.onmessage = (message) => {
       maskTexts(message, this.#mask.apply);
       if (!("method" in message && "id" in message)) return;
@@ -188,7 +189,7 @@ export class McpConnection {
   ): Promise<Value> {
     const call = new McpCall(signal, limit);
     this.#serverRequests = Math.max(0, this.#serverRequests - MAX_SERVER_REQUESTS);
-    // The end of an exchange is then not the end of the answer.
+    // If all answers come over one stream, the end of an exchange is not the end of an answer.
     call.isResumable = this.#hasOneStream;
     const { signal: closed } = this.#closed;
     const stop = () => call.stop(closed.reason);

@@ -29,7 +29,7 @@ const READING_MS = 1_000;
  */
 const MAX_EXCHANGES = 256;
 
-/** One request to an MCP server, which may take several HTTP exchanges. To be run once. */
+/** One request to an MCP server, which may take several HTTP exchanges. `run` is called once. */
 export class McpCall {
   /** Whether the server allows the answer to be resumed if a connection ends. */
   isResumable = false;
@@ -43,12 +43,12 @@ export class McpCall {
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  /** @param limit Running out is a RequestTimeoutError. */
+  /** @param limit If it expires, the call fails with a RequestTimeoutError. */
   constructor(signal: AbortSignal | undefined, limit: SignalLimit) {
     this.#linked = new LinkedSignal(signal, limit);
   }
 
-  /** Ends the exchanges of the call. */
+  /** Aborts the exchanges of the call. */
   get signal(): AbortSignal {
     return this.#linked.signal;
   }
@@ -82,7 +82,7 @@ export class McpCall {
     this.#timer = setTimeout(() => this.#broken.reject(failure), READING_MS);
   }
 
-  /** Waits until the call has its answer, is stopped, or its last exchange ends without an answer. Throws SDKError. */
+  /** Waits until the call has its answer, is stopped, or its last exchange ends without an answer. @throws SDKError */
   async run<Value>(work: (call: McpCall) => Promise<Value>): Promise<Value> {
     const { signal } = this;
     try {
@@ -126,13 +126,16 @@ export function toMcpFailure(thrown: unknown, failedStatus: number | undefined):
     return new StreamError("the response is not from an MCP server", { cause: thrown });
   if (failedStatus >= 500 || failedStatus === 429)
     return new ServerError(`the server failed (status ${failedStatus})`);
-  // Status 401 and 403 also concern the request: it, or the configuration for it, has the credentials.
+  // Statuses 401 and 403 concern the request too: the credentials are in it, or in the configuration.
   const isDenied = failedStatus === 401 || failedStatus === 403;
   const what = isDenied ? "the server did not accept the credentials" : "the server rejected the request";
   return new InvalidRequestError(`${what} (status ${failedStatus})`, { httpStatusCode: failedStatus });
 }
 
-/** Reports whether a server that failed so may speak the protocol's first revision, which had another transport. */
+/**
+ * Reports whether a server that failed in this way may speak the protocol's first revision, which had another
+ * transport.
+ */
 export function mayBeOlder(failure: unknown): boolean {
   return failure instanceof InvalidRequestError && ![401, 403].includes(failure.httpStatusCode ?? 401);
 }

@@ -1,12 +1,12 @@
 /**
  * Finds the address and headers of a run's MCP servers, from the configuration and the request.
  */
-import { Violations } from "../../client/violations.ts";
+import { quote, Violations } from "../../client/violations.ts";
 import { InvalidRequestError, invalidField } from "../../core/errors.ts";
 import type { McpServer } from "../../gen/outrigger/v1/run_pb.ts";
 import { allowsAddress, type ConfiguredMcpServer, type McpSettings } from "./settings.ts";
 
-/** A server, checked. */
+/** A server whose address and headers have been checked. */
 export interface McpEndpoint {
   readonly server: McpServer;
   readonly url: URL;
@@ -29,7 +29,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,128}$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Headers of the connection and of the protocol, which callers must not set. */
-const OWN_HEADER =
+const RESERVED_HEADER =
   /^(?:accept|accept-encoding|connection|content-.*|expect|host|keep-alive|last-event-id|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
 
 /**
@@ -41,7 +41,8 @@ export function readEndpoints(servers: readonly McpServer[], settings: McpSettin
   const violations = new Violations();
   const endpoints = servers.flatMap((server, index) => {
     try {
-      if (labels.has(server.serverLabel)) throw invalidField("server_label", "expected a unique label");
+      if (labels.has(server.serverLabel))
+        throw invalidField("server_label", `expected a unique label, found another ${server.serverLabel}`);
       labels.add(server.serverLabel);
       return [readEndpoint(server, settings)];
     } catch (thrown) {
@@ -57,11 +58,12 @@ export function readEndpoints(servers: readonly McpServer[], settings: McpSettin
 
 function readEndpoint(server: McpServer, settings: McpSettings): McpEndpoint {
   const { serverLabel: label, serverUrl } = server;
-  if (!LABEL.test(label)) throw invalidField("server_label", "expected at most 64 letters, digits, _ or -");
+  if (!LABEL.test(label))
+    throw invalidField("server_label", `expected at most 64 letters, digits, _ or -, found ${quote(label)}`);
   const headers = readHeaders(server);
   const configured = settings.servers.get(label);
   if (configured !== undefined && hasAddress(configured, serverUrl))
-    return joined(server, configured, headers);
+    return toConfiguredEndpoint(server, configured, headers);
   if (serverUrl === "")
     throw invalidField("server_url", `expected an address: mcp.servers has no server ${label}`);
   const url = serverUrl.length > MAX_URL_CHARS ? null : URL.parse(serverUrl);
@@ -81,21 +83,21 @@ function hasAddress({ url }: ConfiguredMcpServer, serverUrl: string): boolean {
 }
 
 /**
- * Returns the configured server. A header that both set is refused: the call would be made with the credentials of one
- * of them.
+ * Returns the configured server with the caller's headers. A header that both set is refused: calls would silently use
+ * the credentials of only one of them.
  */
-function joined(
+function toConfiguredEndpoint(
   server: McpServer,
   { url, headers: configured, token, tls }: ConfiguredMcpServer,
   headers: Readonly<Record<string, string>>,
 ): McpEndpoint {
-  const own = lowerCaseNames(configured);
-  const isOwn = (name: string) =>
-    Object.hasOwn(own, name) || (name === "authorization" && token !== undefined);
-  const double = Object.keys(headers).find(isOwn);
-  if (double !== undefined)
-    throw invalidField("headers", `the configuration already sets ${double} for this server`);
-  return { server, url: new URL(url), headers: { ...headers, ...own }, token, tls };
+  const fixed = lowerCaseNames(configured);
+  const isFixed = (name: string) =>
+    Object.hasOwn(fixed, name) || (name === "authorization" && token !== undefined);
+  const duplicate = Object.keys(headers).find(isFixed);
+  if (duplicate !== undefined)
+    throw invalidField("headers", `the configuration already sets ${duplicate} for this server`);
+  return { server, url: new URL(url), headers: { ...headers, ...fixed }, token, tls };
 }
 
 function readHeaders({ headers: given, authorization }: McpServer): Record<string, string> {
@@ -104,8 +106,9 @@ function readHeaders({ headers: given, authorization }: McpServer): Record<strin
   if (names.length > MAX_HEADERS)
     throw invalidField("headers", `expected at most ${MAX_HEADERS}, found ${names.length}`);
   for (const name of names) {
-    if (!HEADER_NAME.test(name)) throw invalidField("headers", "expected names of headers");
-    if (OWN_HEADER.test(name)) throw invalidField("headers", `${name} cannot be set`);
+    if (!HEADER_NAME.test(name))
+      throw invalidField("headers", `expected names of headers, found ${quote(name)}`);
+    if (RESERVED_HEADER.test(name)) throw invalidField("headers", `${name} cannot be set`);
     if (!isHeaderValue(headers[name])) throw invalidField("headers", `the value of ${name} cannot be sent`);
   }
   if (authorization === "") return headers;

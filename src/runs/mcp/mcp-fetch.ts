@@ -88,10 +88,10 @@ function toResponse(answer: HttpAnswer, observer: EndObserver | undefined, limit
  */
 function readBody(
   answer: HttpAnswer,
-  gauge: JsonLimiter,
+  limiter: JsonLimiter,
   observer: EndObserver | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader = readSlices(answer.body, gauge)[Symbol.asyncIterator]();
+  const reader = readSlices(answer.body, limiter)[Symbol.asyncIterator]();
   const fail = (controller: ReadableStreamDefaultController, failure: unknown) => {
     answer.destroy();
     observer?.onAnswerEnd(failure);
@@ -113,7 +113,10 @@ function readBody(
 }
 
 /** Returns the measured bytes of a body in slices, with turns of the event loop between them. */
-async function* readSlices(body: AsyncIterable<Uint8Array>, gauge: JsonLimiter): AsyncGenerator<Uint8Array> {
+async function* readSlices(
+  body: AsyncIterable<Uint8Array>,
+  limiter: JsonLimiter,
+): AsyncGenerator<Uint8Array> {
   let turnEndsAt = performance.now() + TURN_MS;
   for await (const chunk of body) {
     for (let start = 0; start < chunk.length; start += SLICE_BYTES) {
@@ -122,7 +125,7 @@ async function* readSlices(body: AsyncIterable<Uint8Array>, gauge: JsonLimiter):
         turnEndsAt = performance.now() + TURN_MS;
       }
       const slice = chunk.subarray(start, start + SLICE_BYTES);
-      gauge.push(slice);
+      limiter.push(slice);
       yield slice;
     }
   }

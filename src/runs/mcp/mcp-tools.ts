@@ -155,7 +155,10 @@ class McpRun implements OpenedServerTools {
     for (const { connection } of this.#servers.values()) connection.abandon();
   };
 
-  /** Opens one server. Its tools, not named yet, or why it does not list them. */
+  /**
+   * Opens one server. Returns its tools, which have no names for the model yet, or the reason why they cannot be
+   * listed.
+   */
   async #list(
     endpoint: McpEndpoint,
     connect: (endpoint: McpEndpoint) => McpConnection,
@@ -185,7 +188,7 @@ class McpRun implements OpenedServerTools {
     }
   }
 
-  /** Names the tools of all servers. Those of earlier turns have their names already. */
+  /** Names the tools of all servers. Tools of earlier turns keep their names. */
   #nameTools(lists: readonly McpToolList[]): void {
     const taken = new Set(this.#options.takenNames);
     for (const list of lists) {
@@ -204,7 +207,8 @@ class McpRun implements OpenedServerTools {
 
 /**
  * Returns a tool as the model gets it.
- * @param about What the caller says about the server. The first of its tools has it, since there is no other place.
+ * @param about The caller's description of the server. Only the first of its tools gets it, since functions have no
+ *   other place for it.
  */
 function toFunctionTool(tool: McpTool, about: string): Tool {
   const { name, serverLabel, inputSchemaJson } = tool;

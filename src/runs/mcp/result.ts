@@ -78,15 +78,15 @@ const DIGEST_CHARS = 8;
 
 /**
  * Returns the name of a server's tool as a function: `label__tool`. Depends on nothing but label and tool, so that a
- * call in the history of a conversation has the name that its tool has now. If a provider would refuse that name, a
- * digest makes up for what is replaced and cut.
+ * call in the history of a conversation has the name that its tool has now. If a provider would refuse that name,
+ * characters are replaced or cut off, and a digest keeps the name unique.
  */
 export function modelToolName(label: string, tool: string): string {
   const name = `${label}__${tool}`;
   return /^[A-Za-z0-9_-]+$/.test(name) && name.length <= MAX_CHARS ? name : digestedName(label, tool, 0);
 }
 
-/** The same, different from names that are taken. */
+/** Returns a name as `modelToolName` does, but one that is not taken. */
 export function freeToolName(label: string, tool: string, taken: { has(name: string): boolean }): string {
   let name = modelToolName(label, tool);
   for (let attempt = 1; taken.has(name); attempt += 1) name = digestedName(label, tool, attempt);

@@ -28,7 +28,7 @@ export const DEFAULT_MCP_LIMITS = {
   maxAnswerValues: 100_000,
 };
 
-/** Limits of what MCP servers may cost. */
+/** Limits on the MCP servers of a run. */
 export type McpLimits = Readonly<typeof DEFAULT_MCP_LIMITS>;
 
 /** Which MCP servers runs may use, and how. */
@@ -48,7 +48,7 @@ export interface McpSettings {
 /** Addresses of one origin, or of all hosts below a domain. */
 export interface AddressPattern {
   readonly protocol: string;
-  /** Lower case. Begins with a dot if every host below it is meant. */
+  /** In lower case. Begins with a dot if the pattern allows all hosts below a domain. */
   readonly host: string;
   /** Empty for the port of the scheme. */
   readonly port: string;

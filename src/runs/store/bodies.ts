@@ -1,6 +1,6 @@
 /**
- * Converts runs, threads and messages to rows and back. The id of a body is authenticated if bodies are encrypted,
- * so it never changes.
+ * Converts runs, threads and messages to rows and back. Encryption authenticates the id of each body, so ids never
+ * change.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -17,7 +17,7 @@ import type { StoredMessage, StoredRun } from "../store.ts";
 import type { BodyCodec } from "./body-codec.ts";
 import type { BodyRow } from "./driver.ts";
 
-/** Events in one row, at most: a reader takes whole rows. */
+/** Maximum number of events in one row, since readers read whole rows. */
 const MAX_EVENTS_PER_ROW = 64;
 
 /** Longest id that is indexed: an entry of an index must fit into a page, also in PostgreSQL (2704 bytes). */
@@ -68,7 +68,7 @@ export class Bodies {
     this.#codec = codec;
   }
 
-  /** Without the steps, which have other bodies. */
+  /** Writes a run without its steps, which have separate bodies. */
   writeRun(run: Run): Uint8Array {
     const plain = run.steps.length === 0 ? run : { ...run, steps: [] };
     return this.#codec.write(RunSchema, plain, `run ${run.id}`);
@@ -179,7 +179,7 @@ export function getLatestTime(messages: readonly StoredMessage[]): number {
   return latest;
 }
 
-/** Returns the failure of a write whose events do not follow those that are stored. */
+/** Returns the error of a write whose events do not follow the stored ones. */
 export function outOfSequence(expected: number, found: number): InternalError {
   return new InternalError(`expected the event ${expected} of a run, found the event ${found}`);
 }

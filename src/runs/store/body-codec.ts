@@ -15,10 +15,10 @@ export interface BodyCodecOptions {
   readonly keys?: readonly EncryptionKey[] | undefined;
 }
 
-/** Bodies of this size and more are compressed, in bytes: below it, deflate costs more than a store does. */
+/** Minimum size of a body that is compressed, in bytes: for smaller ones, deflating takes longer than storing. */
 const MIN_COMPRESSED_BYTES = 4 * 1024;
 
-/** Largest body that is compressed, in bytes: it takes about 15 ms, in which nothing else happens. */
+/** Maximum size of a body that is compressed, in bytes: that blocks the event loop for about 15 ms. */
 const MAX_COMPRESSED_BYTES = 1024 * 1024;
 
 /** Length of the id of a key, in bytes. */
@@ -42,8 +42,8 @@ const ENCRYPTION_HEADER_BYTES = FLAGS_BYTES + KEY_ID_BYTES + NONCE_BYTES;
  * Turns messages of the contract into the bodies that stores keep, and back.
  *
  * A body is a byte of flags and the message. Compressed: its length before that, and raw deflate. Encrypted: the id of
- * the key, a random nonce, then all of this in AES-256-GCM, and its tag. The bodyId of the body in the store is
- * authenticated too, so that nobody can put the body of one row into another.
+ * the key, a random nonce, then all of this in AES-256-GCM, and its tag. The id of the body is authenticated too, so
+ * that nobody can put the body of one row into another.
  */
 export class BodyCodec {
   readonly #maxBodyBytes: number;
@@ -59,7 +59,7 @@ export class BodyCodec {
 
   /**
    * Returns the body of a message.
-   * @param bodyId Names the body: the same name at each reading, and another one for every other body.
+   * @param bodyId Identifies the body: the same id is needed to read it. Each body has a different one.
    * @throws InvalidRequestError if it is too large.
    */
   write<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>, bodyId: string): Uint8Array {
@@ -96,7 +96,7 @@ export class BodyCodec {
     return this.#pack(plain, bodyId);
   }
 
-  /** @param plain The flags of a body that is not compressed, and its bytes. */
+  /** @param plain The flags and the bytes of a body that is not compressed. */
   #pack(plain: Uint8Array, bodyId: string): Uint8Array {
     const length = plain.byteLength - FLAGS_BYTES;
     if (length > this.#maxBodyBytes)
@@ -128,7 +128,7 @@ export class BodyCodec {
   }
 }
 
-/** Undefined if it saves nothing. */
+/** Returns a compressed body. Undefined if that saves less than a tenth. */
 function compress(bytes: Uint8Array): Uint8Array | undefined {
   const deflated = deflateRawSync(bytes, { level: 1 });
   const body = Buffer.allocUnsafe(FLAGS_BYTES + LENGTH_BYTES + deflated.byteLength);
@@ -188,7 +188,7 @@ const KEY_BYTES = 32;
 /** A key that bodies are encrypted with. */
 export interface EncryptionKey {
   readonly bytes: Buffer;
-  /** Tells which of several keys a body was encrypted with, and nothing about the key: `KEY_ID_BYTES` of a hash. */
+  /** Shows with which key a body was encrypted, but reveals nothing about it: `KEY_ID_BYTES` of a hash. */
   readonly id: Buffer;
   /** The file that it is from, for errors. */
   readonly path: string;

@@ -17,7 +17,7 @@ export const RENEW_LEASE = `
 
 export const FIND_CANCELLED = `SELECT id FROM :schema.runs WHERE holder = $1 AND cancel_requested = 1`;
 
-/** Processes that died long ago. Their runs are free already. */
+/** Removes processes that died long ago, whose runs are free already. */
 export const FORGET_PROCESSES = `DELETE FROM :schema.processes WHERE alive_until < :now - $1`;
 
 export const RELEASE_LEASE = `DELETE FROM :schema.processes WHERE id = $1`;
@@ -42,8 +42,8 @@ export const CLAIM = `
   RETURNING runs.fence, ${STORED_RUN_COLUMNS}`;
 
 /**
- * $3: the ids of the holder's runs that it knows. A process whose heartbeat is late never reclaims the runs that it
- * executes from itself.
+ * $3: ids of the runs that the holder knows it has claimed. A process whose heartbeat is late never reclaims the runs
+ * that it executes from itself.
  */
 export const CLAIM_ABANDONED = claimFirst(`
   runs.status = ${RunStatus.IN_PROGRESS} AND ((COALESCE(runs.holder, '') <> $1 AND ${IS_FREE})
@@ -51,7 +51,7 @@ export const CLAIM_ABANDONED = claimFirst(`
 
 /**
  * Frees abandoned runs that are not in progress: they are delivered again, or wait for their results. $1: the process
- * that frees them, $2: the ids of its runs that it knows.
+ * that frees them, $2: ids of the runs that it knows it has claimed.
  */
 export const FREE_ABANDONED = `
   UPDATE :schema.runs SET holder = NULL, fence = fence + 1

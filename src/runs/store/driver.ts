@@ -26,8 +26,8 @@ export interface Call {
 
 /**
  * The purpose of a change, which decides how much of a limited space it may use: new runs, threads and messages the
- * least, events of runs in progress more, the end of a run nearly all, and everything for `any`: deletions and small
- * changes.
+ * least, events of runs in progress more, the end of a run nearly all, and deletions and small changes (`any`) all of
+ * it.
  */
 export type SpaceUse = "create" | "append" | "end" | "any";
 
@@ -55,7 +55,7 @@ export interface PageText {
 }
 
 /**
- * Defines a page.
+ * Defines a page of rows with bodies.
  * @param columns The columns before the body.
  * @param rest The statement from FROM on.
  */
@@ -77,7 +77,7 @@ export interface FirstRows<Row> {
 export interface Queries {
   /** Returns the rows that a statement returns. Numbers are JavaScript numbers, bytes are Uint8Arrays. */
   query<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
-  /** Executes statements without waiting for each. Returns the answer to each. */
+  /** Executes statements without waiting for each one. Returns their answers in order. */
   execute(calls: readonly Call[]): Promise<Answer[]>;
 }
 
@@ -99,9 +99,9 @@ export interface Driver {
     values: readonly Value[],
     maxBytes: number,
   ): Promise<FirstRows<Row>>;
-  /** Executes statements as one transaction, in one round trip. Returns the answer to each. */
+  /** Executes statements as one transaction, in one round trip. Returns their answers in order. */
   batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]>;
-  /** Executes `work` as a transaction, again if others disturb it. Rolls back if it throws. */
+  /** Executes `work` as a transaction. Repeats it after a conflict with another one. Rolls back if it throws. */
   transaction<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result>;
   /** Gives the space of deleted rows back to the system, in small steps. */
   shrink(): void;
@@ -146,7 +146,7 @@ export function replaceWords(text: string, words: Readonly<Record<string, string
 export class NotConnectedError extends StoreUnreachableError {}
 
 /**
- * Notifies the subscribers of this process of changes of runs, after the commit. Drivers may notify other processes
+ * Notifies the subscribers in this process of changes of runs, after the commit. Drivers may notify other processes
  * too.
  */
 export class LocalNotices {

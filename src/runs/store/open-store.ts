@@ -7,7 +7,7 @@ import type { SqliteLocation } from "./sqlite-file.ts";
 
 /** Options of a store. */
 export interface StoreOptions extends BodyCodecOptions {
-  /** Called with failures in the background, and with what an operator should know. */
+  /** Called with failures in the background, and with problems that an operator should know about. */
   readonly onProblem: (problem: unknown) => void;
 }
 
@@ -28,8 +28,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqlR
 }
 
 /**
- * Returns a store over an open driver, which is closed if that fails.
- * @param storeName Names the store in errors of the start.
+ * Returns a store over an open driver. Closes the driver if it throws.
+ * @param storeName Names the store in errors.
  */
 export async function openStore(
   driver: Driver,

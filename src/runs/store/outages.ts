@@ -12,7 +12,10 @@ import { type Driver, NotConnectedError } from "./driver.ts";
 import { readEvents } from "./reads.ts";
 import { createRevision, type NumberedResult } from "./writes.ts";
 
-/** How long the store is tried, in milliseconds: less than processes live without a beat, and than callers wait. */
+/**
+ * How long a call is repeated, in milliseconds: not as long as a process keeps its runs without a heartbeat, or as
+ * callers wait.
+ */
 const MAX_OUTAGE_MS = 10_000;
 
 /** Pauses between attempts, in milliseconds: doubled from the first to the last. */
@@ -24,7 +27,7 @@ const FIND_RUN = `
 
 type CreatedRow = RunRow & { readonly holder: string | null; readonly fence: number };
 
-/** Repeats work that does not change anything if it fails, while the database is unavailable. */
+/** Repeats work while the database is unavailable. The work must change nothing if it fails. */
 export async function repeatThroughOutage<Result>(work: () => Promise<Result>): Promise<Result> {
   const end = performance.now() + MAX_OUTAGE_MS;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LAST_PAUSE_MS, 2 * pause)) {
@@ -110,7 +113,10 @@ export class UncertainWrites {
     });
   }
 
-  /** The last event decides: a process that took the run meanwhile has written another one in its place. */
+  /**
+   * The last event shows it: a process that claimed the run in the meantime would have written another event under its
+   * number.
+   */
   async #isStored({ write: { claim, events = [] }, revision }: UncertainWrite): Promise<boolean> {
     const last = events.at(-1);
     if (last === undefined) {

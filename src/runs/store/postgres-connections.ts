@@ -12,10 +12,10 @@ const ANSWER_TIMEOUT_MS = 25_000;
 /** How long a call waits for a free connection, in milliseconds. */
 const WAIT_TIMEOUT_MS = 10_000;
 
-/** Calls that wait for a connection, at most: some for each of a thousand runs. */
+/** Maximum number of calls that wait for a connection: several for each of a thousand runs. */
 const MAX_WAITING = 5_000;
 
-/** OID of BIGINT. Times in milliseconds and counts fit a number. */
+/** OID of BIGINT, which is read as a number: times in milliseconds and counts fit into one. */
 const INT8 = types.builtins.INT8;
 
 /** Settings of every connection. */
@@ -65,7 +65,7 @@ export class Connections {
     try {
       return await this.#withClient(work);
     } finally {
-      this.#passOn();
+      this.#releaseSlot();
     }
   }
 
@@ -98,8 +98,8 @@ export class Connections {
     });
   }
 
-  /** Gives the place of a call that has ended to the next one. */
-  #passOn(): void {
+  /** Gives the connection of a call that has ended to the next one. */
+  #releaseSlot(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#free += 1;
@@ -190,8 +190,8 @@ export function toStoreError(thrown: unknown): SDKError {
     return new InternalError(`the database of runs refused a statement (SQLSTATE ${code})`);
   }
   const message = `${reason} (SQLSTATE ${code})`;
-  const isAway = UNREACHABLE.has(code) || UNREACHABLE.has(code.slice(0, 2));
-  return isAway ? new StoreUnreachableError(message) : new ServerError(message);
+  const isUnreachable = UNREACHABLE.has(code) || UNREACHABLE.has(code.slice(0, 2));
+  return isUnreachable ? new StoreUnreachableError(message) : new ServerError(message);
 }
 
 /** Returns the error for the failure to connect. */
@@ -214,7 +214,7 @@ export function isConnectionUsable(thrown: unknown): boolean {
   return thrown instanceof SDKError || (thrown instanceof DatabaseError && thrown.severity === "ERROR");
 }
 
-/** Undefined if the failure is not the server's. */
+/** Returns the SQLSTATE of a failure. Undefined if the server did not report it. */
 function getSqlState(thrown: unknown): string | undefined {
   return thrown instanceof DatabaseError ? thrown.code : undefined;
 }

@@ -1,8 +1,8 @@
 /**
  * Notifies readers of runs, in this process and in others, of new events. Notices travel by LISTEN and NOTIFY, after
  * the transaction and not in it: PostgreSQL commits transactions with a NOTIFY one after the other, and would wait for
- * the disk in between. Notices are collected while one statement with notices is in progress, so that their number does
- * not grow with that of the events. A notice that is lost is made up for by polling the runs that have subscribers.
+ * the disk in between. Notices are collected while one statement with notices is in progress, so that there are not as
+ * many statements as events. Runs with subscribers are polled as well, in case a notice is lost.
  */
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
@@ -10,7 +10,7 @@ import type { RunNotice } from "../store.ts";
 import { type Driver, LocalNotices } from "./driver.ts";
 import { createConnectionSettings } from "./postgres-connections.ts";
 
-/** How often the connection is tried, in milliseconds. */
+/** How often the connection is tested, in milliseconds. */
 const CHECK_INTERVAL_MS = 10_000;
 
 /** Pauses before a new connection, in milliseconds: doubled from the first to the last. */
@@ -31,10 +31,10 @@ const MAX_JOINED = 200;
 const POLL_INTERVAL_MS = 5_000;
 const POLL_INTERVAL_ALONE_MS = 500;
 
-/** Stands in a payload for runs that were put into the queue. */
+/** In a payload: runs were put into the queue. */
 const QUEUED = "queued";
 
-/** Marks in a payload that a run is to be cancelled. */
+/** In a payload, after the id of a run: it is to be cancelled. */
 const CANCEL_MARK = "!";
 
 interface RunState {
@@ -101,7 +101,9 @@ class Listener {
     this.#checkLater(client);
   }
 
-  /** A network can lose a connection silently: a statement without an answer ends it. */
+  /**
+   * A network can drop a connection silently, so a statement tests it: without an answer, the connection is replaced.
+   */
   #checkLater(client: Client): void {
     this.#timer = setTimeout(() => {
       client.query("SELECT 1").then(
@@ -148,7 +150,7 @@ export class PostgresNotices extends LocalNotices {
   #pollTimer: NodeJS.Timeout | undefined;
   #isPolling = false;
   #polledAt = 0;
-  /** Begins the payloads of this process, whose readers are notified directly. */
+  /** The first word of this process's payloads, which it ignores: it notifies its readers directly. */
   readonly #sender = randomBytes(6).toString("base64url");
 
   /** @param listenUrl Connection string of the listening connection, which needs a separate session. */
@@ -173,7 +175,7 @@ export class PostgresNotices extends LocalNotices {
     this.#pollTimer.unref();
   }
 
-  /** Sends the unsent notices, and ends. */
+  /** Sends the unsent notices and disconnects. */
   async close(): Promise<void> {
     clearInterval(this.#pollTimer);
     await this.#sending;
@@ -235,7 +237,7 @@ export class PostgresNotices extends LocalNotices {
         if (now === undefined || !isSame) super.announce(id, "change");
       }
     } catch {
-      // The database is unavailable. The next poll is soon.
+      // The database is unavailable. The next poll comes soon.
     } finally {
       this.#isPolling = false;
     }

@@ -41,7 +41,7 @@ const READING_SHARE = 1 / 4;
 /** Names that need no quotes, with room for derived ones. */
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,39}$/;
 
-/** How often a transaction is tried that others disturb. */
+/** Maximum number of attempts for a transaction that conflicts with others. */
 const MAX_ATTEMPTS = 5;
 
 /**
@@ -60,9 +60,9 @@ class PostgresDriver implements Driver {
   readonly schema: string;
   readonly notices: PostgresNotices;
   readonly #connections: Connections;
-  /** For callers that read. The same as the others if there is only one. */
+  /** Connections for callers that read. The same as `#connections` if there is only one. */
   readonly #reading: Connections;
-  /** Texts and names of prepared statements, by the texts before their translation. */
+  /** Names and translated texts of prepared statements, by the original texts. */
   readonly #prepared = new Map<string, { readonly name: string; readonly text: string }>();
 
   private constructor({ url, listenUrl = url, schema = DEFAULT_SCHEMA, poolSize }: PostgresStoreOptions) {
@@ -211,7 +211,7 @@ function toPostgresValue(value: Value): Value {
   return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value;
 }
 
-/** The error quotes nothing of a wrong URL, since it has a password. */
+/** The error quotes nothing of a wrong URL, which may contain a password. */
 function checkUrl(url: string): void {
   if (!/^postgres(ql)?:\/\//.test(url)) throw badUrl("it does not begin with postgres://");
   try {
@@ -236,7 +236,7 @@ const TYPES = {
   ":bytes": "BYTEA STORAGE EXTERNAL",
   ":long": "BIGINT",
   ":table": "",
-  // Room for the versions that the writes of a run leave, so that they need no new index entries.
+  // Leaves room in each page for new versions of its rows, which then need no new index entries (HOT updates).
   ":updated_table": "WITH (fillfactor = 70)",
   ":keyed_table": "",
 };
@@ -247,7 +247,7 @@ const TYPES = {
  * @throws ConfigurationError if a newer program has changed the schema.
  */
 async function migratePostgres(client: ClientBase, schema: string): Promise<void> {
-  // Without a lock and without the right to create anything, if there is nothing to do.
+  // If there is nothing to do, neither a lock nor the right to create anything is needed.
   if ((await readVersion(client, schema)) === migrations.length) return;
   await client.query("BEGIN");
   try {

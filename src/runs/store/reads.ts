@@ -13,11 +13,11 @@ import {
 import { type Driver, definePage } from "./driver.ts";
 import { IS_OPEN, IS_QUEUED, IS_QUEUED_OR_RUNNING } from "./schema.ts";
 
-/** Rows of events in one read, at most, and their bytes. */
+/** Maximum number of rows of events in one read, and of their bytes. */
 const MAX_EVENT_ROWS = 256;
 const MAX_EVENT_BYTES = 1024 * 1024;
 
-/** Bytes of stored messages after which a page ends: it could have a hundred of the largest size. */
+/** Maximum number of bytes in a page of messages: otherwise it could have a hundred messages of the largest size. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** The end is the largest INTEGER of PostgreSQL. */
@@ -159,22 +159,25 @@ export async function listRuns(
   return { elements, hasMore: rows.length > limit };
 }
 
-/** Each status is read by its index. In a thread, the index of the thread is used for every status. */
+/**
+ * Returns the statement of a list. Each status is read from the index by status, but the runs of a thread always from
+ * the index by thread.
+ */
 function createListText(isOfThread: boolean, statusCount: number): string {
-  const of = (condition: string) => `
+  const select = (condition: string) => `
     SELECT ${RUN_COLUMNS} FROM :schema.runs
     WHERE runs.owner = $1 AND runs.number < $2 ${condition} ORDER BY runs.number DESC LIMIT $3`;
   const names = (first: number) => Array.from({ length: statusCount }, (_, index) => `$${first + index}`);
   if (isOfThread) {
     const among = statusCount === 0 ? "" : `AND runs.status + 0 IN (${names(5).join(", ")})`;
-    return of(`AND runs.thread_id = $4 ${among}`);
+    return select(`AND runs.thread_id = $4 ${among}`);
   }
-  if (statusCount === 0) return of("");
+  if (statusCount === 0) return select("");
   const lists = names(4).map(
-    (name, index) => `SELECT * FROM (${of(`AND runs.status = ${name}`)}) AS list${index}`,
+    (name, index) => `SELECT * FROM (${select(`AND runs.status = ${name}`)}) AS list${index}`,
   );
   return lists.length === 1
-    ? of("AND runs.status = $4")
+    ? select("AND runs.status = $4")
     : `${lists.join(" UNION ALL ")} ORDER BY number DESC LIMIT $3`;
 }
 

@@ -23,23 +23,23 @@ const FIND_OLD_CONVERSATIONS = `
       WHERE runs.thread_id = threads.id AND runs.owner = threads.owner AND ${IS_QUEUED_OR_RUNNING})
   ORDER BY used_ms LIMIT $2 :skip_locked`;
 
-/** Threads that runs created, in an order, so that transactions do not wait for each other in a circle. */
+/** Locks threads that runs created, always in the same order, so that transactions do not deadlock. */
 const LOCK_THREADS = `
   SELECT number FROM :schema.threads WHERE id = :any_text($1) AND is_conversation = 0 ORDER BY number :for_update`;
 
 const DELETE_RUNS = `DELETE FROM :schema.runs WHERE number = :any_number($1) RETURNING number, id`;
 
-/** Only those that are still over: a run may have been continued since it was found. */
+/** Deletes only runs that are still over: one may have been continued since it was found. */
 const DELETE_OLD_RUNS = `
   DELETE FROM :schema.runs
   WHERE number = :any_number($1) AND over_ms < $2 AND ${IS_FREE} RETURNING number, id`;
 
-/** After the runs, so that nothing can be added meanwhile. */
+/** Executed after the runs are deleted, so that nothing can be added meanwhile. */
 const DELETE_PARTS = ["requests", "steps", "events"].map(
   (table) => `DELETE FROM :schema.${table} WHERE run = :any_number($1)`,
 );
 
-/** Ends each thread behind its last run. Messages before that are what this run reads, or its own. */
+/** Ends each thread after its last run: the messages before that end are the ones that the run reads or has added. */
 const TRIM_THREADS = `
   UPDATE :schema.threads SET next_position = coalesce((
     SELECT runs.end_position FROM :schema.runs
@@ -57,7 +57,10 @@ const DELETE_LINK = `
   DELETE FROM :schema.thread_messages
   WHERE thread = $1 AND message = (SELECT number FROM :schema.messages WHERE id = $2) RETURNING message AS number`;
 
-/** In a separate statement: of two transactions that remove the last two places, the second one sees the first. */
+/**
+ * A separate statement before the deletion: of two transactions that remove the last two positions of a message, the
+ * second one then sees the changes of the first.
+ */
 const LOCK_MESSAGES = `
   SELECT 1 FROM :schema.messages WHERE number = :any_number($1) ORDER BY number :for_update`;
 
@@ -66,7 +69,10 @@ const DELETE_UNUSED_MESSAGES = `
   WHERE number = :any_number($1)
     AND NOT EXISTS (SELECT 1 FROM :schema.thread_messages WHERE thread_messages.message = messages.number)`;
 
-/** A run without input or answer ends at position 0 as well. */
+/**
+ * Finds threads without runs. Their end at position 0 does not prove that: a run without input or answer ends there
+ * too.
+ */
 const FIND_EMPTY = `
   SELECT number FROM :schema.threads
   WHERE number = :any_number($1)
@@ -171,7 +177,7 @@ export async function removeMessage(
   return links.length > 0;
 }
 
-/** @param messages Those whose position in a thread was removed. */
+/** @param messages Messages of which a position in a thread was removed. */
 async function removeUnused(queries: Queries, messages: readonly NumberedRow[]): Promise<void> {
   if (messages.length === 0) return;
   const numbers = [toNumbers(messages)];

@@ -9,7 +9,9 @@ import type { Call, Space, SpaceUse } from "./driver.ts";
 /** The share of the space that runs in progress may use. */
 const UNFINISHED_SHARE = 1 / 2;
 
-/** The share that is used after a change, at most. The last pages are for deletions and for small changes of rows. */
+/**
+ * The maximum share that may be used after a change. The last pages are for deletions and for small changes of rows.
+ */
 const SHARES: Readonly<Record<SpaceUse, number>> = { create: 7 / 8, append: 15 / 16, end: 63 / 64, any: 1 };
 
 /** Runs that are removed at a time. */
@@ -38,10 +40,10 @@ export function createRefusal({ setting }: Space, missingBytes: number): NoSpace
 /** Estimated maximum of what a statement uses in addition to its bodies, in bytes: pages for rows and index entries. */
 const STATEMENT_BYTES = 3 * 4096;
 
-/** Measures a space only near its limit: far from it, what changes may use is added up. */
+/** Measures a space only near its limit. Far from it, adding up the maximum use of each change is enough. */
 export class SpaceMeter {
   readonly #space: Space;
-  /** Used bytes at the last measurement, and those that changes may have used since. */
+  /** Used bytes at the last measurement, plus the bytes that changes may have used since. */
   #usedAtMost = Number.POSITIVE_INFINITY;
 
   constructor(space: Space) {
@@ -110,7 +112,7 @@ export class RunSpace {
     this.#unfinished.delete(runId);
   }
 
-  /** Executes a change, again after removing old runs if it finds no room. */
+  /** Executes a change. If there is no room for it, removes old runs and repeats it. */
   executeWithEviction<Result>(change: () => Promise<Result>): Promise<Result> {
     const space = this.#space;
     if (!space.evicts) return change();

@@ -56,7 +56,7 @@ const REMOVAL_BATCH = 32;
 /** Later than every time in the store. */
 const ANY_TIME_MS = Number.MAX_SAFE_INTEGER;
 
-/** After how many times its timeout a dead process is forgotten. */
+/** A dead process is forgotten after this many timeouts. */
 const FORGET_AFTER_TIMEOUTS = 10;
 
 /** Keeps runs in a database. The rules are here, once for all databases; the driver executes statements. */
@@ -68,10 +68,13 @@ export class SqlRunStore implements RunStore {
   readonly #uncertainWrites: UncertainWrites;
   /** Undefined if the space is not limited. */
   readonly #room: RunSpace | undefined;
-  /** The runs that this process has claimed, so that a write need not read them first. Without those being written. */
+  /**
+   * The runs that this process has claimed, so that a write need not read them first. A run is removed while it is
+   * being written.
+   */
   readonly #claimed = new Map<string, writes.ClaimedRow>();
 
-  /** @param onProblem Called with failures in the background, and with what an operator should know. */
+  /** @param onProblem Called with failures in the background, and with problems that an operator should know about. */
   constructor(driver: Driver, codec: BodyCodec, onProblem: (problem: unknown) => void) {
     this.isShared = driver.isShared;
     this.#driver = driver;
@@ -97,7 +100,7 @@ export class SqlRunStore implements RunStore {
     const { number, ...created } = result;
     const { request, holder } = creation;
     if (holder === undefined) this.#driver.notices.announceQueued();
-    // It may have been concluded.
+    // The previous run may have been concluded.
     if (request.previousRunId !== "") this.#driver.notices.announce(request.previousRunId, "change");
     if (holder === undefined || created.claim !== undefined) return created;
     const claim = { runId: created.run.id, holderId: holder.id, fence: 1 };
@@ -144,7 +147,7 @@ export class SqlRunStore implements RunStore {
     const known = this.#claimed.get(runId);
     const claimed = known?.fence === fence ? known : await this.#readClaimed(claim);
     if (claimed === undefined) return false;
-    // Until the outcome is known.
+    // Removed until the outcome is known.
     this.#claimed.delete(runId);
     const [first] = events;
     if (first !== undefined && first.sequence !== claimed.last_sequence + 1) {
@@ -216,7 +219,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async claimQueued(holder: Holder, limit: number, exceptOwners: readonly string[]): Promise<ClaimedRun[]> {
-    // Here a read costs much less than an update that finds nothing, which is what most calls find after a run.
+    // In SQLite, a read costs much less than an update that finds nothing, and most calls find nothing.
     if (!this.isShared && (await this.#driver.read(reads.FIND_QUEUED, [])).length === 0) return [];
     return this.#claim(holder, claims.CLAIM_QUEUED, [holder.id, limit, exceptOwners]);
   }
@@ -235,7 +238,7 @@ export class SqlRunStore implements RunStore {
     return this.#claim(holder, claims.CLAIM_ABANDONED, [holder.id, limit, known]);
   }
 
-  /** Takes runs by a statement that returns their rows. Runs that cannot be read are failed. */
+  /** Claims runs by a statement that returns their rows. Runs that cannot be read are set to FAILED. */
   async #claim(holder: Holder, text: string, values: readonly Value[]): Promise<ClaimedRun[]> {
     const { rows } = await this.#change(text, values);
     const claimed: ClaimedRun[] = [];

@@ -59,16 +59,16 @@ export const migrations: readonly string[] = [
     thread_id :id NOT NULL,
     status INTEGER NOT NULL,
     created_ms :long NOT NULL,
-    -- The time from which its age counts. NULL: it is under way.
+    -- The time from which its age counts. NULL: it is queued or in progress.
     over_ms :long,
     cancel_requested INTEGER NOT NULL,
-    -- It reads the messages of its thread before the first position, and runs that continue it those before the second.
+    -- The run reads the messages of its thread before start_position. Runs that continue it read those before end_position.
     start_position INTEGER NOT NULL,
     end_position INTEGER NOT NULL,
-    -- The process that executes it, and the number of times that a process took it.
+    -- The process that has claimed it, and the number of claims.
     holder TEXT,
     fence INTEGER NOT NULL,
-    -- The last write of its holder that was more than events.
+    -- Marks the latest write of its holder, unless that had only events.
     revision :long,
     body :bytes NOT NULL
   ) :updated_table;
@@ -82,13 +82,13 @@ export const migrations: readonly string[] = [
   CREATE INDEX runs_to_cancel ON :schema.runs (holder) WHERE holder IS NOT NULL AND cancel_requested = 1;
   CREATE INDEX runs_held_idle ON :schema.runs (holder)
     WHERE holder IS NOT NULL AND status <> ${RunStatus.IN_PROGRESS};
-  -- At most one run of a thread is under way.
+  -- At most one run of a thread is queued or in progress.
   CREATE UNIQUE INDEX runs_under_way ON :schema.runs (thread_id) WHERE ${IS_QUEUED_OR_RUNNING};
 
   -- The following tables have no references to runs: rows are inserted from a run that exists, and deleted with it by the
   -- same transaction. Checks of references would cost as much as the insertion of an event.
 
-  -- Apart from the runs, so that a change of a run does not write its request again.
+  -- Separate from the runs, so that a change of a run does not write its request again.
   CREATE TABLE :schema.requests (
     run :long PRIMARY KEY,
     body :bytes NOT NULL
@@ -123,7 +123,7 @@ export const migrations: readonly string[] = [
   ) :table;
   CREATE INDEX messages_by_call ON :schema.messages (owner, call_id, number) WHERE call_id IS NOT NULL;
 
-  -- The messages of threads. A fork shares the messages of its thread. A message goes with its last thread.
+  -- The messages of threads. A fork shares the messages of its thread. A message is deleted with its last position.
   CREATE TABLE :schema.thread_messages (
     thread :long NOT NULL REFERENCES :schema.threads,
     position INTEGER NOT NULL,

@@ -17,7 +17,7 @@ import { RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { NotConnectedError, replaceWords } from "./driver.ts";
 import { migrations } from "./schema.ts";
 
-/** The location of a database, and the maximum of its size in bytes. */
+/** The location of a database, and its maximum size in bytes. */
 export type SqliteLocation =
   | {
       readonly kind: "file";
@@ -42,7 +42,7 @@ const APPLICATION_ID = 0x4f555452;
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
 
-/** How long the start waits for a process that is about to end, in milliseconds. */
+/** How long the sidecar waits at its start for a process that is about to end, in milliseconds. */
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_POLL_MS = 50;
 
@@ -97,7 +97,7 @@ export async function openSqlite(
 function openFile(path: string, isDurable: boolean, maxBytes: number | undefined): DatabaseSync {
   const connection = connect(path);
   try {
-    // Removed content is overwritten.
+    // Overwrites removed content.
     connection.exec("PRAGMA secure_delete = ON");
     checkOrigin(connection, path);
     connection.exec(`
@@ -107,12 +107,14 @@ function openFile(path: string, isDurable: boolean, maxBytes: number | undefined
       PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`);
     if (maxBytes !== undefined) limitPages(connection, maxBytes);
     migrate(connection, path);
-    // The holders were processes that have ended: the clock of this one says nothing about them.
+    // The holders have ended, since only one process uses a file. Their leases were measured by clocks of their
+    // processes.
     connection.exec(`
       DELETE FROM processes;
       ${FREE_RUNS} AND status = ${RunStatus.IN_PROGRESS};
       ${FREE_RUNS} AND status <> ${RunStatus.IN_PROGRESS}`);
-    // From here on, a wait of SQLite for another program would hold the event loop: the store repeats its calls.
+    // From here on, SQLite must not wait for another program, which would block the event loop: the store repeats its
+    // calls instead.
     connection.exec("PRAGMA busy_timeout = 0");
     return connection;
   } catch (thrown) {
@@ -124,7 +126,7 @@ function openFile(path: string, isDurable: boolean, maxBytes: number | undefined
 function connect(path: string): DatabaseSync {
   const connection = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS, enableForeignKeyConstraints: true });
   connection.exec("PRAGMA trusted_schema = OFF");
-  // A clock that cannot be set: a step of the system's clock must not abandon runs.
+  // A monotonic clock: if the system's clock is changed, no runs must be abandoned.
   connection.function("process_clock", { directOnly: true }, () => Math.floor(performance.now()));
   return connection;
 }
@@ -185,12 +187,12 @@ async function lockFile(path: string): Promise<() => void> {
       lock?.close();
       if (getCode(thrown) !== SQLITE_BUSY || performance.now() > end) throw toOpenError(thrown, path);
     }
-    // SQLite's wait for a lock would hold the event loop.
+    // Waiting for a lock in SQLite would block the event loop.
     await delay(LOCK_POLL_MS);
   }
 }
 
-/** Checks whose database it is, and changes nothing. */
+/** Checks that a database is Outrigger's, of a known version. Changes nothing. */
 export function checkOrigin(connection: DatabaseSync, name: string): void {
   const isEmpty = readNumber(connection, "SELECT count(*) AS value FROM sqlite_schema") === 0;
   if (!isEmpty && readApplicationId(connection) !== APPLICATION_ID) {
@@ -268,7 +270,7 @@ function readNumber(connection: DatabaseSync, sql: string): number {
   return Number(connection.prepare(sql).get()?.value);
 }
 
-/** How often the files are looked at, in milliseconds. */
+/** How often the files are checked, in milliseconds. */
 const CHECK_INTERVAL_MS = 1_000;
 
 /**
@@ -283,7 +285,7 @@ export class OpenFiles {
   #checkedAt = performance.now();
   #isRemoved = false;
 
-  /** @param connection In WAL mode, and has written at least once, so that the log exists. */
+  /** @param connection In WAL mode. Has written at least once, so that the log exists. */
   constructor(path: string, connection: DatabaseSync) {
     this.#path = path;
     this.#connection = connection;
@@ -292,7 +294,7 @@ export class OpenFiles {
   }
 
   /**
-   * To be called before each write. A log that was removed is moved into the database, and begun again.
+   * Called before each write. If the log was removed, moves its content into the database and begins a new one.
    * @throws ServerError if the database itself was removed or replaced.
    */
   check(): void {
@@ -345,7 +347,7 @@ export function toStoreError(thrown: unknown): unknown {
   return new (isLocked ? NotConnectedError : ServerError)(message, { cause: thrown });
 }
 
-/** Returns the error of the start, for the operator. */
+/** Returns the error for the operator, if a database cannot be opened or copied. */
 export function toOpenError(thrown: unknown, name: string): unknown {
   const code = getCode(thrown);
   if (code === undefined) return thrown;

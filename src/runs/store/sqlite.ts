@@ -16,7 +16,7 @@ import {
 import { createRefusal, SpaceMeter } from "./run-space.ts";
 import { isFull, OpenFiles, openSqlite, type SqliteLocation, toSqlite, toStoreError } from "./sqlite-file.ts";
 
-/** How long statements may hold the event loop, in milliseconds: all of one turn, and the group at its end. */
+/** How long statements may block the event loop, in milliseconds: all of one turn, and the group at its end. */
 const MAX_BUSY_MS = 20;
 const MAX_GROUP_MS = 10;
 
@@ -67,10 +67,10 @@ export class SqliteDriver implements Driver {
   /** Undefined in memory. */
   readonly #files: OpenFiles | undefined;
   #waiting: WaitingBatch[] = [];
-  /** Batches of this turn of the event loop, and whether the last turn with batches had several. */
+  /** Number of batches in this turn of the event loop, and whether the last turn with batches had several. */
   #batches = 0;
   #wasBusy = false;
-  /** Set while a transaction is open that waits for its rules. */
+  /** Set while a transaction of several steps is open. */
   #transaction: Promise<void> | undefined;
   /** When the first statement of this turn of the event loop began. */
   #turnStart: number | undefined;
@@ -179,7 +179,9 @@ export class SqliteDriver implements Driver {
     this.#release();
   }
 
-  /** The statements that were executed so far, and as SQLite keeps them, with values. For tests. */
+  /**
+   * The texts of the statements that were executed, each with the text that SQLite keeps, including values. For tests.
+   */
   get statements(): ReadonlyMap<string, string> {
     return new Map([...this.#statements].map(([text, { statement }]) => [text, statement.expandedSQL]));
   }
@@ -300,7 +302,7 @@ export class SqliteDriver implements Driver {
     this.#files?.check();
   }
 
-  /** Some failures have already ended the transaction. */
+  /** Rolls back, unless the failure has already ended the transaction. */
   #rollBack(): void {
     if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
   }

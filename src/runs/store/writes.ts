@@ -110,7 +110,7 @@ interface ThreadPosition {
 export type NumberedResult = RunCreationResult & { readonly number?: number };
 
 /**
- * Creates a run: in a new thread, for which nothing has to be read before, in an existing one, or in its fork.
+ * Creates a run: in a new thread, for which nothing has to be read first, in an existing one, or in its fork.
  * @param room Refuses runs if there is no space for them. Undefined: the space is not limited.
  */
 export async function createRun(
@@ -155,7 +155,10 @@ function getNumber([inserted]: readonly Answer[]): number {
 /** A target in an existing thread, or in its fork. */
 type FoundPosition = ThreadPosition & { readonly source: ThreadRow };
 
-/** Finds the target of a run that continues another one or a thread. Threads are locked before runs, everywhere. */
+/**
+ * Finds the target of a run that continues another one or a thread. Threads are locked before runs, as in all
+ * transactions.
+ */
 async function findPosition(
   queries: Queries,
   { owner, request: { previousRunId, threadId }, run }: RunCreation,
@@ -200,7 +203,7 @@ async function conclude(queries: Queries, previous: LockedRunRow, bodies: Bodies
   ]);
 }
 
-/** The statement that inserts a run is the first one. */
+/** Returns the statements that create a run. The first one inserts it. */
 function insertRun(
   { owner, request, origin, trace, events, holder, run: created }: RunCreation,
   { threadId, position, source, forked }: ThreadPosition,
@@ -263,11 +266,12 @@ export function insertMessages(
 }
 
 /**
- * The condition for the claim. Its number finds the run quickly, but may belong to a later one if the run was deleted.
+ * The condition for the claim. The number finds the run quickly, but may be that of a later run if this one was
+ * deleted.
  */
 const CLAIMED = "runs.number = $1 AND runs.id = $2 AND runs.holder = $3 AND runs.fence = $4";
 
-/** A write of events only. The row of the run is locked, so that no other process takes the run meanwhile. */
+/** A write of events only. The row of the run is locked, so that no other process claims the run meanwhile. */
 const APPEND_EVENTS = `
   INSERT INTO :schema.events (run, last_sequence, body)
   SELECT runs.number, $5, $6 FROM :schema.runs WHERE ${CLAIMED} :for_share`;
@@ -344,14 +348,14 @@ export function endsClaim({ run }: Pick<RunWrite, "run">): boolean {
 
 const REVISIONS = 2 ** 48;
 
-/** A revision marks a write. Random, so that two writes do not have the same one. */
+/** Returns a revision, which marks a write. It is random, so that no two writes have the same one. */
 export function createRevision(): number {
   return Math.floor(Math.random() * REVISIONS);
 }
 
 /**
- * Returns the statements of a write, and the index of the one that changes a row if the claim is the run's latest one:
- * then the others do too.
+ * Returns the statements of a write, and the index of the one that checks the claim: it changes a row only if the claim
+ * is the run's latest one.
  * @param revision Marks the run, unless the write has only events.
  */
 export function createWriteCalls(

@@ -32,7 +32,7 @@ export function createRunMetrics(metrics: MetricSet): RunMetrics {
   metrics.read(
     "outrigger_store_reachable",
     "Whether the store of runs was reachable when it was last used: 1 or 0.",
-    () => Number(state !== "away"),
+    () => Number(state !== "unreachable"),
   );
   metrics.read(
     "outrigger_store_full",

@@ -91,8 +91,8 @@ describe("the address of an MCP server", () => {
 describe("the description of an MCP server", () => {
   it("names every mistake", () => {
     expect(problem({ serverLabel: "a b" }, { serverLabel: "docs" }, { serverLabel: "docs" })).toBe(
-      "mcp_servers[0].server_label: expected at most 64 letters, digits, _ or -; " +
-        "mcp_servers[2].server_label: expected a unique label",
+      'mcp_servers[0].server_label: expected at most 64 letters, digits, _ or -, found "a b"; ' +
+        "mcp_servers[2].server_label: expected a unique label, found another docs",
     );
   });
 
@@ -110,7 +110,9 @@ describe("the description of an MCP server", () => {
     expect(createHeaders({ authorization: "Bearer x" }, "inner")).toContain(
       "sets authorization for this server",
     );
-    expect(createHeaders({ "bad name": "x" })).toBe("mcp_servers[0].headers: expected names of headers");
+    expect(createHeaders({ "bad name": "x" })).toBe(
+      'mcp_servers[0].headers: expected names of headers, found "bad name"',
+    );
     expect(createHeaders({ "x-a": "line\r\nx-b: 1" })).toBe(
       "mcp_servers[0].headers: the value of x-a cannot be sent",
     );

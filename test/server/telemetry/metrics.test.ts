@@ -143,7 +143,7 @@ describe("createMetrics()", () => {
       'outrigger_mcp_call_seconds_count{server="docs"} 1',
     ])
       expect(text).toContain(`${line}\n`);
-    metrics.runs.storeChanged("away");
+    metrics.runs.storeChanged("unreachable");
     expect(metrics.render()).toContain("outrigger_store_reachable 0\n");
   });
 
