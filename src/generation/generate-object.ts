@@ -64,14 +64,11 @@ export async function generateObject<Output>(
 }
 
 /**
- * Like `generateObject`, with the object as it grows. Returns at once: the request is sent when the result is read, and
- * all errors are thrown by the reading. Leaving the loop cancels the call.
+ * Like `generateObject`, but yields the object as it grows. Returns at once: the request is sent when the result is
+ * first read, and reading it throws all errors. Leaving the loop cancels the call.
  *
- * ```ts
- * const result = streamObject({ model: "gpt-5.2", prompt: "Five recipes", schema });
- * for await (const partial of result) render(partial.recipes ?? []);
- * const recipes = await result.object();
- * ```
+ * ```ts const result = streamObject({ model: "gpt-5.2", prompt: "Five recipes", schema }); for await (const partial of
+ * result) render(partial.recipes ?? []); const recipes = await result.object(); ```
  */
 export function streamObject<Output>(
   options: GenerateObjectOptions<StandardSchema<Output>>,
@@ -85,14 +82,14 @@ export function streamObject<Output>(
 
 type ObjectLoop = AsyncGenerator<ObjectItem, ObjectOutcome>;
 
-/** Opens the loop, whose errors name the schema as the options do. */
+/** Opens the loop. Its errors name the schema by its option. */
 function openLoop(options: GenerateObjectOptions, isStreamed: boolean): ObjectLoop {
   let loop: ObjectLoop | undefined;
   const open = () => {
     loop = runObjectLoop(objectLoopOptions(options, isStreamed));
     return loop;
   };
-  // An error of closing the loop is also thrown by the pending read.
+  // If closing the loop fails, the pending read throws the same error.
   return closeAtOnce(passItems(open), () => void loop?.return(undefined as never).catch(() => {}));
 }
 
@@ -104,7 +101,7 @@ async function* passItems(open: () => ObjectLoop): ObjectLoop {
   }
 }
 
-/** Providers reject a schema in the request, so its field is renamed to the option's. */
+/** Errors name the field of the request that has the schema. Callers know it as an option. */
 function toOptionField(field: string): string {
   return field.replace(/^responseFormat\.schemaJson/, FIELDS.schema);
 }
@@ -112,14 +109,14 @@ function toOptionField(field: string): string {
 function objectLoopOptions(options: GenerateObjectOptions, isStreamed: boolean): ObjectLoopOptions {
   const { schema, schemaName, schemaDescription, strategy, ...rest } = options;
   const loop = toLoopOptions(rest, isStreamed);
-  const wanted = {
+  const object = {
     schemaJson: toSchemaText(schema),
     name: schemaName,
     description: schemaDescription,
     strategy,
   };
   try {
-    return { ...loop, reader: createObjectReader(wanted, loop.request, loop.client, FIELDS) };
+    return { ...loop, reader: createObjectReader(object, loop.request, loop.client, FIELDS) };
   } catch (thrown) {
     throw thrown instanceof SDKError ? withTypeScriptPaths(thrown) : thrown;
   }

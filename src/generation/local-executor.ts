@@ -113,8 +113,8 @@ export class LocalExecutor implements ToolExecutor {
   }
 
   /**
-   * Returns the function's result or, as an error, the value that it throws; a neutral error if the model must not
-   * learn it.
+   * Returns the function's result, or throws its error. If the model must not learn about errors, returns a neutral one
+   * instead.
    */
   async #call(tool: ActiveTool, input: unknown, context: ToolContext): Promise<unknown> {
     const { hideErrors = this.#options.hideErrors ?? false } = tool;

@@ -4,9 +4,12 @@ import type { JsonValue } from "../kit/json/json.ts";
 import { GenerateResult } from "./loop/generate-result.ts";
 import type { ObjectOutcome } from "./objects/object-loop.ts";
 
-/** The result of generating an object. `text` is the model's text of the object: text, or the arguments of a tool. */
+/**
+ * The result of generating an object. `text` is the object as the model wrote it: as text, or as the arguments of a
+ * tool.
+ */
 export class ObjectResult<Output> extends GenerateResult {
-  /** The object, which matches the schema; as a Standard Schema's library returns it. */
+  /** The object, which matches the schema. If that is a Standard Schema, the object as its library returns it. */
   readonly output: Output;
 
   /**

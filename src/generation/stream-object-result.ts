@@ -30,8 +30,8 @@ export class StreamObjectResult<Output> extends BatchStream<PartialOf<Output>> {
   /**
    * Returns the whole object. Reads the stream if no loop does, and otherwise waits for the end of that loop. A loop
    * that begins later still gets every part.
-   * @throws NoObjectGeneratedError with the text and its problems, the error of the failure, and AbortError if the loop
-   *   was left early.
+   * @throws NoObjectGeneratedError with the text and its problems, the error of a failed call, and AbortError if the
+   *   loop was left early.
    */
   async object(): Promise<Output> {
     return (await this.result()).output;
@@ -44,7 +44,7 @@ export class StreamObjectResult<Output> extends BatchStream<PartialOf<Output>> {
   }
 }
 
-/** Reads the loop, and passes the copies of the object on. */
+/** Reads the loop, and passes on the copies of the object. */
 class ObjectReader<Output> extends LoopReader<
   ObjectItem,
   ObjectOutcome,

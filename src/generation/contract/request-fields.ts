@@ -27,8 +27,11 @@ export class RequestFields {
     this.#schemaFields = schemaFields;
   }
 
-  /** Returns the same for a request for an object, by its format or by a tool behind the caller's tools. */
-  ofObject(): RequestFields {
+  /**
+   * Returns the names for a request for an object, whose schema is in the response format or in a tool after the
+   * caller's tools.
+   */
+  forObject(): RequestFields {
     const tool = this.#options?.request?.tools.length ?? 0;
     const schemaFields = [FORMAT_SCHEMA, `tools[${tool}].function.parameters_json`];
     return new RequestFields(this.#options, this.#path, schemaFields);

@@ -4,13 +4,11 @@ import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 /** Maximum number of attempts that a result lists: the latest. */
 const MAX_ATTEMPTS = 256;
 
-/** The calls of providers that a generation has made, in order. */
+/** The provider calls that a generation has made, in order. */
 export class AttemptLog {
   readonly #attempts: Attempt[];
 
-  /**
-   * @param earlier The attempts of the generation that is continued.
-   */
+  /** @param earlier The attempts of the generation that is continued. */
   constructor(earlier: readonly Attempt[] = []) {
     this.#attempts = earlier.slice(-MAX_ATTEMPTS);
   }

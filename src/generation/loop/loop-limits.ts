@@ -40,7 +40,7 @@ export function limitReached(limits: GenerationLimits, use: LoopUse): StopReason
   return undefined;
 }
 
-/** Whether nobody can tell if `maxCostNanoUsd` is reached, since the price of a step is unknown. */
+/** Reports whether `maxCostNanoUsd` cannot be checked, since the price of a step is unknown. */
 export function isCostUnknown({ maxCostNanoUsd }: GenerationLimits, usage: Usage | undefined): boolean {
   return maxCostNanoUsd !== undefined && (usage === undefined || hasUnknownCost(usage));
 }

@@ -16,7 +16,7 @@ import { type RetryPolicy, retry } from "../../middleware/retry-policy.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { ModelCall } from "./model-call.ts";
 
-/** Tells how the models of a client can be made to write objects. A method that is absent stands for `true`. */
+/** Reports how the models of a client can be made to write objects. A method that is absent stands for `true`. */
 export interface ObjectSupport {
   supportsJsonSchema?(model: string, provider?: string): boolean;
   supportsToolChoice?(mode: ToolChoice_Mode, model: string, provider?: string): boolean;
@@ -28,16 +28,16 @@ export interface ModelClient extends ObjectSupport {
   complete(request: Request, options?: CallOptions): Promise<Response>;
   /** Returns the answer as events, under the laws of a stream. Leaving the iteration must cancel the call. */
   stream(request: Request, options?: CallOptions): Batched<StreamEvent>;
-  /** Counts the tokens of a request's input. Default: an estimate. */
+  /** Counts the tokens of a request's input. If absent, they are estimated. */
   countTokens?(request: Request, options?: CallOptions): Promise<CountTokensResponse>;
-  /** Embeds texts. Default: it cannot. */
+  /** Embeds texts. Absent if the client cannot. */
   embed?(request: EmbedRequest, options?: CallOptions): Promise<EmbedResponse>;
   /**
-   * Returns the destination of a request that names this provider and model; either may be empty. Default: the given
-   * names.
+   * Returns the destination of a request that names this provider and model; either may be empty. If absent, requests
+   * go to the names that they have.
    */
   resolveModel?(name: CallTarget): CallTarget;
-  /** Whether models learn nothing of errors that tools throw, unless a tool says otherwise. Default false. */
+  /** Whether models learn nothing about errors that tools throw, unless a tool says otherwise. Default false. */
   readonly hideToolErrors?: boolean | undefined;
 }
 

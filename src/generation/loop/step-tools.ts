@@ -93,7 +93,8 @@ export class StepTools {
 }
 
 /**
- * Returns the names by which a model may call a tool. Some tools of providers are executed by the caller all the same.
+ * Returns the names by which a model may call a tool. Some of the tools that providers define are executed by the
+ * caller, too.
  */
 function listNames({ tool }: Tool): string[] {
   switch (tool.case) {

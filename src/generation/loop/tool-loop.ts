@@ -63,7 +63,7 @@ export interface LoopOptions {
   readonly limits?: GenerationLimits | undefined;
   /** Ends the loop at once, in any phase. */
   readonly signal?: AbortSignal | undefined;
-  /** The caller's deadline, see CallOptions. The signal is what ends the loop. */
+  /** The caller's deadline, see CallOptions. It is passed on; only the signal ends the loop. */
   readonly deadline?: number | undefined;
   /** Limits the retries and fallbacks of several loops together. Default: a limit for this loop. */
   readonly repeats?: RepeatLimit | undefined;
@@ -96,7 +96,7 @@ interface LoopClient extends ModelClient {
   runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> | undefined;
 }
 
-/** Runs the loop on the side of the client if it can, else in this process. */
+/** Lets the client run the loop if it can, as a sidecar's client does. Otherwise runs it in this process. */
 export function openToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> {
   const { client } = options;
   return (runsLoops(client) ? client.runToolLoop(options) : undefined) ?? runToolLoop(options);
@@ -130,8 +130,8 @@ class ToolLoop {
   /** Grows with each step. The requests of all steps after the first share the list. */
   readonly #messages: Message[];
   #usage: Usage | undefined;
-  /** Whether an answer had no usage. */
-  #hasUnpriced = false;
+  /** Whether an answer had no usage, so that the sum of the usage lacks its price. */
+  #lacksUsage = false;
   #toolCalls = 0;
   /** Steps whose tools were executed. */
   #rounds = 0;
@@ -221,18 +221,18 @@ class ToolLoop {
     const isCalling = response.finishReason.reason === FinishReason_Reason.TOOL_CALLS;
     const calls = isCalling ? toolCallsOf(response) : [];
     this.#count(response, calls.length);
-    const forbidden = this.#findRefusal(calls, step);
-    if (forbidden === undefined) this.#checkCost(response);
+    const reason = this.#findStopReason(calls, step);
+    if (reason === undefined) this.#checkCost(response);
     const execution =
-      forbidden === undefined
+      reason === undefined
         ? await this.#execute(answered, { step, messages: this.#messages, signal })
         : undefined;
-    const warned = { ...answered, response: this.#withWarnings(response, calls, forbidden) };
+    const warned = { ...answered, response: this.#withWarnings(response, calls, reason) };
     const result = execution === undefined ? warned : withOutcomes(warned, execution);
     this.#steps.push(result);
     if (result.toolResults.length > 0) this.#rounds += 1;
     this.#messages.push(...result.toolResults.map(toolMessage));
-    const stopReason = execution?.hasPassive === true ? StopReason.TOOL_CALLS : forbidden;
+    const stopReason = execution?.hasPassive === true ? StopReason.TOOL_CALLS : reason;
     return { result, stopReason };
   }
 
@@ -245,9 +245,10 @@ class ToolLoop {
   }
 
   /**
-   * Returns why the calls of a step are not executed, for instance because the answer was cut. Undefined if they are.
+   * Returns why the loop ends without executing the calls of a step, for instance because there are none. Undefined if
+   * they are executed.
    */
-  #findRefusal(calls: readonly ToolCall[], step: number): StopReason | undefined {
+  #findStopReason(calls: readonly ToolCall[], step: number): StopReason | undefined {
     const { maxToolRounds, limits = {} } = this.#options;
     const isPaused = this.#pauses > 0 && this.#pauses <= MAX_PAUSES;
     if (calls.length === 0 && !isPaused) return StopReason.COMPLETED;
@@ -262,7 +263,7 @@ class ToolLoop {
     if (limits.allowUnknownPrices === true || !isCostUnknown(limits, this.#totalUsage())) return;
     const found = `the price of ${JSON.stringify(model)} of ${JSON.stringify(provider)} is unknown`;
     throw new ConfigurationError(
-      `a limit of cost applies, and ${found}; add the price to the catalog's models, or allow unknown prices in the limits`,
+      `a cost limit applies, but ${found}; add the price to the catalog's models, or allow unknown prices in the limits`,
     );
   }
 
@@ -301,9 +302,8 @@ class ToolLoop {
 
   #count(response: Response | undefined, toolCalls: number): void {
     this.#hasAnswer = true;
-    // An answer without usage also has a price, which the sum lacks.
     const usage = response?.usage;
-    this.#hasUnpriced ||= usage === undefined;
+    this.#lacksUsage ||= usage === undefined;
     this.#usage = this.#usage === undefined ? usage : addUsages(this.#usage, usage);
     this.#toolCalls += toolCalls;
   }
@@ -323,7 +323,7 @@ class ToolLoop {
 
   #totalUsage(): Usage | undefined {
     const usage = this.#usage;
-    if (usage?.costNanoUsd === undefined || !this.#hasUnpriced) return usage;
+    if (usage?.costNanoUsd === undefined || !this.#lacksUsage) return usage;
     return { ...usage, costIncomplete: true };
   }
 

@@ -67,7 +67,7 @@ function hasWrappedMember(written: JsonValue): written is JsonObject {
 export function objectParser({ schema, isWrapped }: ObjectFormat): PartialJsonParser {
   // Models that are not forced to use the wrapping object may write the value itself.
   if (isWrapped === true) return new PartialJsonParser({ embedded: "value" });
-  // Models that are not forced to use a format put the JSON into a code fence or behind a sentence.
+  // Models that are not forced to use a format put the JSON into a code fence or after a sentence.
   if (schema.type === "object") return new PartialJsonParser({ embedded: "object" });
   return new PartialJsonParser(schema.type === "array" ? { embedded: "value" } : {});
 }

@@ -27,14 +27,14 @@ export interface ObjectFormat {
   readonly isWrapped?: boolean | undefined;
 }
 
-/** Name of an object that has none. */
+/** Default name of an object. */
 export const DEFAULT_OBJECT_NAME = "object";
 
 /**
  * Chooses the strategies for a model: its structured output if it has one, else a tool if it can be made to call one,
- * else the prompt. Structured output and tools are made for objects, so a schema that is none and cannot be wrapped is
- * put into the prompt. Some models cannot be made to call a tool while they reason, so a request that names an effort
- * uses no tool.
+ * else the prompt. Structured output and tools are made for objects, so a schema of another value is wrapped in one, or
+ * is put into the prompt if it cannot be. Some models cannot be made to call a tool while they reason, so a request
+ * with a reasoning effort uses no tool.
  * @returns The strategies in the order in which they are tried: a server may refuse structured output.
  */
 export function chooseStrategies(

@@ -30,8 +30,8 @@ export interface ObjectOutcome {
 }
 
 /**
- * Asks the model for an object, once: an answer that is not such an object is not retried, since it says something
- * about the model and nothing about the connection. Begins at the first read. Leaving the iteration cancels the call.
+ * Asks the model for an object, once: an answer that does not match is not retried, since the cause is the model and
+ * not the connection. Begins at the first read. Leaving the iteration cancels the call.
  *
  * The iteration throws NoObjectGeneratedError with the text and its problems.
  */
@@ -41,7 +41,7 @@ export function runObjectLoop(options: ObjectLoopOptions): AsyncGenerator<Object
     loop = openLoop({ ...options, reader }, failed);
     return loop;
   };
-  // An error of closing the loop is also thrown by the pending read.
+  // If closing the loop fails, the pending read throws the same error.
   const abort = () => void loop?.return?.().then(undefined, () => {});
   return closeAtOnce(tryFormats(options.reader, open), abort);
 }
@@ -59,7 +59,7 @@ function openLoop({ reader, ...options }: ObjectLoopOptions, failed: readonly At
   });
 }
 
-/** Asks in the next format if the provider refuses to enforce a schema. Such a refusal costs nothing. */
+/** Tries the next format if the provider refuses to enforce a schema. Such a refusal costs nothing. */
 async function* tryFormats(
   reader: ObjectReader,
   open: (reader: ObjectReader, failed: readonly Attempt[]) => Loop,

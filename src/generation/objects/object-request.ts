@@ -17,7 +17,11 @@ export function objectRequest(request: Request, format: ObjectFormat): Request {
     case "native":
       return { ...request, responseFormat: nativeFormat(format) };
     case "tool":
-      return { ...request, tools: [...request.tools, objectTool(format)], toolChoice: forced(format) };
+      return {
+        ...request,
+        tools: [...request.tools, objectTool(format)],
+        toolChoice: toolChoice({ name: format.name }, { parallel: false }),
+      };
     case "prompt":
       return { ...request, messages: withInstruction(request.messages, format) };
   }
@@ -34,10 +38,6 @@ function nativeFormat({ name, description, schema, schemaJson }: ObjectFormat) {
 function objectTool({ name, description, schemaJson }: ObjectFormat) {
   const value = { name, description: description || TOOL_DESCRIPTION, parametersJson: schemaJson };
   return create(ToolSchema, { tool: { case: "function", value } });
-}
-
-function forced({ name }: ObjectFormat) {
-  return toolChoice({ name }, { parallel: false });
 }
 
 /** Places the instruction after the leading system messages, which stay a prefix that providers cache. */

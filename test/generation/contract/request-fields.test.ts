@@ -54,6 +54,6 @@ describe("The fields of a model's request", () => {
   ])("that ask for an object are its schema: %s", (_what, count, field, expected) => {
     const tools = Array.from({ length: count }, () => ({}));
     const options = count === 0 ? {} : { request: { tools } };
-    expect(rename(createFields(options).ofObject(), field)).toBe(expected);
+    expect(rename(createFields(options).forObject(), field)).toBe(expected);
   });
 });

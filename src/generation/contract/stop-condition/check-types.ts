@@ -41,7 +41,10 @@ type Struct = Extract<Expr["exprKind"], { case: "structExpr" }>["value"];
 /** Maximum number of names of fields or functions that a problem lists. */
 const MAX_LISTED = 24;
 
-/** Finds the type of each node, and the first that has none. The library checks types only while it evaluates. */
+/**
+ * Finds the type of each node, and throws for the first one without a type. The library checks types only during the
+ * evaluation.
+ */
 class TypeChecker {
   readonly #environment: Environment;
   /** The variables of loops. Inner ones come later. */
@@ -80,8 +83,8 @@ class TypeChecker {
   }
 
   #findVariable(name: string): CelType | undefined {
-    const ofLoop = this.#loopVariables.findLast(([variable]) => variable === name);
-    return ofLoop?.[1] ?? this.#environment.variables.find(name);
+    const loopVariable = this.#loopVariables.findLast(([variable]) => variable === name);
+    return loopVariable?.[1] ?? this.#environment.variables.find(name);
   }
 
   #typeOfSelect(expr: Expr, { operand, field, testOnly }: Select): CelType {
@@ -102,7 +105,7 @@ class TypeChecker {
     throw new TypeProblemError(expr, `${type} has no field "${field}", expected one of ${names.join(", ")}`);
   }
 
-  /** Whether a chain of names is a value of an enum, as `FinishReason.Reason.REASON_LENGTH`. */
+  /** Whether a chain of names is a value of an enum, such as `FinishReason.Reason.REASON_LENGTH`. */
   #isEnumValue(expr: Expr): boolean {
     const path = toPath(expr);
     const [root = ""] = path ?? [];
@@ -258,7 +261,7 @@ function splitElements(type: CelType): CelType | undefined {
   return type.kind === "map" ? type.key : undefined;
 }
 
-/** Counted repetitions are copies: larger ones would make patterns that take long to compile. */
+/** A counted repetition is compiled to copies, so patterns with larger counts would take long to compile. */
 const LARGE_COUNT = /\{\d{3}|,\d{3}/;
 
 /** Compiles the pattern of `matches`, which must be known before the evaluation. */

@@ -29,29 +29,29 @@ export function createEnvironment(meter: WorkMeter): Environment {
   return celEnv({
     namespace: file_outrigger_v1_generation.proto.package,
     registry: createRegistry(...withImports([file_outrigger_v1_generation]).values()),
-    funcs: [...standard, turnCounter(meter)],
+    funcs: [...standard, createIterationCounter(meter)],
     variables: VARIABLES,
   });
 }
 
 /** A name that no expression can contain. */
-const TURN = "@turn";
+const ITERATION = "@iteration";
 
-function turnCounter(meter: WorkMeter): CelFunc {
-  return celFunc(TURN, [CelScalar.BOOL], CelScalar.BOOL, (goesOn) => {
+function createIterationCounter(meter: WorkMeter): CelFunc {
+  return celFunc(ITERATION, [CelScalar.BOOL], CelScalar.BOOL, (condition) => {
     meter.add(1);
-    return goesOn;
+    return condition;
   });
 }
 
 /** Makes each iteration of each loop count as work, through the loop's condition. Changes the expression. */
-export function countTurns(expr: Expr): Expr {
-  for (const child of getChildren(expr)) countTurns(child);
+export function countIterations(expr: Expr): Expr {
+  for (const child of getChildren(expr)) countIterations(child);
   const { exprKind } = expr;
   if (exprKind.case !== "comprehensionExpr") return expr;
   const { loopCondition } = exprKind.value;
   if (loopCondition === undefined) return expr;
-  const value = { $typeName: "cel.expr.Expr.Call" as const, function: TURN, args: [loopCondition] };
+  const value = { $typeName: "cel.expr.Expr.Call" as const, function: ITERATION, args: [loopCondition] };
   exprKind.value.loopCondition = { ...loopCondition, exprKind: { case: "callExpr", value } };
   return expr;
 }
@@ -62,7 +62,7 @@ function metered(func: CelFunc, meter: WorkMeter): CelFunc {
     meter.add(estimateWork(name, target, self === undefined ? args : [self, ...args]));
     const value = func.call(0, self, args);
     if (value === undefined) throw new Error("found no matching overload");
-    // Returned as a new error: the original one does not know its place in the expression.
+    // The error is created anew: the original one does not have the position in the expression.
     if (isCelError(value)) throw new Error(value.message);
     return value;
   };

@@ -2,7 +2,7 @@ import { isCelError, plan } from "@bufbuild/cel";
 import { invalidField } from "../../../core/errors.ts";
 import type { StepResult } from "../../../gen/outrigger/v1/generation_pb.ts";
 import { checkExpression } from "./check-types.ts";
-import { countTurns, createEnvironment } from "./environment.ts";
+import { countIterations, createEnvironment } from "./environment.ts";
 import { type ParsedExpression, parseExpression } from "./parse-expression.ts";
 import { WorkMeter } from "./work-meter.ts";
 
@@ -16,7 +16,7 @@ export function compileExpression(text: string, field: string): (steps: readonly
   meter.begin();
   const problem = checkExpression(parsed.expr, environment);
   if (problem !== undefined) throw invalidField(field, at(parsed, problem.id, problem.text));
-  const evaluate = plan(environment, countTurns(parsed.expr));
+  const evaluate = plan(environment, countIterations(parsed.expr));
   return (steps) => {
     meter.begin();
     const value = evaluate({ steps: [...steps] });

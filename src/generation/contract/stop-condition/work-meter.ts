@@ -4,7 +4,7 @@
  */
 const MAX_WORK = 100_000;
 
-/** Counts the work of one evaluation at a time. Evaluations are synchronous, so that they can share it. */
+/** Counts the work of one evaluation at a time. Evaluations are synchronous, so they can share one meter. */
 export class WorkMeter {
   #left = MAX_WORK;
 
@@ -13,7 +13,7 @@ export class WorkMeter {
     this.#left = MAX_WORK;
   }
 
-  /** Whether the evaluation exceeded its work. Its result is useless then. */
+  /** Whether the evaluation exceeded its work. If so, its result is meaningless. */
   get isExhausted(): boolean {
     return this.#left < 0;
   }

@@ -54,7 +54,7 @@ async function openLoop(
 ): Promise<Loop> {
   const generation = await call.read(options, "options");
   const reader = createReader(object, generation, call.support);
-  const fields = generation.fields.ofObject();
+  const fields = generation.fields.forObject();
   return runObjectLoop({ ...call.loopOptions({ ...generation, fields }), reader, isStreamed });
 }
 
