@@ -4,7 +4,7 @@ import type { ProviderAdapter } from "../../core/adapter.ts";
 export interface BaseUrlForm {
   /** The provider's address. Absent: an entry of a configuration must name one. */
   readonly default?: string;
-  /** Ends of paths that the adapter adds, longest first. */
+  /** Path endings that the adapter appends itself, longest first. */
   readonly added: readonly string[];
   /** Segment with the version that a base URL must contain. */
   readonly version?: string;
@@ -26,7 +26,10 @@ export interface ProviderVariables {
   readonly texts?: Readonly<Record<string, string>>;
 }
 
-/** All that the rest of the project derives from an API of providers. */
+/**
+ * The facts about an API of providers from which the rest of the project derives its configuration, environment and
+ * help.
+ */
 export interface ProviderDefinition<Api extends string, Options> {
   /** Name of the API in a configuration: `api: openai-responses`. */
   readonly api: Api;

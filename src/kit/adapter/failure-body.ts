@@ -17,12 +17,12 @@ export function readFailureBody<T>(body: string): FailureBody<T> {
   return object === undefined ? { object, text: toPlainText(body.trim()) } : { object, text: "" };
 }
 
-/** Creates the error of an answer with the status of success whose body was not read as one. */
+/** Creates the error of a response with status 2xx whose body is not an answer. */
 export function unreadableAnswer(body: string, facts: CallFacts): SDKError {
   return isTooDeep(body) ? answerTooDeep() : answerMissing(facts, describeBody(body));
 }
 
-/** Creates the error of an event of a stream that was not read as a JSON object. */
+/** Creates the error of a stream's event that is not a JSON object. */
 export function unreadableEvent(data: string): StreamError {
   return isTooDeep(data)
     ? answerTooDeep()

@@ -75,9 +75,9 @@ export interface WireRequest {
    * `messages[2].content[1]`. Undefined for an element that cannot be named alone. Absent: none can.
    */
   readonly elementFields?: readonly (string | undefined)[] | undefined;
-  /** Name of the member that has the value in the object that the model writes instead. Absent: there is none. */
+  /** Name of the member with the value, if the model has to write it inside an object. */
   readonly wrappedMember?: string | undefined;
-  /** How the answer is relayed. Set if the request has its source form. */
+  /** How the answer is relayed. Set if the request is in its source form. */
   readonly relay?: RelayRules | undefined;
 }
 
@@ -281,7 +281,7 @@ export class HttpAdapter implements ProviderAdapter {
     });
   }
 
-  /** Undefined also for a server without the method, which answers NOT_FOUND. */
+  /** Returns undefined also if the server lacks the method and answers NOT_FOUND. */
   async countTokens(request: Request, options: AdapterCallOptions = {}): Promise<number | undefined> {
     const { counting } = this.#protocol;
     if (counting === undefined) return undefined;
@@ -355,7 +355,7 @@ export class HttpAdapter implements ProviderAdapter {
     const facts = this.#getFacts(request, wire, answer, options);
     const writer = new StreamWriter(facts);
     const memory = new AnswerMemory(options);
-    // Any content type that is not JSON counts as a stream of events.
+    // Any content type other than JSON and HTML counts as a stream of events.
     const type = answer.headers.get("content-type");
     if (type?.includes("json")) return this.#replay(answer, facts, writer, memory);
     if (type?.includes("html"))
@@ -402,7 +402,7 @@ export class HttpAdapter implements ProviderAdapter {
     return unchanged ?? this.#protocol.toWire(request, streaming, models);
   }
 
-  /** Sends a request that calls no model, and returns the body of its answer. */
+  /** Sends a request that generates no text, and returns the body of its answer. */
   async #exchange(request: Request, wire: WireRequest, options: AdapterCallOptions): Promise<string> {
     const memory = new AnswerMemory(options);
     try {
@@ -466,7 +466,7 @@ export class HttpAdapter implements ProviderAdapter {
     return decodeStream(toChunks(body), decoder, writer, { limits: this.#limits });
   }
 
-  /** Returns the answer of a stream. Some servers stream whatever they are asked for. */
+  /** Returns the answer of a stream that was not requested: some servers always stream. */
   async #collect(body: string, facts: CallFacts, writer: StreamWriter): Promise<Response> {
     for await (const batch of this.#decode(body, facts, writer)) {
       const last = batch.at(-1)?.event;
@@ -512,13 +512,14 @@ export class HttpAdapter implements ProviderAdapter {
     const { status, headers } = answer;
     // Only a request in its source form has a relay for its answer.
     const relay = wire.relay && options.source?.relay;
-    // Before anything else is masked in it, which could leave a part of a key.
+    // Keys are masked before other parts of the body, since a partly masked key would no longer be recognized.
     const body = this.#mask.apply(await readFailure(answer, signal));
     const redirect = redirectError(this.name, status, headers, this.#protocol.getRequestId(headers));
     if (redirect !== undefined) return redirect;
     const failure = { provider: this.name, status, headers, body, request, elementFields };
     const error = this.#protocol.toError(failure);
-    // A caller would take the refusal of the provider's key for the refusal of an access key.
+    // If the provider refuses its key, the failure is not relayed: it would look as if the caller's access key was
+    // refused.
     if (relay !== undefined && isApiFailure(status, body) && !(error instanceof AuthenticationError)) {
       this.#relayBody(body, answer, relay);
       relay.fail();

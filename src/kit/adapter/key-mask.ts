@@ -11,8 +11,8 @@ const ENCODED_IN_URLS = /[ "#$%&+,/:;<=>?@[\\\]^`{|}]/;
 
 /**
  * Replaces the keys of one adapter wherever a provider sends them back: in an error, as a request id, as a model name.
- * Keys are found as they are, in the forms of JSON strings (`\/`, `\u002f`) and in those of URLs (`%2F`). A key that
- * reads like a word is masked only as a separate word.
+ * Keys are found as they are, in the escaped forms of JSON strings (`\/`, `\u002f`), and in the forms of URLs (`%2F`).
+ * A key that reads like a word is masked only as a separate word.
  */
 export class KeyMask {
   readonly #keys: readonly Key[];
@@ -38,7 +38,7 @@ export class KeyMask {
   readonly apply = (text: string): string => {
     if (text.length < SHORTEST_KEY_CHARS) return text;
     let rest = text;
-    // A key, whole or cut, is there if its beginning is, or in the form of a JSON string or a URL.
+    // A text with a key, whole or cut off, has the beginning of the key, or escapes that may hide it.
     for (const key of this.#keys)
       if (rest.includes(key.beginning) || mayHoldForms(rest, key))
         rest = withoutCutKey(withoutKey(rest, key), key);
@@ -63,7 +63,7 @@ export class KeyMask {
 const ESCAPED_ASCII = Buffer.from("\\u00");
 const ESCAPED_SLASH = Buffer.from("\\/");
 
-/** Reports whether JSON has characters of keys in other forms than themselves. */
+/** Reports whether JSON has escapes that may hide characters of a key. */
 function hasEscapedAscii(json: Buffer): boolean {
   return json.includes(ESCAPED_ASCII) || json.includes(ESCAPED_SLASH);
 }
@@ -92,7 +92,7 @@ function withoutKey(text: string, key: Key): string {
   return text.includes(key.value) || mayHoldForms(text, key) ? text.replace(key.pattern, MASK) : text;
 }
 
-/** Reports whether a text may have characters of a key in other forms than themselves. */
+/** Reports whether a text has escapes that may hide characters of a key. */
 function mayHoldForms(text: string, { hasUrlForm }: Key): boolean {
   return text.includes("\\") || (hasUrlForm && text.includes("%"));
 }

@@ -51,7 +51,8 @@ export interface FailureSource {
  * reached`.
  */
 export function createProviderError(failure: ReportedFailure, source: FailureSource): SDKError {
-  // Before texts that look like keys are masked, which could leave a part of a key.
+  // The request's keys are masked before texts that only look like keys, since a partly masked key would no longer be
+  // recognized.
   const text = source.withoutKeys?.(failure.message) ?? failure.message;
   const { classifiable, repeatable } = readMessage(text, source.request);
   const kind = failure.getKind(classifiable);
@@ -83,14 +84,17 @@ function toViolations(
 
 const MAX_CODE_CHARS = 128;
 
-/** Only these kinds can have a delay in their message; in others, one is about something else. */
+/** Only messages of these kinds of failures name a delay before a retry; in others, a delay means something else. */
 function findRetryDelay(kind: ErrorKind, message: string): number | undefined {
   return kind === ErrorKind.RATE_LIMIT || kind === ErrorKind.SERVER
     ? findRetryDelayInText(message)
     : undefined;
 }
 
-/** The body of a rejected tool call holds the model's output, which the caller needs to continue. */
+/**
+ * Reports whether the error holds the body. In that of a rejected tool call is the model's output, which the caller
+ * needs to continue.
+ */
 function keepsBody(kind: ErrorKind, { includeRaw }: Request): boolean {
   return includeRaw || kind === ErrorKind.INVALID_TOOL_CALL;
 }

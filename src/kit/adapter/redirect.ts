@@ -34,5 +34,5 @@ function toTarget(location: string): string | undefined {
   return target.slice(0, MAX_TARGET_CHARS);
 }
 
-// Replaces the origin of the request, whose host is not repeated.
+// Stands in for the origin of the request, which the error does not repeat.
 const RELATIVE = "http://relative.invalid";

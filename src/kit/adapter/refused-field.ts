@@ -22,8 +22,8 @@ const PATH = /^[A-Za-z_]\w*(?:\.\w+|\[\d+\])*$/;
 
 /**
  * Returns the path in the contract. Undefined if the provider names no field, or the failure is not about the request.
- * Of messages only the list is named unless it is known what its elements were written from: adapters join and split
- * them.
+ * For messages, only the list is named unless `elementFields` knows the element, since adapters join and split
+ * messages.
  * @param path As the provider wrote it: `messages.1.content`, `tools[0].parameters`, `generationConfig.topP`.
  * @param options Name under which options of the provider are in the request.
  */

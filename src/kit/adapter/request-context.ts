@@ -6,7 +6,7 @@ import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { LossReport } from "../call/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../json/json.ts";
 
-/** The settings of a provider entry for the translation of every request, as far as all adapters have the same. */
+/** The settings of a provider entry that every adapter needs to translate requests. */
 export interface ProviderSettings {
   /** Name under which the provider is registered. */
   readonly provider: string;
@@ -14,7 +14,7 @@ export interface ProviderSettings {
   readonly models: ProviderModels;
 }
 
-/** The context for translating one request, as far as all adapters have the same. */
+/** The context that every adapter needs to translate one request. */
 export interface TranslationContext extends ProviderSettings {
   readonly request: Request;
   readonly traits: ModelTraits;

@@ -1,8 +1,8 @@
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 
 /**
- * Writes the body of a request in its source form: all members as the caller spelled them, but the model.
- * @param members By their names.
+ * Writes the body of a request in its source form: all members as the caller spelled them, except the model.
+ * @param members JSON text of the members, by their names.
  * @param changes JSON text of members to replace, or to add at the end.
  */
 export function writeSourceBody(

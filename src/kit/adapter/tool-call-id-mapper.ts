@@ -24,10 +24,10 @@ export class ToolCallIdMapper {
   readonly #loss: LossReport;
   readonly #used = new Set<string>();
   /**
-   * By id: the number of the last attempt to derive an id that succeeded, so that many calls with one id take linear
-   * time.
+   * By id: the last attempt to derive another id that succeeded. The next one continues there, so that many calls with
+   * one id take linear time.
    */
-  readonly #nextAttempt = new Map<string, number>();
+  readonly #lastAttempt = new Map<string, number>();
   readonly #latest = new Map<string, string>();
   #isReported = false;
 
@@ -55,10 +55,10 @@ export class ToolCallIdMapper {
 
   /** Returns the first free id derived from an id. Continues after the last attempt for that id. */
   #make(id: string): string {
-    for (let attempt = this.#nextAttempt.get(id) ?? 0; ; attempt += 1) {
+    for (let attempt = this.#lastAttempt.get(id) ?? 0; ; attempt += 1) {
       const made = this.#rule.prefix + digest(`${attempt} ${id}`, this.#rule.length);
       if (this.#used.has(made)) continue;
-      this.#nextAttempt.set(id, attempt);
+      this.#lastAttempt.set(id, attempt);
       return made;
     }
   }

@@ -42,7 +42,8 @@ export function createUsage(counts: UsageCounts, raw?: object): Usage {
 /**
  * Merges the counts of a stream so far. They are cumulative; a count that a later event omits or sets to null is
  * unchanged.
- * @param earlier The counts before, which are changed: a copy for each event would be quadratic.
+ * @param earlier The counts so far. They are changed in place, since copying them for each event would take quadratic
+ *   time.
  */
 export function mergeUsage<T>(
   earlier: Untrusted<T> | undefined,

@@ -58,7 +58,7 @@ export interface Answer {
   readonly rawJson: string;
   /** The provider's request id, if it is in the body instead of a header. */
   readonly providerRequestId?: string;
-  /** What has no unified form, as `ProviderMetadata` writes it. Default: there is nothing. */
+  /** Facts without a unified form, as `ProviderMetadata` writes them. Default: there are none. */
   readonly providerMetadataJson?: string;
 }
 
@@ -87,7 +87,7 @@ export function isStopped(reason: Reason): boolean {
 }
 
 /**
- * Creates the error of an answer with the status of success that holds no answer.
+ * Creates the error of a response with status 2xx that holds no answer.
  * @param what Describes the content that was found instead.
  */
 export function answerMissing(
@@ -101,8 +101,8 @@ export function answerMissing(
 }
 
 /**
- * Combines an answer and the facts of its call, with unique ids of its tool calls. No other function creates a
- * Response.
+ * Combines an answer with the facts of its call, and makes the ids of its tool calls unique. No other function creates
+ * a Response.
  * @throws StreamError if the answer has too many parts or citations.
  */
 export function createResponse(facts: CallFacts, answer: Answer): Response {

@@ -27,7 +27,7 @@ export class LinkedSignal {
     }
   }
 
-  /** Has no effect after `release`. */
+  /** Aborts the signal. Has no effect after `release`. */
   abort(reason: unknown): void {
     if (this.#isReleased) return;
     this.release();

@@ -68,7 +68,7 @@ export const MORE_WARNINGS = "there are more warnings";
 /** Maximum number of warnings about changes that a provider made to the input. */
 const MAX_CHANGES = 16;
 
-/** Returns warnings about what a provider says that it changed in the input, one for each different text. */
+/** Returns a warning for each different change that a provider reports to have made to the input. */
 export function toChangeWarnings(changes: readonly string[]): Warning[] {
   const different = [...new Set(changes)].slice(0, MAX_CHANGES);
   return different.map((change) =>

@@ -8,7 +8,7 @@ const MAX_METADATA_CHARS = 64 * 1024;
 const MEMBER_BYTES = 64;
 
 /**
- * Collects what a provider reports alongside its answer and what has no unified form, for
+ * Collects the facts without a unified form that a provider reports alongside its answer, for
  * `Response.provider_metadata_json`. Chunks of a stream repeat members, or complete them.
  */
 export class ProviderMetadata {
@@ -16,8 +16,9 @@ export class ProviderMetadata {
   readonly #members: Members = Object.create(null);
 
   /**
-   * Adds a member, instead of an earlier value; an object completes an earlier one, which is not copied for each
-   * chunk. Returns the additional memory that it takes, in bytes.
+   * Adds a member. Replaces an earlier value, but adds the members of an object to an earlier object, which is changed
+   * in place since a copy for each chunk would take quadratic time. Returns the additional memory that it takes, in
+   * bytes.
    */
   add(name: string, value: unknown): number {
     if (!isObject(value)) return setMember(this.#members, name, value);
@@ -69,7 +70,7 @@ function setMember(members: Members, name: string, value: unknown): number {
  * Returns the members of an answer as `Response.provider_metadata_json`.
  * @param readElsewhere Members that have a unified form, and `usage`.
  * @param usage The counts of the answer, which are members if they say more than the contract has fields for.
- * @param unifiedCounts Counts that it has fields for.
+ * @param unifiedCounts Counts that the contract has fields for.
  */
 export function toMetadataJson(
   members: object,
@@ -85,7 +86,7 @@ export function toMetadataJson(
 
 /**
  * Returns counts if they say more than the contract has fields for.
- * @param unified Counts that it has fields for.
+ * @param unified Counts that the contract has fields for.
  */
 export function furtherCounts(counts: unknown, unified: ReadonlySet<string>): JsonObject | undefined {
   if (!isObject(counts)) return undefined;
@@ -106,7 +107,7 @@ function sorted(value: unknown, keepsEmpty = true): unknown {
   return copy;
 }
 
-/** Reports whether a value says something: whether it is not empty. */
+/** Reports whether a value is not empty. */
 export function hasContent(value: unknown): value is JsonValue {
   if (value === undefined || value === null || value === "") return false;
   return Array.isArray(value) ? value.length > 0 : !isObject(value) || !isEmpty(value);

@@ -7,7 +7,7 @@ import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
  */
 export class ToolCallIdAllocator {
   readonly #history: readonly Message[];
-  /** Filled at the first call: most answers have none, and the conversation may be long. */
+  /** Filled for the first tool call: most answers have none, and the conversation may be long. */
   #used: Set<string> | undefined;
   /** By id: the suffix to try next, so that many calls with one id take linear time. */
   #nextSuffix: Map<string, number> | undefined;

@@ -99,16 +99,16 @@ export class Connector {
   }
 
   /**
-   * Leaves `100 Continue` out of what is read from the socket. Replaces `read`, since a library that has attached to
-   * the socket calls it itself. Written for undici 8, which reads on `readable`; test/kit/http/socket-reads.test.ts
-   * checks that.
+   * Removes `100 Continue` from the bytes that are read from the socket. Replaces `read`, since a library that has
+   * attached to the socket calls it itself. Written for undici 8, which reads on `readable`;
+   * test/kit/http/socket-reads.test.ts checks that.
    */
   #skipContinues(socket: Socket): void {
     const read = socket.read.bind(socket);
     socket.read = (size?: number) => {
       for (;;) {
         const bytes: unknown = read(size);
-        // The heads begin with "HTTP/1.1 1"; all others have another digit there.
+        // Such heads begin with "HTTP/1.1 1", and all others have another digit there.
         if (!this.expectsHead || !Buffer.isBuffer(bytes) || bytes[STATUS_AT] !== ONE) return bytes;
         const rest = withoutContinue(bytes);
         if (rest.byteLength > 0) return rest;
@@ -159,7 +159,7 @@ function skipTraces(): void {
 
 const SETTLED = Promise.resolve();
 
-/** Place of the first digit of the status in a head. */
+/** Index of the first digit of the status in a head. */
 const STATUS_AT = "HTTP/1.1 ".length;
 
 const ONE = "1".charCodeAt(0);

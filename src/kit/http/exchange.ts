@@ -53,8 +53,11 @@ const SETTLED = Promise.resolve();
 /** How long a released answer may take to end, in milliseconds: a round trip and a margin. */
 const LINGER_MS = 500;
 
-/** Bytes of a request that a server has in its buffers anyway; a connection is not closed for fewer unsent bytes. */
-const READ_BY_SERVERS = 64 * 1024;
+/**
+ * Size of requests that fit into the buffers of any server, in bytes. If a server answers a larger one with a failure,
+ * it may not have read it.
+ */
+const BUFFERED_BY_SERVERS = 64 * 1024;
 
 /** Answers with a status of 1xx that may come before the answer. A proxy may send one every few seconds. */
 const MAX_INTERIM_ANSWERS = 1000;
@@ -151,7 +154,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     if (status < 200) return this.#countInterim();
     if (this.#connector !== undefined) this.#connector.expectsHead = false;
     if (this.#ended) return;
-    this.#isRefused = status >= 300 && this.#bodyLength > READ_BY_SERVERS;
+    this.#isRefused = status >= 300 && this.#bodyLength > BUFFERED_BY_SERVERS;
     // These are views on the first read, and would keep its 64 KiB for as long as the answer lasts.
     controller.rawHeaders = null;
     this.status = status;
@@ -169,7 +172,10 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     this.#head.resolve(this);
   }
 
-  /** A server could send them until the call's time is over, and each takes as much time as an answer. */
+  /**
+   * Limits interim answers: a server could send them until the call's time is over, and each takes as much time as an
+   * answer.
+   */
   #countInterim(): void {
     this.#interimCount += 1;
     if (this.#ended || this.#interimCount <= MAX_INTERIM_ANSWERS) return;
@@ -190,8 +196,8 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
   }
 
   /**
-   * Reads no more until the reader has caught up. The rest of the read that began with the head is taken all the same:
-   * its reader is on the way, and a second step for a short answer would cost more than the bytes.
+   * Reads no more until the reader has caught up. The rest of the read that began with the head is taken nevertheless:
+   * a reader follows at once, and a second step for a short answer would cost more than its bytes.
    */
   #pause(controller: Dispatcher.DispatchController): void {
     this.#isPaused = true;
@@ -254,12 +260,13 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     if (this.#isPaused) this.#resume();
   };
 
-  /** The reader has caught up. */
+  /** Reads on, since the reader has caught up. */
   #resume(): void {
     this.#isPaused = false;
     this.#silenceTimer?.refresh();
     if (this.#controller?.paused) this.#controller.resume();
-    // Earlier bytes come first and may hold the answer again; otherwise they would all be joined with the new ones.
+    // The bytes that undici held came first, and may have paused the answer again. If the socket were read all the
+    // same, they would be joined with its bytes.
     if (!this.#isPaused) this.#connector?.resume();
   }
 
@@ -337,7 +344,7 @@ export class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIt
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
   }
 
-  /** Without the byte order mark; invalid bytes become U+FFFD. */
+  /** Removes a byte order mark. Invalid bytes become U+FFFD. */
   async text(maxBytes: number, memory?: BodyMemory): Promise<string> {
     if (this.body === this && this.#ended && this.#error === undefined) {
       const chunks = this.#chunks;

@@ -8,7 +8,7 @@ export const NOT_PRIVATE = "ERR_NOT_PRIVATE";
 /**
  * Reports whether an IP address belongs to this machine or a private network: loopback, RFC 1918, the shared space of
  * RFC 6598 (pods and overlay networks use it) and the unique local addresses of IPv6. Link-local addresses do not
- * count: no models are served there, but the metadata of clouds are. False for a name.
+ * count: clouds serve their metadata there, and nobody serves models there. False for a name.
  */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);

@@ -26,8 +26,8 @@ export function getRateLimit(headers: HttpHeaders, now: number = Date.now()): Ra
 }
 
 /**
- * Checked first, since most answers have no such header: looking up each name would cost more than scanning all
- * headers.
+ * Reports whether there are any such headers. Most answers have none, and looking up the names of all windows would
+ * cost more than scanning all headers.
  */
 function hasRateLimits(headers: Iterable<[name: string, value: string]>): boolean {
   for (const [name] of headers) if (name.startsWith("x-ratelimit-")) return true;
@@ -105,13 +105,13 @@ export function readCount(text: string | undefined): number | undefined {
 
 /** Returns the window with the smaller remaining share; of two equal ones, the one that resets later. */
 export function nearestToLimit(left: RateWindow, right: RateWindow): RateWindow {
-  const difference = partLeft(left) - partLeft(right);
+  const difference = getRemainingShare(left) - getRemainingShare(right);
   if (difference !== 0) return difference < 0 ? left : right;
   return (left.reset ?? 0) > (right.reset ?? 0) ? left : right;
 }
 
 /** Returns the remaining share of a window, from 0 to 1; 1 if it is unknown. */
-function partLeft({ limit, remaining }: RateWindow): number {
+function getRemainingShare({ limit, remaining }: RateWindow): number {
   if (limit === undefined || remaining === undefined) return 1;
   return limit === 0 ? 0 : remaining / limit;
 }

@@ -5,20 +5,18 @@ import type { Timeouts } from "../../gen/outrigger/v1/request_pb.ts";
 /** Time limits of one exchange over HTTP, in milliseconds. 0 switches a limit off. */
 export interface HttpTimeouts {
   /**
-   * Maximum time to connect: name lookup, TCP, proxy and TLS. Running out is a
-   * NetworkError. Defaults to 10 seconds.
+   * Maximum time to connect: name lookup, TCP, proxy and TLS. Exceeding it is a NetworkError. Defaults to 10 seconds.
    */
   readonly connectMs: number;
   /**
-   * Maximum duration of the whole exchange, from the call to the last byte of the answer,
-   * waiting for a free connection included. Running out is a RequestTimeoutError. Defaults to
-   * 600 seconds, since reasoning models think for minutes.
+   * Maximum duration of the whole exchange, from the call to the last byte of the answer, including the wait for a free
+   * connection. Exceeding it is a RequestTimeoutError. Defaults to 600 seconds, since reasoning models think for
+   * minutes.
    */
   readonly requestMs: number;
   /**
-   * Maximum idle time between two reads of the answer after its head has arrived. A reader that
-   * keeps the answer waiting does not count. Running out is a RequestTimeoutError. Defaults to
-   * 300 seconds.
+   * Maximum idle time between two reads of the answer after its head has arrived. Time in which the answer waits for
+   * its reader does not count. Exceeding it is a RequestTimeoutError. Defaults to 300 seconds.
    */
   readonly betweenBytesMs: number;
 }
@@ -34,8 +32,8 @@ export const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
 export const LONGEST_TIMER_MS = 2_147_483_647;
 
 /**
- * Overrides limits with others. A limit longer than a timer can wait is cut to the timer's maximum. Throws
- * ConfigurationError naming a limit that is negative or no number.
+ * Returns the limits of `base`, overridden by `limits`. A limit longer than a timer can wait is cut to the timer's
+ * maximum. Throws ConfigurationError naming a limit that is negative or no number.
  */
 export function mergeTimeouts(limits: Partial<HttpTimeouts> | undefined, base: HttpTimeouts): HttpTimeouts {
   if (limits === undefined) return base;

@@ -39,8 +39,8 @@ export interface HttpTransportOptions {
    */
   readonly localOnly?: boolean | undefined;
   /**
-   * Returns the TLS of the next connection: the same object until it changes. Through a proxy, the TLS of the start is
-   * used. Default: public authorities, and no certificate.
+   * Returns the TLS of the next connection: the same object until it changes. Through a proxy, the TLS settings at the
+   * start are used. Default: public authorities, and no certificate.
    */
   readonly tls?: (() => ConnectionTls) | undefined;
 }
@@ -162,7 +162,7 @@ export function parseBaseUrl(baseUrl: string): URL {
 }
 
 /**
- * Returns a function that gives the target of a request: path and query below the base URL. A slash at the end of the
+ * Returns a function that creates the target of a request: path and query below the base URL. A slash at the end of the
  * base or at the start of the path makes no difference. A query of the base comes before the query of the path.
  */
 export function createUrlJoiner({ pathname, search }: URL): (path: string) => string {
@@ -235,7 +235,7 @@ function openDispatcher(base: URL, { connectMs }: HttpTimeouts, options: HttpTra
   });
 }
 
-/** Connects with the TLS of the moment. Sessions are resumed while that does not change. */
+/** Connects with the current TLS settings. Sessions are resumed as long as these do not change. */
 function createTlsConnector(socket: object, tls: () => ConnectionTls): buildConnector.connector {
   let latest: { readonly material: ConnectionTls; readonly connect: buildConnector.connector } | undefined;
   return (options, callback) => {

@@ -1,4 +1,4 @@
-/** One compilation, and the places that it translates in the schema. */
+/** The state of one compilation, and the locations of schemas in it. */
 import { invalidField } from "../../core/errors.ts";
 import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { SchemaDialect } from "./dialect.ts";

@@ -1,4 +1,4 @@
-/** The properties of objects and the items of arrays. */
+/** Translates the properties of objects and the items of arrays. */
 import { isObject, type JsonObject, type JsonValue } from "../json/json.ts";
 import { getSubschemaLocation, lose, type SchemaLocation } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
@@ -74,7 +74,7 @@ function closeObject(schema: JsonObject, declared: number, location: SchemaLocat
   return false;
 }
 
-/** Names by pattern are not supported: if only names by pattern were allowed, now all names are. */
+/** Patterns of names are not supported: if only names that match a pattern were allowed, all names are allowed now. */
 function openObject(
   { additionalProperties: others, patternProperties }: JsonObject,
   location: SchemaLocation,

@@ -1,4 +1,4 @@
-/** Schemas of answers that are no objects, for APIs that require an object at the root. */
+/** Schemas of answers that are not objects, for APIs that require an object at the root. */
 import type { LossReport } from "../call/loss-report.ts";
 import type { JsonObject } from "../json/json.ts";
 import { compileSchema } from "./compile-schema.ts";

@@ -22,7 +22,7 @@ export function wrapSchema(schema: JsonObject, member: string): JsonObject | und
   });
 }
 
-/** A base address or anchor, or a reference to another place than a definition. */
+/** A base address or anchor, or a reference to anything but a definition. */
 const OTHER_REFERENCE =
   /"\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef)":|"\$ref":"(?!#\/(?:\$defs|definitions)\/)/;
 
@@ -30,8 +30,8 @@ const OTHER_REFERENCE =
 const MAX_REFERENCES = 16;
 
 /**
- * Reports whether a schema states at its root that its values are no objects, or not only objects, or one of several
- * kinds. A root that says nothing about the type is left to the API.
+ * Reports whether a schema states at its root that its values are not objects, not only objects, or of several kinds. A
+ * root that says nothing about the type is left to the API.
  */
 export function statesOtherRoot(schema: JsonObject): boolean {
   let root = schema;
@@ -44,7 +44,7 @@ export function statesOtherRoot(schema: JsonObject): boolean {
   return root.type === undefined ? OTHER_KEYWORDS.some((key) => key in root) : root.type !== "object";
 }
 
-/** Keywords of a schema without a type that show that its values are no objects, or are listed. */
+/** Keywords of a schema without a type that show that its values are not objects, or are listed. */
 const OTHER_KEYWORDS = ["items", "prefixItems", "enum", "const"];
 
 function findDefinition(schema: JsonObject, reference: unknown): JsonObject | undefined {

@@ -9,8 +9,8 @@ import { StringReader } from "./string-reader.ts";
 export interface PartialJsonOptions {
   /**
    * Finds the value in other text, since models write such text if no provider enforces JSON: a Markdown fence, a
-   * sentence before the value, remarks behind it. Everything before the first `{` is skipped (with `value`, before the
-   * first `{` or `[`), and so is everything behind the closed value. By default the text is JSON and nothing else.
+   * sentence before the value, remarks after it. Everything before the first `{` is skipped (with `value`, before the
+   * first `{` or `[`), and so is everything after the closed value. By default the text is JSON and nothing else.
    */
   readonly embedded?: "object" | "value" | undefined;
 }
@@ -113,7 +113,7 @@ export class PartialJsonParser {
     return { ok: false, error: this.#failure ?? incomplete };
   }
 
-  /** Reads one token, or the part that has arrived. Returns the index behind it. */
+  /** Reads one token, or the part that has arrived. Returns the index after it. */
   #read(piece: string, at: number): number {
     switch (this.#state) {
       case "prose":

@@ -53,8 +53,8 @@ export class NumberReader {
 
   /**
    * Reads from an index to the end of the number or of the piece.
-   * @returns The index behind the characters that were read.
-   * @throws JsonSyntaxError at its place in the piece.
+   * @returns The index after the characters that were read.
+   * @throws JsonSyntaxError with its position in the piece.
    */
   read(piece: string, start: number): number {
     let at = start;
@@ -107,8 +107,8 @@ export class WordReader {
 
   /**
    * Reads from an index to the end of the word or of the piece.
-   * @returns The index behind the characters that were read.
-   * @throws JsonSyntaxError at its place in the piece.
+   * @returns The index after the characters that were read.
+   * @throws JsonSyntaxError with its position in the piece.
    */
   read(piece: string, start: number): number {
     const { word } = this.#expected;

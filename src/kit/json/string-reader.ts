@@ -17,7 +17,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ["t", "\t"],
 ]);
 
-/** The state of a reader: between characters, behind a backslash, or in the digits of a Unicode escape. */
+/** The state of a reader: between characters, after a backslash, or in the digits of a Unicode escape. */
 type State = "plain" | "escape" | "hex";
 
 /** Reads JSON strings that arrive in pieces, one after another. */
@@ -39,7 +39,7 @@ export class StringReader {
     return this.#isClosed;
   }
 
-  /** Begins a string, behind its opening quote. */
+  /** Begins a string, after its opening quote. */
   start(): void {
     this.#text = "";
     this.#state = "plain";
@@ -48,8 +48,8 @@ export class StringReader {
 
   /**
    * Reads from an index to the closing quote or the end of the piece.
-   * @returns The index behind the characters that were read.
-   * @throws JsonSyntaxError at its place in the piece. The text then has everything before that place.
+   * @returns The index after the characters that were read.
+   * @throws JsonSyntaxError with its position in the piece. The text then has everything before that position.
    */
   read(piece: string, start: number): number {
     let at = start;

@@ -126,7 +126,7 @@ function percentDecode(text: string): Buffer {
   return bytes.subarray(0, length);
 }
 
-/** Returns the value of a hexadecimal digit; NaN for any other byte, and behind the end. */
+/** Returns the value of a hexadecimal digit; NaN for any other byte, and after the end. */
 function readHex(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;

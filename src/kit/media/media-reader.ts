@@ -104,7 +104,7 @@ function isUnder(roots: readonly string[], path: string): boolean {
 async function openUnder(roots: readonly string[], path: string, fieldPath: string): Promise<FileHandle> {
   const real = await realpath(path).catch((error: unknown) => unreadable(error, fieldPath));
   if (!isUnder(roots, real)) throw outside(fieldPath);
-  // Not a device that would block, and not a link that has replaced the file since.
+  // Opens neither a device, which would block, nor a link that has replaced the file since.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(real, flags).catch((error: unknown) => unreadable(error, fieldPath));
   const opened = await findOpenedPath(handle, real);

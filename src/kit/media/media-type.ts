@@ -57,7 +57,7 @@ export function extensionFor(mediaType: string): string | undefined {
   return Object.keys(BY_EXTENSION).find((extension) => BY_EXTENSION[extension] === mediaType);
 }
 
-/** A text that stands at a fixed place of every file of a type. */
+/** The texts at fixed offsets in every file of a type. */
 interface Signature {
   readonly mediaType: string;
   /** Latin-1 texts by offset. */

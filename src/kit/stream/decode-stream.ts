@@ -27,7 +27,7 @@ export interface StreamDecoder {
    * Takes consecutive deltas directly from the bytes, since parsing them costs more than all other work. Undefined if
    * the event at `start` is not a delta or must be parsed. If absent, all events are parsed.
    * @param maxEventBytes Larger events must be parsed.
-   * @param joins Whether they become one event, for a caller who gets the provider's.
+   * @param joins Whether the deltas become one event, since the caller gets the provider's events instead.
    */
   pushDeltas?(bytes: Buffer, start: number, maxEventBytes: number, joins: boolean): DeltaRun | undefined;
 
@@ -99,7 +99,7 @@ export function decodeStream(
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 
 /** Factor by which a stream may have more JSON values than a whole answer. */
-const VALUES_OF_STREAM = 4;
+const STREAM_VALUES_FACTOR = 4;
 
 /** Streams up to this size cannot hold many values. Most are smaller, and are not counted. */
 const SMALL_BYTES = 1024 * 1024;
@@ -221,7 +221,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
     }
     this.#countEvents(1);
     if (this.#bytes >= SMALL_BYTES)
-      this.#countValues(countJsonValues(event.data, VALUES_OF_STREAM * this.#limits.maxJsonValues));
+      this.#countValues(countJsonValues(event.data, STREAM_VALUES_FACTOR * this.#limits.maxJsonValues));
     const kept = this.#writer.keptChars;
     if (this.#keepsBlank || event.data.trim() !== "") this.#decoder.push(event);
     // Some servers keep a connection busy with events without data.
@@ -251,7 +251,7 @@ class DecodedStream implements Batches<StreamEvent>, AsyncIterator<Batch> {
   }
 
   #countValues(count: number): void {
-    const maxJsonValues = VALUES_OF_STREAM * this.#limits.maxJsonValues;
+    const maxJsonValues = STREAM_VALUES_FACTOR * this.#limits.maxJsonValues;
     this.#jsonValues += count;
     if (this.#jsonValues > maxJsonValues) throw answerTooLarge("maxJsonValues", maxJsonValues);
   }

@@ -14,7 +14,7 @@ interface Gap {
 
 /** Events in a row that were read from bytes. */
 export interface DeltaRun {
-  /** The text of each, or of all together. */
+  /** The text of each event, or one text of all of them. */
   readonly texts: readonly string[];
   readonly events: number;
   /** Number of their JSON values, by `countJsonValues`. */
@@ -31,18 +31,18 @@ export class DeltaTemplate {
   #type = "";
   /** The parts of the event between the values that differ. Empty: no event is known. */
   #constants: readonly string[] = [];
-  /** The same as bytes. Undefined until bytes are read. */
+  /** The constants as bytes. Undefined until bytes are read. */
   #encoded: EncodedConstants | undefined;
   #textAt = 0;
   /**
-   * Whether two events were alike. Some servers write something else in each, and to prepare for the next one costs
-   * more than to parse it.
+   * Whether two events in a row were alike. Some servers write something different in each event: preparing for the
+   * next one would cost more than parsing it.
    */
   #isRepeated = false;
 
   /**
-   * Remembers a parsed event instead of an earlier one, if its text can be distinguished from the rest. Returns
-   * whether that is so; else every event has to be parsed.
+   * Remembers a parsed event instead of an earlier one. Returns false if its text cannot be distinguished from the
+   * rest: then every event has to be parsed.
    * @param field Name of the field with the text.
    * @param ignored Names of members that differ between events and are not read: strings, and numbers without a sign.
    */
@@ -80,7 +80,7 @@ export class DeltaTemplate {
    * there are none.
    * @param start Index at which an event begins.
    * @param maxEventBytes Larger events are left to a parser.
-   * @param joins Whether their texts are one.
+   * @param joins Whether their texts are joined.
    */
   readRun(bytes: Buffer, start: number, maxEventBytes: number, joins: boolean): DeltaRun | undefined {
     if (!this.#isRepeated) return undefined;
@@ -104,7 +104,8 @@ export class DeltaTemplate {
         textStart = valueStart;
         textEnd = at;
       }
-      // Most events have another one behind them, which saves a comparison.
+      // Most events are followed by another one: comparing the end of one and the beginning of the next together saves
+      // a comparison.
       begun = findConstantEnd(bytes, at, seam);
       at = begun < 0 ? findConstantEnd(bytes, at, constants[last]) : begun - (constants[0]?.length ?? 0);
       const textLength = textEnd - textStart;
@@ -123,7 +124,7 @@ export class DeltaTemplate {
 /** The parts of an event between the values that differ, with the lines around them. */
 interface EncodedConstants {
   readonly constants: readonly Buffer[];
-  /** The last one, and behind it the first one of the next event. */
+  /** The last constant, followed by the first one of the next event. */
   readonly seam: Buffer;
   /** Number of JSON values of an event. */
   readonly jsonValues: number;

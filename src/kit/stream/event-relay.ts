@@ -5,7 +5,7 @@ import { SseDecoder, type SseEvent } from "./sse.ts";
 
 /** Events that the caller did not ask for. */
 export interface HiddenEvents {
-  /** Texts in UTF-8. Such an event has at least one. */
+  /** Texts in UTF-8. Every hidden event contains at least one. */
   readonly markers: readonly string[];
   /** Reports whether an event with one of the texts is hidden. */
   isHidden(event: SseEvent): boolean;
@@ -16,8 +16,8 @@ export interface RelayRules {
   /** Reports whether an event says why the stream failed. */
   reportsFailure(event: SseEvent): boolean;
   /**
-   * Reports whether the official SDKs throw such an event. Otherwise another one follows that they throw. Default: they
-   * do.
+   * Reports whether the official SDKs throw an error at such an event. Otherwise they do so at another event that
+   * follows. Default: they do.
    */
   isThrown?(event: SseEvent): boolean;
   readonly hidden?: HiddenEvents | undefined;
@@ -34,8 +34,8 @@ const CR = 0x0d;
 const NOTHING = new Uint8Array();
 
 /**
- * Lines of an event that may report a failure, and the JSON values in it. The event at which a stream fails may be one
- * that is refused for its size, and would take seconds to read.
+ * Maximum number of lines of an event that may report a failure, and of the JSON values in it. A stream may fail at an
+ * event that is refused for its size, and reading it would take seconds.
  */
 const MAX_REPORT_LINES = 1000;
 const MAX_REPORT_VALUES = 100_000;
@@ -80,20 +80,21 @@ export class EventRelay {
     if (end < chunk.byteLength) this.#hold(chunk.subarray(end));
   }
 
-  /** The bytes are not events. The caller gets the answer in its translated form. */
+  /** Discards the bytes, which are not events. The caller gets the answer in its translated form. */
   drop(): void {
     this.#join(NOTHING);
     this.#target.restart();
   }
 
-  /** The stream is complete: relays also what has no blank line at its end. */
+  /** Ends a complete stream: relays also an event without a blank line at its end. */
   end(): void {
     this.#relay(NOTHING, []);
   }
 
   /**
-   * The stream is complete, but bytes follow its last event: no client expects any after the end.
-   * @param chunk The bytes that have the end.
+   * Ends a complete stream whose last event is followed by other bytes, which are dropped: no client expects any after
+   * the end.
+   * @param chunk The bytes with the last event.
    * @param decodedEvents Number of events in them, up to the last one.
    */
   endWithin(chunk: Uint8Array, decodedEvents: number): void {
@@ -109,8 +110,8 @@ export class EventRelay {
   }
 
   /**
-   * The stream has failed. Relays the events up to the one by which the provider says why. If there is none, relays
-   * those that were decoded.
+   * Ends a stream that has failed. Relays the events up to the one in which the provider reports why. If there is none,
+   * relays the events that were decoded.
    * @param chunk The bytes whose decoding failed.
    * @param decodedEvents Number of events that were decoded before that. Default 0.
    */
@@ -149,8 +150,9 @@ export class EventRelay {
   }
 
   /**
-   * Looks only at events that have a marker: others would have to be decoded a second time.
-   * @param offset Added to the indices of what is shown.
+   * Returns events without the hidden ones. Decodes only events that have a marker, since decoding all of them a second
+   * time would cost too much.
+   * @param offset Added to the indices in `shown`.
    */
   #withoutHidden(events: Uint8Array, shown: readonly ByteRange[], offset: number): Uint8Array {
     const { hidden } = this.#rules;
@@ -195,7 +197,10 @@ export class EventRelay {
   }
 }
 
-/** Returns the parts between ranges that are in their order, and around them. @param offset Added to their indices. */
+/**
+ * Returns the parts before, between and after ranges, which are in their order.
+ * @param offset Added to their indices.
+ */
 function getGaps(ranges: readonly ByteRange[], offset: number, length: number): ByteRange[] {
   const ends = [0, ...ranges.map(({ end }) => end + offset)];
   const gaps = ends.map((start, index) => ({
@@ -217,7 +222,7 @@ class MarkerSearch {
     this.at = this.#find(from);
   }
 
-  /** Advances to the first event at or after an index. */
+  /** Advances to the first occurrence at or after an index. */
   moveTo(index: number): void {
     if (this.at < index) this.at = this.#find(index);
   }

@@ -10,7 +10,7 @@ export interface SseEvent {
   readonly data: string;
 }
 
-/** Takes the events at an index of the bytes that need not be read as text. Returns the index after them. */
+/** Takes the events at an index that need not be decoded to text. Returns the index after them. */
 export type TakeDeltas = (bytes: Buffer, start: number) => number;
 
 const BYTE_ORDER_MARK = "\ufeff";
@@ -20,7 +20,7 @@ const FIRST_NON_ASCII = 0x80;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Bytes that are read as text together, since they have few events. */
+/** Up to this number of bytes are decoded to text together, since they hold few events. */
 const SMALL_BYTES = 1024;
 
 const LARGE_EVENT_CHARS = 1024 * 1024;
@@ -61,7 +61,7 @@ export class SseDecoder {
   pendingChars = 0;
   #pendingLines = 0;
   #unknownFields = 0;
-  /** The limit outside the parser. */
+  /** The limit of stack traces outside of the parser. */
   #stackTraceLimit = 0;
 
   /** @param takeDeltas Takes events from their bytes. Default: none. */
@@ -83,7 +83,8 @@ export class SseDecoder {
     for (let at = 0; at < bytes.length; ) {
       const start = this.#isAtEvent ? this.#takeDeltas(bytes, at) : at;
       if (start === bytes.length) return;
-      // Few events come between deltas. If there are more, a piece for each would take more time than their text.
+      // Few other events come between deltas. If there are more, decoding each one separately would take more time than
+      // decoding them together.
       pieceBytes = start > at ? 1 : 2 * pieceBytes;
       const isLast = bytes.length - start <= SMALL_BYTES;
       const end = isLast ? -1 : bytes.indexOf(BLANK_LINE, start + pieceBytes);
@@ -135,7 +136,7 @@ export class SseDecoder {
 
   /** Takes events in their usual form, which needs no parser. Returns the index after them. */
   #takePlain(text: string): number {
-    // The parser knows all line ends.
+    // Only the parser reads other line ends.
     if (text.includes("\r")) return 0;
     for (let at = 0; ; ) {
       const end = text.indexOf("\n\n", at);
@@ -220,7 +221,7 @@ export class SseDecoder {
   }
 }
 
-/** Returns an event of a line of data, maybe after a line with its type. Undefined for any other. */
+/** Returns an event that is one line of data, optionally after a line with its type. Undefined for any other event. */
 function toPlainEvent(text: string, start: number, end: number): SseEvent | undefined {
   let type = "";
   let dataStart = start;

@@ -47,7 +47,10 @@ export interface BlockEnd {
 
 /** Data at the end of a tool call in addition to its input. */
 export interface CallEnd extends Pick<BlockEnd, "providerState"> {
-  /** Whether the answer was stopped in the call: without arguments it would look whole. Default false. */
+  /**
+   * Whether the answer was cut off within the call, so that missing arguments must not look like an empty object.
+   * Default false.
+   */
   readonly isUnfinished?: boolean;
 }
 
@@ -103,7 +106,7 @@ export class StreamWriter {
 
   /**
    * Counts the memory of everything that the decoder keeps in addition to the text that it writes: items, citations,
-   * fields of later use. A decoder that did not count it could fill the heap with a few dozen answers.
+   * fields that it needs later. A decoder that did not count it could fill the heap with a few dozen answers.
    */
   hold(bytes: number): void {
     this.#heldBytes += bytes;
@@ -225,7 +228,7 @@ export class StreamWriter {
 
 const CLOCK = performance.now.bind(performance);
 
-/** The events and the parts of a stream, which its writer and the open parts write. */
+/** The events and the parts of a stream, written by its writer and by the open parts. */
 class EventLog {
   /** By their indices in the message; undefined until they end. */
   readonly parts: (ContentPart | undefined)[] = [];

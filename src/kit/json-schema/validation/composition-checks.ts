@@ -54,7 +54,7 @@ function checkOneOf({ schema, sameValue }: KeywordContext): Check | undefined {
     const valid = found.filter((findings) => findings.length === 0).length;
     if (valid === 0) reportClosest(found, value, location, run);
     if (valid > 1) {
-      const message = `expected a value for exactly one of ${nodes.length} alternatives, found one for ${valid}`;
+      const message = `expected a value that matches exactly one of ${nodes.length} alternatives, found one that matches ${valid}`;
       run.report(location, message);
     }
   };
@@ -94,7 +94,7 @@ function reportClosest(
     (each) => !each.some((finding) => finding.isUnlisted && finding.location.parent === location),
   );
   const closest = [alike, ofType].find((each) => each.length === 1)?.[0];
-  const message = `expected a value for one of ${found.length} alternatives, found ${getKind(value)} for none of them`;
+  const message = `expected a value that matches one of ${found.length} alternatives, found ${getKind(value)} that matches none`;
   for (const finding of closest ?? [{ location, message }]) run.add(finding);
 }
 

@@ -95,9 +95,9 @@ class IndexSet {
     return this.#size;
   }
 
-  /** Returns the member that was added at a turn. */
-  at(turn: number): number {
-    return this.#members[turn] ?? 0;
+  /** Returns the member at an index in the order of their addition. */
+  at(position: number): number {
+    return this.#members[position] ?? 0;
   }
 
   has(index: number): boolean {

@@ -10,8 +10,7 @@ export interface SchemaViolation {
   /** JSON Pointer into the value, `""` for the root. One of more than 200 characters is cut. */
   readonly path: string;
   /**
-   * Names what was expected and what was found, so that the model can repair it. Says only types and counts of the
-   * value.
+   * Names what was expected and what was found, so that the model can repair the value. Reveals only types and counts.
    */
   readonly message: string;
 }
@@ -31,7 +30,7 @@ export interface SchemaValidator {
   readonly unchecked: readonly string[];
 }
 
-/** Description of a value that is too large for its schema. */
+/** The violation of a value that takes too much work to check. */
 const TOO_MUCH_WORK = "expected a value that is validated in bounded time, found one that takes longer";
 
 /**

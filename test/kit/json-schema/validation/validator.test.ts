@@ -303,14 +303,17 @@ const CASES: readonly (readonly [schema: unknown, Case])[] = [
         [{ kind: "square", size: "1" }, "/size: expected a number, found a string"],
         [
           { kind: "line", size: 1 },
-          "expected a value for one of 2 alternatives, found an object for none of them",
+          "expected a value that matches one of 2 alternatives, found an object that matches none",
         ],
       ],
     },
   ],
   [
     { oneOf: [{ minimum: 1 }, { maximum: 3 }] },
-    { valid: [0, 4], invalid: [[2, "expected a value for exactly one of 2 alternatives, found one for 2"]] },
+    {
+      valid: [0, 4],
+      invalid: [[2, "expected a value that matches exactly one of 2 alternatives, found one that matches 2"]],
+    },
   ],
   [
     { not: { type: "null" } },
