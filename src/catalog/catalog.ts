@@ -118,8 +118,8 @@ export class Catalog {
   }
 
   /**
-   * Returns what the catalog has for an id or alias of a provider's model. Searches once for each: an unknown one is
-   * compared with many patterns.
+   * Returns the entry and the traits of a provider's model by its id or alias. Results are cached, since an unknown id
+   * is compared with many patterns.
    */
   find(model: string, provider: string): FoundModel {
     if (model.length > maxIdLength) return NOT_FOUND;
@@ -216,7 +216,7 @@ export class ProviderModels {
     return costWith(pricesAt(priced, at ?? new Date()), usage, longCacheWriteTokens);
   }
 
-  /** Looks a model up once: each call asks several times. */
+  /** Looks up a model. The result is cached, since each call asks several times. */
   #find(model: string): ProviderModel {
     const known = this.#found.get(model);
     if (known !== undefined) return known;
@@ -234,7 +234,7 @@ export class ProviderModels {
   }
 }
 
-/** What the catalog has for a model of a provider. */
+/** The facts about a model of a provider. */
 interface ProviderModel {
   readonly traits: ModelTraits;
   /** The entry with the prices of its calls; undefined if they are unknown. */

@@ -23,7 +23,7 @@ export function pricesOn(entry: CatalogEntry, day: string): readonly PriceTier[]
   return change?.prices ?? entry.prices ?? [];
 }
 
-/** Like {@link pricesOn}, for a time. Few prices change, and computing the day takes longer than looking a price up. */
+/** Like {@link pricesOn}, for a time. Few prices change, and computing the day takes longer than looking up a price. */
 export function pricesAt(entry: CatalogEntry, moment: Date): readonly PriceTier[] {
   const { price_changes: changes = [], prices = [] } = entry;
   return changes.length === 0 ? prices : pricesOn(entry, toDay(moment));
@@ -55,7 +55,9 @@ export function costWith(
   ]);
 }
 
-/** Tokens times millionths of a dollar per million tokens are millionths of a millionth: 1000 make a billionth. */
+/**
+ * Tokens times millionths of a dollar per million tokens are trillionths of a dollar: 1000 of these are a billionth.
+ */
 function addCosts(
   items: readonly (readonly [tokens: number, price: number | undefined])[],
 ): bigint | undefined {

@@ -14,7 +14,9 @@ export function wrapComplete(
 ): Call<Promise<Response>> {
   return middleware.reduceRight<Call<Promise<Response>>>((next, entry) => {
     const run = typeof entry === "function" ? entry : entry.complete?.bind(entry);
-    return run === undefined ? next : (request, options) => run(request, limitNext(next, options), options);
+    return run === undefined
+      ? next
+      : (request, options) => run(request, withDefaultOptions(next, options), options);
   }, send);
 }
 
@@ -23,15 +25,15 @@ export function wrapStream(middleware: readonly Middleware[], send: Call<EventSt
   return middleware.reduceRight<Call<EventStream>>((next, entry) => {
     if (typeof entry === "function") {
       return (request, options) =>
-        new EventStream(streamThroughFunction(entry, request, limitNext(next, options), options));
+        new EventStream(streamThroughFunction(entry, request, withDefaultOptions(next, options), options));
     }
     const run = entry.stream?.bind(entry);
     if (run === undefined) return next;
-    return (request, options) => EventStream.from(run(request, limitNext(next, options), options));
+    return (request, options) => EventStream.from(run(request, withDefaultOptions(next, options), options));
   }, send);
 }
 
-function limitNext<Result>(
+function withDefaultOptions<Result>(
   next: Call<Result>,
   options: CallOptions,
 ): (request: Request, changedOptions?: CallOptions) => Result {

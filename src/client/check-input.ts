@@ -8,7 +8,7 @@ import type { Violations } from "./violations.ts";
  * the same at compile time, but a JavaScript program, a cast or a NaN gets past it, and would fail later with an
  * unrelated error or be sent to the provider as null. Values that are messages already are not checked again.
  * @param field Path of the value; empty for the message itself.
- * @param names The fields that the program may write, for the error about another one.
+ * @param names The fields that the program may write, for the error about an unknown one.
  */
 export function checkInput(
   desc: DescMessage,

@@ -41,7 +41,7 @@ import { isValidated, validateRequest } from "./validate.ts";
 export interface ClientOptions {
   /** Adapters by the name that a request's `provider` gives, in the order of registration. */
   readonly providers?: Readonly<Record<string, ProviderAdapter>> | undefined;
-  /** Provider of requests that name none. Default: the only one; several need this option. */
+  /** Provider of requests that name none. Default: the only one. If there are several, there is no default. */
   readonly defaultProvider?: string | undefined;
   /**
    * Names that requests may use for models if they name no provider. See docs/models.md. `createAliasRouting` adds
@@ -103,7 +103,7 @@ export class Client {
   readonly #aliases: Readonly<Record<string, ModelAlias>>;
   /** The inputs of the rule for names of models: the same object until they change. */
   #routing: ModelRouting;
-  /** Requests that middleware gets validated. One that it creates is not in the set. */
+  /** The validated requests that were given to middleware. A request that it creates is not in the set. */
   readonly #checked = new WeakSet<Request>();
 
   /**
@@ -224,7 +224,7 @@ export class Client {
 
   /**
    * Counts the tokens of a request's input, as its provider does; an estimate if the provider counts none.
-   * @throws as `complete`.
+   * @throws the errors of `complete`.
    */
   async countTokens(request: RequestInput, options: CallOptions = {}): Promise<CountTokensResponse> {
     try {
@@ -241,8 +241,8 @@ export class Client {
   }
 
   /**
-   * Embeds texts. The call is retried by middleware, and goes to no fallback: vectors of different models cannot be
-   * compared.
+   * Embeds texts. Middleware may retry the call, but never sends it to a fallback, since vectors of different models
+   * cannot be compared.
    * @throws InvalidRequestError with all invalid fields, or if the provider has no embeddings, and the error of the
    *   provider's failure.
    */
@@ -326,7 +326,8 @@ export class Client {
     resolveModel(name, { ...this.#routing, defaultProvider });
 
   /**
-   * Returns the options of one attempt: with the source form only if the adapter takes it and middleware kept to it.
+   * Returns the options of one attempt: with the source form only if the adapter takes it and middleware has not
+   * changed the request.
    */
   #toAdapterOptions(adapter: ProviderAdapter, request: Request, options: CallOptions): AdapterCallOptions {
     const { source } = options;
@@ -358,7 +359,10 @@ export class Client {
     return options.operation?.send(adapter, request, changed) ?? adapter.complete(request, changed);
   };
 
-  /** Makes a call that asks for no answer, through the same middleware. @param send Returns what middleware learns. */
+  /**
+   * Makes a call that asks for no answer, through the same middleware.
+   * @param send Returns the facts that middleware gets.
+   */
   #operate(
     { request, options }: PreparedCall,
     kind: CallOperation["kind"],
@@ -394,7 +398,7 @@ export class Client {
   }
 
   #sendStream(request: Request, options: CallOptions): EventStream {
-    // A plain error from an adapter is a bug; one from a middleware is the program's business.
+    // Converts plain errors of adapters, which are bugs. Plain errors of middleware reach the program unchanged.
     return new EventStream(
       lazyBatches(async () => withTerminalEvent(await this.#openProvider(request, options))),
     );

@@ -34,7 +34,7 @@ function checkOptions({ providerOptionsJson }: EmbedRequest, violations: Violati
   for (const [provider, text] of Object.entries(providerOptionsJson)) {
     const field = `provider_options_json[${quote(provider)}]`;
     const options = checkJsonObject(text, field, violations) ?? {};
-    // Limits and access keys go by the model of the request.
+    // Limits and access keys depend on the model of the request.
     const model = Object.keys(options).find((name) => name.toLowerCase() === "model");
     if (model !== undefined)
       violations.add(`${field}.${model}`, "expected no model here: it is set by `model` of the request");
@@ -44,7 +44,7 @@ function checkOptions({ providerOptionsJson }: EmbedRequest, violations: Violati
 /** Bytes of text that are estimated as one token. */
 const TOKEN = "0000";
 
-/** Returns a request with the same input, for middleware: its length says how many tokens the call will use. */
+/** Returns a request with the same input, for middleware: its length shows how many tokens the call will use. */
 export function toInputRequest(request: EmbedRequest): Request {
   const { model, provider, texts, tokenSequences, timeouts } = request;
   const inputs = [...texts, ...tokenSequences.map(({ ids }) => TOKEN.repeat(ids.length))];
@@ -53,7 +53,7 @@ export function toInputRequest(request: EmbedRequest): Request {
     provider,
     messages: inputs.map((text) => userMessage(text)),
     providerOptionsJson: { ...request.providerOptionsJson },
-    // Nothing is generated; 1 is the least that a request can say.
+    // Nothing is generated, and 1 is the smallest valid value.
     maxTokens: 1,
     ...(timeouts && { timeouts }),
   });

@@ -16,7 +16,7 @@ export interface ProvidersOfEnvironment {
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** The variable that holds the key of each registered provider that has one. */
   readonly keyVariables: ReadonlyMap<string, string>;
-  /** The variables that are set of each registered provider, its key first. */
+  /** The variables of each registered provider that are set, its key first. */
   readonly variables: ReadonlyMap<string, readonly string[]>;
   /** The provider that `OUTRIGGER_DEFAULT_PROVIDER` names, else the first. Undefined if there is none. */
   readonly defaultProvider: string | undefined;
@@ -37,7 +37,7 @@ const DEFAULT_PROVIDER = "OUTRIGGER_DEFAULT_PROVIDER";
 export function readProviders(environment: Environment): ProvidersOfEnvironment {
   const variables = new Variables(environment);
   const providers = new Map<string, ProviderSettings>();
-  const set = new Map<string, readonly string[]>();
+  const setVariables = new Map<string, readonly string[]>();
   const keyVariables = new Map<string, string>();
   for (const { api, environment } of wireDefinitions) {
     const { provider: name, registeredBy, key: keyNames } = environment;
@@ -50,7 +50,7 @@ export function readProviders(environment: Environment): ProvidersOfEnvironment 
     const keyVariable = keyNames.find((variable) => variables.get(variable) !== undefined);
     providers.set(name, readSettings(api, environment, variables, keyVariable));
     if (keyVariable !== undefined) keyVariables.set(name, keyVariable);
-    set.set(name, [
+    setVariables.set(name, [
       registering,
       ...all.filter((variable) => !registeredBy.includes(variable) && variables.get(variable)),
     ]);
@@ -60,7 +60,7 @@ export function readProviders(environment: Environment): ProvidersOfEnvironment 
   return {
     providers,
     keyVariables,
-    variables: set,
+    variables: setVariables,
     defaultProvider,
     problems: variables.problems,
     notices: variables.notices,

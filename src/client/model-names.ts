@@ -58,7 +58,7 @@ export interface ResolveOptions {
  * 2. The target of an alias; the first one if it has several.
  * 3. `provider/model`, if the part before the first slash is exactly the name of a registered provider.
  * 4. With `usesCatalog`: the default provider if the catalog lists the model for it, else the first registered provider
- * for which it does.
+ *   for which it lists the model.
  * 5. The default provider, empty if there is none, with the model as it is.
  *
  * Without a model it is the provider's newest one in the catalog; the model stays empty if the catalog has none.

@@ -31,7 +31,7 @@ export type WireApi = (typeof WIRE_DEFINITIONS)[number]["api"];
 /** All wire APIs with an adapter. */
 export const wireApis: readonly WireApi[] = WIRE_DEFINITIONS.map(({ api }) => api);
 
-/** All that an entry of a configuration may name as its API. */
+/** The APIs that an entry of a configuration may name. */
 export const providerApis: readonly ProviderApi[] = DEFINITIONS.map(({ api }) => api);
 
 /** Definitions of the wire APIs, without the functions that create adapters: their options differ. */

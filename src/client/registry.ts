@@ -43,7 +43,8 @@ export class ProviderRegistry {
 
   /** Adds a provider and initializes it. */
   register(name: string, adapter: ProviderAdapter): void {
-    if (name.trim() === "") throw new ConfigurationError("a provider needs a name");
+    if (name.trim() === "")
+      throw new ConfigurationError(`expected a name for a provider, found ${quote(name)}`);
     if (this.#entries.has(name))
       throw new ConfigurationError(`the provider ${quote(name)} is already registered`);
     if (adapter.name !== name) throw new ConfigurationError(nameMismatch(name, adapter.name));
@@ -91,7 +92,7 @@ function nameMismatch(name: string, adapterName: string): string {
   return `the adapter that is registered as ${quote(name)} is named ${quote(adapterName)}; ${remedy}`;
 }
 
-/** A synchronous failure throws; an asynchronous one fails the first call. */
+/** Initializes an adapter. A synchronous failure is thrown; an asynchronous one fails every call. */
 function initialize(name: string, adapter: ProviderAdapter): Promise<void> | undefined {
   let pending: void | Promise<void>;
   try {

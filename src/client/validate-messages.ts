@@ -37,7 +37,7 @@ export interface ConversationState {
 /** Checks messages, in one pass. */
 export function checkMessages(
   messages: readonly Message[],
-  { open, continues: goesOn = false }: ConversationState,
+  { open, continues = false }: ConversationState,
   violations: Violations,
 ): void {
   // Most conversations have no tool calls.
@@ -56,8 +56,8 @@ export function checkMessages(
       calls ??= new ToolCalls(open, violations);
       calls.addToolMessage(message, field);
     } else checkEnvelope(message, field, violations);
-    for (const [place, whole] of content.entries()) {
-      const partField = `${field}.content[${place}]`;
+    for (const [partIndex, whole] of content.entries()) {
+      const partField = `${field}.content[${partIndex}]`;
       const { part } = whole;
       checkPart(whole, partField, limits, violations);
       if (part.case === "toolCall" && role === Role.ASSISTANT) {
@@ -69,7 +69,7 @@ export function checkMessages(
       }
     }
   }
-  if (!goesOn) calls?.end();
+  if (!continues) calls?.end();
 }
 
 function checkEnvelope({ role, content, toolCallId }: Message, field: string, violations: Violations): void {
@@ -112,7 +112,7 @@ function createLimits(role: Role, ...kinds: PartKind[]): PartLimits {
 class ToolCalls {
   readonly #open: boolean;
   readonly #violations: Violations;
-  /** Ids of the calls of the assistant's present turn. */
+  /** Ids of the calls of the assistant's current turn. */
   readonly #turn = new Set<string>();
   /** Ids of all calls so far, and of the results that answer calls of an earlier part of the conversation. */
   readonly #known = new Set<string>();

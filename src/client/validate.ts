@@ -51,7 +51,7 @@ const validated = new WeakSet<Request>();
 
 /**
  * Validates a request whose model is chosen later, and which is given to a client as it is: the client does not
- * validate it once more.
+ * validate it again.
  * @throws InvalidRequestError as `validateRequest`.
  */
 export function validateOnce(request: Request): void {
@@ -82,8 +82,8 @@ function checkProviderOptions(
   for (const [provider, text] of Object.entries(options)) {
     const body = checkJsonObject(text, `provider_options_json[${quote(provider)}]`, violations);
     if (body === undefined) continue;
-    // Limits, budgets, the cache and circuit breakers go by the model of the request.
-    // Servers that are written in Go read any case.
+    // Limits, budgets, the cache and circuit breakers depend on the model of the request. The case is ignored, as
+    // servers that are written in Go ignore it.
     const model = Object.keys(body).find((name) => name.toLowerCase() === "model");
     if (model !== undefined)
       violations.add(

@@ -41,7 +41,7 @@ export function quote(value: string): string {
   return JSON.stringify(value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value);
 }
 
-/** Records a violation if the number is not a value of the enum: the client is newer, or sent garbage. */
+/** Records a violation if the number is not a value of the enum: the client is newer, or the value is invalid. */
 export function checkEnum(schema: DescEnum, value: number, field: string, violations: Violations): void {
   if (schema.value[value] === undefined)
     violations.add(field, `expected ${listNames(schema)}, found ${value}`);

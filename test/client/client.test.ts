@@ -146,7 +146,9 @@ describe("Client", () => {
     });
 
     it("refuses a provider without a name, and a default among none", () => {
-      expect(() => new Client().register(" ", new ScriptedAdapter(" "))).toThrow("a provider needs a name");
+      expect(() => new Client().register(" ", new ScriptedAdapter(" "))).toThrow(
+        'expected a name for a provider, found " "',
+      );
       expect(() => new Client({ defaultProvider: "one" })).toThrow(
         'the default provider "one" is not registered; the registered providers are none',
       );
