@@ -23,7 +23,7 @@ const POLL_MS = 1000;
 
 /**
  * Reads the configuration file again when it was replaced, and on request. A file is used as a whole or not at all:
- * with a mistake in it, or a change of a field that needs a restart, the configuration before stays in use.
+ * with a mistake in it, or a change of a field that needs a restart, the previous configuration stays in use.
  */
 export class ConfigReload {
   readonly #options: ConfigReloadOptions;
@@ -50,7 +50,7 @@ export class ConfigReload {
     if (isSettled && version !== this.#read) void this.reload();
   }
 
-  /** Reads the file, whether it was replaced or not. One reading follows the other. Never rejects. */
+  /** Reads the file, whether it was replaced or not. Several calls read it one after the other. Never rejects. */
   reload(): Promise<void> {
     this.#running = this.#running.then(() => this.#reload());
     return this.#running;
@@ -64,7 +64,7 @@ export class ConfigReload {
   async #reload(): Promise<void> {
     const { load, use, logger, metrics } = this.#options;
     const { path } = this.#config;
-    // Before the content, so that the next check sees a change in between.
+    // The version is read before the content, so that the next check notices a change in between.
     this.#read = this.#readVersion();
     try {
       const config = await load();

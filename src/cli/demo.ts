@@ -36,7 +36,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
     logger,
     parts: [{ name: "simulator", close: () => simulator.close() }],
   });
-  // The terminal of the program was closed.
+  // SIGHUP means that the terminal of the program was closed.
   const stopped = stopSignal(["SIGHUP"]);
   stdout.write(demoText({ ...sidecar, simulatorUrl: simulator.url, providers: [...providers.keys()] }));
   await stopped;
@@ -82,7 +82,7 @@ function createProviders(origin: string): ReadonlyMap<string, ProviderSettings> 
   );
 }
 
-/** Returns the variables that a demo reads. Its admin port is not open to the network. */
+/** Returns the variables that a demo reads. By default, its admin port is not open to the network. */
 function demoEnvironment(env: Terminal["env"]): Terminal["env"] {
   return {
     OUTRIGGER_LISTEN: env.OUTRIGGER_LISTEN,

@@ -35,11 +35,11 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
     terminal.stderr.write(mainHelp);
     return exitCodes.usage;
   }
-  const text = textFor(name, args);
+  const text = getInfoText(name, args);
   if (text === undefined) {
     const problem = nodeProblem(process.versions.node);
     if (problem !== undefined) throw new ConfigurationError(problem);
-    const execute = await COMMANDS[commandNamed(name)]();
+    const execute = await COMMANDS[findCommand(name)]();
     return execute(args, terminal);
   }
   terminal.stdout.write(text);
@@ -47,14 +47,14 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
 }
 
 /** Returns the help or the version if the arguments ask for it. Undefined if a command must run. */
-function textFor(name: string, args: readonly string[]): string | undefined {
+function getInfoText(name: string, args: readonly string[]): string | undefined {
   if (name === "--version" || name === "-v") return `outrigger ${version}\n`;
   if (name === "--help" || name === "-h") return mainHelp;
-  if (name === "help") return args[0] === undefined ? mainHelp : getHelp(commandNamed(args[0]));
-  return args.includes("--help") || args.includes("-h") ? getHelp(commandNamed(name)) : undefined;
+  if (name === "help") return args[0] === undefined ? mainHelp : getHelp(findCommand(args[0]));
+  return args.includes("--help") || args.includes("-h") ? getHelp(findCommand(name)) : undefined;
 }
 
-function commandNamed(name: string): CommandName {
+function findCommand(name: string): CommandName {
   const command = commandNames.find((known) => known === name);
   if (command !== undefined) return command;
   if (name.startsWith("-")) throw new UsageError(`expected a command before ${name}`);

@@ -30,7 +30,7 @@ export async function simulate(args: readonly string[], { stdout }: Terminal): P
     aliases: Object.fromEntries(alias.map(readAlias)),
     ...(quiet ? {} : { log: (line) => stdout.write(formatLine(line)) }),
   });
-  // The terminal of the program was closed.
+  // SIGHUP means that the terminal of the program was closed.
   const stopped = stopSignal(["SIGHUP"]);
   stdout.write(announce(simulator));
   await stopped;
