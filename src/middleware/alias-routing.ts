@@ -38,10 +38,11 @@ export interface SeveralTargets {
 
 interface AliasRules {
   /**
-   * As `targets` of `createFallback`. Default: the other targets of the alias in their order, without any of weight 0.
+   * Like `targets` of `createFallback`. Default: the other targets of the alias in their order, without any of weight
+   * 0.
    */
   readonly fallbacks?: readonly FallbackTarget[] | undefined;
-  /** Errors after which a call goes to the fallbacks, as `on` of `createFallback`. */
+  /** Errors after which a call goes to the fallbacks, like `on` of `createFallback`. */
   readonly fallbackOn?: readonly FallbackKind[] | undefined;
   /** Hedges calls without output, to the next fallback. Default: none. */
   readonly hedge?: Omit<HedgeOptions, "excludedProviders" | "observer"> | undefined;
@@ -91,7 +92,7 @@ function createRoute(
   const choice = new TargetChoice(name, { targets, choose, stickyBy, ejection, catalog, observer });
   if (targets.length === 1) return plain.length === 0 ? undefined : combineMiddleware(plain);
   const listNext = choice.listNext.bind(choice);
-  const way = combineMiddleware([
+  const route = combineMiddleware([
     chain ?? createChain({ listNext, on, observer }),
     ...hedges,
     measureTargets(choice),
@@ -100,12 +101,12 @@ function createRoute(
     complete(request, next, callOptions) {
       if (isChained(callOptions)) return next(request);
       const chosen = choice.choose(request, "complete", callOptions);
-      return way.complete?.(chosen, next, callOptions) ?? next(chosen);
+      return route.complete?.(chosen, next, callOptions) ?? next(chosen);
     },
     stream(request, next, callOptions) {
       if (isChained(callOptions)) return next(request);
       const chosen = choice.choose(request, "stream", callOptions);
-      return way.stream?.(chosen, next, callOptions) ?? next(chosen);
+      return route.stream?.(chosen, next, callOptions) ?? next(chosen);
     },
   };
 }

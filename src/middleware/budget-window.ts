@@ -19,7 +19,7 @@ export type AmountLimits = Partial<Amount>;
 export type BudgetDecision =
   /** `settle` replaces the estimate by the used amount. Called once. */
   | { readonly settle: (used: Amount) => void }
-  /** @param resetsAt When the window ends, in milliseconds since 1970. */
+  /** `resetsAt` is the end of the window, in milliseconds since 1970. */
   | { readonly exceeded: keyof Amount; readonly resetsAt: number }
   | { readonly away: string };
 
@@ -57,7 +57,7 @@ export interface Taken {
   readonly begin: number;
 }
 
-/** Nothing of each kind. */
+/** An amount of 0 of each kind. */
 export const NOTHING: Amount = { requests: 0, tokens: 0, nanoUsd: 0 };
 
 /** The sums of the current window of a budget. */

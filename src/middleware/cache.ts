@@ -110,7 +110,9 @@ function toKey(request: Request, { source }: CallOptions): string | undefined {
   return requestKey(request, source);
 }
 
-/** Undefined if this cache would not keep the answer, since other programs share its store. */
+/**
+ * Returns a stored answer. Undefined if this cache would not have kept it, since other programs may share its store.
+ */
 function readAnswer({ bytes }: StoredAnswer, toolCalls: boolean): Response | undefined {
   try {
     const response = fromBinary(ResponseSchema, bytes);
@@ -128,7 +130,9 @@ function isWhole({ finishReason, warnings }: Response, toolCalls: boolean): bool
   return reason === FinishReason_Reason.STOP || (toolCalls && reason === FinishReason_Reason.TOOL_CALLS);
 }
 
-/** Returns the answer to another call: without the account's rate limits, which are outdated, and without a cost. */
+/**
+ * Returns a stored answer for another call: without the account's rate limits, which are outdated, and without a cost.
+ */
 function answerFrom(
   { rateLimit: _, ...response }: Response,
   { storedAt }: StoredAnswer,
@@ -147,7 +151,7 @@ function answerFrom(
 /**
  * Returns a hash over all fields of a request that may change its answer: everything except its time limits and the
  * setting for the end of a stream. Requests with the same fields have the same key, whatever the order of their maps.
- * @param source Its source form, which may have fields that the request has not.
+ * @param source Its source form, which may have fields that the request lacks.
  */
 export function requestKey(request: Request, source?: SourceForm): string {
   const { timeouts: _, ...rest } = request;

@@ -19,8 +19,8 @@ const MAX_COUNTERS = 64;
 
 /**
  * Creates the middleware that counts one budget.
- * @param name The caller, for errors.
- * @param caller The caller's name.
+ * @param name Describes the caller, and the models of the budget, for errors.
+ * @param caller Name of the caller.
  */
 export type CreateCounter = (budget: CallerBudget, name: string, caller: string) => MiddlewareMethods;
 

@@ -1,8 +1,8 @@
 import { ConfigurationError } from "../core/errors.ts";
 
 /**
- * Refuses the value of an option.
- * @param what Such as `the cache's maxAge`.
+ * Checks the value of an option.
+ * @param what Names the option: `the cache's maxAge`.
  * @throws ConfigurationError if the value is not valid.
  */
 export function checkOption(what: string, value: number, isValid: boolean, expected: string): void {

@@ -27,7 +27,10 @@ export function isWithin(request: Request, scope: CallScope, { resolveModel }: C
   return provider === request.provider && model === request.model;
 }
 
-/** Resolves names of a provider, a model or both. @param first The destination that has what they leave out. */
+/**
+ * Resolves names of a provider, a model or both.
+ * @param first The destination that supplies a name that is left out.
+ */
 export function resolveTarget(
   { provider, model }: CallScope,
   first: CallTarget,

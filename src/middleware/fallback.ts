@@ -34,9 +34,8 @@ export interface FallbackOptions {
   /** The targets in their order; at most 8. */
   readonly targets: readonly FallbackTarget[];
   /**
-   * Errors after which the next target is tried. Default: kinds that say something about the provider and nothing about
-   * the request. Add `CONTEXT_LENGTH` if a target has a larger context window, and `REQUEST_TIMEOUT` if requests set
-   * time limits.
+   * Errors after which the next target is tried. Default: kinds that blame the provider and not the request. Add
+   * `CONTEXT_LENGTH` if a target has a larger context window, and `REQUEST_TIMEOUT` if requests set time limits.
    */
   readonly on?: readonly FallbackKind[] | undefined;
   readonly observer?: MiddlewareObserver | undefined;

@@ -21,7 +21,7 @@ import { watchStream } from "./watch-stream.ts";
 
 /** Options of `createHedge`. */
 export interface HedgeOptions {
-  /** Seconds without output after which a call is sent again, at most 600. This or `percentile`. */
+  /** Seconds without output after which a call is sent again, at most 600. Either this or `percentile` is required. */
   readonly after?: number | undefined;
   /**
    * The same as a percentile of the latest 256 times of the model: from 50 to 99. Streams are measured to their first

@@ -50,7 +50,7 @@ export interface LoggingOptions {
 
 /**
  * Logs each attempt to get an answer: its target, duration, usage and outcome. To see every attempt, put it after
- * retries and fallbacks. Holds no prompt, no answer and no key unless configured to.
+ * retries and fallbacks. Entries hold no prompt and no answer unless that is configured. Keys are removed from both.
  * @throws ConfigurationError if `maxTextLength` is not above 0.
  */
 export function createLogging(options: LoggingOptions): Required<MiddlewareMethods> {

@@ -80,7 +80,7 @@ class OpenedStream implements ForwardingStream<StreamEvent> {
     return { done: true, value: undefined };
   }
 
-  /** Takes the result of a read, undefined if the time is up. Returns whether to hold on. */
+  /** Takes the result of a read, undefined if the time is up. Returns whether to hold back more. */
   async #take(read: Promise<IteratorResult<Batch> | undefined>): Promise<boolean> {
     const result = await read;
     if (result === undefined) return false;

@@ -15,13 +15,13 @@ export interface OutlierEjection {
    * time to the first output, or to a whole answer. Default: slow targets are not ejected.
    */
   readonly latencyFactor?: number | undefined;
-  /** Calls in an interval below which its failures and times do not count, from 1 to 256. Default 10. */
+  /** Minimum number of calls in an interval for its failures and times to count, from 1 to 256. Default 10. */
   readonly minCalls?: number | undefined;
   /** Seconds after which the failures and times of an interval are compared. Default 10. */
   readonly interval?: number | undefined;
   /** Seconds of the first ejection; each further one lasts as many seconds more. Default 30. */
   readonly baseTime?: number | undefined;
-  /** Seconds of an ejection at most. Default 300. */
+  /** Maximum duration of an ejection in seconds. Default 300. */
   readonly maxTime?: number | undefined;
   /** Share of the targets that may be ejected at the same time, rounded down to whole targets. Default 0.5. */
   readonly maxEjected?: number | undefined;

@@ -16,7 +16,7 @@ import {
   WaitQueue,
 } from "./wait-queue.ts";
 
-/** Options of `createRateLimit`. At least one of the two limits. */
+/** Options of `createRateLimit`. At least one of the two limits is required. */
 export interface RateLimitOptions {
   readonly requestsPerMinute?: number | undefined;
   /** Tokens of prompts and answers together. */

@@ -27,6 +27,7 @@ export function createRetry(options: RetryMiddlewareOptions = {}): Required<Midd
   const policy = checkPolicy({ ...DEFAULT_RETRY_POLICY, ...changes });
   const budgets = new BoundedMap<RetryBudget>(MAX_PROVIDERS);
   const createBudget = () => new RetryBudget(budget === false ? {} : budget);
+  // Throws now, and not at the first failure, if an option is invalid.
   createBudget();
   // Created when a call fails, so that names that do not exist cannot push others out.
   const withdraw = (provider: string) =>

@@ -269,8 +269,9 @@ export class TargetChoice {
     const ejected = this.#targets.filter(({ state }) => state.isEjected(now)).length;
     if (ejected + 1 > Math.floor(this.#targets.length * rule.maxEjected)) return;
     const seconds = target.state.eject(rule, now) / 1000;
-    const place = aliasTargets[this.#targets.indexOf(target)];
-    if (place !== undefined) this.#options.observer?.ejected?.(this.#alias, place, reason, seconds);
+    const destination = aliasTargets[this.#targets.indexOf(target)];
+    if (destination !== undefined)
+      this.#options.observer?.ejected?.(this.#alias, destination, reason, seconds);
   }
 }
 
@@ -278,13 +279,13 @@ export class TargetChoice {
 export interface TargetCall {
   /** The first output of a stream, or the whole answer, has arrived. */
   output(): void;
-  /** The call has ended. @param error Why it has failed. Undefined: it has not. */
+  /** The call has ended. @param error The error if it has failed. */
   end(error: SDKError | undefined): void;
   /** The caller has left. */
   leave(): void;
 }
 
-/** Reports whether other targets are faster for as long as calls fail with this error. */
+/** Reports whether a call that failed with this error would be better sent to another target. */
 function isAvoidable(error: SDKError, result: CallResult): boolean {
   return (
     result === "failure" || error.kind === ErrorKind.RATE_LIMIT || error.kind === ErrorKind.QUOTA_EXCEEDED

@@ -11,7 +11,7 @@ const EWMA_WEIGHT = 0.3;
 /** A failed call counts as this time at least, in milliseconds: a target that fails at once is not fast. */
 const FAILURE_MS = 10_000;
 
-/** How a target of an alias has answered lately. */
+/** The recent performance of a target of an alias. */
 export class TargetState {
   /** Calls that have not ended. */
   pending = 0;

@@ -19,7 +19,7 @@ export type Refund = (amounts: Amounts) => void;
 export interface RateStore {
   /**
    * Takes amounts, after a wait if necessary. Returns a refusal if that would take too long.
-   * @param maxMs The call has no use for a turn that is not before this number of milliseconds.
+   * @param maxMs Milliseconds after which a turn is of no use to the call.
    */
   take(
     amounts: Amounts,
@@ -88,7 +88,7 @@ export class WaitQueue implements RateStore {
     this.#advance();
   };
 
-  /** Returns the wait for the slowest bucket, behind the amounts that are waited for already. */
+  /** Returns the wait for the slowest bucket, after the amounts that other calls already wait for. */
   #longestWait(amounts: Amounts, ahead: Amounts): QueueRefusal {
     let longest: QueueRefusal = { bucket: 0, waitMs: 0 };
     for (const [index, bucket] of this.#buckets.entries()) {

@@ -23,7 +23,7 @@ export interface CallWatcher {
   begin?(): void;
   /** The first output of a stream, or a whole answer, has arrived. */
   output?(): void;
-  /** The call has ended. Once. */
+  /** The call has ended. Called once. */
   end(end: CallEnd): void;
 }
 

@@ -29,7 +29,7 @@ const CONNECTION_TIMEOUT_MS = 4_000;
 
 /** A PostgreSQL database with the sums of budgets: a row for each budget and window. */
 export class PostgresBudgets {
-  /** Tells how the database is. */
+  /** The connection to the database, and its state. */
   readonly connection: ReconnectingConnection<Pool>;
   readonly #table: string;
 
@@ -94,7 +94,7 @@ async function connect(url: string, schema: string, table: string): Promise<Pool
   }
 }
 
-/** Sidecars that start at once create the table one after the other. */
+/** Sidecars that start at the same time create the table one after the other. */
 async function createTable(pool: Pool, schema: string, table: string): Promise<void> {
   const { rows } = await pool.query("SELECT to_regclass($1) IS NOT NULL AS is_there", [table]);
   if (rows[0]?.is_there === true) return;
@@ -198,7 +198,7 @@ class PostgresBudgetCounter implements BudgetCounter {
     return { exceeded: undefined, begin, end: getBegin(this.#period, begin, 1), sums };
   }
 
-  /** Removes windows that are over. The one before stays, for calls that have not ended. */
+  /** Removes old windows. The previous one stays, for calls that have not ended. */
   #removeOld(begin: number): void {
     const oldest = getBegin(this.#period, begin, -1);
     this.#budgets.query(toRemove, [this.#key, oldest], () => {}).catch(() => {});

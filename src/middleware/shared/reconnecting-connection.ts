@@ -40,7 +40,7 @@ export interface ConnectionKind<Connection> {
   describe(thrown: unknown): Failure;
 }
 
-/** Is notified of how a server is. No method may throw. */
+/** Is notified of the state of a server. No method may throw. */
 export interface ConnectionObserver {
   /** @param problem Undefined if the server can be used. Called at the first connection, and when that changes. */
   changed(problem: string | undefined): void;
@@ -54,10 +54,10 @@ export interface ConnectionObserver {
 const MIN_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 
-/** Milliseconds that connecting may take, and that a server which did not answer in time may take to answer at last. */
+/** Milliseconds that connecting may take, and in which a server must answer a probe after a command timed out. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Commands that wait for an answer at most. */
+/** Maximum number of commands that wait for an answer. */
 const MAX_PENDING = 5_000;
 
 /**
@@ -93,7 +93,7 @@ export class ReconnectingConnection<Connection> {
     return this.#problem;
   }
 
-  /** Waits until the server was reached, or was not. At most some seconds. */
+  /** Waits until the first attempt to reach the server has succeeded or failed, for some seconds at most. */
   ready(): Promise<void> {
     return this.#known.promise;
   }
@@ -138,7 +138,7 @@ export class ReconnectingConnection<Connection> {
     }
   }
 
-  /** Serves commands until one fails. Returns for how many milliseconds. */
+  /** Serves commands until one fails. Returns for how many milliseconds it did. */
   async #serve(): Promise<number> {
     const { signal } = this.#closing;
     const closed = new Promise<void>((resolve) => {
@@ -152,7 +152,7 @@ export class ReconnectingConnection<Connection> {
       while (!signal.aborted) {
         const trouble = Promise.withResolvers<unknown>();
         this.#onTrouble = trouble.resolve;
-        // A server that was only slow answers on the same connection, after the commands before.
+        // A server that was only slow answers on the same connection, after the earlier commands.
         await within(this.#kind.probe(connection), CONNECT_TIMEOUT_MS);
         this.#onAvailable(connection);
         upSince = Math.min(upSince, performance.now());

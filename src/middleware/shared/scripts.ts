@@ -13,8 +13,8 @@ export function createScript(text: string): Script {
 
 /**
  * Lua that scripts of shared rules begin with. Sets `key`, `seconds` since 1970 and `now` in milliseconds, by the
- * server's clock, since those of sidecars differ. A value that is not a hash is not ours, so it is removed. Nothing
- * else is written before the first HSET: after a write, a server does not check its memory.
+ * server's clock, since the clocks of sidecars differ. A value that is not a hash is not ours, so it is removed.
+ * Nothing else is written before the first HSET: after a write, a server does not check its memory.
  */
 export const PRELUDE = `
 local key = KEYS[1]
@@ -54,8 +54,8 @@ end
 export class UnexpectedReplyError extends Error {}
 
 /**
- * Returns the numbers of a script's answer. Whatever else is among them is 0.
- * @throws UnexpectedReplyError if it is no list.
+ * Returns the numbers of a script's answer, with 0 in place of any other value.
+ * @throws UnexpectedReplyError if it is not a list.
  */
 export function readNumbers(reply: unknown): number[] {
   if (!Array.isArray(reply)) throw new UnexpectedReplyError();

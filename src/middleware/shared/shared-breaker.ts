@@ -19,8 +19,8 @@ import type { Valkey } from "./valkey.ts";
 
 /**
  * The rules of `Breaker`, for all sidecars. Keys: a hash with the state (0 closed, 1 open, 2 half open), since when
- * calls are blocked, the probe, and a ring of ten slots with when it began, its calls and failures. Arguments: what to
- * do, the failure ratio, the minimum of calls, the milliseconds of the window and of the open state, and then
+ * calls are blocked, the probe, and a ring of ten slots with when it began, its calls and failures. Arguments: the
+ * action, the failure ratio, the minimum of calls, the milliseconds of the window and of the open state, and then
  *
  * - `enter`, the id of a probe: lets a call through. Returns 1 as fourth number if it is the probe.
  * - `count`, calls, failures: counts calls of the closed state. The key is created by a failure.
@@ -130,7 +130,7 @@ class SharedBreaker {
   readonly #rule: readonly string[];
   readonly #onChange: (state: CircuitState) => void;
   #view: View = { state: "closed", blockedUntil: 0, seenAt: Number.NEGATIVE_INFINITY, isCounted: false };
-  #looking: Promise<unknown> | undefined;
+  #asking: Promise<unknown> | undefined;
   /** Results that were not sent yet. */
   #calls = 0;
   #failures = 0;
@@ -147,11 +147,11 @@ class SharedBreaker {
 
   enter(): AdmittedCall | BlockedCall | Promise<AdmittedCall | BlockedCall> {
     const { seenAt } = this.#view;
-    if (performance.now() - seenAt >= MAX_STALE_MS) return this.#look();
-    return this.#decide() ?? this.#look();
+    if (performance.now() - seenAt >= MAX_STALE_MS) return this.#ask();
+    return this.#decide() ?? this.#ask();
   }
 
-  /** Decides by the view. Undefined if the call may be the probe, which only the server can say. */
+  /** Decides by the view. Undefined if the call may be the probe, which only the server can decide. */
   #decide(): AdmittedCall | BlockedCall | undefined {
     const { state, blockedUntil } = this.#view;
     if (state === "closed") return { begin() {}, end: (result) => this.#count(result) };
@@ -159,18 +159,18 @@ class SharedBreaker {
     return waitMs > 0 ? { waitMs } : undefined;
   }
 
-  /** Asks the server. Calls that come meanwhile wait for the same answer, and only the first can be the probe. */
-  async #look(): Promise<AdmittedCall | BlockedCall> {
-    if (this.#looking !== undefined) {
-      await this.#looking;
+  /** Asks the server. Calls that come meanwhile wait for the same answer, and only the first one can be the probe. */
+  async #ask(): Promise<AdmittedCall | BlockedCall> {
+    if (this.#asking !== undefined) {
+      await this.#asking;
       return this.#decide() ?? { waitMs: 1 };
     }
     const probe = randomUUID();
     const answer = this.#run("enter", probe);
-    this.#looking = answer.finally(() => {
-      this.#looking = undefined;
+    this.#asking = answer.finally(() => {
+      this.#asking = undefined;
     });
-    this.#looking.catch(() => {});
+    this.#asking.catch(() => {});
     const isProbe = await answer;
     return (isProbe ? this.#probe(probe) : this.#decide()) ?? { waitMs: 1 };
   }

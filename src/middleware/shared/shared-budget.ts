@@ -105,16 +105,12 @@ export class SharedBudgetStore implements BudgetStore {
       await this.#counter.correct(begin, difference);
     } catch (thrown) {
       // An answer that comes late was counted, so it must not be counted again.
-      const wasCounted = await (thrown instanceof UnavailableError && thrown.late?.then(isDone, isNotDone));
+      const wasCounted = await (thrown instanceof UnavailableError &&
+        thrown.late?.then(
+          () => true,
+          () => false,
+        ));
       if (wasCounted !== true) this.#local.put({ begin, amount: difference });
     }
   }
-}
-
-function isDone(): true {
-  return true;
-}
-
-function isNotDone(): false {
-  return false;
 }

@@ -8,9 +8,9 @@ import type { Valkey } from "./valkey.ts";
 
 /**
  * Keys: a hash with the level of each bucket, and when it was that high. Arguments: the longest wait in milliseconds,
- * or -1 to take in any case, and for each bucket its capacity, the amount of a minute and the amount to take. A level
- * below 0 is the turn of calls that wait. Returns whether the amounts were taken, the bucket with the longest wait, and
- * the wait.
+ * or -1 to take in any case, and for each bucket its capacity, the amount of a minute and the amount to take. If calls
+ * wait for their turn, a level is below 0. Returns whether the amounts were taken, the bucket with the longest wait,
+ * and the wait.
  */
 const TAKE = createScript(`${PRELUDE}
 local maxWait = tonumber(ARGV[1])
@@ -33,7 +33,7 @@ redis.call('PEXPIRE', key, math.ceil(full) + 1000)
 return {1, bucket, math.ceil(wait)}
 `);
 
-/** A bucket, as a TokenBucket. */
+/** The settings of a bucket, as for a TokenBucket. */
 export interface SharedBucket {
   readonly capacity: number;
   readonly perMinute: number;
@@ -58,7 +58,7 @@ export class SharedRateStore implements RateStore {
   readonly #rate: SharedRate;
   readonly #whenAway: WhenAway;
   #waiting = 0;
-  /** Amounts that the server counts although no call uses them. The next call takes less by them. */
+  /** Amounts that the server counts although no call uses them. They are subtracted from what the next call takes. */
   #unused: Amounts | undefined;
 
   constructor(valkey: Valkey, key: string, rate: SharedRate, whenAway: WhenAway) {
@@ -121,7 +121,7 @@ export class SharedRateStore implements RateStore {
     }
   }
 
-  /** If the server is unavailable, the bucket fills without it. */
+  /** Gives amounts back. If the server is unavailable, that is not necessary: the bucket refills with time. */
   #refund(amounts: Amounts): void {
     if (amounts.every((amount) => amount === 0)) return;
     this.#run(
@@ -130,7 +130,10 @@ export class SharedRateStore implements RateStore {
     ).catch(() => {});
   }
 
-  /** Notes what the server took although its answer was too late: it is still away when that answer comes. */
+  /**
+   * Notes the amounts that the server took although its answer was too late. They cannot be given back yet, since the
+   * server is still unavailable then.
+   */
   #undo({ late }: UnavailableError, amounts: Amounts): void {
     const undo = (reply: unknown) => {
       const [isTaken] = readNumbers(reply);

@@ -67,8 +67,8 @@ export class SharedStores {
   }
 
   /**
-   * Connects to the servers, whose clients are loaded now. Resolves if one cannot be reached as well: then each rule
-   * does what it chose.
+   * Connects to the servers, whose clients are loaded now. Also resolves if one cannot be reached: then the choice of
+   * each rule applies.
    */
   static async open(
     settings: SharedSettings,

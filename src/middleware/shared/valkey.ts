@@ -10,13 +10,13 @@ export interface ValkeySettings {
   readonly port: number;
   readonly username: string | undefined;
   readonly database: number;
-  /** Begins all keys. */
+  /** Prefix of all keys. */
   readonly prefix: string;
   /** Milliseconds that a command may take. */
   readonly timeoutMs: number;
   /** Returns the password of the next connection; undefined if there is none. */
   readonly readPassword: () => Promise<string | undefined>;
-  /** Returns TLS of the next connection. Undefined if connections are plain. */
+  /** Returns the TLS settings of the next connection. Undefined if connections are plain. */
   readonly tls: (() => ConnectionTls) | undefined;
 }
 
@@ -32,7 +32,7 @@ type Client = ReturnType<typeof openClient>;
 /** A Valkey or Redis server whose connection is kept. */
 export class Valkey {
   readonly #prefix: string;
-  /** Tells how the server is. */
+  /** The connection to the server, and its state. */
   readonly connection: ReconnectingConnection<Client>;
 
   constructor(settings: ValkeySettings, observer: ConnectionObserver) {
@@ -81,7 +81,7 @@ async function execute(client: Client, script: Script, args: readonly Argument[]
 
 const AS_BUFFERS = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 
-/** Commands in one connection at most. More fail at once. */
+/** Maximum number of pending commands of one connection. Further ones fail at once. */
 const MAX_QUEUE = 10_000;
 
 /** The connection is kept by ReconnectingConnection, so the client does not reconnect itself. */
@@ -140,7 +140,7 @@ function describe(thrown: unknown): Failure {
     return { problem: known ?? `it refused a command (${word || "no code"})`, reason: "refused" };
   }
   if (thrown instanceof UnexpectedReplyError)
-    return { problem: "it answered a script with something else than its result", reason: "refused" };
+    return { problem: "it answered a script with something other than its result", reason: "refused" };
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
   return { problem: describeCode(code), reason: "connection" };
 }

@@ -245,7 +245,7 @@ describe.skipIf(!hasValkey)("a misbehaving Valkey", () => {
     const store = sidecar.stores.rateLimit({ requestsPerMinute: 5, shared: true }, "k");
     isOther = true;
     expect(await store?.take([1], 0, undefined)).toBeTypeOf("function");
-    expect(sidecar.stores.problems[0]).toContain("it answered a script with something else than its result");
+    expect(sidecar.stores.problems[0]).toContain("it answered a script with something other than its result");
     isOther = false;
     await expect.poll(() => sidecar.stores.problems).toEqual([]);
   });
