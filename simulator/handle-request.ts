@@ -17,7 +17,7 @@ export async function handleRequest(
   response: ServerResponse,
 ): Promise<void> {
   const ended = new Promise<void>((resolve) => response.once("close", resolve));
-  // A write fails when the caller closes at the same time; the "close" event is all that is needed.
+  // Writing fails if the caller has closed the connection. The "close" event that follows ends the exchange.
   response.on("error", () => {});
   const [path = "/", ...rest] = (incoming.url ?? "/").split("?");
   if (isIntrospection(path)) return answerIntrospection(state, incoming.method ?? "GET", path, response);
@@ -95,13 +95,13 @@ function closeExchange(
 ): void {
   const { record, request, response } = exchange;
   const wasCut = outcome === "answered" && !response.writableFinished;
-  const seen = outcome === "caller" || wasCut ? (state.closing ? "fault" : "caller") : outcome;
-  state.log.close(record, seen === "caller");
+  const finalOutcome = outcome === "caller" || wasCut ? (state.closing ? "fault" : "caller") : outcome;
+  state.log.close(record, finalOutcome === "caller");
   const { requestId, method, path, status = 0, events } = record;
   const durationMs = (record.closedAt ?? now()) - record.receivedAt;
   const format = getFormat(state, request);
   const facts = { format: format?.name ?? "", model: format?.getModel(request) ?? "" };
-  state.report({ requestId, method, path, ...facts, status, outcome: seen, events, durationMs });
+  state.report({ requestId, method, path, ...facts, status, outcome: finalOutcome, events, durationMs });
 }
 
 function getFormat(state: SimulatorState, request: ReceivedRequest): WireFormat | undefined {

@@ -77,7 +77,7 @@ function maskKeys(request: SimulatedRequest): object {
   return { ...request, headers };
 }
 
-/** Masks a key but for the scheme and the last four characters, which suffice to tell keys apart. */
+/** Masks a key, except for the scheme and the last four characters, which suffice to tell keys apart. */
 function mask(value: string): string {
   const space = value.indexOf(" ");
   const secret = value.slice(space + 1);

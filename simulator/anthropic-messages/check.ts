@@ -1,3 +1,4 @@
+import { isJsonObject } from "../json-object.ts";
 import { invalidAt, type Problem } from "./problem.ts";
 
 /**
@@ -92,7 +93,7 @@ export function stringOrArray(element: Check): Check {
 
 /** Any object. */
 export const dictionary: Check = (value, path) => {
-  if (!isObject(value)) throw invalidAt(path, "Input should be a valid dictionary");
+  if (!isJsonObject(value)) throw invalidAt(path, "Input should be a valid dictionary");
 };
 
 /** An object with these fields and no others. The path of the body is empty. */
@@ -111,7 +112,7 @@ export function object(fields: Fields): Check {
 /** An object with these fields, and any others. */
 export function openObject(fields: Fields = {}): Check {
   return (value, path) => {
-    if (!isObject(value)) {
+    if (!isJsonObject(value)) {
       throw invalidAt(path, "Input should be a valid dictionary or object to extract fields from");
     }
     for (const [name, field] of Object.entries(fields)) {
@@ -150,10 +151,6 @@ function unexpectedTag(tag: unknown, path: string, expected: readonly string[]):
     path,
     `Input tag '${shown}' found using 'type' does not match any of the expected tags: ${tags}`,
   );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function join(path: string, name: string): string {

@@ -10,7 +10,7 @@ import { isEncryptedSource } from "./signatures.ts";
 import { type BlockAtPath, type ConversationTurn, hasResults, toTurns } from "./turns.ts";
 
 /** Blocks that only messages of one role may have. Blocks of hosted tools belong to the assistant, too. */
-const getRoleName: { readonly [Type in ContentBlockParam["type"]]?: MessageRole } = {
+const REQUIRED_ROLES: { readonly [Type in ContentBlockParam["type"]]?: MessageRole } = {
   tool_use: "assistant",
   server_tool_use: "assistant",
   thinking: "assistant",
@@ -65,7 +65,7 @@ function checkTexts(turns: readonly ConversationTurn[]): void {
 }
 
 function checkRole({ role, message }: ConversationTurn, { block }: BlockAtPath): void {
-  const required = getRoleName[block.type];
+  const required = REQUIRED_ROLES[block.type];
   if (required === undefined || required === role || role === "system") return;
   throw invalidAt(`messages.${message}`, `\`${block.type}\` blocks can only be in \`${required}\` messages`);
 }

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../json-object.ts";
 import type { ModelChoice } from "../model-choice.ts";
 import { namedModel } from "../named-model.ts";
 import { countPromptTokens } from "../script/prompt.ts";
@@ -44,10 +45,10 @@ function read(request: ReceivedRequest): ModelCall {
 }
 
 function readModel({ body }: ReceivedRequest): string {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+  if (!isJsonObject(body)) {
     throw invalidRequest("The request body is not valid JSON: expected an object");
   }
-  const { model } = body as { model?: unknown };
+  const { model } = body;
   if (model === undefined) throw missing("model");
   string({ minimum: 1 })(model, "model");
   return String(model);

@@ -30,7 +30,7 @@ export function anthropicHeaders(request: ReceivedRequest, facts: HeaderFacts): 
   };
 }
 
-/** Tokens read from the cache do not count. */
+/** Returns the headers about rate limits. Tokens read from the cache do not count against them. */
 function rateLimits(
   request: ReceivedRequest,
   { usage, exhaustedForMs }: HeaderFacts,

@@ -1,6 +1,5 @@
+import { isJsonObject, type JsonObject } from "../json-object.ts";
 import { invalidAt } from "./problem.ts";
-
-type Schema = Readonly<Record<string, unknown>>;
 
 /** Keywords that enforced schemas cannot have, by type. */
 const unsupported: Readonly<Record<string, readonly string[]>> = {
@@ -19,28 +18,24 @@ const nestedKeywords = ["anyOf", "allOf", "properties", "$defs", "definitions"];
  * Throws the problem that Anthropic would find. `path` is the path of the schema.
  */
 export function checkClosedSchema(schema: unknown, path: string): void {
-  if (!isSchema(schema)) return;
+  if (!isJsonObject(schema)) return;
   checkObject(schema, path);
   checkKeywords(schema, path);
   const nested = nestedKeywords.flatMap((keyword) => Object.values(schema[keyword] ?? {}));
   for (const each of [schema.items, ...nested]) checkClosedSchema(each, path);
 }
 
-function checkObject(schema: Schema, path: string): void {
+function checkObject(schema: JsonObject, path: string): void {
   const isObject = schema.type === "object" || schema.properties !== undefined;
   if (!isObject || schema.additionalProperties === false) return;
   throw invalidAt(path, "For 'object' type, 'additionalProperties' must be explicitly set to false");
 }
 
-function checkKeywords(schema: Schema, path: string): void {
+function checkKeywords(schema: JsonObject, path: string): void {
   for (const type of [schema.type].flat()) {
     const found = (unsupported[String(type)] ?? []).filter((keyword) => schema[keyword] !== undefined);
     if (found.length === 0) continue;
     const [verb, noun] = found.length === 1 ? ["is", "property"] : ["are", "properties"];
     throw invalidAt(path, `For '${type}' type, ${noun} ${found.join(", ")} ${verb} not supported`);
   }
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

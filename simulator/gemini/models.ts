@@ -26,8 +26,8 @@ export function createGeminiModels(names: readonly string[]): WireFormat {
  * their key in another header.
  */
 function pathsFor({ headers, query }: ReceivedRequest): string[] {
-  const isGoogles = headers["x-goog-api-key"] !== undefined || query.has("key");
-  return ["/v1beta/models", "/v1alpha/models", ...(isGoogles ? ["/v1/models"] : [])];
+  const hasGoogleKey = headers["x-goog-api-key"] !== undefined || query.has("key");
+  return ["/v1beta/models", "/v1alpha/models", ...(hasGoogleKey ? ["/v1/models"] : [])];
 }
 
 function isListed(request: ReceivedRequest): boolean {

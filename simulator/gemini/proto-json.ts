@@ -1,3 +1,4 @@
+import { isJsonObject } from "../json-object.ts";
 import { detail, invalidArgument, Problem } from "./problem.ts";
 
 /**
@@ -32,7 +33,7 @@ const maxQuotedChars = 100;
 
 /** Reads a body. Throws a 400 with all its violations. */
 export function readMessage<Message>(read: Read, body: unknown): Message {
-  if (!isObject(body)) throw invalidArgument(NO_MESSAGE);
+  if (!isJsonObject(body)) throw invalidArgument(NO_MESSAGE);
   const violations: Violation[] = [];
   const message = read(body, { parent: "", path: "", violations });
   if (violations.length === 0) return message as Message;
@@ -47,7 +48,7 @@ export function readMessage<Message>(read: Read, body: unknown): Message {
 /** A message with these fields and no others. The fields are a function, so that messages can be recursive. */
 export function message<Message>(name: string, fields: () => Fields<Message>): Read {
   return single((value, location) => {
-    if (!isObject(value)) return invalid(value, location, `${types}.${name}`);
+    if (!isJsonObject(value)) return invalid(value, location, `${types}.${name}`);
     const known: Readonly<Record<string, Read | undefined>> = fields();
     const entries = Object.entries(value).flatMap(([key, each]) => readField(known, key, each, location));
     return Object.fromEntries(entries);
@@ -65,7 +66,7 @@ export function repeated(element: Read): Read {
 /** A map with string keys. */
 export function map(element: Read): Read {
   return single((value, location) => {
-    if (!isObject(value)) return invalid(value, location, "Map");
+    if (!isJsonObject(value)) return invalid(value, location, "Map");
     const entries = Object.entries(value).map(([key, each], index): [string, unknown] => [
       key,
       element(each, { ...location, path: `${location.path}[${index}].value` }),
@@ -79,7 +80,7 @@ export const anything: Read = (value) => value;
 
 /** Any JSON object. */
 export const struct: Read = single((value, location) =>
-  isObject(value) ? value : invalid(value, location, "type.googleapis.com/google.protobuf.Struct"),
+  isJsonObject(value) ? value : invalid(value, location, "type.googleapis.com/google.protobuf.Struct"),
 );
 
 /** A string. */
@@ -171,8 +172,4 @@ function note({ path, violations }: Location, description: string): void {
 function numberIn(value: unknown): number {
   if (typeof value === "string") return value.trim() === "" ? Number.NaN : Number(value);
   return typeof value === "number" ? value : Number.NaN;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

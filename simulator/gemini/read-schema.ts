@@ -1,8 +1,7 @@
-type Schema = Readonly<Record<string, unknown>>;
-
+import { isJsonObject, type JsonObject } from "../json-object.ts";
 /** Converts a schema of Google's dialect into JSON Schema: types in lower case, and `nullable` as the type null. */
 export function toJsonSchema(schema: unknown): unknown {
-  if (!isSchema(schema)) return schema;
+  if (!isJsonObject(schema)) return schema;
   const { type, nullable, items, properties, anyOf, ...rest } = schema;
   const lower = typeof type === "string" ? type.toLowerCase() : type;
   return {
@@ -10,14 +9,10 @@ export function toJsonSchema(schema: unknown): unknown {
     ...(lower === undefined ? {} : { type: nullable === true ? [lower, "null"] : lower }),
     ...(items === undefined ? {} : { items: toJsonSchema(items) }),
     ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(toJsonSchema) } : {}),
-    ...(isSchema(properties) ? { properties: mapValues(properties) } : {}),
+    ...(isJsonObject(properties) ? { properties: mapValues(properties) } : {}),
   };
 }
 
-function mapValues(properties: Schema): Schema {
+function mapValues(properties: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, toJsonSchema(each)]));
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -52,7 +52,7 @@ export function blockedObject(origin: ResponseOrigin): GenerateContentResponse {
   return {
     promptFeedback: { blockReason: "SAFETY", safetyRatings: ratings(false) },
     usageMetadata: toUsage(origin, { candidateTokens: 0, thoughtsDone: false }),
-    ...listNames(origin),
+    ...getOriginFields(origin),
   };
 }
 
@@ -66,10 +66,10 @@ function responseObject(
   candidate: Candidate,
   progress: Progress,
 ): GenerateContentResponse {
-  return { candidates: [candidate], usageMetadata: toUsage(origin, progress), ...listNames(origin) };
+  return { candidates: [candidate], usageMetadata: toUsage(origin, progress), ...getOriginFields(origin) };
 }
 
-function listNames({
+function getOriginFields({
   model,
   responseId,
 }: ResponseOrigin): Pick<GenerateContentResponse, "modelVersion" | "responseId"> {

@@ -11,7 +11,7 @@ export interface Fields {
   readonly [name: string]: Check | RequiredField;
 }
 
-export interface RequiredField {
+interface RequiredField {
   readonly required: Check;
 }
 

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../json-object.ts";
 import type { ReceivedRequest } from "../wire-format.ts";
 import { string } from "./check.ts";
 import { invalidRequest, type Problem } from "./problem.ts";
@@ -13,14 +14,14 @@ export function checkMethod({ method, path }: ReceivedRequest, expected: "GET" |
  * `missing` if the body names no model.
  */
 export function readModel({ body }: ReceivedRequest, missing: () => Problem): string {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+  if (!isJsonObject(body)) {
     throw invalidRequest(
       "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
       null,
       null,
     );
   }
-  const { model } = body as { model?: unknown };
+  const { model } = body;
   if (model === undefined) throw missing();
   string({ minimum: 1 })(model, "model");
   return String(model);

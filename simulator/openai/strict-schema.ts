@@ -1,11 +1,10 @@
-type Schema = Readonly<Record<string, unknown>>;
-
+import { isJsonObject, type JsonObject } from "../json-object.ts";
 /**
  * Reports why a schema does not fit OpenAI's strict mode: an object that allows further properties, or that does not
  * require all its properties. Returns undefined for a strict schema.
  */
 export function findStrictnessViolation(schema: unknown): string | undefined {
-  return lookInto(schema, []);
+  return findViolation(schema, []);
 }
 
 /**
@@ -19,45 +18,45 @@ export function makeStrict(schema: unknown): unknown {
 
 /** Reports why OpenAI does not accept a schema for an answer: its root must be an object, also if it is not strict. */
 export function findAnswerViolation(schema: unknown, strict: boolean): string | undefined {
-  const { type = "None" } = isSchema(schema) ? schema : {};
+  const { type = "None" } = isJsonObject(schema) ? schema : {};
   if (type !== "object")
     return `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(type)}'.`;
   return strict ? findStrictnessViolation(schema) : undefined;
 }
 
-function lookInto(schema: unknown, path: readonly string[]): string | undefined {
+function findViolation(schema: unknown, path: readonly string[]): string | undefined {
   if (Array.isArray(schema))
-    return findFirst(schema.map((each, index) => () => lookInto(each, [...path, String(index)])));
-  if (!isSchema(schema)) return undefined;
-  const properties = isSchema(schema.properties) ? schema.properties : undefined;
+    return findFirst(schema.map((each, index) => () => findViolation(each, [...path, String(index)])));
+  if (!isJsonObject(schema)) return undefined;
+  const properties = isJsonObject(schema.properties) ? schema.properties : undefined;
   const isObject = schema.type === "object" || properties !== undefined;
   const violation = isObject ? findObjectViolation(schema, Object.keys(properties ?? {}), path) : undefined;
   if (violation !== undefined) return violation;
   const below = Object.entries(properties ?? {}).map(
     ([name, each]) =>
       () =>
-        lookInto(each, [...path, "properties", name]),
+        findViolation(each, [...path, "properties", name]),
   );
   const branches = ["items", "anyOf", "$defs", "definitions"].map(
-    (key) => () => lookIntoBranch(schema[key], [...path, key]),
+    (key) => () => findBranchViolation(schema[key], [...path, key]),
   );
   return findFirst([...below, ...branches]);
 }
 
-function lookIntoBranch(branch: unknown, path: readonly string[]): string | undefined {
+function findBranchViolation(branch: unknown, path: readonly string[]): string | undefined {
   const isTable = path.at(-1) === "$defs" || path.at(-1) === "definitions";
-  if (!isTable || !isSchema(branch)) return lookInto(branch, path);
+  if (!isTable || !isJsonObject(branch)) return findViolation(branch, path);
   return findFirst(
     Object.entries(branch).map(
       ([name, each]) =>
         () =>
-          lookInto(each, [...path, name]),
+          findViolation(each, [...path, name]),
     ),
   );
 }
 
 function findObjectViolation(
-  schema: Schema,
+  schema: JsonObject,
   names: readonly string[],
   path: readonly string[],
 ): string | undefined {
@@ -73,7 +72,7 @@ function findObjectViolation(
 
 function closeObjects(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closeObjects);
-  if (!isSchema(schema)) return schema;
+  if (!isJsonObject(schema)) return schema;
   const closed = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, closeBelow(key, value)]),
   );
@@ -86,18 +85,14 @@ function closeBelow(key: string, value: unknown): unknown {
 }
 
 function closeEach(table: unknown): unknown {
-  if (!isSchema(table)) return table;
+  if (!isJsonObject(table)) return table;
   return Object.fromEntries(Object.entries(table).map(([name, schema]) => [name, closeObjects(schema)]));
 }
 
-function findFirst(looks: readonly (() => string | undefined)[]): string | undefined {
-  for (const look of looks) {
-    const found = look();
+function findFirst(searches: readonly (() => string | undefined)[]): string | undefined {
+  for (const search of searches) {
+    const found = search();
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

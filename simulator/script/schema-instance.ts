@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject as Schema } from "../json-object.ts";
 import type { InstanceSource } from "./instance-source.ts";
 import { textForSchema } from "./schema-text.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -22,8 +23,6 @@ const maximumValues = 5000;
 /** Number of elements of an array, if its schema allows it. */
 const defaultElements = 2;
 
-type Schema = Readonly<Record<string, unknown>>;
-
 interface Builder extends InstanceSource {
   readonly root: unknown;
   /** Values that may still be built. */
@@ -43,7 +42,7 @@ export function createInstance(schema: unknown, source: InstanceSource): JsonVal
 function build(schema: unknown, builder: Builder, depth: number): JsonValue {
   if (schema === true) return builder.nextWord();
   builder.valuesLeft -= 1;
-  if (!isSchema(schema) || depth > maximumDepth || builder.valuesLeft < 0) return null;
+  if (!isJsonObject(schema) || depth > maximumDepth || builder.valuesLeft < 0) return null;
   const target = resolve(schema, builder.root);
   if (target !== schema) return build(target, builder, depth + 1);
   if ("const" in schema) return schema.const as JsonValue;
@@ -62,8 +61,8 @@ function mergeBranches(schema: Schema, builder: Builder, depth: number): Schema 
     if (Array.isArray(choice) && choice.length > 0) branches.push(choice.find(isNotNull) ?? choice[0]);
   }
   return branches.reduce<Schema>((merged, branch) => {
-    const resolved = isSchema(branch) ? resolve(branch, builder.root) : branch;
-    return isSchema(resolved) ? merge(merged, mergeBranches(resolved, builder, depth + 1)) : merged;
+    const resolved = isJsonObject(branch) ? resolve(branch, builder.root) : branch;
+    return isJsonObject(resolved) ? merge(merged, mergeBranches(resolved, builder, depth + 1)) : merged;
   }, rest);
 }
 
@@ -120,7 +119,7 @@ function buildObject(schema: Schema, builder: Builder, depth: number): JsonValue
     name,
     build(properties[name] ?? extra ?? true, builder, depth + 1),
   ]);
-  if (entries.length === 0 && isSchema(extra)) entries.push(["key", build(extra, builder, depth + 1)]);
+  if (entries.length === 0 && isJsonObject(extra)) entries.push(["key", build(extra, builder, depth + 1)]);
   return Object.fromEntries(entries);
 }
 
@@ -172,15 +171,11 @@ function decodeStep(step: string): string {
 }
 
 function isNotNull(schema: unknown): boolean {
-  return !isSchema(schema) || schema.type !== "null";
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return !isJsonObject(schema) || schema.type !== "null";
 }
 
 function record(value: unknown): Schema {
-  return isSchema(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }
 
 function list(value: unknown): readonly unknown[] {

@@ -73,15 +73,11 @@ function qualifiedName({ name, namespace }: CallableTool): string {
 }
 
 function callTool(tool: CallableTool, source: InstanceSource): ToolCallPart {
-  if (tool.freeform) return toolCall(tool, writeFreeInput(source));
+  if (tool.freeform) return toolCall(tool, `print("${source.nextWord()} ${source.nextWord()}")\n`);
   return toolCall(tool, JSON.stringify(createInstance(tool.parameters, source)));
 }
 
 function toolCall({ name, namespace, freeform }: CallableTool, input: string): ToolCallPart {
   const group = namespace === undefined ? {} : { namespace };
   return { kind: "tool_call", name, ...group, input, freeform, firstDelta: 0, cut: false };
-}
-
-function writeFreeInput(source: InstanceSource): string {
-  return `print("${source.nextWord()} ${source.nextWord()}")\n`;
 }
