@@ -74,14 +74,12 @@ export class ModelNames {
   }
 
   #withoutSnapshot(bare: string, provider: string): string {
-    const snapshot = this.#namings.get(provider)?.snapshots?.find((pattern) => endFits(pattern, bare));
+    // Snapshots have no `*`, so a pattern is as long as the text that it matches.
+    const snapshot = this.#namings
+      .get(provider)
+      ?.snapshots?.find((pattern) => fitsPattern(pattern, bare.slice(-pattern.length)));
     return snapshot === undefined ? bare : bare.slice(0, -snapshot.length);
   }
-}
-
-/** Snapshots have no `*`, so a pattern is as long as the text that it matches. */
-function endFits(pattern: string, text: string): boolean {
-  return fitsPattern(pattern, text.slice(-pattern.length));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type DescField, type DescMessage, isMessage, ScalarType } from "@bufbuild/protobuf";
 import { TOOL_CHOICE_MODES } from "../core/tools.ts";
 import { ToolChoiceSchema } from "../gen/outrigger/v1/request_pb.ts";
+import { asInt32 } from "../kit/json/json.ts";
 import type { Violations } from "./violations.ts";
 
 /**
@@ -116,13 +117,9 @@ const SCALARS: ReadonlyMap<ScalarType, readonly [string, (value: unknown) => boo
   [ScalarType.BOOL, ["true or false", (value) => typeof value === "boolean"]],
   [ScalarType.BYTES, ["a Uint8Array", (value) => value instanceof Uint8Array]],
   [ScalarType.DOUBLE, ["a number", (value) => typeof value === "number" && !Number.isNaN(value)]],
-  [ScalarType.INT32, ["a whole number", isInt32]],
+  [ScalarType.INT32, ["a whole number", (value) => asInt32(value) !== undefined]],
   [ScalarType.INT64, ["a bigint", (value) => typeof value === "bigint"]],
 ]);
-
-function isInt32(value: unknown): boolean {
-  return typeof value === "number" && (value | 0) === value;
-}
 
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return (

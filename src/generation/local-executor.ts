@@ -157,12 +157,9 @@ function getName({ definition: { tool } }: ActiveTool): string {
 
 /** Returns the call with the repaired input. */
 function withInput({ id, name }: ToolCall, repaired: ToolCall | string | object): ToolCall {
-  return create(ToolCallSchema, { id, name, input: toInput(repaired) });
-}
-
-function toInput(repaired: ToolCall | string | object): ToolCall["input"] {
-  if (isMessage(repaired, ToolCallSchema)) return repaired.input;
-  return { case: "argumentsJson", value: typeof repaired === "string" ? repaired : toJsonText(repaired) };
+  if (isMessage(repaired, ToolCallSchema)) return create(ToolCallSchema, { id, name, input: repaired.input });
+  const value = typeof repaired === "string" ? repaired : toJsonText(repaired);
+  return create(ToolCallSchema, { id, name, input: { case: "argumentsJson", value } });
 }
 
 /** @throws TypeError if the value cannot be written as JSON. */

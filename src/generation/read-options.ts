@@ -4,7 +4,6 @@ import { compact } from "../core/compact.ts";
 import { SDKError } from "../core/errors.ts";
 import { systemMessage, userMessage } from "../core/message.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
-import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { checkOptions } from "./check-options.ts";
 import { defaultModelClient } from "./default-model-client.ts";
 import type { GenerateOptions, GenerationTimeouts } from "./generate-options.ts";
@@ -17,10 +16,12 @@ import type { LoopOptions } from "./loop/tool-loop.ts";
  * @throws InvalidRequestError with every option of a wrong name, type or range.
  */
 export function toLoopOptions(options: GenerateOptions, isStreamed: boolean): LoopOptions {
-  const { maxToolRounds = 1, stopWhen, repairToolCall, limits, signal, client } = options;
+  const { maxToolRounds = 1, stopWhen, repairToolCall, limits, signal, client, timeout = {} } = options;
+  const { retry, maxRetries, onRetry } = options;
   checkOptions(options);
   const caller = client ?? defaultModelClient();
-  const { perToolMs = 0, ...timeouts } = toTimeouts(options);
+  const given: GenerationTimeouts = typeof timeout === "number" ? { totalMs: timeout } : timeout;
+  const { perToolMs = 0, ...timeouts } = given;
   return {
     client: caller,
     request: toRequestFields(options),
@@ -32,7 +33,7 @@ export function toLoopOptions(options: GenerateOptions, isStreamed: boolean): Lo
     isStreamed,
     maxToolRounds,
     stopWhen: stopWhen && stepsCondition(stopWhen),
-    retry: toPolicy(options),
+    retry: { ...retry, ...compact({ maxRetries, onRetry }) },
     timeouts,
     limits,
     signal,
@@ -75,11 +76,3 @@ const OPTION_NAMES: readonly (keyof GenerateOptions)[] = [
   "signal",
   "client",
 ];
-
-function toTimeouts({ timeout = {} }: GenerateOptions): GenerationTimeouts {
-  return typeof timeout === "number" ? { totalMs: timeout } : timeout;
-}
-
-function toPolicy({ retry, maxRetries, onRetry }: GenerateOptions): Partial<RetryPolicy> {
-  return { ...retry, ...compact({ maxRetries, onRetry }) };
-}

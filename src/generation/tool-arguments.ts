@@ -33,7 +33,11 @@ function createReader({ definition, parameters }: ActiveTool, field: string): In
     const parsed = argumentsOf(call);
     if (!parsed.ok) return { problem: parsed.error.message };
     const checked = await check(parsed.value);
-    return "value" in checked ? checked : { problem: mismatch(call, checked.problem) };
+    if ("value" in checked) return checked;
+    const name = toJsonText(call.name);
+    return {
+      problem: `the arguments of the call to ${name} are not valid for the schema: ${checked.problem}`,
+    };
   };
 }
 
@@ -47,8 +51,4 @@ function compileCheck(parameters: JsonSchema | undefined, field: string): Check 
     const violations = validator.validate(value);
     return violations.length === 0 ? { value } : { problem: violations.map(violationText).join("; ") };
   };
-}
-
-function mismatch({ name }: ToolCall, problem: string): string {
-  return `the arguments of the call to ${toJsonText(name)} are not valid for the schema: ${problem}`;
 }

@@ -1,4 +1,5 @@
 import { validateRequest } from "../../client/validate.ts";
+import { quote } from "../../client/violations.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
@@ -52,7 +53,7 @@ export function createObjectReader(
   const { schemaJson, description = "" } = wanted;
   const name = wanted.name || DEFAULT_OBJECT_NAME;
   if (!NAME.test(name))
-    throw invalidField(fields.name, `expected 1 to 64 letters, digits, "_" or "-", found ${quoted(name)}`);
+    throw invalidField(fields.name, `expected 1 to 64 letters, digits, "_" or "-", found ${quote(name)}`);
   const schema = asObject(tryParseJson(schemaJson));
   if (schema === undefined) throw invalidField(fields.schema, "expected the text of a JSON object");
   const validator = createSchemaValidator(schemaJson, fields.schema);
@@ -83,8 +84,4 @@ function checkRequest({ responseFormat, tools }: Request): void {
       `tools[${index}]`,
       "expected only tools that the provider executes, found another one",
     );
-}
-
-function quoted(name: string): string {
-  return JSON.stringify(name.slice(0, 64));
 }

@@ -48,8 +48,10 @@ export class KeyMask {
   /** Like `apply`, for UTF-8 that does not end within a key. Returns the same bytes if there is no key in them. */
   readonly applyToBytes = (bytes: Uint8Array): Uint8Array => {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    // Escapes in JSON may hide characters of a key.
     const isSuspect =
-      hasEscapedAscii(buffer) ||
+      buffer.includes(ESCAPED_ASCII) ||
+      buffer.includes(ESCAPED_SLASH) ||
       this.#keys.some(
         ({ bytes, hasUrlForm }) => buffer.includes(bytes) || (hasUrlForm && buffer.includes("%")),
       );
@@ -62,11 +64,6 @@ export class KeyMask {
 
 const ESCAPED_ASCII = Buffer.from("\\u00");
 const ESCAPED_SLASH = Buffer.from("\\/");
-
-/** Reports whether JSON has escapes that may hide characters of a key. */
-function hasEscapedAscii(json: Buffer): boolean {
-  return json.includes(ESCAPED_ASCII) || json.includes(ESCAPED_SLASH);
-}
 
 interface Key {
   readonly value: string;

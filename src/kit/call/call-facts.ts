@@ -108,7 +108,7 @@ export function answerMissing(
 export function createResponse(facts: CallFacts, answer: Answer): Response {
   settleParts(answer.content, facts);
   warnAtLimit(facts, answer);
-  const { withoutKeys = unchanged, models, rateLimit } = facts;
+  const { withoutKeys = (text) => text, models, rateLimit } = facts;
   const { content, finishReason, providerRequestId = facts.providerRequestId } = answer;
   const model = withoutKeys(answer.model.toWellFormed()) || facts.request.model;
   // A literal: `create` gives the same object and takes ten times as long.
@@ -142,10 +142,6 @@ export function createResponse(facts: CallFacts, answer: Answer): Response {
   }
   if (rateLimit !== undefined) response.rateLimit = rateLimit;
   return response;
-}
-
-function unchanged(text: string): string {
-  return text;
 }
 
 /**

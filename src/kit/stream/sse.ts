@@ -78,10 +78,14 @@ export class SseDecoder {
   /** Takes the next bytes. Throws StreamError if an event exceeds the limit, and the errors of `onEvent`. */
   push(chunk: Uint8Array): void {
     if (this.#takeDeltas === undefined) return this.#take(chunk);
-    const bytes = toBuffer(chunk);
+    const bytes = Buffer.isBuffer(chunk)
+      ? chunk
+      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     let pieceBytes = 1;
     for (let at = 0; at < bytes.length; ) {
-      const start = this.#isAtEvent ? this.#takeDeltas(bytes, at) : at;
+      // The first event may have a byte order mark before it.
+      const isAtEvent = this.#hasBegun && this.#isBetween && !this.#isInCharacter && this.#stray === "";
+      const start = isAtEvent ? this.#takeDeltas(bytes, at) : at;
       if (start === bytes.length) return;
       // Few other events come between deltas. If there are more, decoding each one separately would take more time than
       // decoding them together.
@@ -91,11 +95,6 @@ export class SseDecoder {
       at = end < 0 ? bytes.length : end + BLANK_LINE.length;
       this.#take(start === 0 && at === bytes.length ? bytes : bytes.subarray(start, at));
     }
-  }
-
-  /** Whether the next byte begins an event. The first event may have a byte order mark before it. */
-  get #isAtEvent(): boolean {
-    return this.#hasBegun && this.#isBetween && !this.#isInCharacter && this.#stray === "";
   }
 
   /** A chunk of whole characters, the usual case, is decoded without state: Node does that several times faster. */
@@ -232,10 +231,6 @@ function toPlainEvent(text: string, start: number, end: number): SseEvent | unde
   const isPlain = text.startsWith(DATA, dataStart) && text.indexOf("\n", dataStart) === end;
   const data = text.slice(dataStart + DATA.length, end);
   return isPlain && data !== "" ? { type, data } : undefined;
-}
-
-function toBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 const TYPE = "event: ";

@@ -89,7 +89,7 @@ export class SqliteDriver implements Driver {
         maxBytes: location.maxBytes,
         setting: this.#files === undefined ? "runs.memory_size" : "runs.max_file_size",
         evicts: this.#files === undefined,
-        usedBytes: () => this.#usedBytes(),
+        usedBytes: () => (this.#pragma("page_count") - this.#pragma("freelist_count")) * this.#pageBytes,
       };
       this.#meter = new SpaceMeter(this.space);
     }
@@ -314,10 +314,6 @@ export class SqliteDriver implements Driver {
         "the disk with the store of runs is full; delete runs, or wait for runs to expire",
       );
     return createRefusal(this.space, this.space.maxBytes * FULL_SHARE);
-  }
-
-  #usedBytes(): number {
-    return (this.#pragma("page_count") - this.#pragma("freelist_count")) * this.#pageBytes;
   }
 
   #pragma(name: string): number {

@@ -286,7 +286,7 @@ function getStringConstant({ exprKind }: Expr): string | undefined {
   return constant?.case === "stringValue" ? constant.value : undefined;
 }
 
-/** The name of a function, or an operator as it is written. */
+/** Returns the name of a function, or an operator as it is written. */
 function getName(name: string): string {
   return name.replaceAll("_", "") || name;
 }
