@@ -67,8 +67,11 @@ export async function generateObject<Output>(
  * Like `generateObject`, but yields the object as it grows. Returns at once: the request is sent when the result is
  * first read, and reading it throws all errors. Leaving the loop cancels the call.
  *
- * ```ts const result = streamObject({ model: "gpt-5.2", prompt: "Five recipes", schema }); for await (const partial of
- * result) render(partial.recipes ?? []); const recipes = await result.object(); ```
+ * ```ts
+ * const result = streamObject({ model: "gpt-5.2", prompt: "Five recipes", schema });
+ * for await (const partial of result) render(partial.recipes ?? []);
+ * const recipes = await result.object();
+ * ```
  */
 export function streamObject<Output>(
   options: GenerateObjectOptions<StandardSchema<Output>>,
