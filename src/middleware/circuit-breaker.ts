@@ -30,7 +30,7 @@ export interface CircuitBreakerOptions {
 /**
  * Refuses calls to a provider's model that has failed too often lately, with a ServerError that says when to retry.
  * Failures are answers that blame the provider, broken connections and time limits. Errors of the request and rate
- * limits do not count, nor do calls that the caller left, or whose time limit of the caller expired.
+ * limits do not count, and neither do calls that the caller cancelled or that exceeded a time limit of the caller.
  * @throws ConfigurationError if an option is out of range.
  */
 export function createCircuitBreaker(options: CircuitBreakerOptions = {}): Required<MiddlewareMethods> {

@@ -169,8 +169,8 @@ export class RunEngine {
   }
 
   /**
-   * Takes memory for a conversation alongside those of the runs in progress, before it is read, since many small
-   * requests may continue a large one at once; then reads the previous run. A RunInput hands both to `createRun`.
+   * Takes memory for a conversation alongside the conversations of the runs in progress, before it is read, since many
+   * small requests may continue a large one at once; then reads the previous run. A RunInput hands both to `createRun`.
    * @throws RateLimitError; NotFoundError for the field `previous_run_id`.
    */
   async openConversation(owner: string, continued: ContinuedConversation): Promise<OpenConversation> {

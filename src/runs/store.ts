@@ -108,7 +108,7 @@ export interface RunStore {
   /** Claims a run that is QUEUED or REQUIRES_ACTION. Returns undefined if a live process has claimed it. */
   claim(runId: string, holder: Holder): Promise<ClaimedRun | undefined>;
   /**
-   * Claims runs that are IN_PROGRESS and whose holder is no longer alive. Also claims those of this process that are
+   * Claims runs that are IN_PROGRESS and whose holder is no longer alive. Also claims the runs of this process that are
    * not in `known`: their end could not be written, or an answer of the store was lost. Such runs that are QUEUED or
    * REQUIRES_ACTION are freed instead, so that they are delivered again or can be continued. A run that cannot be read
    * is set to FAILED by the store.

@@ -92,7 +92,7 @@ function findRetryDelay(kind: ErrorKind, message: string): number | undefined {
 }
 
 /**
- * Reports whether the error holds the body. In that of a rejected tool call is the model's output, which the caller
+ * Reports whether the error holds the body. The body of a rejected tool call has the model's output, which the caller
  * needs to continue.
  */
 function keepsBody(kind: ErrorKind, { includeRaw }: Request): boolean {

@@ -82,7 +82,7 @@ export const READ_HISTORY_OF_RUN = `
   WHERE runs.id = $1
   ORDER BY thread_messages.position`;
 
-/** The bytes of the messages up to the end of run $1, or of thread $2, and those of the run. */
+/** The bytes of the messages up to the end of run $1, or of thread $2, and the bytes of the run. */
 export const MEASURE_CONVERSATION = `
   SELECT coalesce(sum(octet_length(messages.body)), 0) AS messages, coalesce((
     SELECT octet_length(runs.body)

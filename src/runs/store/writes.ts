@@ -266,8 +266,7 @@ export function insertMessages(
 }
 
 /**
- * The condition for the claim. The number finds the run quickly, but may be that of a later run if this one was
- * deleted.
+ * The condition for the claim. The number finds the run quickly, but may belong to a later run if this one was deleted.
  */
 const CLAIMED = "runs.number = $1 AND runs.id = $2 AND runs.holder = $3 AND runs.fence = $4";
 
