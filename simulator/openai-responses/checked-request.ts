@@ -1,4 +1,4 @@
-import type { AnyOf, ConversationItem, CreateRequest } from "../../src/wire/openai-responses/request.ts";
+import type { AnyMember, ConversationItem, CreateRequest } from "../../src/wire/openai-responses/request.ts";
 
 /** The checked body of `POST /v1/responses`. The API accepts null for every optional field. */
 export interface CheckedRequest extends Nullable<Omit<CreateRequest, "input" | "model">> {
@@ -7,7 +7,7 @@ export interface CheckedRequest extends Nullable<Omit<CreateRequest, "input" | "
 }
 
 /** A checked item of a conversation: the fields that the simulator reads of any item. */
-export interface CheckedItem extends Pick<AnyOf<ConversationItem>, ItemField> {
+export interface CheckedItem extends Pick<AnyMember<ConversationItem>, ItemField> {
   /** Kind of the item, including items of hosted tools; an item without a kind is a message. */
   readonly type?: string;
   readonly id?: string | null;

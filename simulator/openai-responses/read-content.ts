@@ -1,9 +1,9 @@
 import type { OutputText, ReasoningPart, Refusal } from "../../src/wire/openai-responses/items.ts";
-import type { AnyOf, InputContent } from "../../src/wire/openai-responses/request.ts";
+import type { AnyMember, InputContent } from "../../src/wire/openai-responses/request.ts";
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
 
 /** A part of any message, of a tool's output, or of reasoning. */
-type ContentPart = AnyOf<InputContent | OutputText | Refusal | ReasoningPart>;
+type ContentPart = AnyMember<InputContent | OutputText | Refusal | ReasoningPart>;
 
 /** Reads the content of a message or the output of a tool. */
 export function readContent(content: string | readonly ContentPart[]): ReadContent {

@@ -1,4 +1,4 @@
-import type { AnyOf, NamedToolChoice, Tool } from "../../src/wire/openai-responses/request.ts";
+import type { AnyMember, NamedToolChoice, Tool } from "../../src/wire/openai-responses/request.ts";
 import {
   anything,
   array,
@@ -128,7 +128,7 @@ function isOffered(wanted: Pick<NamedToolChoice, "type" | "name">, request: Chec
 
 /** Reports whether a tool choice names a tool: by its type, and by its name if the choice has one. */
 export function isChosen(
-  { type, name }: AnyOf<Tool>,
+  { type, name }: AnyMember<Tool>,
   choice: Pick<NamedToolChoice, "type" | "name">,
 ): boolean {
   return type === choice.type && (choice.name ?? name) === name;

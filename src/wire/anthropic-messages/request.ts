@@ -43,7 +43,7 @@ export type {
   BetaWebSearchToolResultBlockParam as WebSearchToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/beta/messages";
 
-/** Parameters that the SDK sends as headers or that decide about the form of the answer. */
+/** Parameters that the SDK sends as headers, or that select the form of the answer. */
 type HeaderParam = "betas" | "stream" | "user_profile_id" | "workspace_id";
 
 /** The body of a request (documentation: "Create a message", body parameters). */

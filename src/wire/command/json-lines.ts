@@ -2,11 +2,11 @@
 export interface JsonLine {
   /** The next piece of the answer. */
   readonly text: string;
-  /** The same, also as a list of blocks with a `text`. */
+  /** The same as `text`, or a list of blocks with a `text`. */
   readonly content: string | readonly { readonly text: string }[];
   /** The next piece of the reasoning. */
   readonly reasoning: string;
-  /** Why there is no answer. */
+  /** The failure, if there is no answer. */
   readonly error: string | { readonly message: string; readonly code: string };
   /** Tokens of the whole answer. */
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number };

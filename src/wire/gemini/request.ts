@@ -47,7 +47,7 @@ export interface Part
   extends Omit<JsonForm<SdkPart>, "functionCall" | "functionResponse" | "mediaResolution"> {
   readonly functionCall?: FunctionCall;
   readonly functionResponse?: FunctionResponse;
-  /** The level is open: the API adds levels. */
+  /** A string, since the API adds levels. */
   readonly mediaResolution?: { readonly level?: string; readonly numTokens?: number };
 }
 
@@ -65,7 +65,7 @@ export type PartialArg = JsonForm<SdkPartialArg>;
 
 /** The result of a function (provider documentation: "FunctionResponse"). */
 export interface FunctionResponse extends Omit<JsonForm<SdkFunctionResponse>, "parts"> {
-  /** Media of the result; the API takes the same data as in a part of a turn. */
+  /** Media of the result; the API accepts the same data as in a part of a turn. */
   readonly parts?: readonly Part[];
 }
 

@@ -3,16 +3,16 @@ import type { ErrorObject as OpenAIErrorObject } from "openai/resources/shared";
 
 /** Body of a failed answer, and of the chunk by which a stream reports one. */
 export interface ErrorBody extends Partial<ErrorFields> {
-  /** The facts: OpenAI ("Error codes"); a text at xAI, Ollama and others. */
+  /** The failure: an object at OpenAI ("Error codes"), a text at xAI, Ollama and others. */
   error?: ErrorObject | string | null;
   /** A list of failures (Cloudflare documentation: "API response"). */
   errors?: ErrorObject[];
   /**
-   * A text, or a list of mistakes with their places: FastAPI ("Handling errors") and the servers that are built with
-   * it.
+   * A text, or a list of mistakes with their paths, from FastAPI ("Handling errors") and the servers that are built
+   * with it.
    */
   detail?: string | ValidationDetail[] | { message?: string; error?: string };
-  /** `error` if the facts are at the top (vLLM: "OpenAI-compatible server"; Mistral). */
+  /** `error` if the fields of the failure are at the top level (vLLM: "OpenAI-compatible server"; Mistral). */
   object?: string;
   /** Why a stream stopped early (Groq documentation: "Errors"). */
   x_groq?: { error?: string };
@@ -40,15 +40,15 @@ export interface BaseStatus {
   status_msg?: string;
 }
 
-/** The facts of a failure ("Error codes"), in the types that other servers send. */
+/** The fields of a failure ("Error codes"), with the types that other servers send. */
 export interface ErrorFields extends Omit<OpenAIErrorObject, "code" | "message" | "param"> {
-  /** A word; at some servers the HTTP status (OpenRouter, llama.cpp, vLLM), at xAI a sentence. */
+  /** A word; from some servers the HTTP status (OpenRouter, llama.cpp, vLLM), from xAI a sentence. */
   code: string | number | null;
-  /** Description of the failure; at Mistral also an object that has it as `detail`. */
+  /** Description of the failure; from Mistral also an object with the description in `detail`. */
   message: string | { detail?: ValidationDetail[] };
   /** The invalid parameter. */
   param: string | null;
-  /** A word for the HTTP status at Gemini ("Error codes"); the status itself at other servers. */
+  /** The HTTP status: by name from Gemini ("Error codes"), as a number from other servers. */
   status: number | string;
   /** The HTTP status, as some proxies spell it. */
   status_code: number;
@@ -56,7 +56,7 @@ export interface ErrorFields extends Omit<OpenAIErrorObject, "code" | "message" 
   http_status_code: number;
   /** The HTTP status (Azure API Management, in front of Azure OpenAI). */
   statusCode: number;
-  /** Further facts from OpenRouter ("Errors"). */
+  /** Further details from OpenRouter ("Errors"). */
   metadata: ErrorMetadata;
 }
 
@@ -68,11 +68,11 @@ export type ErrorObject = Partial<ErrorFields>;
  * "Errors").
  */
 export interface ErrorMetadata {
-  /** The failure as that server reported it: a body, or its text. */
+  /** The failure as that server reported it: the body of its answer, parsed or as text. */
   raw?: string | ErrorBody;
   /** Name of that server. */
   provider_name?: string;
-  /** The objections of the moderation. */
+  /** Why the moderation rejected the request. */
   reasons?: string[];
 }
 
@@ -80,7 +80,7 @@ export interface ErrorMetadata {
 export interface ValidationDetail {
   /** Path of the invalid value. */
   loc?: (string | number)[];
-  /** The problem of the value. */
+  /** Description of the mistake. */
   msg?: string;
   /** Kind of the mistake. */
   type?: string;

@@ -23,7 +23,7 @@ export type AnyMessage = Message | Delta;
 export interface Message
   extends Omit<ChatCompletionMessage, "annotations" | "content" | "tool_calls">,
     MessageExtensions {
-  /** A text; at Mistral ("Reasoning") also a list of parts, at Cloudflare ("JSON mode") also a JSON object. */
+  /** A text; from Mistral ("Reasoning") also a list of parts, from Cloudflare ("JSON mode") also a JSON object. */
   content: string | AnswerPart[] | object | null;
   /** Sources that the text refers to. */
   annotations?: Annotation[];
@@ -38,7 +38,7 @@ export interface Message
 export interface Delta
   extends Omit<ChatCompletionChunk.Choice.Delta, "content" | "role" | "tool_calls">,
     MessageExtensions {
-  /** A piece of text; at Mistral ("Reasoning") also a list of parts. */
+  /** A piece of text; from Mistral ("Reasoning") also a list of parts. */
   content?: string | AnswerPart[] | null;
   /** Role of the author, in the first chunk. */
   role?: ChatCompletionChunk.Choice.Delta["role"] | null;
@@ -50,7 +50,7 @@ export interface Delta
 
 /** Fields that servers other than OpenAI have in a message and in a delta alike. */
 export interface MessageExtensions extends ReasoningParam, SignatureParam {
-  /** GitHub Copilot's name of the reasoning. */
+  /** The reasoning, as GitHub Copilot names it. */
   reasoning_text?: string | null;
   /** Images that the model made (OpenRouter documentation: "Image generation"). */
   images?: GeneratedImage[];
@@ -79,7 +79,7 @@ export interface FoundDocument {
 /** A part of the content if it is a list (Mistral documentation: "Reasoning"). */
 export type AnswerPart = string | TextPart | RefusalPart | ThinkPart;
 
-/** One of `annotations` ("The chat completion object", `annotations`). What it says is under the name of its type. */
+/** One of `annotations` ("The chat completion object", `annotations`). Its data is in the field that its type names. */
 export interface Annotation {
   /** `url_citation`; servers add others. */
   type: string;
@@ -105,7 +105,7 @@ export interface FileCitation {
 export interface ToolCallDelta
   extends Omit<ChatCompletionChunk.Choice.Delta.ToolCall, "function" | "index">,
     ToolCallExtensions {
-  /** Which call it belongs to; left out by some servers. */
+  /** Position of the call that the piece belongs to. Some servers omit it. */
   index?: number;
   /** Name and a piece of the arguments. Arguments are JSON text; some servers send the object itself. */
   function?: { name?: string; arguments?: string | object };

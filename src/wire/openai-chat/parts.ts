@@ -65,7 +65,7 @@ export interface ReasoningDetail {
   data?: string;
   /** Proves that the model wrote the text. */
   signature?: string | null;
-  /** Whose format the signature or data has. */
+  /** Name of the provider's format of the signature or data, for instance `anthropic-claude-v1`. */
   format?: string | null;
   /** Position among the details. Pieces of one detail in a stream have the same. */
   index?: number;

@@ -82,7 +82,7 @@ export type FunctionTool = ChatCompletionFunctionTool;
 /** A tool whose input is free text ("Function calling", "Custom tools"). */
 export type CustomTool = ChatCompletionCustomTool;
 
-/** A tool by its name, as `tool_choice` holds it ("Create chat completion", `tool_choice`). */
+/** A tool by its name, as in `tool_choice` ("Create chat completion", `tool_choice`). */
 export type NamedToolChoice = ChatCompletionNamedToolChoice | ChatCompletionNamedToolChoiceCustom;
 
 /** Limits the model to some of the tools ("Create chat completion", `tool_choice`). */
@@ -123,7 +123,7 @@ export interface UserMessageParam extends Omit<ChatCompletionUserMessageParam, "
 /** The result of a tool call ("Create chat completion", `messages`, "Tool message"). */
 export interface ToolMessageParam extends Omit<ChatCompletionToolMessageParam, "content"> {
   /**
-   * A text, or a list of parts; of images and documents too at some servers (Mistral documentation: "Function
+   * A text, or a list of parts. Some servers also accept images and documents in it (Mistral documentation: "Function
    * calling").
    */
   content: ContentParam;
@@ -134,7 +134,7 @@ export interface AssistantMessageParam
   extends Omit<ChatCompletionAssistantMessageParam, "content" | "tool_calls">,
     ReasoningParam,
     SignatureParam {
-  /** A text, or a list of parts; null or left out alongside tool calls and refusals. */
+  /** A text, or a list of parts; may be null or absent alongside tool calls and refusals. */
   content?: ContentParam | null;
   /** The calls that the messages after it answer. */
   tool_calls?: ToolCall[];
@@ -164,7 +164,7 @@ export interface ImagePart extends Omit<ChatCompletionContentPartImage, "image_u
 
 /** An audio clip ("Audio and speech"). */
 export interface InputAudioPart extends Omit<ChatCompletionContentPartInputAudio, "input_audio"> {
-  /** Base64 with its format; at Mistral ("Audio & transcription") base64 or a URL alone. Servers add formats. */
+  /** Base64 with its format; for Mistral ("Audio & transcription") only base64 or a URL. Servers add formats. */
   input_audio: { data: string; format: string } | string;
 }
 

@@ -82,9 +82,9 @@ export interface Choice
     StopExtensions {
   /** The model's output. */
   message: Message;
-  /** Empty, alongside the message (Perplexity). */
+  /** Perplexity sends an empty one alongside the message. */
   delta?: Delta;
-  /** Why it ended. Servers add values; left out by some. */
+  /** Why it ended. Servers add values, and some omit it. */
   finish_reason?: string | null;
   /** Log probabilities of the tokens; OpenAI's reasoning models do not have the field. */
   logprobs?: Logprobs | null;

@@ -16,6 +16,7 @@ import type {
   Tool as SDKTool,
   ToolChoiceAllowed as SDKToolChoiceAllowed,
 } from "openai/resources/responses/responses";
+import type { FieldName } from "../untrusted.ts";
 import type {
   CustomToolCall,
   FunctionCall,
@@ -79,7 +80,7 @@ export type InputContent = InputText | InputImage | InputFile;
 /** A text as input. */
 export type InputText = SDKInputText;
 
-/** An image as input: by its URL, data included, or by its id ("Images and vision"). */
+/** An image as input: by its URL, which can be a data: URL, or by its id ("Images and vision"). */
 export interface InputImage extends Omit<SDKInputImage, "detail"> {
   /** How closely the model looks at it. The values of the SDK, and those that models add. */
   detail?: string | null;
@@ -129,11 +130,10 @@ export type CustomToolGrammar = Extract<SDKCustomTool["format"], { type: "gramma
 /** `text.format`: the format of the answer ("Structured model outputs"). */
 export type TextFormat = SDKTextFormat;
 
-/** The fields of all members of a union, for a reader that does not know yet which member it has. */
-export type AnyOf<T> = { readonly [Field in FieldOf<T>]?: ValueOf<T, Field> };
-
-/** The field names of every member of a union. */
-type FieldOf<T> = T extends unknown ? keyof T : never;
+/** The fields of all members of a union, for code that does not know yet which member it has. */
+export type AnyMember<Union> = { readonly [Field in FieldName<Union>]?: FieldValue<Union, Field> };
 
 /** The values that a field has in the members of a union that have it. */
-type ValueOf<T, Field extends PropertyKey> = T extends { [Key in Field]?: unknown } ? T[Field] : never;
+type FieldValue<Union, Field extends PropertyKey> = Union extends { [Key in Field]?: unknown }
+  ? Union[Field]
+  : never;

@@ -27,7 +27,7 @@ export interface ResponseObject
   error: ResponseError | null;
   /** The model's output, in order. */
   output: readonly OutputItem[];
-  /** The setting of the request; at mistral.rs the text of the reasoning, which is then not in `output`. */
+  /** The setting of the request; from mistral.rs the text of the reasoning, which is then not in `output`. */
   reasoning?: ReasoningSettings | string | null;
   /** The setting of the request. */
   tool_choice: NonNullable<CreateRequest["tool_choice"]>;
@@ -72,7 +72,7 @@ export type ImageGenerationCall = SDKOutputItem.ImageGenerationCall;
 /** A part of an output message ("The response object", `output`, "Output message"). */
 export type OutputContent = OutputText | Refusal | PlainText;
 
-/** A text as some compatible servers name it. */
+/** A text, with the type that some compatible servers send. */
 export interface PlainText {
   /** Kind of the part. */
   type: "text";
@@ -80,16 +80,16 @@ export interface PlainText {
   text: string;
 }
 
-/** A source that a text names ("The response object", `output`, "Output message", `annotations`). */
+/** A source that a text cites ("The response object", `output`, "Output message", `annotations`). */
 export type Annotation = SDKOutputText["annotations"][number];
 
-/** A web page that a text names. Its indices count Unicode code points; the end is exclusive. */
+/** A web page that a text cites. Its indices count Unicode code points; the end is exclusive. */
 export type URLCitation = SDKOutputText.URLCitation;
 
 /** The environment in which a `shell_call` runs ("Shell"). */
 export type ShellEnvironment = NonNullable<SDKShellCall["environment"]>;
 
-/** Token counts ("The response object", `usage`), also by the names that Chat Completions has for them. */
+/** Token counts ("The response object", `usage`), also with their names in Chat Completions. */
 export interface Usage extends SDKUsage {
   /** Tokens of the input, from servers that translate Chat Completions. */
   prompt_tokens?: number;

@@ -15,11 +15,11 @@ export type StreamEvent =
 
 /** Random padding of a delta against traffic analysis ("Create a model response", `stream_options`). */
 export interface Obfuscation {
-  /** Characters of no meaning. */
+  /** Meaningless characters. */
   obfuscation?: string;
 }
 
-/** A failure ("Streaming events", "error"): its facts in the event itself, or under `error`. */
+/** A failure ("Streaming events", "error"): its fields are in the event itself, or under `error`. */
 export interface ErrorEvent extends Partial<Omit<SDKErrorEvent, "type" | "sequence_number">> {
   /** Kind of the event. */
   type: "error";
@@ -29,7 +29,7 @@ export interface ErrorEvent extends Partial<Omit<SDKErrorEvent, "type" | "sequen
   error?: ErrorBody["error"];
 }
 
-/** The response was cancelled. Undocumented: other servers than OpenAI's send it. */
+/** The response was cancelled. Undocumented; servers other than OpenAI's send it. */
 export interface CancelledEvent {
   /** Kind of the event. */
   type: "response.cancelled";
