@@ -9,8 +9,9 @@ import type { ModelClient } from "../generation/loop/model-calls.ts";
 /** An HTTP API. */
 export interface HttpApi {
   /**
-   * Returns the route of a path without its query; undefined if the API has none. For a wrong method, returns a route
-   * that answers 405.
+   * Returns the route for a path, or undefined if the API does not serve it. For a wrong method, returns a route that
+   * answers 405.
+   * @param path Without the query.
    */
   find(path: string, method: string): EndpointRoute | undefined;
 }
@@ -21,7 +22,7 @@ export interface EndpointRoute {
   readonly name: string;
   /** Parameter of the query in which callers may send their access key. Absent: they may not. */
   readonly keyParameter?: string | undefined;
-  /** Header of the API for the id of the request, which every answer has alongside `x-request-id`. Absent: none. */
+  /** The API's header for the id of the request. Every answer has it in addition to `x-request-id`. Absent: none. */
   readonly requestIdHeader?: string | undefined;
   /** Rejects only if the caller has disconnected: failures are responses. */
   serve(request: EndpointRequest): Promise<EndpointResponse>;
@@ -31,7 +32,7 @@ export interface EndpointRoute {
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
 }
 
-/** The part of a request by which an API tells whose clients send it. */
+/** The part of a request from which an API recognizes its clients. */
 export interface RequestHead {
   readonly query: URLSearchParams;
   /** Header names are in lower case. */
@@ -43,7 +44,7 @@ export interface EndpointRequest extends RequestHead {
   readonly method: string;
   readonly path: string;
   readonly caller: Caller;
-  /** The trace context for what the request causes. Undefined if it is in no trace. */
+  /** The trace context for the calls that the request causes. Undefined if the request is not traced. */
   readonly trace: TraceContext | undefined;
   /** Aborted when the caller disconnects, or the server stops. The reason is an SDKError. */
   readonly signal: AbortSignal;
@@ -95,8 +96,8 @@ export interface SocketMessage {
   readStored<Value>(read: () => Promise<Value>): Promise<Value>;
   /**
    * Counts the message against the limits on the caller's requests and on memory. Must be called once, before the
-   * content is parsed. Throws SDKError if it is over a limit; the promise, if there is one, rejects if it is over one
-   * that sidecars share.
+   * content is parsed. Throws SDKError if a limit is exceeded. If limits are shared between sidecars, returns a
+   * promise, which rejects if one of these is exceeded.
    */
   admit(): Promise<void> | undefined;
   /** Takes memory for the growth of the message. Throws SDKError if there is not enough. */

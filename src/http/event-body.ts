@@ -14,12 +14,13 @@ import type { EndpointRequest, EndpointResponse } from "./endpoint.ts";
 import { toRequestFailure } from "./request-failure.ts";
 
 /** Longest silence of a stream, in milliseconds. Proxies close connections that are silent for a minute. */
-const KEEP_ALIVE_MS = 15_000;
+export const KEEP_ALIVE_MS = 15_000;
 
 /** A comment, which readers of event streams skip. */
 const COMMENT = ": keep-alive\n\n";
 
-const HEADERS = {
+/** The headers of a response with server-sent events. */
+export const EVENT_STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",
   // Without this header, nginx would buffer the events.
@@ -38,8 +39,8 @@ export interface EventWriter {
    */
   write(batch: readonly StreamEvent[]): string;
   /**
-   * Returns the text by which a stream ends that failed. It must not look like the end of a complete stream. If `write`
-   * threw, the events before the failure come first.
+   * Returns the text that ends a failed stream. It must not look like the end of a complete stream. If `write` threw,
+   * the events before the failure come first.
    */
   fail(error: SDKError): string;
 }
@@ -57,15 +58,16 @@ export interface StreamOptions {
   /** Longest silence in milliseconds. Default 15 seconds. */
   readonly keepAliveMs?: number | undefined;
   /**
-   * The source form of the request. The events of a provider that got it are relayed, and the writer has no part in
-   * them.
+   * The source form of the request. If it is sent to the provider, the provider's events are relayed instead of written
+   * by the writer.
    */
   readonly source?: SourceForm | undefined;
 }
 
 /**
- * Calls the model of a request and returns its events as a response, once the provider has accepted the request. An
- * earlier failure is thrown, so that it gets the HTTP status of its error, by which clients decide about retries.
+ * Calls the model of a request and returns its events as a response, once the provider has accepted the request.
+ * Earlier failures are thrown, so that the response has the HTTP status of the error: clients decide by it whether to
+ * retry.
  */
 export async function streamEvents(
   request: Request,
@@ -78,12 +80,12 @@ export async function streamEvents(
   const start = first[0]?.event;
   const warnings = start?.case === "streamStart" ? start.value.warnings : [];
   const relay = form?.relay.head === undefined ? undefined : form.relay;
-  const source = new EventSource({ first, events, writer, relay, onAnswer, signal, noteFailure });
+  const source = new ChunkSource({ first, events, writer, relay, onAnswer, signal, noteFailure });
   const { contentType, keepAlive = COMMENT } = writer;
   const type = contentType === undefined ? {} : { "content-type": contentType };
   return {
     status: 200,
-    headers: { ...HEADERS, ...type, ...getHeaders(warnings) },
+    headers: { ...EVENT_STREAM_HEADERS, ...type, ...getHeaders(warnings) },
     body: new EventBody(source, keepAliveMs, Buffer.from(keepAlive)),
   };
 }
@@ -91,33 +93,35 @@ export async function streamEvents(
 type Result = IteratorResult<Uint8Array>;
 
 /** The events of a call that its provider has accepted. */
-interface EventSourceOptions extends Pick<EndpointRequest, "signal" | "noteFailure"> {
+interface ChunkSourceOptions extends Pick<EndpointRequest, "signal" | "noteFailure"> {
   /** The first batch, which has been read already. */
   readonly first: readonly StreamEvent[];
   readonly events: AsyncIterator<readonly StreamEvent[]>;
   readonly writer: EventWriter;
-  /** Has the events in the form of the API if the provider writes them in that form. */
+  /** The provider's events as they arrived, if they have the form of the API. */
   readonly relay: AnswerRelay | undefined;
   readonly onAnswer?: StreamOptions["onAnswer"] | undefined;
 }
 
 /** The chunks of a body. The events of one batch are one write. */
-class EventSource {
-  readonly #options: EventSourceOptions;
+class ChunkSource {
+  readonly #options: ChunkSourceOptions;
   /** Undefined once it is taken. */
   #first: readonly StreamEvent[] | undefined;
   #isOver = false;
 
-  constructor(options: EventSourceOptions) {
+  constructor(options: ChunkSourceOptions) {
     this.#options = options;
     this.#first = options.first;
   }
 
-  /** Returns the next chunk, or the end. Is not called again before it has settled. */
+  /** Returns the next chunk, or the end. Must not be called again before the promise has settled. */
   async next(): Promise<Result> {
+    const { writer, relay } = this.#options;
     try {
-      for (let batch = this.#takeFirst() ?? (await this.#read()); ; batch = await this.#read()) {
-        const bytes = this.#write(batch);
+      for (;;) {
+        const batch = await this.#read();
+        const bytes = relay?.take() ?? Buffer.from(writer.write(batch));
         if (bytes.byteLength > 0) return { done: false, value: bytes };
         if (this.#isOver) return { done: true, value: undefined };
         const turn = yieldTurn();
@@ -129,35 +133,25 @@ class EventSource {
     }
   }
 
-  #write(batch: readonly StreamEvent[]): Uint8Array {
-    const { writer, relay } = this.#options;
-    return relay?.take() ?? Buffer.from(writer.write(batch));
-  }
-
   async close(): Promise<void> {
     await this.#options.events.return?.();
   }
 
-  #takeFirst(): readonly StreamEvent[] | undefined {
-    const first = this.#first;
-    this.#first = undefined;
-    if (first !== undefined) this.#noteEnd(first);
-    return first;
-  }
-
+  /** Returns the next batch; an empty one at the end. */
   async #read(): Promise<readonly StreamEvent[]> {
-    if (this.#isOver) return [];
-    const { done, value } = await this.#options.events.next();
-    this.#isOver = done === true;
-    if (done === true) return [];
-    this.#noteEnd(value);
-    return value;
-  }
-
-  #noteEnd(batch: readonly StreamEvent[]): void {
+    let batch = this.#first;
+    this.#first = undefined;
+    if (batch === undefined) {
+      if (this.#isOver) return [];
+      const { done, value } = await this.#options.events.next();
+      this.#isOver = done === true;
+      if (done === true) return [];
+      batch = value;
+    }
     const last = batch.at(-1)?.event;
     if (last?.case === "finish" && last.value.response !== undefined)
       this.#options.onAnswer?.(last.value.response);
+    return batch;
   }
 
   async #fail(thrown: unknown): Promise<Uint8Array> {
@@ -172,9 +166,9 @@ class EventSource {
   }
 }
 
-/** Yields the chunks of a source, and comments or the like while it is silent. One timer for the whole stream. */
+/** Yields the chunks of a source, and keep-alive text while it is silent. Uses one timer for the whole stream. */
 class EventBody implements AsyncIterableIterator<Uint8Array> {
-  readonly #source: EventSource;
+  readonly #source: ChunkSource;
   readonly #keepAliveMs: number;
   readonly #comment: Uint8Array;
   #timer: NodeJS.Timeout | undefined;
@@ -184,7 +178,7 @@ class EventBody implements AsyncIterableIterator<Uint8Array> {
   #isReading = false;
   #reader: PromiseWithResolvers<Result> | undefined;
 
-  constructor(source: EventSource, keepAliveMs: number, comment: Uint8Array) {
+  constructor(source: ChunkSource, keepAliveMs: number, comment: Uint8Array) {
     this.#source = source;
     this.#keepAliveMs = keepAliveMs;
     this.#comment = comment;

@@ -22,9 +22,9 @@ export interface RouteDefinition {
   readonly fail?: WriteFailure;
   /** Parameter of the query in which callers may send their access key. Absent: they may not. */
   readonly keyParameter?: string;
-  /** Header of the API for the id of the request, which every answer has alongside `x-request-id`. Absent: none. */
+  /** The API's header for the id of the request. Every answer has it in addition to `x-request-id`. Absent: none. */
   readonly requestIdHeader?: string;
-  /** Takes a WebSocket at the same path, whatever the method of other requests. */
+  /** Serves WebSockets at this path, which are GET requests whatever `method` is. */
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface ApiForm {
   readonly root: string;
   /** Formats the failures of routes without `fail`. */
   readonly fail: WriteFailure;
-  /** How paths that are not served are answered. */
+  /** Answers to paths that no route serves. */
   readonly unknownPath: Pick<RouteDefinition, "requestIdHeader"> & { readonly fail: WriteFailure };
 }
 
@@ -104,7 +104,7 @@ function toFailure(request: EndpointRequest, error: SDKError, fail: WriteFailure
   return fail(error, request);
 }
 
-/** @param served The APIs below the root. */
+/** @param served Prefixes of the paths that are served, for the error. */
 function toUnknownPath(
   root: string,
   served: readonly string[],
@@ -125,7 +125,7 @@ function unknownUrl({ method, path }: EndpointRequest, served: readonly string[]
   });
 }
 
-/** Characters of a path that an error repeats. */
+/** The most characters of a path that an error repeats. */
 const MAX_PATH = 256;
 
 /** Handles a path with a method that it does not have: OPTIONS lists the methods, others are refused. */
@@ -141,15 +141,11 @@ function otherMethod(definitions: readonly RouteDefinition[], fail: WriteFailure
     requestIdHeader: definitions[0]?.requestIdHeader,
     fail: write,
     ...(connect && { connect }),
-    serve: (request) =>
-      Promise.resolve(
-        request.method === "OPTIONS" ? getErrorOptions(allow) : toRefusal(request, allow, write),
-      ),
+    serve: async (request) =>
+      request.method === "OPTIONS"
+        ? { status: 204, headers: { allow }, body: new Uint8Array() }
+        : toRefusal(request, allow, write),
   };
-}
-
-function getErrorOptions(allow: string): EndpointResponse {
-  return { status: 204, headers: { allow }, body: new Uint8Array() };
 }
 
 function toRefusal(request: EndpointRequest, allow: string, fail: WriteFailure): EndpointResponse {
