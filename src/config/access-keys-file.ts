@@ -20,8 +20,8 @@ const MAX_ENTRIES = 256;
 const MAX_KEYS = 8;
 
 /**
- * Maximum number of keys of all entries: the key of every request is compared with each, which takes about 0.1 ms for
- * so many.
+ * Maximum number of keys in all entries: the key of every request is compared with each, which takes about 0.1 ms for
+ * this many.
  */
 const MAX_ALL_KEYS = 512;
 
@@ -94,7 +94,7 @@ const fileSchema = fields({
   keys: list(entrySchema, "a list of keys, each with a name and a key", MAX_ENTRIES, "keys"),
 });
 
-/** Finds entries that no caller can be. */
+/** Finds entries with neither a key nor a certificate, which no caller could match. */
 function listUnreachable(entries: readonly Entry[], locate: Locate): string[] {
   return entries.flatMap(({ key, certificate }, index) => {
     if (key !== undefined || certificate !== undefined) return [];
@@ -109,7 +109,7 @@ const FIELDS = [
   ...["budget", "window", "requests", "tokens", "usd", "allow_unknown_prices"],
 ];
 
-/** Hides unknown field names, since a key may stand instead of a field's name. */
+/** Hides unknown field names, since someone may have written a key in place of a field's name. */
 function withoutUnknownNames(locate: Locate): Locate {
   return (path) => {
     const unknown = path.filter((step) => typeof step === "string" && !FIELDS.includes(step));
@@ -133,14 +133,14 @@ function listDuplicates(entries: readonly Entry[], locate: Locate): string[] {
       const hex = digest.toString("hex");
       const owner = owners.get(hex);
       if (owner !== undefined)
-        problems.push(`${locate(["keys", index, "key"])}: the same key is given for ${owner}`);
+        problems.push(`${locate(["keys", index, "key"])}: the entry ${owner} has the same key`);
       owners.set(hex, name);
     }
     return problems;
   });
 }
 
-/** Finds more keys than a request can be compared with. */
+/** Reports a file with more keys than every request can be compared with. */
 function findExcess(entries: readonly Entry[], locate: Locate): string[] {
   const total = entries.reduce((sum, { key = [] }) => sum + key.length, 0);
   if (total <= MAX_ALL_KEYS) return [];

@@ -4,7 +4,7 @@ import type { Environment } from "../client/from-env.ts";
 import type { Log } from "../core/log.ts";
 import type { AccessKey } from "./caller-grants.ts";
 import type { ModelNames } from "./model-grants.ts";
-import { mistakes } from "./problems.ts";
+import { toConfigurationError } from "./problems.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { type Parsed, WatchedFile } from "./watched-file.ts";
 
@@ -12,7 +12,7 @@ import { type Parsed, WatchedFile } from "./watched-file.ts";
 export interface AccessKeysConfig {
   /** Absolute. */
   readonly path: string;
-  /** Digest of the content that was read, which shows whether the file has changed. */
+  /** Digest of the content that was read, to detect changes of the file. */
   readonly digest: string;
   readonly keys: readonly AccessKey[];
   readonly parse: (content: string) => Parsed<readonly AccessKey[]>;
@@ -31,7 +31,8 @@ export async function loadAccessKeys(
   environment: Environment,
   names: ModelNames,
 ): Promise<AccessKeysConfig> {
-  const fail = (problems: readonly string[]) => mistakes(problems.map((problem) => `${where}: ${problem}`));
+  const fail = (problems: readonly string[]) =>
+    toConfigurationError(problems.map((problem) => `${where}: ${problem}`));
   const { MAX_ACCESS_KEYS_BYTES: maxBytes, readAccessKeys } = await import("./access-keys-file.ts");
   const read = (content: string) => readAccessKeys(content, { path, environment, ...names });
   let content: string | undefined;
@@ -51,7 +52,8 @@ export async function loadAccessKeys(
 }
 
 function toSummary([first = "", ...others]: readonly string[]): string {
-  return others.length === 0 ? first : `${first}, and ${others.length} more mistakes`;
+  if (others.length === 0) return first;
+  return `${first}, and ${others.length === 1 ? "one more mistake" : `${others.length} more mistakes`}`;
 }
 
 /** The content itself is not kept, since it may hold keys. */
@@ -59,7 +61,7 @@ function hashText(content: string): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** The current access keys. If the file is missing or invalid for a moment, the previous keys stay in use. */
+/** The current access keys. While the file is missing or invalid, the previous keys stay in use. */
 export class AccessKeysFile {
   readonly #log: Log;
   #file: WatchedFile<Version>;
@@ -69,7 +71,7 @@ export class AccessKeysFile {
     this.#file = this.#open(config);
   }
 
-  /** Uses the file as it was read with another configuration, whose providers and aliases its entries may name. */
+  /** Switches to the file as a new configuration read it: its entries may name that configuration's models. */
   use(config: AccessKeysConfig): void {
     this.#file = this.#open(config);
   }

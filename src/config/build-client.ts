@@ -7,7 +7,7 @@ import { ConfigurationError } from "../core/errors.ts";
 import { buildMiddleware, type MiddlewareParts } from "./build-middleware.ts";
 import type { ClientConfig } from "./config.ts";
 import { KeyFile } from "./key-files.ts";
-import { mistakes } from "./problems.ts";
+import { toConfigurationError } from "./problems.ts";
 import { ReusableClientParts } from "./reusable-parts.ts";
 import { createRotatingAdapter } from "./rotating-adapter.ts";
 
@@ -45,7 +45,7 @@ export function buildClient(config: ClientConfig, parts: MiddlewareParts): Clien
       problems.push(`provider ${name}: ${error.message}`);
     }
   }
-  if (problems.length > 0) throw mistakes(problems);
+  if (problems.length > 0) throw toConfigurationError(problems);
   const [first] = providers.keys();
   return new Client(
     {
@@ -61,8 +61,8 @@ export function buildClient(config: ClientConfig, parts: MiddlewareParts): Clien
 }
 
 /**
- * Returns the settings by which a provider is compared with the one of another configuration. Keys and certificates in
- * files are followed by its adapter, so only their paths count.
+ * Returns the settings that decide whether a provider differs between two configurations. Only the paths of key and
+ * certificate files count, since its adapter follows their contents.
  */
 function toComparable(name: string, { providers, keyFiles, keyOrigins, tlsPaths }: ClientConfig): unknown {
   const settings = providers.get(name);

@@ -31,7 +31,7 @@ export interface MiddlewareParts {
   readonly log: Log;
   /** Is notified of the middleware's decisions. */
   readonly observer?: MiddlewareObserver | undefined;
-  /** The parts of the configuration before, if there was one. */
+  /** The parts of the previous configuration, if there was one. */
   readonly kept?: ReusableClientParts | undefined;
   /** Prices for budgets, which may outlive the catalog. Default: the catalog. */
   readonly prices?: BudgetOptions["catalog"] | undefined;
@@ -95,7 +95,7 @@ export function buildMiddleware(
   ];
 }
 
-/** An alias that does not change keeps what it has measured of its targets. */
+/** An alias that does not change keeps its measurements of its targets. */
 function buildAliases(
   aliases: MiddlewareConfig["modelAliases"],
   kept: ReusableParts<MiddlewareMethods>,
@@ -116,11 +116,11 @@ function buildAliases(
   return [chooseMiddleware((_request, { modelAlias = "" }) => routes.get(modelAlias))];
 }
 
-/** Returns the providers that run a program, or keep answers: a second request would do so twice. */
+/** Returns the providers that run a program or store answers: hedging would do so twice. */
 function listProvidersWithEffects(providers: ClientConfig["providers"]): string[] {
   return [...providers].flatMap(([name, settings]) => {
-    const keepsAnswers = "store" in settings && settings.store === true;
-    return settings.api === "command" || keepsAnswers ? [name] : [];
+    const storesAnswers = "store" in settings && settings.store === true;
+    return settings.api === "command" || storesAnswers ? [name] : [];
   });
 }
 
@@ -155,14 +155,14 @@ function buildCallerBudgets(
     const store = shared?.budget(budget, toBudgetKey(budget, ["caller", caller, ...(budget.models ?? [])]));
     const isShared = budget.shared !== undefined && budget.shared !== false;
     if (isShared && store === undefined)
-      log.warn({ caller }, "counting a shared budget alone: the configuration has no server for it");
+      log.warn({ caller }, "counting a shared budget in this process only: no server for it is configured");
     return createBudget({ ...budget, ...parts, name, store });
   });
 }
 
 /**
- * Returns the key under which sidecars share a budget: its place, its window, and what it limits. The amounts are no
- * part of it, so that a changed limit keeps its counts.
+ * Returns the key under which sidecars share a budget: its place in the configuration, its window, and the quantities
+ * that it limits. It does not contain the amounts, so that a changed limit keeps its counts.
  */
 function toBudgetKey({ window, requests, tokens, usd }: BudgetOptions, place: readonly string[]): string {
   const kinds = Object.entries({ requests, tokens, usd }).filter(([, limit]) => limit !== undefined);

@@ -1,4 +1,4 @@
-/** The fields of a caller's entry that say what it may do, in the file with the access keys and in rules for tokens. */
+/** The permissions and limits in a caller's entry, in the file with the access keys and in rules for tokens. */
 import * as z from "zod/mini";
 import type { Caller, CallerBudget } from "../core/caller.ts";
 import type { CallerRate, SharedRule } from "../middleware/shared/shared-stores.ts";
@@ -7,7 +7,7 @@ import { count, text } from "./leaves.ts";
 import { callerBudgets } from "./middleware-schema.ts";
 import { createModelCheck, type ModelNames, readModelGrant } from "./model-grants.ts";
 import type { Locate, Path } from "./problems.ts";
-import { isAwayOnlyIfShared, sharedFields } from "./shared-schema.ts";
+import { sharedFields, whenAwayNeedsShared } from "./shared-schema.ts";
 
 /** The permissions and limits of a caller. */
 export interface CallerGrants extends Omit<Caller, "name"> {
@@ -35,7 +35,7 @@ export const grantFields = {
     z.pipe(
       named(
         fields({ requests_per_minute: count, burst: z.optional(count), ...sharedFields }).check(
-          isAwayOnlyIfShared,
+          whenAwayNeedsShared,
         ),
       ),
       z.transform((limit): AccessRateLimit => ({ burst: limit.requestsPerMinute, ...limit })),
@@ -53,11 +53,11 @@ export interface GrantContext {
   readonly names: ModelNames;
   readonly locate: Locate;
   readonly path: Path;
-  /** Gets the mistakes of the entry. */
+  /** Receives the mistakes of the entry. */
   readonly problems: string[];
 }
 
-/** Returns what an entry grants to its caller. */
+/** Returns the permissions and limits of an entry's caller. */
 export function toGrants(
   { rate_limit: rateLimit, models, budget }: GrantEntry,
   context: GrantContext,
@@ -75,7 +75,7 @@ export function toGrants(
   };
 }
 
-/** Returns a check of whether a list has a model. Without a list, every model passes. */
+/** Returns a function that checks whether a list contains a model. Without a list, every model passes. */
 function toModelCheck(
   models: readonly string[] | undefined,
   field: Path,

@@ -53,7 +53,7 @@ function toText(value: unknown): string | undefined {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
 
-/** How a caller is named: fixed texts with claims between them. There is one text more than claims. */
+/** The pattern of a caller's name: fixed texts with claims between them. There is one more text than claims. */
 export interface CallerPattern {
   readonly texts: readonly string[];
   readonly claims: readonly string[];
@@ -97,7 +97,7 @@ export function nameCaller({ texts, claims: paths }: CallerPattern, claims: Clai
   return { problem: `expected ${expected}, from its claim ${paths.join(", ")}` };
 }
 
-/** Returns the claims that a name was made of, the inverse of `nameCaller`; undefined if it was made otherwise. */
+/** Recovers the claims from a caller's name: the inverse of `nameCaller`. Undefined if the name does not match. */
 export function readCallerName({ texts, claims }: CallerPattern, name: string): ReadClaim | undefined {
   const separators = [...texts.slice(1, -1).join("")].map(escapePattern).join("");
   const value = separators === "" ? "(.+)" : `([^${separators}]+)`;

@@ -60,7 +60,7 @@ function toPaths(name: string, before: unknown, after: unknown): string[] {
     .map((member) => `${name}.${member}`);
 }
 
-/** A budget may be the first that is shared through the database of runs, which was not opened for it. */
+/** Servers of shared counts are opened at the start only. A new shared budget may be the first to need one. */
 function hasOtherServers({ shared: before }: Config, { shared: after }: Config): boolean {
   const hasOther = (name: "valkey" | "postgres") =>
     (before?.[name] === undefined) !== (after?.[name] === undefined);

@@ -17,9 +17,9 @@ import type { TracingConfig } from "./tracing.ts";
 export interface Config {
   /** Absolute path of the configuration file. Undefined if there is none. */
   readonly path: string | undefined;
-  /** The content of the file, with its variables filled in, which names what differs from another one. */
+  /** The content of the file with its variables filled in, to name the fields that another file changes. */
   readonly file: unknown;
-  /** The settings of all sources together, which show whether another configuration needs a restart. */
+  /** The settings of all sources together, to decide whether another configuration needs a restart. */
   readonly settings: Settings;
   readonly listeners: ListenersConfig;
   readonly access: AccessConfig;
@@ -33,7 +33,7 @@ export interface Config {
     /** Longest wait for calls in progress when the sidecar stops. Undefined for the server's default. */
     readonly timeoutMs: number | undefined;
   };
-  /** The files of TLS towards providers and MCP servers. They are silent until they get a log. */
+  /** The TLS files for connections to other servers. They log nothing until they are given a log. */
   readonly tlsFiles: readonly ClientTlsFiles[];
   readonly client: ClientConfig;
   /** The MCP servers that runs may use. */
@@ -83,7 +83,7 @@ export interface ClientConfig {
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Absolute paths of the providers' key files, by provider. */
   readonly keyFiles: ReadonlyMap<string, string>;
-  /** Paths of the files of TLS towards providers, by provider. The settings follow these files automatically. */
+  /** Paths of the TLS files for connections to providers, by provider. The settings follow changes of these files. */
   readonly tlsPaths?: ReadonlyMap<string, ClientTlsPaths> | undefined;
   /** The source of each provider's key, for the error that the provider refused the key. */
   readonly keyOrigins?: ReadonlyMap<string, string> | undefined;

@@ -41,14 +41,14 @@ export function readVariables(environment: Environment): Record<string, unknown>
   return tree;
 }
 
-/** Names the variable that sets a field. */
+/** Returns the name of the variable that sets a field. */
 export const locateVariable: Locate = (path) => {
   const getField = (variable: string) => FIELDS[variable]?.split(".") ?? [];
   const sets = (variable: string) => getField(variable).every((step, index) => step === path[index]);
   return Object.keys(FIELDS).find(sets) ?? "";
 };
 
-/** Sets a field, whose parent may have several. */
+/** Sets a field, and keeps the other fields of its parent. */
 function setField(tree: Record<string, unknown>, field: string, value: unknown): void {
   const [parent = "", child] = field.split(".");
   if (child === undefined) tree[parent] = value;

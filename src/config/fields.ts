@@ -9,13 +9,10 @@ export function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== "unrecognized_keys") return `expected a mapping with some of ${known.join(", ")}`;
-      return issue.keys.map((key) => `unknown field, ${describeKnown(key, known)}`).join("\n");
+      const expected = `unknown field, expected one of ${known.join(", ")}`;
+      return issue.keys.map((key) => expected + didYouMean(key, known)).join("\n");
     },
   });
-}
-
-function describeKnown(key: string, known: readonly string[]): string {
-  return `expected one of ${known.join(", ")}${didYouMean(key, known)}`;
 }
 
 /**
@@ -52,23 +49,23 @@ export function notBoth<First extends string, Second extends string>(first: Firs
   );
 }
 
-/** The name of a field in code: `max_calls` is `maxCalls` there. */
+/** The name of a field in the code: `maxCalls` for `max_calls`. */
 type CodeName<Name> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CodeName<Rest>>}`
   : Name;
 
-/** An object with the names of code, and without its undefined fields. */
+/** An object with its fields' names in the code, without undefined fields. */
 export type Named<Fields, Names> = Compact<{
   [Key in keyof Fields as Key extends keyof Names ? Extract<Names[Key], string> : CodeName<Key>]: Fields[Key];
 }>;
 
-/** Names of fields in code that differ from those in the file by more than their capitals. */
+/** Names in the code of fields for which camel case is not enough. */
 export type OtherNames<Fields> = { readonly [Key in keyof Fields]?: string };
 
 /** No fields with other names. */
 export type NoNames = Readonly<Record<never, string>>;
 
-/** The fields of a schema with their names in code, without those that are undefined. */
+/** The output of a schema with its fields' names in the code, without undefined fields. */
 export function named<Fields extends object, const Names extends OtherNames<Fields> = NoNames>(
   schema: z.core.$ZodType<Fields>,
   names?: Names,
@@ -79,7 +76,7 @@ export function named<Fields extends object, const Names extends OtherNames<Fiel
   );
 }
 
-/** Returns an object with its names in code, without undefined fields. */
+/** Returns an object with its fields' names in the code, without undefined fields. */
 export function toNamed<Fields extends object, const Names extends OtherNames<Fields> = NoNames>(
   found: Fields,
   names?: Names,

@@ -1,6 +1,9 @@
 import type { ProviderAdapter } from "../core/adapter.ts";
 
-/** Adapters that get no new calls. Their idle connections close automatically, and calls in progress keep them. */
+/**
+ * Adapters of earlier configurations, which get no new calls. Calls in progress keep them alive, and their idle
+ * connections close automatically.
+ */
 export class FormerAdapters {
   #adapters: WeakRef<ProviderAdapter>[] = [];
 
@@ -10,7 +13,7 @@ export class FormerAdapters {
     this.#adapters = [...alive, ...adapters.map((adapter) => new WeakRef(adapter))];
   }
 
-  /** Closes the connections of those that are left. */
+  /** Closes the connections of the adapters that are still in use. */
   async close(): Promise<void> {
     await Promise.all(this.#adapters.map(async (adapter) => adapter.deref()?.close?.()));
   }

@@ -1,12 +1,15 @@
-/** The metadata of an issuer of tokens (OpenID Connect Discovery 1.0), which name the address of its keys. */
+/** The metadata of an issuer of tokens (OpenID Connect Discovery 1.0), which contains the address of its keys. */
 import { isObject, tryReadJson } from "../kit/json/json.ts";
 import { isPrivateHost } from "./local-only.ts";
 import type { Parsed } from "./watched-file.ts";
 
-/** Most characters of a value that a problem shows. */
+/** The most characters of a value that a problem shows. */
 const MAX_SHOWN_CHARS = 200;
 
-/** Parses the address of keys. Returns undefined if they could be changed on the way, or if it has a password. */
+/**
+ * Parses the address of keys. Returns undefined if it has a password, or if the keys could be changed in transit: plain
+ * HTTP is accepted in private networks only.
+ */
 export function parseKeysUrl(value: unknown): URL | undefined {
   const url = typeof value === "string" ? URL.parse(value) : null;
   if (url === null || url.username !== "" || url.password !== "") return undefined;
@@ -23,7 +26,7 @@ export function toMetadataUrl(issuer: string): URL | undefined {
 
 /**
  * Parses metadata. Returns the address of the keys.
- * @param issuer Must be their issuer, else one could be given the keys of another (§4.3).
+ * @param issuer The issuer that the metadata must name. Otherwise an issuer could get the keys of another (§4.3).
  */
 export function parseMetadata(text: string, issuer: string): Parsed<URL> {
   const found = tryReadJson(text);

@@ -54,7 +54,7 @@ const condition = z
 const rule = fields({ when: z.optional(condition), ...grantFields });
 
 const NO_KEYS =
-  "expected jwks_file, jwks_url, or an issuer with an https: URL, whose metadata have the address of the keys";
+  "expected jwks_file, jwks_url, or an issuer with an https: URL, whose metadata has the address of the keys";
 
 const issuer = named(
   fields({
@@ -77,8 +77,8 @@ const issuer = named(
       if (file !== undefined && url !== undefined)
         complain("jwks_url", "expected jwks_file or jwks_url, not both");
       if (file !== undefined && token !== undefined)
-        complain("jwks_token_file", "expected it only without a jwks_file");
-      if (file !== undefined && tls !== undefined) complain("tls", "expected it only without a jwks_file");
+        complain("jwks_token_file", "expected no jwks_token_file together with jwks_file");
+      if (file !== undefined && tls !== undefined) complain("tls", "expected no tls together with jwks_file");
       if (clock_tolerance > MAX_TOLERANCE_MS) complain("clock_tolerance", 'expected at most "5m"');
     }),
   ),

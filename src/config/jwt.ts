@@ -7,7 +7,7 @@ import { toMetadataUrl } from "./issuer-metadata.ts";
 import { readKeyFile } from "./key-files.ts";
 import { type KeySet, MAX_KEY_SET_BYTES, parseKeySet } from "./key-set.ts";
 import type { ModelNames } from "./model-grants.ts";
-import { type Locate, mistakes, type Path, unwrapParsed } from "./problems.ts";
+import { type Locate, type Path, toConfigurationError, unwrapParsed } from "./problems.ts";
 import type { Settings } from "./schema.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { type ClientTlsFiles, openClientTls } from "./tls-files.ts";
@@ -17,10 +17,13 @@ import type { Parsed } from "./watched-file.ts";
 export interface TokenIssuer {
   /** Claim `iss` of its tokens. */
   readonly issuer: string;
-  /** A token has one of these in its claim `aud`. */
+  /** A token must have one of these in its claim `aud`. */
   readonly audiences: readonly string[];
   readonly caller: CallerPattern;
-  /** The first rule that fits applies; a token that none fits is refused. Undefined: every token may do everything. */
+  /**
+   * The first rule that matches applies, and a token that matches none is refused. Undefined: every token may do
+   * everything.
+   */
   readonly rules: readonly TokenRule[] | undefined;
   /** Allowed difference of clocks. */
   readonly clockToleranceMs: number;
@@ -29,7 +32,7 @@ export interface TokenIssuer {
 
 /** The permissions of the tokens with certain claims. */
 export interface TokenRule {
-  /** Patterns by paths of claims. For each claim, one of its patterns must fit. */
+  /** Patterns by paths of claims. Each claim must match one of its patterns. */
   readonly when: readonly (readonly [claim: string, patterns: readonly string[]])[];
   readonly grants: CallerGrants;
 }
@@ -43,7 +46,7 @@ export interface KeysFile {
   readonly keys: KeySet;
 }
 
-/** The address of the keys of an issuer, or of its metadata, which name that address. */
+/** The address of an issuer's keys, or of its metadata, which contains that address. */
 export interface KeysUrl {
   readonly kind: "url" | "metadata";
   readonly url: URL;
@@ -88,7 +91,7 @@ export async function readJwt(section: Section, context: JwtContext): Promise<re
     });
   }
   problems.push(...findConfusable(section, context));
-  if (problems.length > 0) throw mistakes(problems);
+  if (problems.length > 0) throw toConfigurationError(problems);
   return issuers;
 }
 
@@ -121,7 +124,7 @@ async function readKeySet(file: string): Promise<Parsed<KeySet>> {
   }
 }
 
-/** Checks the files that belong to an address. The address itself is asked when the sidecar serves. */
+/** Reads the files that belong to an address. The keys are fetched later, once the sidecar serves. */
 async function readAddress(
   address: Pick<KeysUrl, "kind" | "url">,
   { keysTokenFile, tls: files }: Section[number],
@@ -137,7 +140,7 @@ async function readAddress(
   return { ...address, tokenFile, tls: reading && "value" in reading ? reading.value : undefined };
 }
 
-/** Finds issuers of which one could name a caller of another. */
+/** Finds issuers whose tokens could get the names of another issuer's callers. */
 function findConfusable(section: Section, { locate }: JwtContext): string[] {
   return section.flatMap(({ issuer, caller = DEFAULT_CALLER }, index) => {
     const before = section.slice(0, index);

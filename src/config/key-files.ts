@@ -8,7 +8,7 @@ import { type Parsed, WatchedFile } from "./watched-file.ts";
 /** Largest file with a key, in bytes. Tokens of cloud providers have a few thousand bytes. */
 const MAX_KEY_BYTES = 64 * 1024;
 
-/** The key in a file. If the file is missing, empty or unreadable for a moment, the previous key stays in use. */
+/** The key in a file. While the file is missing, empty or unreadable, the previous key stays in use. */
 export class KeyFile extends WatchedFile<string> {
   readonly provider: string;
 

@@ -21,7 +21,7 @@ export interface KeySet {
   readonly digest: string;
 }
 
-/** A public key, with its id and the algorithms that it is for, as far as the document says so. */
+/** A public key, with its id and its algorithm if the document has them. */
 export interface PublicJwk {
   readonly kty: string;
   readonly kid?: string;
@@ -35,8 +35,8 @@ const CURVES = ["P-256", "P-384", "P-521", "Ed25519"];
 const MEMBERS = ["kty", "kid", "alg", "use", "key_ops", "n", "e", "crv", "x", "y"];
 
 /**
- * Parses a document. Keys that cannot verify tokens are left out, as RFC 7517 §5 wants. A private key is a mistake,
- * since documents are published.
+ * Parses a document. Keys that cannot verify tokens are left out, as RFC 7517 §5 recommends. A private key is a
+ * mistake, since documents are published.
  */
 export function parseKeySet(text: string): Parsed<KeySet> {
   const value = tryParse(text);

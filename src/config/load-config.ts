@@ -26,7 +26,7 @@ import { findForeignAddresses, listAddresses } from "./local-only.ts";
 import { toMcpSettings } from "./mcp.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
 import type { ModelNames } from "./model-grants.ts";
-import { describeWord, mistakes } from "./problems.ts";
+import { describeWord, toConfigurationError } from "./problems.ts";
 import { readRuns } from "./runs.ts";
 import type { ProviderEntry, Settings } from "./schema.ts";
 import { readShared } from "./shared.ts";
@@ -63,7 +63,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const traced = readTracing(environment);
   const problems = [file, variables, given, registered, traced].flatMap((source) => source.problems);
   problems.push(...checkDefaultProvider([given, variables, file], names), ...checkTargets(file, names));
-  if (problems.length > 0) throw mistakes(problems);
+  if (problems.length > 0) throw toConfigurationError(problems);
   const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
   const { local_only: localOnly = false } = settings;
   const middleware = toMiddleware(settings);
@@ -163,14 +163,14 @@ async function checkAddresses(
   providers: ReadonlyMap<string, ProviderSettings>,
   { servers }: McpSettings,
 ): Promise<void> {
-  const ofServers = [...servers].map(([name, { url }]) => ({ what: `mcp server ${name}`, baseUrl: url }));
-  const problems = await findForeignAddresses([...listAddresses(providers), ...ofServers]);
-  if (problems.length > 0) throw mistakes(problems);
+  const mcpAddresses = [...servers].map(([name, { url }]) => ({ what: `mcp server ${name}`, baseUrl: url }));
+  const problems = await findForeignAddresses([...listAddresses(providers), ...mcpAddresses]);
+  if (problems.length > 0) throw toConfigurationError(problems);
 }
 
 type TlsSettings = Partial<Record<"tls" | "admin_tls", ListenerTls>>;
 
-/** Reads the files of TLS. @throws ConfigurationError for files that cannot be used. */
+/** Reads the TLS files of the listeners. @throws ConfigurationError for files that cannot be used. */
 async function readTls(sources: readonly Source[]): Promise<TlsSettings> {
   const found: TlsSettings = {};
   for (const field of ["tls", "admin_tls"] as const) {
@@ -186,20 +186,20 @@ async function readTls(sources: readonly Source[]): Promise<TlsSettings> {
     };
     const { readTlsFiles } = await import("./tls-files.ts");
     const reading = readTlsFiles(files, field);
-    if ("problem" in reading) throw mistakes([reading.problem]);
+    if ("problem" in reading) throw toConfigurationError([reading.problem]);
     found[field] = { ...tls, files, field, material: reading.value };
   }
   return found;
 }
 
-/** The files of TLS towards providers and MCP servers, by their names, and towards the server of shared counts. */
+/** The TLS files for connections to providers and MCP servers, by name, and to the server of shared counts. */
 interface ClientTls {
   readonly providers: ReadonlyMap<string, ClientTlsFiles>;
   readonly servers: ReadonlyMap<string, ClientTlsFiles>;
   readonly valkey: ClientTlsFiles | undefined;
 }
 
-/** Opens the files of TLS towards servers. @throws ConfigurationError for files that cannot be used. */
+/** Opens the TLS files for connections to other servers. @throws ConfigurationError for files that cannot be used. */
 async function openTls({ providers = {}, mcp, shared = {} }: Settings, folder: string): Promise<ClientTls> {
   const problems: string[] = [];
   const open = async (
@@ -221,7 +221,7 @@ async function openTls({ providers = {}, mcp, shared = {} }: Settings, folder: s
     servers: await open(mcp?.servers ?? {}, "mcp.servers"),
     valkey: (await open(compact({ valkey: shared.valkey }), "shared")).get("valkey"),
   };
-  if (problems.length > 0) throw mistakes(problems);
+  if (problems.length > 0) throw toConfigurationError(problems);
   return opened;
 }
 
@@ -250,7 +250,7 @@ function checkDefaultProvider(sources: readonly Source[], names: readonly string
   return [`${where}: ${describeUnknownName(chosen, names, source)}`];
 }
 
-/** Checks that the providers that the middleware refers to exist, and the providers of models with call rules. */
+/** Checks that all providers exist that the middleware and the models with call rules refer to. */
 function checkTargets(source: Source, names: readonly string[]): string[] {
   const { models = [] } = source.settings;
   const ruled = models.flatMap(({ provider, rules }, index) =>

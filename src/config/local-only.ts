@@ -62,7 +62,8 @@ async function resolveByName(hostname: string): Promise<string[]> {
 }
 
 /**
- * Reports whether the host of a URL is an address or a name of this machine or a private network, as far as it shows.
+ * Reports whether the host of a URL is an address or a name of this machine or a private network. Names are not
+ * resolved.
  */
 export function isPrivateHost(hostname: string): boolean {
   const address = addressInHost(hostname);

@@ -10,9 +10,10 @@ import type { ClientTlsFiles } from "./tls-files.ts";
 type Section = NonNullable<Settings["mcp"]>;
 
 /**
+ * Converts the section to the settings of runs.
  * @param folder Base of relative paths.
  * @param localOnly Whether servers must be on this machine or in a private network.
- * @param tls The files of TLS towards servers, by their labels.
+ * @param tls The TLS files for connections to the servers, by their labels.
  */
 export function toMcpSettings(
   section: Section | undefined,
@@ -28,7 +29,7 @@ export function toMcpSettings(
   return { servers: new Map(configured), allowedUrls, limits, ...(localOnly ? { localOnly } : {}) };
 }
 
-/** Returns the problems of the files that hold tokens. */
+/** Returns the problems of the servers' token files. */
 export async function checkMcpTokens(
   section: Section | undefined,
   folder: string,
@@ -49,7 +50,7 @@ function toServer(server: Section["servers"][string], folder: string): Configure
   return authorization === undefined ? { url, headers } : { url, headers, token: async () => authorization };
 }
 
-/** Reads the current token: mounted secrets are rotated, and a run needs the token once. */
+/** Reads the token for each run, since mounted secrets are rotated. */
 async function currentToken(path: string): Promise<string> {
   const read = await readKeyFile(path);
   if ("value" in read) return read.value;

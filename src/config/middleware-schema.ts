@@ -37,7 +37,7 @@ import {
   text,
   wholeNumber,
 } from "./leaves.ts";
-import { isAwayOnlyIfShared, sharedBudgetFields, sharedCacheFields, sharedFields } from "./shared-schema.ts";
+import { sharedBudgetFields, sharedCacheFields, sharedFields, whenAwayNeedsShared } from "./shared-schema.ts";
 import { parseDuration } from "./units.ts";
 
 /** Maximum number of calls that wait for a rate limit: each holds its request in memory. */
@@ -72,7 +72,7 @@ const aliasTarget = fields({
 });
 
 const stickyField = leaf(
-  `${STICKY_WORDS.join(", ")} or metadata. and a name`,
+  `${STICKY_WORDS.join(", ")} or metadata.<name>`,
   (value) =>
     STICKY_WORDS.find((word) => word === value) ??
     (typeof value === "string" && /^metadata\../.test(value) ? (value as `metadata.${string}`) : undefined),
@@ -96,7 +96,7 @@ const outlierEjection = named(
   ),
 );
 
-/** A time, or a percentile of the times that were measured. */
+/** A time, or a percentile of the measured times. */
 const hedgeAfter = leaf('a duration from "1ms" to "10m", or a percentile from "p50" to "p99"', (value) => {
   const [, digits] = typeof value === "string" ? (/^p(\d\d)$/.exec(value) ?? []) : [];
   if (digits !== undefined) return Number(digits) >= 50 ? { percentile: Number(digits) } : undefined;
@@ -135,18 +135,18 @@ function findAliasMistake({
   model,
   targets,
   choose,
-  ...found
+  sticky_by,
+  outlier_ejection,
 }: AliasFields): AliasMistake | undefined {
   if (targets === undefined) {
     if (model === undefined) return { path: ["model"], message: "expected a text, or targets instead" };
-    const lone = ["choose", "sticky_by", "outlier_ejection"].find(
-      (name) => ({ choose, ...found })[name as "choose"] !== undefined,
-    );
-    return lone === undefined ? undefined : { path: [lone], message: "expected it together with targets" };
+    for (const [name, value] of Object.entries({ choose, sticky_by, outlier_ejection }))
+      if (value !== undefined) return { path: [name], message: `expected no ${name} without targets` };
+    return undefined;
   }
   for (const [name, value] of Object.entries({ provider, model }))
     if (value !== undefined) return { path: [name], message: `expected no ${name} together with targets` };
-  return findTargetMistake(targets, choose) ?? findStickyMistake(choose, found.sticky_by);
+  return findTargetMistake(targets, choose) ?? findStickyMistake(choose, sticky_by);
 }
 
 interface AliasMistake {
@@ -173,7 +173,7 @@ function findTargetMistake(
 
 function findStickyMistake(choose: TargetStrategy = "weight", stickyBy: unknown): AliasMistake | undefined {
   if (stickyBy === undefined || choose === "weight") return undefined;
-  return { path: ["sticky_by"], message: `expected no such field with "choose: ${choose}"` };
+  return { path: ["sticky_by"], message: `expected no sticky_by with "choose: ${choose}"` };
 }
 
 const modelAlias = z.pipe(
@@ -215,7 +215,7 @@ const circuitBreaker = named(
     window: z.optional(positiveSeconds),
     open_for: z.optional(positiveSeconds),
     ...sharedFields,
-  }).check(isAwayOnlyIfShared),
+  }).check(whenAwayNeedsShared),
 );
 
 const rateLimit = named(
@@ -226,7 +226,7 @@ const rateLimit = named(
     max_queue: z.optional(wholeNumber(0, MAX_QUEUE)),
     ...sharedFields,
   }).check(
-    isAwayOnlyIfShared,
+    whenAwayNeedsShared,
     z.refine((found) => found.requests_per_minute !== undefined || found.tokens_per_minute !== undefined, {
       error: "expected requests_per_minute, tokens_per_minute or both",
     }),
@@ -254,7 +254,7 @@ const hasLimit = z.refine<BudgetLimits>(
   { error: "expected requests, tokens, usd or several of them" },
 );
 
-const budget = named(fields(budgetFields).check(hasLimit, isAwayOnlyIfShared));
+const budget = named(fields(budgetFields).check(hasLimit, whenAwayNeedsShared));
 
 const budgets = oneOrMore(budget, "a budget or a list of them");
 
@@ -264,7 +264,7 @@ const MAX_CALLER_BUDGETS = 16;
 const callerBudget = named(
   fields({ ...budgetFields, models: z.optional(list(text, "a list of models")) }).check(
     hasLimit,
-    isAwayOnlyIfShared,
+    whenAwayNeedsShared,
   ),
 );
 
@@ -277,7 +277,7 @@ export const callerBudgets = oneOrMore(
 );
 
 /** In memory, `max_bytes` limits each answer. */
-const isEntryOnlyIfShared = z.refine<{ readonly shared?: unknown; readonly max_entry_bytes?: unknown }>(
+const maxEntryBytesNeedsShared = z.refine<{ readonly shared?: unknown; readonly max_entry_bytes?: unknown }>(
   ({ shared, max_entry_bytes: bytes }) => bytes === undefined || shared === true,
   { path: ["max_entry_bytes"], error: "expected no max_entry_bytes without shared: true" },
 );
@@ -290,7 +290,7 @@ const cache = named(
     tool_calls: z.optional(flag),
     max_entry_bytes: z.optional(size),
     ...sharedCacheFields,
-  }).check(isAwayOnlyIfShared, isEntryOnlyIfShared),
+  }).check(whenAwayNeedsShared, maxEntryBytesNeedsShared),
 );
 
 const loggedContent: readonly LoggedContent[] = ["messages", "answer"];
@@ -315,7 +315,7 @@ export const ruleFields = {
   logging: z.optional(logging),
 };
 
-/** Rules of which an entry has several have a plural in code. */
+/** Names in the code of rules that an entry can have several of. */
 const RULE_NAMES = { budget: "budgets" } as const;
 
 type RuleFields = { [Name in keyof typeof ruleFields]: z.output<(typeof ruleFields)[Name]> };
@@ -323,7 +323,7 @@ type RuleFields = { [Name in keyof typeof ruleFields]: z.output<(typeof ruleFiel
 /** The rules of an entry. */
 export type CallRules = Named<RuleFields, typeof RULE_NAMES>;
 
-/** Names the fields of an entry as `named` does, and separates its rules from its other fields. */
+/** Renames the fields of an entry as `named` does, and separates its rules from its other fields. */
 export function withRules<Fields extends object, const Names extends OtherNames<Fields> = NoNames>(
   schema: z.core.$ZodType<Fields>,
   names?: Names,

@@ -11,23 +11,23 @@ interface NamedTarget extends CallScope {
 /** Lists the providers and models that the middleware of a configuration names. */
 export function middlewareTargets({ modelAliases, fallbacks }: MiddlewareConfig): NamedTarget[] {
   const base = ["middleware"];
-  const ofAliases = Object.entries(modelAliases).flatMap(([name, alias]) => {
+  const aliasTargets = Object.entries(modelAliases).flatMap(([name, alias]) => {
     const path = [...base, "model_aliases", name];
     const models = listAliasModels(alias);
     return [
       ...("targets" in alias
-        ? getTargets(models, [...path, "targets"])
+        ? locateTargets(models, [...path, "targets"])
         : models.map((model) => ({ ...model, path }))),
-      ...getTargets(alias.fallbacks, [...path, "fallbacks"]),
+      ...locateTargets(alias.fallbacks, [...path, "fallbacks"]),
     ];
   });
-  const ofRules = fallbacks.flatMap((rule, index) => {
+  const fallbackTargets = fallbacks.flatMap((rule, index) => {
     const path = [...base, "fallbacks", index];
-    return [{ ...rule, path }, ...getTargets(rule.targets, [...path, "targets"])];
+    return [{ ...rule, path }, ...locateTargets(rule.targets, [...path, "targets"])];
   });
-  return [...ofAliases, ...ofRules];
+  return [...aliasTargets, ...fallbackTargets];
 }
 
-function getTargets(targets: readonly CallScope[] = [], path: Path): NamedTarget[] {
+function locateTargets(targets: readonly CallScope[] = [], path: Path): NamedTarget[] {
   return targets.map((target, index) => ({ ...target, path: [...path, index] }));
 }

@@ -25,21 +25,21 @@ type Granted = { readonly grants: readonly ModelGrant[] } | { readonly problem: 
  */
 export function readModelGrant(entry: string, { routing, aliases }: ModelNames): Granted {
   const providers = [...routing.providers.keys()];
-  const ofAlias = Object.hasOwn(aliases, entry)
+  const aliasGrants = Object.hasOwn(aliases, entry)
     ? resolveAliasGrants(entry, aliases[entry]?.fallbacks, routing)
     : [];
   const slash = entry.indexOf("/");
   const named = { provider: slash < 0 ? "*" : entry.slice(0, slash), model: entry.slice(slash + 1) };
   const isKnownProvider = providers.some((name) => fits(named.provider, name));
-  if (!isKnownProvider && ofAlias.length > 0) return { grants: ofAlias };
+  if (!isKnownProvider && aliasGrants.length > 0) return { grants: aliasGrants };
   if (!isKnownProvider)
     return { problem: `expected the name of a provider before "/": ${providers.join(", ")}` };
   if ([named.provider, named.model].some((name) => name === "" || name.split("*").length > 2))
     return { problem: 'expected a name on each side of "/", with at most one "*" in it' };
-  return { grants: [named, ...ofAlias] };
+  return { grants: [named, ...aliasGrants] };
 }
 
-/** Creates a check of whether any of several grants allows a model of a provider. */
+/** Returns a function that reports whether any of the grants allows a model of a provider. */
 export function createModelCheck(grants: readonly ModelGrant[]) {
   return (provider: string, model: string): boolean =>
     grants.some((grant) => fits(grant.provider, provider) && fits(grant.model, model));

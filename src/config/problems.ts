@@ -10,7 +10,7 @@ export type Path = readonly PropertyKey[];
 /** Describes the location of a value, for instance `outrigger.yaml:3:5 providers.main.api` or `OUTRIGGER_LISTEN`. */
 export type Locate = (path: Path) => string;
 
-/** Fields with secrets, whose values are never shown. */
+/** Fields that hold secrets: their values are never shown. */
 const SECRET_FIELDS: readonly PropertyKey[] = [
   "api_key",
   "authorization",
@@ -21,7 +21,7 @@ const SECRET_FIELDS: readonly PropertyKey[] = [
 ];
 
 /** Name and password in a URL. */
-const USER_OF_URL = /(\/\/|:)[^/]*@/;
+const URL_CREDENTIALS = /(\/\/|:)[^/]*@/;
 
 const MAX_SHOWN = 64;
 
@@ -63,7 +63,7 @@ function toLines(issue: z.core.$ZodIssue, value: unknown, description: Descripti
 }
 
 /** Creates one error for all mistakes of a configuration. */
-export function mistakes(problems: readonly string[]): ConfigurationError {
+export function toConfigurationError(problems: readonly string[]): ConfigurationError {
   if (problems.length === 1) return new ConfigurationError(`the configuration is wrong: ${problems[0]}`);
   const lines = problems.map((problem) => `\n  ${problem}`).join("");
   return new ConfigurationError(`the configuration has ${problems.length} mistakes:${lines}`);
@@ -111,7 +111,7 @@ function withoutText(message: string, text: string): string {
   return text === "" ? message : message.replaceAll(text, "…");
 }
 
-/** Describes a value that is none of the expected words. */
+/** Describes a word that is not among the expected ones. */
 export function describeWord(word: string, { secrets }: Pick<Description, "secrets">): string {
   if (secrets.has(word)) return HIDDEN;
   return readsLikeKey(word) ? LIKE_KEY : JSON.stringify(word);
@@ -139,6 +139,6 @@ function show(value: unknown, path: Path): string {
   if (typeof value === "object") return "a mapping";
   if (path.some((step) => SECRET_FIELDS.includes(step))) return `a ${typeof value} that is not shown`;
   if (typeof value === "string" && readsLikeKey(value)) return LIKE_KEY;
-  const text = JSON.stringify(value).replace(USER_OF_URL, "$1…@");
+  const text = JSON.stringify(value).replace(URL_CREDENTIALS, "$1…@");
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

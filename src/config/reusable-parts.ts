@@ -17,14 +17,14 @@ export class ReusableParts<Part> {
   readonly #parts = new Map<string, Kept<Part>>();
   #earlier: ReadonlyMap<string, Kept<Part>>;
 
-  /** @param earlier The parts of the configuration before. They are not changed. */
+  /** @param earlier The parts of the previous configuration. They are not changed. */
   constructor(earlier?: ReusableParts<Part>) {
     this.#earlier = earlier === undefined ? new Map() : earlier.#parts;
   }
 
   /**
-   * Returns the earlier part with this name if it was made from equal settings; else creates one.
-   * @param name Used once for each configuration.
+   * Returns the earlier part with this name if it was created from equal settings; otherwise creates one.
+   * @param name Unique within a configuration.
    */
   keep(name: string, settings: unknown, create: () => Part): Part {
     const earlier = this.#earlier.get(name);
@@ -44,7 +44,7 @@ export class ReusableParts<Part> {
   }
 }
 
-/** Parts of a Client that may be used by the next one. */
+/** Parts of a Client that the next one may reuse. */
 export class ReusableClientParts {
   readonly adapters: ReusableParts<ProviderAdapter>;
   /** By providers. */
@@ -52,7 +52,7 @@ export class ReusableClientParts {
   readonly middleware: ReusableParts<MiddlewareMethods>;
   readonly sums: ReusableParts<BudgetStore>;
 
-  /** @param earlier The parts of the configuration before. They are not changed. */
+  /** @param earlier The parts of the previous configuration. They are not changed. */
   constructor(earlier?: ReusableClientParts) {
     this.adapters = new ReusableParts(earlier?.adapters);
     this.keyFiles = new ReusableParts(earlier?.keyFiles);

@@ -6,7 +6,7 @@ import type { KeyFile } from "./key-files.ts";
 /**
  * Creates the adapter of a provider whose key may change. Each key has a separate adapter, so that a call in progress
  * keeps the key that it began with, and that key is removed from its errors.
- * @param settings With any key.
+ * @param settings Their key is replaced by the current one.
  * @throws ConfigurationError if the settings are invalid.
  */
 export function createRotatingAdapter(

@@ -9,19 +9,19 @@ import type { ReusableParts } from "./reusable-parts.ts";
 /** The middleware of one kind, by the level of its rules. */
 interface Levels {
   readonly all: MiddlewareMethods | undefined;
-  readonly ofProvider: ReadonlyMap<string, MiddlewareMethods>;
-  readonly ofModel: ReadonlyMap<string, MiddlewareMethods>;
+  readonly byProvider: ReadonlyMap<string, MiddlewareMethods>;
+  readonly byModel: ReadonlyMap<string, MiddlewareMethods>;
 }
 
-/** Creates the middleware of a rule. @param what The scope of the rule, for errors. */
+/** Creates the middleware of a rule. @param scope The scope of the rule, for errors. */
 type Create<Name extends keyof CallRules> = (
   rule: NonNullable<CallRules[Name]>,
-  what: string,
+  scope: string,
 ) => MiddlewareMethods;
 
 /**
  * Creates the middleware of rules for all calls, for a provider, and for a model.
- * @param kept Keeps the middleware of rules that do not change, with what it has counted.
+ * @param kept Keeps the middleware of rules that do not change, including its counts.
  */
 export function createRuleLevels(
   { rules, providerRules }: MiddlewareConfig,
@@ -39,21 +39,21 @@ export function createRuleLevels(
     context: unknown,
     isKept = true,
   ): Levels {
-    const made = ({ [name]: rule }: CallRules, what: string) => {
+    const createLevel = ({ [name]: rule }: CallRules, scope: string) => {
       if (rule === undefined) return [];
-      if (!isKept) return [create(rule, what)];
-      return [kept.keep(`${name} of ${what}`, [rule, context], () => create(rule, what))];
+      if (!isKept) return [create(rule, scope)];
+      return [kept.keep(`${name} of ${scope}`, [rule, context], () => create(rule, scope))];
     };
     return {
-      all: made(rules, "this sidecar")[0],
-      ofProvider: new Map(
+      all: createLevel(rules, "this sidecar")[0],
+      byProvider: new Map(
         [...providerRules].flatMap(([provider, callRules]) =>
-          made(callRules, provider).map((middleware) => [provider, middleware]),
+          createLevel(callRules, provider).map((middleware) => [provider, middleware]),
         ),
       ),
-      ofModel: new Map(
+      byModel: new Map(
         models.flatMap((model) =>
-          made(model.rules, `${model.provider}, ${model.id}`).map((middleware) => [
+          createLevel(model.rules, `${model.provider}, ${model.id}`).map((middleware) => [
             toKey(model.provider, model.id),
             middleware,
           ]),
@@ -73,11 +73,11 @@ export function createRuleLevels(
       create: Create<Name>,
       context?: unknown,
     ): MiddlewareMethods[] {
-      const { all, ofProvider, ofModel } = getLevels(name, create, context);
-      if (all === undefined && ofProvider.size === 0 && ofModel.size === 0) return [];
+      const { all, byProvider, byModel } = getLevels(name, create, context);
+      if (all === undefined && byProvider.size === 0 && byModel.size === 0) return [];
       return [
         chooseMiddleware(
-          (request) => ofModel.get(getModel(request)) ?? ofProvider.get(request.provider) ?? all,
+          (request) => byModel.get(getModel(request)) ?? byProvider.get(request.provider) ?? all,
         ),
       ];
     },
@@ -85,20 +85,20 @@ export function createRuleLevels(
     /**
      * Returns middleware that applies the rules for all calls, for the provider and for the model, nested in this
      * order.
-     * @param isKept Whether middleware is kept. False if `create` keeps what it counts itself.
+     * @param isKept Whether middleware is kept. False if `create` keeps its counts itself.
      */
     everyLevel<Name extends keyof CallRules>(
       name: Name,
       create: Create<Name>,
       isKept = true,
     ): MiddlewareMethods[] {
-      const { all, ofProvider, ofModel } = getLevels(name, create, undefined, isKept);
-      const byProvider = chooseMiddleware(({ provider }) => ofProvider.get(provider));
-      const byModel = chooseMiddleware((request) => ofModel.get(getModel(request)));
+      const { all, byProvider, byModel } = getLevels(name, create, undefined, isKept);
+      const ofProviders = chooseMiddleware(({ provider }) => byProvider.get(provider));
+      const ofModels = chooseMiddleware((request) => byModel.get(getModel(request)));
       return [
         ...(all === undefined ? [] : [all]),
-        ...(ofProvider.size === 0 ? [] : [byProvider]),
-        ...(ofModel.size === 0 ? [] : [byModel]),
+        ...(byProvider.size === 0 ? [] : [ofProviders]),
+        ...(byModel.size === 0 ? [] : [ofModels]),
       ];
     },
   };

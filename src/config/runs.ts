@@ -7,7 +7,7 @@ import { ConfigurationError } from "../core/errors.ts";
 import type { RunLimits } from "../runs/limits.ts";
 import { type EncryptionKey, parseEncryptionKey } from "../runs/store/body-codec.ts";
 import { readKeyFile } from "./key-files.ts";
-import { mistakes, unwrapParsed } from "./problems.ts";
+import { toConfigurationError, unwrapParsed } from "./problems.ts";
 import { parseStoreLocation, type StoreLocation } from "./runs-schema.ts";
 import type { Settings } from "./schema.ts";
 import type { ReadSource } from "./sources.ts";
@@ -75,8 +75,8 @@ const DEFAULT_MAX_BODY_BYTES = 32 * MEBIBYTE;
 const MAX_MEMORY_SHARE = 1 / 4;
 
 /**
- * Reads the configuration of runs. The store is the one that the variables name, if they do; everything else is in the
- * file.
+ * Reads the configuration of runs. A store in the variables overrides the store in the file. All other settings come
+ * from the file.
  * @throws ConfigurationError with all mistakes.
  */
 export async function readRuns(variables: ReadSource, file: ReadSource): Promise<RunsConfig> {
@@ -88,7 +88,7 @@ export async function readRuns(variables: ReadSource, file: ReadSource): Promise
   const location = await readLocation(source, problems);
   const listenUrl = await readListenUrl(section, file, problems);
   const keys = await readKeys(section, file, problems);
-  if (problems.length > 0) throw mistakes(problems);
+  if (problems.length > 0) throw toConfigurationError(problems);
   return {
     store: toStore(location, { ...section, memorySize }, listenUrl),
     maxBodyBytes:

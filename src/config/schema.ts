@@ -202,7 +202,7 @@ const model = withRules(
   }),
 );
 
-/** All fields of a file, the variables and the flags. Fields that are left out are unset. */
+/** All fields of a file, the variables and the flags. Every field is optional. */
 export const settingsSchema = fields({
   listen: z.optional(z.pipe(z.transform(asList), list(address, "an address or a list of addresses"))),
   admin_listen: z.optional(addressOrOff),

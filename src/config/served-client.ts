@@ -11,7 +11,7 @@ import { FormerAdapters } from "./former-adapters.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
 import { ReusableClientParts } from "./reusable-parts.ts";
 
-/** The parts that every Client of a ServedClient uses. The log takes the changes of key files as well. */
+/** The parts that every Client of a ServedClient uses. The log also receives the changes of key files. */
 export type ServedClientParts = Pick<MiddlewareParts, "log" | "observer" | "shared">;
 
 /** A Client, and the parts that it was built with. */
@@ -20,18 +20,17 @@ interface Version {
   readonly kept: ReusableClientParts;
   /** Wire APIs of the providers, by their names. */
   readonly providers: ReadonlyMap<string, ProviderApi>;
-  /** Models that middleware names, by any name. */
+  /** Names of models in the configuration of middleware. */
   readonly namedModels: ReadonlySet<string>;
 }
 
 /**
- * Calls the models as the Client of the current configuration does. A call that has begun keeps the Client that it
- * began with. Adapters and limits whose settings stay the same stay in use.
+ * Forwards calls to the Client of the current configuration. A call in progress keeps the Client that it began with.
+ * Adapters and limits whose settings do not change stay in use.
  */
 export class ServedClient implements ModelClient {
   readonly #parts: ServedClientParts;
   #current: Version;
-  /** Adapters of former configurations. */
   readonly #former = new FormerAdapters();
 
   /** @throws ConfigurationError that names every provider that cannot be created. */
@@ -40,7 +39,7 @@ export class ServedClient implements ModelClient {
     this.#current = this.#build(config);
   }
 
-  /** Uses a configuration from the next call on. @throws as the constructor; nothing has changed then. */
+  /** Uses a configuration from the next call on. @throws like the constructor, and changes nothing then. */
   use(config: ClientConfig): void {
     const before = this.#current;
     this.#current = this.#build(config, before);
@@ -61,7 +60,7 @@ export class ServedClient implements ModelClient {
     return { client, kept, providers, namedModels };
   }
 
-  /** Prices by the catalog of the moment, for budgets that outlive it. */
+  /** Prices of the current catalog, for budgets that outlive a catalog. */
   readonly #prices: Pick<Catalog, "costOf" | "getModelInfo"> = {
     costOf: (...call) => this.catalog.costOf(...call),
     getModelInfo: (...name) => this.catalog.getModelInfo(...name),
@@ -71,7 +70,7 @@ export class ServedClient implements ModelClient {
     return this.#current.client.catalog;
   }
 
-  /** The inputs of the rule for names of models: the same object until they change. */
+  /** The inputs for resolving names of models. The same object until they change. */
   get routing(): ModelRouting {
     return this.#current.client.routing;
   }
@@ -109,7 +108,7 @@ export class ServedClient implements ModelClient {
     return files.map(({ provider }) => provider);
   }
 
-  /** Closes the connections of all adapters, also those from former configurations. */
+  /** Closes the connections of all adapters, also of adapters that only former configurations used. */
   async close(): Promise<void> {
     await Promise.all([this.#current.client.close(), this.#former.close()]);
   }

@@ -4,10 +4,10 @@ import { fields, notBoth } from "./fields.ts";
 import { checkedText, choice, flag, leaf, positiveDuration, text } from "./leaves.ts";
 import { clientTls } from "./tls-schema.ts";
 
-/** The fate of calls if shared counts cannot be reached. */
+/** How calls are handled while shared counts cannot be reached. */
 const whenAway = choice(["local", "refuse", "allow"]);
 
-/** A server, from a URL. */
+/** The parts of a server's URL. */
 export interface ValkeyAddress {
   readonly host: string;
   readonly port: number;
@@ -19,7 +19,7 @@ export interface ValkeyAddress {
 
 const DEFAULT_PORT = 6379;
 
-/** Parses `rediss://user:password@host:6379/0`; undefined if it is none. */
+/** Parses a URL such as `rediss://user:password@host:6379/0`; undefined for other values. */
 function parseValkeyUrl(value: unknown): ValkeyAddress | undefined {
   const url = typeof value === "string" ? URL.parse(value) : null;
   if (url === null || !/^(redis|rediss|valkey|valkeys):$/.test(url.protocol)) return undefined;
@@ -103,11 +103,11 @@ export const sharedBudgetFields = {
   when_away: z.optional(whenAway),
 };
 
-/** The choice for a cache, which never refuses calls. */
+/** The same for a cache, which never refuses calls. */
 export const sharedCacheFields = { ...sharedFields, when_away: z.optional(choice(["local", "allow"])) };
 
-/** Only shared rules can be away from their counts. */
-export const isAwayOnlyIfShared = z.refine<{ readonly shared?: unknown; readonly when_away?: unknown }>(
+/** Only shared rules can lose access to their counts. */
+export const whenAwayNeedsShared = z.refine<{ readonly shared?: unknown; readonly when_away?: unknown }>(
   (rule) => rule.when_away === undefined || (rule.shared !== undefined && rule.shared !== false),
   { path: ["when_away"], error: "expected no when_away without shared: true" },
 );

@@ -5,7 +5,7 @@ import type { SharedRule, SharedSettings } from "../middleware/shared/shared-sto
 import type { ValkeySettings } from "../middleware/shared/valkey.ts";
 import type { AccessKeysConfig } from "./access-keys.ts";
 import { readKeyFile } from "./key-files.ts";
-import { mistakes, type Path, unwrapParsed } from "./problems.ts";
+import { type Path, toConfigurationError, unwrapParsed } from "./problems.ts";
 import type { RunsConfig } from "./runs.ts";
 import type { Settings } from "./schema.ts";
 import { isPostgresUrl } from "./shared-schema.ts";
@@ -14,17 +14,17 @@ import type { ClientTlsFiles } from "./tls-files.ts";
 
 type Section = NonNullable<Settings["shared"]>;
 
-/** Milliseconds that a decision may take. A commit waits for a disk. */
+/** The most milliseconds that a decision may take. PostgreSQL's is longer, because a commit waits for the disk. */
 const VALKEY_TIMEOUT_MS = 250;
 const POSTGRES_TIMEOUT_MS = 1000;
 
 const DEFAULT_SCHEMA = "outrigger";
 
-/** Other parts of the configuration that count here. */
+/** Other parts of the configuration that the section depends on. */
 export interface SharedContext {
   readonly tls: ClientTlsFiles | undefined;
   readonly access: AccessKeysConfig | undefined;
-  /** The location of stored runs, in whose database budgets may be as well. */
+  /** The location of stored runs. Its database can also hold budgets. */
   readonly store: RunsConfig["store"];
 }
 
@@ -42,12 +42,12 @@ export async function readShared(
   const problems: string[] = [];
   const valkey = await readValkey(section, source, tls, problems);
   const postgres = await readPostgres(section, source, store, rules, problems);
-  if (problems.length > 0) throw mistakes(problems);
+  if (problems.length > 0) throw toConfigurationError(problems);
   const missing = rules.flatMap((rule) => {
     const expected = describeMissing(rule, { valkey, postgres });
     return expected === undefined ? [] : [`${rule.where ?? locate(rule.path)}: ${expected}`];
   });
-  if (missing.length > 0) throw mistakes(missing);
+  if (missing.length > 0) throw toConfigurationError(missing);
   const isUsed = valkey !== undefined || postgres !== undefined;
   return isUsed ? { valkey, postgres, whenAway: section.when_away ?? "local" } : undefined;
 }
@@ -76,9 +76,9 @@ function describeMissing(
 }
 
 function listRules({ middleware, providers = {}, models = [], jwt = [] }: Settings): LocatedRule[] {
-  const ofTokens = jwt.flatMap(({ rules = [] }) => rules);
+  const tokenRules = jwt.flatMap(({ rules = [] }) => rules);
   return [
-    ...ofTokens.flatMap(({ budget, rate_limit: rateLimit }) =>
+    ...tokenRules.flatMap(({ budget, rate_limit: rateLimit }) =>
       listShared({ budgets: budget, rateLimit }, ["jwt"]),
     ),
     ...listShared(middleware?.rules ?? {}, ["middleware"]),
@@ -140,7 +140,10 @@ async function readValkey(
   };
 }
 
-/** Reads the password of each connection: mounted secrets are rotated. Keeps the last one if there is none. */
+/**
+ * Returns a function that reads the password for each connection, since mounted secrets are rotated. While the file
+ * cannot be read, it returns the latest password.
+ */
 function createPasswordReader(path: string, first: string | undefined): () => Promise<string | undefined> {
   let last = first;
   return async () => {

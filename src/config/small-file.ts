@@ -18,8 +18,8 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<str
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Returns the metadata of a file. Undefined if they cannot be read, for whatever reason: its folder may forbid it, or
- * links may form a circle. Reading the file then says why.
+ * Returns the metadata of a file. Undefined if it cannot be read for any reason, such as permissions or a cycle of
+ * links. Reading the file then reports the reason.
  */
 export function tryStat(path: string): BigIntStats | undefined {
   try {

@@ -31,7 +31,7 @@ export interface Source extends Description {
   readonly folder?: string | undefined;
 }
 
-/** The settings of a source, and the paths of its mistakes. */
+/** The settings of a source that has been read, with their locations for errors. */
 export type ReadSource = Pick<Source, "settings" | "locate" | "folder">;
 
 /** The configuration file as a source. */
@@ -86,16 +86,13 @@ export async function readFileSource(
     throw new ConfigurationError(`the configuration file ${path} is over ${MAX_FILE_BYTES} bytes`);
   // Loaded only here: most sidecars have no file.
   const { parseYamlFile } = await import("./yaml-file.ts");
-  const {
-    value,
-    problems,
-    unresolved,
-    substituted: filled,
-    variables,
-    ...file
-  } = parseYamlFile(path, text, environment);
+  const { value, problems, unresolved, substituted, variables, ...file } = parseYamlFile(
+    path,
+    text,
+    environment,
+  );
   const locate: Locate = (path) => file.locate(pathIn(value, path));
-  const source = readSource(value, { locate, secrets: filled }, unresolved);
+  const source = readSource(value, { locate, secrets: substituted }, unresolved);
   const providers = isObject(value) ? value.providers : undefined;
   const folder = dirname(resolve(path));
   const keys = await readProviderKeys(providers, folder, locate);

@@ -11,7 +11,7 @@ import { type Parsed, Watched } from "./watched-file.ts";
 
 /** A certificate with its key, in PEM. */
 export interface TlsMaterial {
-  /** The certificate of the server, and those between it and its authority. */
+  /** The certificate of the server, followed by its intermediate certificates. */
   readonly cert: string;
   readonly key: string;
   /** The authorities that sign the certificates of callers. Undefined if callers have none. */
@@ -23,7 +23,7 @@ export interface TlsOptions {
   /** Whether callers must, or may, have a certificate. */
   readonly clientCertificates: "none" | "optional" | "required";
   current(): TlsMaterial;
-  /** Sets the function that gets each new certificate. */
+  /** Sets the function that receives each new certificate. */
   onChange(listener: (material: TlsMaterial) => void): void;
 }
 
@@ -52,12 +52,12 @@ export interface CheckedMaterial extends TlsMaterial {
 /** Largest file: a hundred authorities. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Interval at which the files are checked, in milliseconds: three calls of stat. */
+/** Interval at which the files are checked, in milliseconds. A check is three calls of `stat`. */
 const POLL_MS = 1000;
 
 /**
  * Reads the files and checks that they can be used now.
- * @returns What is in them, or the first mistake, with the name of its setting. No problem shows a key.
+ * @returns Their contents, or the first mistake with the name of its setting. No problem shows a key.
  */
 export function readTlsFiles(files: TlsPaths, field: string): Parsed<CheckedMaterial> {
   return tryRead(() => {
@@ -67,14 +67,14 @@ export function readTlsFiles(files: TlsPaths, field: string): Parsed<CheckedMate
   });
 }
 
-/** Paths of the files of TLS towards a server. */
+/** Paths of the TLS files for connections to a server. */
 export interface ClientTlsPaths {
   readonly ca?: string | undefined;
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
 }
 
-/** Reads the files of TLS towards a server, as `readTlsFiles`. */
+/** Reads the TLS files for connections to a server, like `readTlsFiles`. */
 export function readClientTls(
   { ca: caPath, certificate: path, key: keyPath }: ClientTlsPaths,
   field: string,
@@ -88,7 +88,7 @@ export function readClientTls(
 }
 
 /**
- * Opens the files of TLS towards a server.
+ * Opens the TLS files for connections to a server.
  * @param folder Base of relative paths.
  * @param field Name of the setting.
  */
@@ -174,7 +174,7 @@ function parseCertificate(pem: string, path: string, field: string): X509Certifi
   try {
     certificate = new X509Certificate(pem);
   } catch {
-    throw new TlsMistake(`${field}: expected a certificate in PEM, found none that is readable (${path})`);
+    throw new TlsMistake(`${field}: expected a certificate in PEM, found none that can be read (${path})`);
   }
   const expected = `${field}: expected a certificate that is valid now, found one that`;
   const { validFromDate: from, validToDate: to } = certificate;

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { fields, named } from "./fields.ts";
 import { choice, text } from "./leaves.ts";
 
-/** Whether callers must, or may, have a certificate of `client_ca_file`. */
+/** Whether callers must, or may, have a certificate signed by an authority in `client_ca_file`. */
 const clientCertificates = ["required", "optional"] as const;
 
 /** TLS of a listener. */

@@ -38,8 +38,8 @@ export interface TracingConfig {
 const ENDPOINTS = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
 /**
- * Reads the variables. Undefined if tracing is off: it is on if `OTEL_TRACES_EXPORTER` is `otlp`, or if a collector is
- * named and no exporter.
+ * Reads the variables. Tracing is on if `OTEL_TRACES_EXPORTER` is `otlp`, or if the variables name a collector but no
+ * exporter. Otherwise `tracing` is undefined.
  */
 export function readTracing(environment: Environment): {
   readonly tracing: TracingConfig | undefined;

@@ -16,13 +16,13 @@ export interface WatchedOptions<Value> {
   /** Called with each new value. */
   readonly onChange: (value: Value) => void;
   /**
-   * Called when the last value stays in use.
+   * Called when the files cannot be read, so that the last value stays in use.
    * @param isNew Whether the reason differs from the last one.
    */
   readonly onProblem: (problem: string, isNew: boolean) => void;
 }
 
-/** The value of some files. If it cannot be read for a moment, the last value stays in use. */
+/** A value that is read from files. While it cannot be read, the last value stays in use. */
 export class Watched<Value> {
   readonly #options: WatchedOptions<Value>;
   #value: Value;

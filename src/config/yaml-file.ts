@@ -98,8 +98,8 @@ class Interpolation {
   readonly Scalar: visitorFn<Scalar> = (key, node, ancestors) => {
     if (key === "key" || typeof node.value !== "string" || !node.value.includes("${")) return;
     const path = pathTo(key, ancestors);
-    const text = this.#interpolate(node.value, (what) => {
-      if (this.problems.length < MAX_DESCRIBED) this.problems.push(`${this.#locate(path)}: ${what}`);
+    const text = this.#interpolate(node.value, (problem) => {
+      if (this.problems.length < MAX_DESCRIBED) this.problems.push(`${this.#locate(path)}: ${problem}`);
       this.unresolved.add(formatPath(path));
     });
     node.value = text;
@@ -107,17 +107,17 @@ class Interpolation {
   };
 
   /** Fills `${NAME}`; `$${NAME}` stands for the text `${NAME}`. */
-  #interpolate(text: string, problem: (what: string) => void): string {
+  #interpolate(text: string, report: (problem: string) => void): string {
     return text.replaceAll(/\$(\$?)\{([^}]*)\}?/g, (whole, escaped: string, name: string) => {
       if (escaped !== "") return whole.slice(1);
       // The found text is not shown: people paste keys between the braces.
       if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || !whole.endsWith("}")) {
-        problem(`expected "\${NAME}" with the name of an environment variable`);
+        report(`expected "\${NAME}" with the name of an environment variable`);
         return "";
       }
       this.variables.add(name);
       const value = this.#environment[name];
-      if (value === undefined || value === "") problem(`the environment variable ${name} is not set`);
+      if (value === undefined || value === "") report(`the environment variable ${name} is not set`);
       return value ?? "";
     });
   }
@@ -168,7 +168,7 @@ function toPosition(name: string, lines: LineCounter, offset: number | undefined
   return `${name}:${line}:${col}`;
 }
 
-/** Returns the parser's message without its quotes of the file, which may contain a key. */
+/** Returns the parser's message without its excerpts of the file, which may contain a key. */
 function describe({ message, pos }: YAMLParseError, text: string): string {
   // The parser reports an overflow of its stack as an error of the file.
   if (message.startsWith("Maximum call stack size exceeded")) return TOO_DEEP;

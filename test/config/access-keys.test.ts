@@ -228,7 +228,7 @@ keys:
 `;
     expect(await mistakesIn(text)).toEqual([
       "keys.yaml:4:7 keys[1].name: another key has the same name",
-      "keys.yaml:5:16 keys[2].key: the same key is given for a",
+      "keys.yaml:5:16 keys[2].key: the entry a has the same key",
     ]);
   });
 
@@ -353,7 +353,7 @@ describe("AccessKeysFile", () => {
         "warn",
         {
           path,
-          problem: expect.stringMatching(/keys\[0\].key: expected a key.*, and 1 more mistakes$/),
+          problem: expect.stringMatching(/keys\[0\].key: expected a key.*, and one more mistake$/),
         },
         message,
       ],

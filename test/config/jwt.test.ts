@@ -143,7 +143,7 @@ jwt:
       "no keys",
       "issuer: i, audience: a",
       [
-        /jwt.jwks_file: expected jwks_file, jwks_url, or an issuer with an https: URL, whose metadata have the address of the keys, found nothing$/,
+        /jwt.jwks_file: expected jwks_file, jwks_url, or an issuer with an https: URL, whose metadata has the address of the keys, found nothing$/,
       ],
     ],
     [
@@ -160,8 +160,8 @@ jwt:
       "files for an address beside a file",
       "issuer: i, audience: a, jwks_file: jwks.json, jwks_token_file: t, tls: { ca_file: c }",
       [
-        /jwt.jwks_token_file: expected it only without a jwks_file, found "t"$/,
-        /jwt.tls: expected it only without a jwks_file, found a mapping$/,
+        /jwt.jwks_token_file: expected no jwks_token_file together with jwks_file, found "t"$/,
+        /jwt.tls: expected no tls together with jwks_file, found a mapping$/,
       ],
     ],
     [

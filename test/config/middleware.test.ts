@@ -152,7 +152,7 @@ middleware:
     ["targets: [{ model: m, weight: 0 }]", "targets: expected a target with a weight above 0"],
     ["targets: [{ provider: none, model: m }]", 'targets[0].provider: expected main, found "none"'],
     ["model: m, targets: [{ model: n }]", 'model: expected no model together with targets, found "m"'],
-    ["model: m, choose: cost", 'choose: expected it together with targets, found "cost"'],
+    ["model: m, choose: cost", 'choose: expected no choose without targets, found "cost"'],
     ["targets: [{ model: m }], choose: random", 'choose: expected weight, latency, cost, found "random"'],
     [
       "targets: [{ model: m, weight: 2 }], choose: cost",
@@ -160,11 +160,11 @@ middleware:
     ],
     [
       "targets: [{ model: m }], choose: cost, sticky_by: caller",
-      'sticky_by: expected no such field with "choose: cost"',
+      'sticky_by: expected no sticky_by with "choose: cost"',
     ],
     [
       "targets: [{ model: m }], sticky_by: session",
-      'sticky_by: expected prompt_cache_key, user, caller, conversation or metadata. and a name, found "session"',
+      'sticky_by: expected prompt_cache_key, user, caller, conversation or metadata.<name>, found "session"',
     ],
     [
       "targets: [{ model: m }], outlier_ejection: { max_ejected: 50 }",
