@@ -22,7 +22,7 @@ import type { ResponsesParts } from "./responses/parts.ts";
 import { ReplayCheckpoints } from "./responses/replay-checkpoints.ts";
 import { inputRoutes, responsesRoutes } from "./responses/routes.ts";
 
-/** The parts of the APIs. */
+/** The parts that the APIs use. */
 export interface V1Parts extends Omit<ResponsesParts, "responseCache" | "recentAnswers" | "checkpoints"> {
   readonly models: ModelDirectory;
   /** The memory of the process. Default: a new account. */
@@ -78,7 +78,7 @@ export function createV1Api(parts: V1Parts): V1Api {
   };
 }
 
-/** Formats the failures of paths that clients of several APIs use, and of paths that none has. */
+/** Formats failures of paths that several APIs share and of unknown paths, as the caller's client library expects. */
 const failedForCaller: WriteFailure = (error, request) => {
   if (isGoogleClient(request)) return failedGeneration(error);
   return isAnthropicClient(request) ? failedMessage(error) : failedResponse(error);
@@ -88,5 +88,5 @@ const failedForCaller: WriteFailure = (error, request) => {
 const failedBeta: WriteFailure = (error, request) =>
   isAnthropicClient(request) ? failedMessage(error) : failedGeneration(error);
 
-/** Header by which Anthropic's SDKs know the id of a request. */
+/** Header from which Anthropic's SDKs read the id of a request. */
 const REQUEST_ID = "request-id";

@@ -1,14 +1,14 @@
-/** What providers report alongside their answers without a unified form, for the fields that the APIs have for it. */
+/** The parts of a provider's answer that have no unified form, for the APIs that have fields for them. */
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import { asObject, type JsonObject, type JsonValue, objectIn, tryParseJson } from "../../kit/json/json.ts";
 
 /** The metadata of an answer. Every object may be empty. */
 export interface AnswerMetadata {
-  /** All members, by the names of the provider's API. */
+  /** All members, by their names in the provider's API. */
   readonly members: JsonObject;
-  /** Counts that the contract has no fields for, of the APIs of OpenAI and Anthropic. */
+  /** Counts without a field in the contract, from `usage` of OpenAI's and Anthropic's APIs. */
   readonly usage: JsonObject;
-  /** The same of Gemini's API. */
+  /** The same from `usageMetadata` of Gemini's API. */
   readonly usageMetadata: JsonObject;
   /** Fields of the candidate of Gemini's API. */
   readonly candidate: JsonObject;
@@ -27,7 +27,7 @@ export function readAnswerMetadata({
   return { members, usage, usageMetadata, candidate: objectIn(members.candidate), tier: TIERS.get(tier) };
 }
 
-/** OpenAI's words for tiers, by the words of all APIs. */
+/** OpenAI's words for the tiers of all APIs. */
 const TIERS: ReadonlyMap<unknown, string> = new Map([
   ...["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"].map(
     (tier) => [tier, tier] as const,
@@ -35,7 +35,7 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
   ["standard", "default"],
 ]);
 
-/** Returns the members with some names, as far as there are such members. */
+/** Returns the members with these names. Names without a member are skipped. */
 export function pickMembers(members: JsonObject, names: readonly string[]): JsonObject {
   const picked: Record<string, JsonValue | undefined> = {};
   for (const name of names) if (Object.hasOwn(members, name)) picked[name] = members[name];

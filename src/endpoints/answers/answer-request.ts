@@ -18,7 +18,7 @@ import { restoreAnswers } from "./restore-answers.ts";
 /** The parts that these APIs share. */
 export interface StatelessParts {
   readonly models: ModelResolver;
-  /** Recent answers with tool calls, whose state clients do not return. */
+  /** Recent answers with tool calls, to restore the state that clients do not return. */
   readonly recentAnswers: RecentAnswers;
   /** Longest silence of a stream in milliseconds. Default 15 seconds. */
   readonly keepAliveMs?: number | undefined;
@@ -30,9 +30,9 @@ export interface ReadRequest {
   readonly isStreamed: boolean;
   /** Parts of the request that have no effect. */
   readonly warnings: readonly RequestWarning[];
-  /** The body, for a provider that speaks the API of the caller. Absent: it has to be translated for every provider. */
+  /** The body as received, for providers with the same API. Absent if it has to be translated for every provider. */
   readonly form?: CallerForm | undefined;
-  /** Parts of earlier answers that were restored already. Absent: they are looked for. */
+  /** The state that has already been restored to earlier answers. Absent if that is still to be done. */
   readonly restored?: RestoredState | undefined;
   /**
    * Returns the path in the body of a field of the contract.
@@ -44,7 +44,7 @@ export interface ReadRequest {
 /** The form in which an API answers. */
 export interface AnswerFormat {
   /**
-   * Whether answers have their warnings themselves. Default: a header has them. Relayed answers always have the header.
+   * Whether the bodies of answers contain the warnings. Default: a header does. Relayed answers always have the header.
    */
   readonly hasWarnings?: boolean;
   /** Returns the id by which the caller may refer to the answer. Default: there is none. */
@@ -55,7 +55,7 @@ export interface AnswerFormat {
 }
 
 /**
- * Calls the model and returns its answer in the form of the API: as the provider wrote it if that is its form, too.
+ * Calls the model and returns its answer in the form of the API: unchanged if the provider speaks the same API.
  * @throws SDKError with the paths of the body.
  */
 export async function answerRequest(
@@ -96,7 +96,7 @@ async function callModel(
     const relayed = call?.answerHeaders;
     if (relayed === undefined) return format.hasWarnings ? {} : writeWarnings(read, read.warnings, warnings);
     // Warnings about the body do not apply to a request that goes out unchanged.
-    return { ...relayed, ...writeWarnings(read, [], warnings.filter(isRelayed)) };
+    return { ...relayed, ...writeWarnings(read, [], warnings.filter(appliesToRelayed)) };
   };
   if (read.isStreamed) {
     const options = { writer: format.createWriter(), getHeaders, onAnswer, keepAliveMs, source };
@@ -108,7 +108,7 @@ async function callModel(
   return { ...answer, headers: { ...answer.headers, ...getHeaders(response.warnings) } };
 }
 
-/** Reports whether a warning is true of an answer that goes to the caller as it is: it has all candidates. */
-function isRelayed({ code }: Warning): boolean {
+/** Reports whether a warning applies to a relayed answer, which has all candidates. */
+function appliesToRelayed({ code }: Warning): boolean {
   return code !== ("further_candidates" satisfies WarningCode);
 }

@@ -2,7 +2,7 @@ import { NotFoundError } from "../../core/errors.ts";
 import { measureMemory } from "../../core/memory-pool.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { StoredMessage } from "../../runs/store.ts";
-import { mistake, quote } from "../openai/fields.ts";
+import { invalidParameter, quote } from "../openai/fields.ts";
 import type { ItemLocation } from "../openai/ids.ts";
 
 /** Maximum number of messages that the items of one request may look up. */
@@ -19,7 +19,7 @@ export interface MessageSource {
   findCall(toolCallId: string): Promise<MessageWithId | undefined>;
 }
 
-/** A message, as far as it is needed. */
+/** The fields of a stored message that are read here. */
 export type MessageWithId = Pick<StoredMessage, "id" | "message">;
 
 /** A message of an earlier response. */
@@ -45,7 +45,7 @@ export class EarlierMessages {
   async find(location: ItemLocation, id: string, path: string): Promise<Message> {
     const kept = await this.withId(location.messageId);
     if (kept !== undefined) return kept.message;
-    throw mistake(path, "invalid_value", `${quote(id)} is not the id of a stored item`);
+    throw invalidParameter(path, "invalid_value", `${quote(id)} is not the id of a stored item`);
   }
 
   /** Returns a message by its id. Undefined if there is none, or the request has looked up too much. */

@@ -1,7 +1,8 @@
 /**
- * Answers with tool calls that are not stored. Models of Anthropic refuse to continue a tool loop without their
- * reasoning, and other models do worse, but some clients send `store: false` and return calls without the reasoning
- * items (LlamaIndex, Strands Agents). So these answers are kept in memory for some time, and found by the `call_id`.
+ * Answers with tool calls that are not stored. Anthropic's models refuse to continue a tool loop without their
+ * reasoning, and other models give worse answers, but some clients send `store: false` and return calls without the
+ * reasoning items (LlamaIndex, Strands Agents). So these answers are kept in memory for some time, and are found by the
+ * `call_id`.
  */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { NotFoundError } from "../../core/errors.ts";
@@ -52,8 +53,8 @@ export class RecentAnswers {
   }
 
   /**
-   * Keeps an answer if it has a tool call, and data that its provider needs back.
-   * @param answerId Its id, or what creates the id of an answer that is kept.
+   * Keeps an answer if it has a tool call and data that its provider needs back.
+   * @param answerId The answer's id, or a function that creates it, which is called only if the answer is kept.
    */
   add(owner: string, answerId: string | (() => string), message: Message): void {
     const callId = getFirstCall(message);
@@ -114,7 +115,7 @@ export class RecentAnswers {
     for (const answer of this.#byId.values()) answer.forget();
   }
 
-  /** Drops the answers whose time is over, so that none stays when no further requests come. */
+  /** Drops expired answers, so that none stays in memory if no further requests come. */
   #expire(): void {
     this.#timer = undefined;
     const now = this.#now();

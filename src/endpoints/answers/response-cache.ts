@@ -14,7 +14,7 @@ export interface CachedResponse {
  */
 export class ResponseCache {
   readonly #pool: MemoryPool;
-  /** Their bytes, least recently used first. */
+  /** Sizes of the responses in bytes, least recently used first. */
   readonly #bytes = new Map<CachedResponse, number>();
 
   constructor(pool: MemoryPool) {

@@ -11,7 +11,7 @@ import type { MessageSource } from "./earlier-messages.ts";
 /** Maximum number of answers that are looked up for one request, the latest first: they matter most. */
 const MAX_ANSWERS = 256;
 
-/** Adds to the assistant's messages what recent answers with the same calls had in addition. */
+/** Adds the reasoning and the state of recent answers to the assistant's messages with the same calls. */
 export async function restoreAnswers(
   messages: readonly Message[],
   recent: MessageSource,
@@ -28,7 +28,7 @@ export async function restoreAnswers(
   return { hasReasoning, hasCallState };
 }
 
-/** A call of Anthropic may have state, its `caller`, and yet lack the reasoning before it. */
+/** A call from Anthropic may have state (its `caller`) although the reasoning before it is missing. */
 function lacksState(content: readonly ContentPart[]): boolean {
   const calls = content.filter(({ part }) => part.case === "toolCall");
   const isComplete =
@@ -44,7 +44,7 @@ function getCalls(content: readonly ContentPart[]): readonly ToolCall[] {
   return content.flatMap(({ part }) => (part.case === "toolCall" ? [part.value] : []));
 }
 
-/** Some servers number the calls of each conversation anew, so that the id alone proves nothing. */
+/** Compares more than the ids, since some servers number the calls of each conversation from the start. */
 function hasSameCalls(kept: Message, answer: Message): boolean {
   const [left, right] = [getCalls(kept.content), getCalls(answer.content)];
   const isSame = (call: ToolCall, index: number) => {
@@ -55,8 +55,8 @@ function hasSameCalls(kept: Message, answer: Message): boolean {
 }
 
 /**
- * Clients parse arguments and write them anew, with other white space. A custom tool may be a function for the
- * provider.
+ * Ignores white space, since clients parse the arguments and serialize them again. The call of a custom tool can be a
+ * function call of the provider.
  */
 function isSameInput({ input: left }: ToolCall, { input: right }: ToolCall): boolean {
   if (left.case === "argumentsJson" && right.case === "text")
@@ -72,7 +72,7 @@ function normalize(json: string | undefined): string | undefined {
   }
 }
 
-/** Gives the calls their state. Returns whether there is any. */
+/** Restores the state of the calls. Returns whether any was restored. */
 function restoreCalls(answer: Message, kept: Message): boolean {
   const states = new Map(
     kept.content.flatMap(({ part, providerState }) =>
@@ -91,7 +91,7 @@ function restoreCalls(answer: Message, kept: Message): boolean {
   return hasState;
 }
 
-/** Puts the reasoning back unless the client returned it. Returns whether there is any. */
+/** Restores the reasoning unless the client returned it. Returns whether any was restored. */
 function restoreReasoning(answer: Message, kept: Message): boolean {
   const isReturned = answer.content.some(hasReasoningState);
   const reasoning = kept.content.filter(({ part }) => part.case === "reasoning");

@@ -5,7 +5,7 @@
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { ChatRequest } from "../../wire/openai-chat/request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
-import { type Fields, mistake } from "../openai/fields.ts";
+import { type Fields, invalidParameter } from "../openai/fields.ts";
 import { type Counterparts, createOptions } from "../stateless/provider-settings.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 
@@ -71,12 +71,12 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** A caller that asks for speech cannot use text. */
+/** Refused instead of ignored, since a caller that asks for speech cannot use text. */
 function refuseAudio(fields: Fields): void {
   const index = fields.strings("modalities", { max: 8 })?.indexOf("audio") ?? -1;
   if (index < 0) return;
   const found = `expected "text", found "audio"; the model's provider returns no audio in this API`;
-  throw mistake(`modalities[${index}]`, "unsupported_value", found);
+  throw invalidParameter(`modalities[${index}]`, "unsupported_value", found);
 }
 
 function getCounterparts(fields: Fields, { api }: ServedModel): Counterparts {

@@ -46,7 +46,7 @@ function writeDetails(content: readonly ContentPart[]): JsonObject[] {
   return states.map(createDetail);
 }
 
-/** Returns the state of a reasoning part; null if `reasoning_content` says as much. */
+/** Returns the state of a reasoning part; null if its text in `reasoning_content` is enough. */
 export function encodeReasoningState(part: ContentPart): string | null {
   const { model: _, field, ...rest } = dataOfState(part.providerState);
   const isPlainField = field !== undefined && Object.keys(rest).length === 0;
@@ -58,7 +58,7 @@ export function createDetail(data: string, index: number): JsonObject {
   return { type: "reasoning.encrypted", data, format: FORMAT, id: null, index };
 }
 
-/** Returns `extra_content` of a call: the signature that clients of Gemini know. */
+/** Returns the `extra_content` of a call, in which clients of Gemini expect the signature. */
 export function writeCallExtras(state: ProviderState | undefined): JsonObject {
   const { part, call } = dataOfState(state);
   const signature = asString(asObject(part)?.thoughtSignature);
@@ -97,7 +97,7 @@ export function readReasoning(fields: Fields, context: ReadingContext): ReadReas
 
 /**
  * Gives the parts of a message the state that was carried for them.
- * @returns The parts that clients do not return: texts without characters, which have state.
+ * @returns Parts for the remaining states: clients do not return empty texts, which may have state.
  */
 export function restoreStates(
   parts: readonly ContentPart[],

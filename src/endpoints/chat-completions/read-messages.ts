@@ -1,4 +1,4 @@
-/** `messages` of a chat completion -> messages of the contract, one for one. */
+/** `messages` of a chat completion -> as many messages of the contract. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type ContentPart,
@@ -11,7 +11,7 @@ import { isDataUri } from "../../kit/media/data-uri.ts";
 import { guessMediaType } from "../../kit/media/media-type.ts";
 import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
 import { createTextPart } from "../answers/create-request.ts";
-import { decodeBase64, type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
+import { decodeBase64, type Element, Fields, invalidParameter, joinWords, quote } from "../openai/fields.ts";
 import { createPart, type ReadPart } from "../responses/read-content.ts";
 import { createPartWithState } from "../stateless/part-with-state.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
@@ -69,7 +69,7 @@ function readResult(fields: Fields, toolCallId: string, context: ReadingContext)
 /** An earlier answer of the model: its reasoning first, then its text, its refusal and its calls. */
 function readAnswer(fields: Fields, context: ReadingContext): readonly ReadPart[] {
   if (fields.has("function_call"))
-    throw mistake(
+    throw invalidParameter(
       fields.at("function_call"),
       "unsupported_parameter",
       "is not supported, expected tool_calls",
@@ -80,7 +80,12 @@ function readAnswer(fields: Fields, context: ReadingContext): readonly ReadPart[
     ...readAnswerContent(fields, context),
     ...readCalls(fields, context),
   ];
-  if (fields.has("audio")) noteAudio(fields, context);
+  if (fields.has("audio"))
+    context.notes.warn(
+      fields.at("audio"),
+      "unsupported_content",
+      "the model's audio cannot be sent back; it was left out",
+    );
   const rest = restoreStates(
     parts.map(({ part }) => part),
     reasoning.carried,
@@ -111,14 +116,6 @@ function readAnswerPart(element: Element, context: ReadingContext): ReadPart | u
 
 function createRefusal(text: string): ContentPart {
   return createPart({ refusal: true, part: { case: "text", value: text } });
-}
-
-function noteAudio(fields: Fields, { notes }: ReadingContext): void {
-  notes.warn(
-    fields.at("audio"),
-    "unsupported_content",
-    "the model's audio cannot be sent back; it was left out",
-  );
 }
 
 const CALL_TYPES = ["function", "custom"] as const;
@@ -183,7 +180,7 @@ function toPart(fields: Fields, context: ReadingContext): ContentPart {
       if (context.served.api === "openai-chat") return createNative(fields, context);
       const type = fields.string("type") ?? fields.missing("type", joinWords(PART_TYPES));
       const expected = `expected ${joinWords(PART_TYPES)}, found ${quote(type)}`;
-      throw mistake(fields.at("type"), "invalid_value", expected);
+      throw invalidParameter(fields.at("type"), "invalid_value", expected);
     }
   }
 }

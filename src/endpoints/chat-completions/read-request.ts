@@ -9,7 +9,7 @@ import {
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
 import type { ModelResolver } from "../models/model-directory.ts";
-import { type Fields, mistake, parseBody } from "../openai/fields.ts";
+import { type Fields, invalidParameter, parseBody } from "../openai/fields.ts";
 import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
 import { readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
@@ -53,7 +53,7 @@ function getCustomTools({ tools }: Request): ReadonlySet<string> {
 function findSeveralAnswers(fields: Fields): SDKError | undefined {
   const count = fields.integer("n", { min: 1, max: 128 }) ?? 1;
   const expected = `expected 1, found ${count}; send several requests`;
-  return count === 1 ? undefined : mistake("n", "unsupported_value", expected);
+  return count === 1 ? undefined : invalidParameter("n", "unsupported_value", expected);
 }
 
 function readFields(fields: Fields, context: ReadingContext): BodyContent {
@@ -86,7 +86,8 @@ function readStop(fields: Fields): readonly string[] {
 const FORMATS = ["text", "json_object", "json_schema"] as const;
 
 function readFormat(format: Fields | undefined): ResponseFormat | undefined {
-  switch (format?.word("type", FORMATS)) {
+  if (format === undefined) return undefined;
+  switch (format.word("type", FORMATS)) {
     case "json_object":
       return create(ResponseFormatSchema, { type: ResponseFormat_Type.JSON });
     case "json_schema":
@@ -96,10 +97,9 @@ function readFormat(format: Fields | undefined): ResponseFormat | undefined {
   }
 }
 
-function readSchemaFormat(format: Fields | undefined): ResponseFormat | undefined {
+function readSchemaFormat(format: Fields): ResponseFormat {
   const named =
-    format?.object("json_schema") ?? format?.missing("json_schema", "an object with name and schema");
-  if (named === undefined) return undefined;
+    format.object("json_schema") ?? format.missing("json_schema", "an object with name and schema");
   const schema = named.object("schema") ?? named.missing("schema", "a JSON Schema");
   return create(ResponseFormatSchema, {
     type: ResponseFormat_Type.JSON_SCHEMA,

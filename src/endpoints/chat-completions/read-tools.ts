@@ -6,7 +6,7 @@ import {
   ToolChoiceSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
 import { Grammar_Syntax, type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
-import { Fields, joinWords, mistake, quote } from "../openai/fields.ts";
+import { Fields, invalidParameter, joinWords, quote } from "../openai/fields.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
 import type { ReadTool, ReadTools } from "../stateless/to-request.ts";
 
@@ -22,7 +22,8 @@ export function readTools(fields: Fields, context: ReadingContext): ReadTools {
     ["functions", "tools"],
     ["function_call", "tool_choice"],
   ] as const)
-    if (fields.has(old)) throw mistake(old, "unsupported_parameter", `is not supported, expected ${current}`);
+    if (fields.has(old))
+      throw invalidParameter(old, "unsupported_parameter", `is not supported, expected ${current}`);
   const tools = (fields.list("tools") ?? []).map((element) => readTool(Fields.of(element), context));
   const { allowed = tools, ...choice } = readChoice(fields, tools);
   return { tools: allowed, choice: createChoice(fields, choice, tools.length > 0) };
@@ -59,10 +60,14 @@ function isEmpty({ value }: Fields): boolean {
   return Object.keys(value).length === 0;
 }
 
-/** A tool of the served provider itself, which speaks the same API, goes out unchanged. */
+/** Returns a hosted tool of the served provider. Only a provider with the same API can take it. */
 function readHosted(fields: Fields, type: string, { served }: ReadingContext): Tool {
   if (served.api !== "openai-chat")
-    throw mistake(fields.at("type"), "invalid_value", `expected ${joinWords(TYPES)}, found ${quote(type)}`);
+    throw invalidParameter(
+      fields.at("type"),
+      "invalid_value",
+      `expected ${joinWords(TYPES)}, found ${quote(type)}`,
+    );
   const value = { provider: served.provider, configJson: fields.text() };
   return create(ToolSchema, { tool: { case: "hosted", value } });
 }
@@ -87,19 +92,19 @@ interface Choice {
 const MODES = { auto: Mode.AUTO, none: Mode.NONE, required: Mode.REQUIRED } as const;
 
 function readChoice(fields: Fields, tools: readonly NamedTool[]): Choice {
-  if (!fields.has("tool_choice")) return {};
   if (typeof fields.get("tool_choice") === "string") {
     const word = fields.word("tool_choice", ["auto", "none", "required"]);
     return word === undefined ? {} : { mode: MODES[word] };
   }
   const choice = fields.object("tool_choice");
-  switch (choice?.word("type", [...TYPES, "allowed_tools"])) {
+  if (choice === undefined) return {};
+  switch (choice.word("type", [...TYPES, "allowed_tools"])) {
     case "allowed_tools":
       return readAllowed(choice, tools);
     case undefined:
-      return choice === undefined ? {} : choice.missing("type", joinWords([...TYPES, "allowed_tools"]));
+      return choice.missing("type", joinWords([...TYPES, "allowed_tools"]));
     default:
-      return choice === undefined ? {} : { mode: Mode.NAMED, toolName: readName(choice) };
+      return { mode: Mode.NAMED, toolName: readName(choice) };
   }
 }
 
@@ -119,7 +124,7 @@ function readName(reference: Fields): string {
   return named.requireString("name", { min: 1 });
 }
 
-/** Servers refuse tool settings without tools. */
+/** Leaves out `parallel_tool_calls` if there are no tools, since servers refuse it then. */
 function createChoice(
   fields: Fields,
   { mode, toolName = "" }: Choice,

@@ -48,7 +48,7 @@ export class ChunkWriter extends BatchWriter {
   readonly #calls = new Map<number, number>();
   /** Indices of the parts that are calls of custom tools. */
   readonly #customCalls = new Set<number>();
-  /** Those that are functions for the provider: their input is known only when its JSON is complete. */
+  /** Custom calls that are function calls of the provider: their input is known only when its JSON is complete. */
   readonly #heldCalls = new Set<number>();
   readonly #refusals = new Set<number>();
   /** Code points of the content before each text, by the indices of the parts. */
@@ -73,7 +73,7 @@ export class ChunkWriter extends BatchWriter {
     return this.take();
   }
 
-  /** Returns the event by which a stream ends that failed. The official SDKs throw it. */
+  /** Returns the event that ends a failed stream. The official SDKs throw its error. */
   fail(error: SDKError): string {
     this.#writeInput();
     this.text += `data: ${JSON.stringify({ error: toErrorObject(error) })}\n\n`;

@@ -45,7 +45,7 @@ export function writeCompletion(response: Response, customTools: ReadonlySet<str
   };
 }
 
-/** The facts of a provider that have no unified form, by their places in a completion. */
+/** The provider's metadata without a unified form, by its places in a completion. */
 export interface CompletionMetadata {
   /** Fields alongside the choices. */
   readonly answer: JsonObject;
@@ -55,10 +55,10 @@ export interface CompletionMetadata {
   readonly usage: JsonObject;
 }
 
-/** Fields that are written for every answer. */
+/** Fields that are written here for every answer, and not taken from the provider's metadata. */
 const WRITTEN = ["choices", "created", "id", "model", "object", "service_tier", "usage", "choice"];
 
-/** Reads the facts of a provider that have no unified form. */
+/** Reads the provider's metadata without a unified form. */
 export function readMetadata(response: Response): CompletionMetadata {
   const { members, usage, tier } = readAnswerMetadata(response);
   return {
@@ -71,7 +71,7 @@ export function readMetadata(response: Response): CompletionMetadata {
 
 /**
  * Returns the reason that Anthropic gives for a refusal as the refusal of the message, which clients show. Empty if
- * there is none, or if the model refused in its words.
+ * there is none, or if the model itself wrote a refusal.
  */
 export function writeExplanation(
   { message, finishReason }: Response,
@@ -80,8 +80,8 @@ export function writeExplanation(
   const { type, explanation } = objectIn(answer.stop_details);
   const isExplained = type === "refusal" && typeof explanation === "string" && explanation !== "";
   const isFiltered = finishReason?.reason === FinishReason_Reason.CONTENT_FILTER;
-  const hasWords = message?.content.some(({ refusal }) => refusal) === true;
-  return isExplained && isFiltered && !hasWords ? { refusal: explanation } : {};
+  const hasRefusal = message?.content.some(({ refusal }) => refusal) === true;
+  return isExplained && isFiltered && !hasRefusal ? { refusal: explanation } : {};
 }
 
 /** Returns the fields before the choices. */
@@ -127,7 +127,7 @@ export function getCustomInput({ input }: ToolCall): string {
   return input.case === "text" ? text : (readCustomInput(text) ?? text);
 }
 
-/** Converts an image that the model made, into the form of OpenRouter, since OpenAI has none. */
+/** Converts an image that the model generated, into OpenRouter's form, since OpenAI has none. */
 export function writeImage({ mediaType, source }: Image): JsonObject {
   const url =
     source.case === "data"

@@ -8,7 +8,7 @@ import type { RouteDefinition } from "../../http/route-table.ts";
 import type { NewMessage, ThreadInput } from "../../runs/engine.ts";
 import { missing } from "../../runs/errors.ts";
 import type { Threads } from "../../runs/threads.ts";
-import { type Fields, mistake, parseBody, quote, readMetadata } from "../openai/fields.ts";
+import { type Fields, invalidParameter, parseBody, quote, readMetadata } from "../openai/fields.ts";
 import { type ItemLocation, parseItemId, toConversationId, toThreadId } from "../openai/ids.ts";
 import { conversationNotFound } from "../openai/not-found.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
@@ -47,7 +47,7 @@ export function conversationRoutes(threads: Threads): RouteDefinition[] {
 
 type Serve = (request: EndpointRequest, id: string, itemId: string) => Promise<EndpointResponse>;
 
-/** Serves a request. The engine names threads and messages, of which callers of this API know nothing. */
+/** Serves a request. Replaces errors of the engine about threads and messages, which this API does not show. */
 async function serveConversation(
   id: string,
   itemId: string,
@@ -59,7 +59,7 @@ async function serveConversation(
     if (!(error instanceof NotFoundError)) throw error;
     if (error.message === missing("thread", toThreadId(id) ?? "").message) throw conversationNotFound(id);
     if (error.message === missing("message", parseItemId(itemId)?.messageId ?? "").message)
-      missingItem(itemId);
+      throw itemNotFound(itemId);
     throw error;
   }
 }
@@ -77,11 +77,11 @@ class ConversationRoutes {
   }
 
   async retrieve({ caller }: Pick<EndpointRequest, "caller">, id: string): Promise<EndpointResponse> {
-    return jsonResponse(toConversation(await this.#threads.getThread(caller.name, findThread(id))));
+    return jsonResponse(toConversation(await this.#threads.getThread(caller.name, requireThreadId(id))));
   }
 
   async update(request: EndpointRequest, id: string): Promise<EndpointResponse> {
-    const threadId = findThread(id);
+    const threadId = requireThreadId(id);
     const metadata = readMetadata(parseBody(await request.readBody()));
     return jsonResponse(
       toConversation(await this.#threads.updateThread(request.caller.name, threadId, metadata)),
@@ -89,19 +89,19 @@ class ConversationRoutes {
   }
 
   async delete({ caller }: EndpointRequest, id: string): Promise<EndpointResponse> {
-    await this.#threads.deleteThread(caller.name, findThread(id));
+    await this.#threads.deleteThread(caller.name, requireThreadId(id));
     return jsonResponse({ id, object: "conversation.deleted", deleted: true });
   }
 
   listItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
     const { caller, query } = request;
-    const threadId = findThread(id);
+    const threadId = requireThreadId(id);
     const page = { owner: caller.name, source: { threadId }, ...readPage(query) };
     return listItems(withinMemory(this.#threads, request), page, createWriter(query));
   }
 
   async createItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
-    const threadId = findThread(id);
+    const threadId = requireThreadId(id);
     const owner = request.caller.name;
     const added = await this.#threads.appendMessages(owner, threadId, await this.#readAddition(request));
     const writer = createWriter(request.query);
@@ -115,10 +115,11 @@ class ConversationRoutes {
     id: string,
     itemId: string,
   ): Promise<EndpointResponse> {
-    const read = () => this.#getItems(caller.name, findThread(id), itemId, createWriter(query));
+    const read = () => this.#getItems(caller.name, requireThreadId(id), itemId, createWriter(query));
     const items = await readStored(read);
     const item = items.find((each) => each.id === itemId);
-    return item === undefined ? missingItem(itemId) : jsonResponse(item);
+    if (item === undefined) throw itemNotFound(itemId);
+    return jsonResponse(item);
   }
 
   /** Deletes the message of an item. The items of one turn of the model are deleted together. */
@@ -127,27 +128,28 @@ class ConversationRoutes {
     id: string,
     itemId: string,
   ): Promise<EndpointResponse> {
-    const threadId = findThread(id);
+    const threadId = requireThreadId(id);
     const items = await this.#getItems(caller.name, threadId, itemId, createWriter(query));
-    if (!items.some((each) => each.id === itemId)) missingItem(itemId);
+    if (!items.some((each) => each.id === itemId)) throw itemNotFound(itemId);
     if (items.length > 1)
-      throw mistake(
+      throw invalidParameter(
         "item_id",
         "invalid_value",
         `is one of ${items.length} items of a turn, which cannot be deleted separately`,
       );
-    await this.#threads.deleteMessage(caller.name, threadId, toLocation(itemId).messageId);
+    await this.#threads.deleteMessage(caller.name, threadId, requireLocation(itemId).messageId);
     return this.retrieve({ caller }, id);
   }
 
   /** Returns the items of the message to which an item of the conversation belongs. */
   async #getItems(owner: string, threadId: string, itemId: string, writer: ItemWriter) {
     await this.#threads.getThread(owner, threadId);
-    const { messageId } = toLocation(itemId);
+    const { messageId } = requireLocation(itemId);
     return toMessageItems(await this.#threads.getMessage(owner, messageId, threadId), writer);
   }
 
-  // A suspended function holds all its variables: those with the body and its fields end before anything is stored.
+  // A suspended function keeps all its variables alive. So the next functions read the body and return before anything
+  // is stored.
 
   async #readThread(request: EndpointRequest): Promise<ThreadInput> {
     const body = await request.readBody();
@@ -178,7 +180,7 @@ class ConversationRoutes {
     });
     const { messages, approvals } = await readInput(fields, "items", () => context);
     if (approvals.length > 0)
-      throw mistake(
+      throw invalidParameter(
         "items",
         "unsupported_value",
         "contains an approval, which belongs in the input of a response",
@@ -194,18 +196,20 @@ function toConversation({ id, createdAt, metadata }: Thread): object {
   return { id: toConversationId(id), object: "conversation", created_at, metadata };
 }
 
-function findThread(id: string): string {
+function requireThreadId(id: string): string {
   const threadId = toThreadId(id);
   if (threadId !== undefined) return threadId;
   throw conversationNotFound(id);
 }
 
-function toLocation(itemId: string): ItemLocation {
-  return parseItemId(itemId) ?? missingItem(itemId);
+function requireLocation(itemId: string): ItemLocation {
+  const location = parseItemId(itemId);
+  if (location !== undefined) return location;
+  throw itemNotFound(itemId);
 }
 
-function missingItem(itemId: string): never {
-  throw new NotFoundError(`the item ${quote(itemId)} is not in the conversation`);
+function itemNotFound(itemId: string): NotFoundError {
+  return new NotFoundError(`the item ${quote(itemId)} is not in the conversation`);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { EmbedRequestSchema } from "../../gen/outrigger/v1/embedding_service_pb.ts";
 import type { ModelResolver, ServedModel } from "../models/model-directory.ts";
-import { type Element, type Fields, mistake, parseBody } from "../openai/fields.ts";
+import { type Element, type Fields, invalidParameter, parseBody } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import type { ReadEmbeddingRequest } from "./answer-embeddings.ts";
 
@@ -56,10 +56,10 @@ function isTokens(value: unknown): boolean {
 
 function readTokens({ value, path }: Element): { ids: number[] } {
   if (!Array.isArray(value))
-    throw mistake(
+    throw invalidParameter(
       path,
       "invalid_type",
-      "expected all texts, or all lists of ids of tokens, found both or neither",
+      "expected only texts, or only lists of token ids, found both or neither",
     );
   return { ids: value.map((id: unknown, index) => readId({ value: id, path: `${path}[${index}]` })) };
 }
@@ -68,10 +68,10 @@ const MAX_ID = 2 ** 31 - 1;
 
 function readId({ value, path }: Pick<Element, "value" | "path">): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_ID) return value;
-  throw mistake(path, "invalid_type", "expected the id of a token, a whole number from 0");
+  throw invalidParameter(path, "invalid_type", `expected a token id, a whole number from 0 to ${MAX_ID}`);
 }
 
-/** Further settings go to a provider with the same API; elsewhere they are left out with a warning. */
+/** Returns further settings for a provider with the same API. For others, they are left out with a warning. */
 function readOptions(
   fields: Fields,
   { api, provider }: ServedModel,

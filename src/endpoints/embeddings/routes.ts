@@ -1,4 +1,4 @@
-/** `POST /v1/embeddings`: OpenAI's embeddings, for the models of every provider that has some. */
+/** `POST /v1/embeddings`: OpenAI's embeddings, for the models of every provider that offers embeddings. */
 import type { EmbedResponse } from "../../gen/outrigger/v1/embedding_service_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";

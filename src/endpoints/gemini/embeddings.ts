@@ -8,11 +8,11 @@ import {
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { answerEmbeddings } from "../embeddings/answer-embeddings.ts";
 import type { ModelResolver, ServedModel } from "../models/model-directory.ts";
-import { checkContentType, mistake } from "../openai/fields.ts";
+import { checkContentType, invalidParameter } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import { ProtoFields, toJsonName } from "./fields.ts";
 
-/** The settings of one element of a batch. The contract has one for all texts. */
+/** The settings of one element of a batch. In the contract, all texts of a request have the same settings. */
 interface EmbedSettings {
   readonly taskType: string;
   readonly dimensions: number | undefined;
@@ -86,7 +86,7 @@ function toEmbedRequest(
   const wanted = JSON.stringify(first);
   const other = all.findIndex((each) => JSON.stringify(each) !== wanted);
   if (other >= 0)
-    throw mistake(
+    throw invalidParameter(
       elements[other]?.path ?? "",
       "unsupported_value",
       "has different settings from the first request; send it in a separate batch",

@@ -28,13 +28,13 @@ export function failedGeneration(error: SDKError): FailedResponse {
   return { status, headers, body: Buffer.from(JSON.stringify(toErrorBody(error, status))) };
 }
 
-/** Returns the body of an error, which is also the last element of a stream that failed. */
+/** Returns the body of an error, which is also the last element of a failed stream. */
 export function toErrorBody(error: SDKError, code = failedResponse(error).status): ErrorBody {
   const status = CODES.get(code) ?? (code < 500 ? "INVALID_ARGUMENT" : "UNKNOWN");
   return { error: { code, message: error.message, status, details: toDetails(error) } };
 }
 
-/** Returns the details by which Google's clients decide: the cause, the invalid fields, and when to retry. */
+/** Returns the details that Google's clients act on: the cause, the invalid fields, and when to retry. */
 function toDetails(error: SDKError): readonly ErrorDetail[] {
   const fieldViolations = error.violations.map(({ field, description }) => ({ field, description }));
   const { retryAfter = -1 } = error;
@@ -47,8 +47,8 @@ function toDetails(error: SDKError): readonly ErrorDetail[] {
   ];
 }
 
-/** Google's reason for a wrong key, which its clients check; else the kind of the error. */
+/** Returns Google's reason for an invalid access key, which its clients check. Otherwise, returns the error's kind. */
 function getReason(error: SDKError): string {
-  const isOwn = error instanceof ProviderError && error.provider === "";
-  return isOwn && error.kind === ErrorKind.AUTHENTICATION ? "API_KEY_INVALID" : error.kindName;
+  const isAboutCaller = error instanceof ProviderError && error.provider === "";
+  return isAboutCaller && error.kind === ErrorKind.AUTHENTICATION ? "API_KEY_INVALID" : error.kindName;
 }

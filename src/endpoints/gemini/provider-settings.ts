@@ -6,7 +6,7 @@ import { compact } from "../../core/compact.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { GenerateContentRequest, GenerationConfig } from "../../wire/gemini/request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
-import { mistake, quote } from "../openai/fields.ts";
+import { invalidParameter, quote } from "../openai/fields.ts";
 import {
   type Counterparts,
   createOptions,
@@ -66,24 +66,24 @@ function checkCandidates(config: ProtoFields): void {
   const count = config.integer("candidateCount", { min: 0 }) ?? 1;
   if (count <= 1) return;
   const found = `expected 1, found ${count}; send several requests`;
-  throw mistake(config.at("candidateCount"), "unsupported_value", found);
+  throw invalidParameter(config.at("candidateCount"), "unsupported_value", found);
 }
 
-/** A caller that asks for speech or an image cannot use text. */
+/** Refused instead of ignored, since a caller that asks for speech or an image cannot use text. */
 function checkModalities(config: ProtoFields): void {
   const other = config
     .strings("responseModalities")
     ?.find((each) => !TEXT_MODALITIES.includes(each.toUpperCase()));
   if (other === undefined) return;
   const found = `expected "TEXT", found ${quote(other)}; the model's provider returns only text in this API`;
-  throw mistake(config.at("responseModalities"), "unsupported_value", found);
+  throw invalidParameter(config.at("responseModalities"), "unsupported_value", found);
 }
 
-/** The beginning of the prompt is in it. */
+/** Refused instead of ignored, since the cached content is the beginning of the prompt. */
 function checkCache(body: ProtoFields): void {
   if (!body.has("cachedContent")) return;
   const problem = "the model's provider cannot read it; send this part of the prompt in contents";
-  throw mistake(body.at("cachedContent"), "unsupported_value", problem);
+  throw invalidParameter(body.at("cachedContent"), "unsupported_value", problem);
 }
 
 const TEXT_MODALITIES = ["TEXT", "MODALITY_UNSPECIFIED"];
@@ -101,7 +101,7 @@ function toGeminiOptions(body: ProtoFields, config: ProtoFields): JsonObject {
   };
 }
 
-/** One word of a list, which only Gemini can write without quotes. */
+/** The answer is one word of a list. Only Gemini can write it without quotes. */
 export const ENUM_TYPE = "text/x.enum";
 
 const FORMAT_FIELDS = ["responseMimeType", "responseSchema", "responseJsonSchema"] as const;
@@ -114,7 +114,7 @@ function nest(name: string, settings: JsonObject): JsonObject {
   return Object.keys(settings).length === 0 ? {} : { [name]: settings };
 }
 
-/** Returns counterparts of fields of `generationConfig`. */
+/** Returns the provider's counterparts of fields of `generationConfig`. */
 function getCounterparts(config: ProtoFields, { api }: ServedModel): Counterparts {
   switch (api) {
     case "anthropic-messages":
@@ -149,7 +149,7 @@ function warnAboutOtherFields(
   for (const path of paths) context.warnAboutSetting(path);
 }
 
-/** Returns the effort of reasoning: the level, or one for the budget of thinking. -1 leaves it to the model. */
+/** Returns the reasoning effort: the thinking level, or a level for the thinking budget. -1 leaves it to the model. */
 function readEffort(config: ProtoFields): string {
   const thinking = config.object("thinkingConfig");
   const level = thinking?.string("thinkingLevel", { max: 64 })?.toLowerCase() ?? UNSPECIFIED_LEVEL;

@@ -1,7 +1,7 @@
 /**
  * The data that a provider needs back, in the `thoughtSignature` of the part that it belongs to. Clients of Gemini
- * return signatures unchanged. A model of Gemini gets the fields that it wrote; for models of other providers the
- * signature is the state of their part, in base64 as in the API, since some clients decode it.
+ * return signatures unchanged. Gemini's models get the fields that they wrote. For models of other providers, the
+ * signature is the state of the part, in base64 as in the API, since some clients decode it.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
@@ -15,20 +15,20 @@ export function isGemini({ served }: ReadingContext): boolean {
   return served.api === "gemini";
 }
 
-/** The first bytes of encoded state, and how base64 of any longer text with them begins. */
+/** The first bytes of encoded state, and the characters with which their base64 begins, whatever follows. */
 const MARK = Buffer.from("or1.");
 const MARK_BASE64 = "b3IxL";
 
 /**
- * Writes the state of one answer's parts. Thoughts that the caller does not get, or that have no text, have theirs in
- * the signature of the text or the call after them, as Gemini does: some clients drop a call without a signature if
- * another part has one, and Google's for Go forgets an answer that has a part without text.
+ * Writes the state of one answer's parts. The state of thoughts that have no text, or that the caller does not get, is
+ * in the signature of the text or the call after them, as in Gemini's answers: some clients drop a call without a
+ * signature if another part has one, and Google's client for Go forgets an answer that has a part without text.
  */
 export class StateFields {
   readonly #hidesThoughts: boolean;
   /** The first reasoning part with state: whether other parts need their ids depends on it. */
   #reasoning: readonly ContentPart[] = [];
-  /** Thoughts whose state no part has yet. */
+  /** Thoughts whose state is written with the next part that can take it. */
   #hidden: ContentPart[] = [];
 
   /** @param hidesThoughts Whether the caller does not get thoughts. */
@@ -36,7 +36,7 @@ export class StateFields {
     this.#hidesThoughts = hidesThoughts;
   }
 
-  /** Returns the fields of a wire part that its content does not have. Parts in their order. */
+  /** Returns the fields of a wire part besides its content. Must be called for all parts in their order. */
   write(part: ContentPart): JsonObject {
     const { case: kind, value } = part.part;
     if (kind === "reasoning" && part.providerState !== undefined && this.#reasoning.length === 0)
@@ -64,7 +64,7 @@ function toFields(state: string | null): JsonObject {
   return state === null ? {} : { thoughtSignature: toSignature(state) };
 }
 
-/** Returns the fields that a model of Gemini gave with a part; undefined for parts of others. */
+/** Returns the fields that Gemini wrote alongside a part's content; undefined for parts of other providers. */
 function getGeminiFields(state: ProviderState | undefined): JsonObject | undefined {
   const { item, part } = dataOfState(state);
   return item === undefined ? asObject(part) : undefined;
@@ -80,7 +80,7 @@ export type ReadSignature =
   | { readonly kind: "gemini"; readonly state: ProviderState }
   | { readonly kind: "carried"; readonly states: readonly CarriedState[] };
 
-/** Signatures that clients write if they have none, so that the API does not refuse the part. */
+/** Values that clients send in place of a missing signature, so that the API does not refuse the part. */
 const PLACEHOLDERS: readonly string[] = [
   "skip_thought_signature_validator",
   "context_engineering_is_the_way_to_go",
@@ -88,7 +88,7 @@ const PLACEHOLDERS: readonly string[] = [
 
 /**
  * Reads the signature of a part. Undefined if it has none.
- * @param rest Fields that a model of Gemini needs back with it.
+ * @param rest Fields that Gemini needs back with it.
  */
 export function readSignature(
   part: ProtoFields,

@@ -1,7 +1,7 @@
 /**
- * `systemInstruction` and `contents` of the Gemini API -> messages of the contract. Contents of the model that follow
- * each other are one message, since clients return each event of a stream as a content. Results of functions become
- * separate messages.
+ * `systemInstruction` and `contents` of the Gemini API -> messages of the contract. Consecutive contents of the model
+ * become one message, since clients return each event of a stream as a content. Results of functions become separate
+ * messages.
  */
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, type Image, Role, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
@@ -9,7 +9,7 @@ import { asString, type JsonObject } from "../../kit/json/json.ts";
 import { guessMediaType } from "../../kit/media/media-type.ts";
 import type { Part } from "../../wire/gemini/request.ts";
 import { createMessage, createTextPart } from "../answers/create-request.ts";
-import { joinWords, mistake, quote } from "../openai/fields.ts";
+import { invalidParameter, joinWords, quote } from "../openai/fields.ts";
 import { createPart, type ReadPart } from "../responses/read-content.ts";
 import { createPartWithState } from "../stateless/part-with-state.ts";
 import type { ReadingContext } from "../stateless/reading-context.ts";
@@ -29,7 +29,7 @@ export function readMessages(body: ProtoFields, context: ReadingContext): readon
 
 const ROLES = ["user", "model", "function", "system"] as const;
 
-/** Fields of a part that are read: data of one kind, and what belongs to it. */
+/** Fields of a part that are read: its data, and two fields about the data. */
 const READ_FIELDS: ReadonlySet<string> = new Set<keyof Part>([
   "text",
   "inlineData",
@@ -79,7 +79,7 @@ class ConversationReader {
       case "system":
         return this.addInstructions(content);
       default:
-        throw mistake(
+        throw invalidParameter(
           content.at("role"),
           "invalid_value",
           `expected ${joinWords(ROLES)}, found ${quote(role)}`,
@@ -132,7 +132,7 @@ class OpenCalls {
   readonly #byName = new Map<string, { readonly ids: string[]; seen: number }>();
   readonly #results = new Map<string, string>();
 
-  /** Reports whether a result repeats the one before of the same id, as Gemini CLI does when it resumes a session. */
+  /** Reports whether a result repeats the last one with the same id, as when Gemini CLI resumes a session. */
   isRepeated(id: string, text: string): boolean {
     if (id === "") return false;
     if (this.#results.get(id) === text) return true;
@@ -148,7 +148,7 @@ class OpenCalls {
     else calls.ids.push(id);
   }
 
-  /** Returns the id of the call that a result belongs to: by its id, else the first open call of the function. */
+  /** Returns the id of the call that a result answers: the call with its id, or else the function's first open call. */
   take(id: string, name: string): string {
     if (this.#ids.delete(id)) return id;
     const calls = this.#byName.get(toPlainName(name)) ?? { ids: [], seen: 0 };
@@ -170,7 +170,7 @@ function toPlainName(name: string): string {
 
 const OUTPUT_KEYS = ["output", "error"] as const;
 
-/** Reads a result. `output` and `error` are the keys that the API gives a meaning ("FunctionResponse"). */
+/** Reads a result. The API defines the keys `output` and `error` ("FunctionResponse"). */
 function readResult(result: ProtoFields, context: ReadingContext) {
   const response = result.object("response");
   const [key] = Object.keys(response?.value ?? {});
@@ -196,8 +196,13 @@ function readInput(part: ProtoFields, context: ReadingContext): ContentPart {
 function unknownData(part: ProtoFields): Error {
   const [found] = part.getOthers(DESCRIPTIONS);
   const expected = `expected ${joinWords(["text", "inlineData", "fileData", "functionResponse"])}`;
-  if (found === undefined) return mistake(part.path, "missing_required_parameter", `${expected}, found none`);
-  return mistake(part.at(found), "invalid_value", `${expected} for this model, found ${quote(found)}`);
+  if (found === undefined)
+    return invalidParameter(part.path, "missing_required_parameter", `${expected}, found none`);
+  return invalidParameter(
+    part.at(found),
+    "invalid_value",
+    `${expected} for this model, found ${quote(found)}`,
+  );
 }
 
 /** Returns a part of a kind, or with settings, that only Gemini knows; undefined for others. */
@@ -234,10 +239,10 @@ function toMedia(mediaType: string, media: ProtoFields, source: Image["source"])
 function toData(blob: ProtoFields): Image["source"] {
   const data = blob.requireString("data");
   if (/^[\w+/-]*={0,2}$/.test(data)) return { case: "data", value: Buffer.from(data, "base64") };
-  throw mistake(blob.at("data"), "invalid_value", "expected base64, found other characters");
+  throw invalidParameter(blob.at("data"), "invalid_value", "expected base64, found other characters");
 }
 
-/** A text or a reasoning that further parts may continue. */
+/** A text or reasoning part that the next parts may continue. */
 interface OpenText {
   readonly kind: "text" | "reasoning";
   readonly part: ContentPart;
@@ -252,7 +257,7 @@ class AnswerReader {
   readonly #context: ReadingContext;
   #open: OpenText | undefined;
 
-  /** @param index Index of the message, which makes the ids of calls that have none. */
+  /** @param index Index of the message, for the ids of calls that have none. */
   constructor(index: number, calls: OpenCalls, context: ReadingContext) {
     this.#index = index;
     this.#calls = calls;
@@ -272,7 +277,7 @@ class AnswerReader {
     const signature = readSignature(part, thought ? { thought } : {}, this.#context);
     if (text === "" && signature === undefined) return;
     const kind = thought ? "reasoning" : "text";
-    // A text that a model of Gemini signed is sent back as it was.
+    // A text that Gemini signed must be sent back as it was.
     const isSeparate = !thought && signature?.kind === "gemini";
     const open = this.#open?.kind === kind && !isSeparate ? this.#open : this.#begin(kind, part.path);
     extendText(open.part, text);
@@ -284,7 +289,7 @@ class AnswerReader {
   #begin(kind: OpenText["kind"], path: string): OpenText {
     const part =
       kind === "text" ? createTextPart("") : createPart({ part: { case: "reasoning", value: { text: "" } } });
-    // A model of Gemini takes its thoughts back, which need no signature.
+    // Gemini accepts its thoughts back without a signature.
     if (kind === "reasoning" && isGemini(this.#context))
       part.providerState = this.#context.createState({ part: { thought: true } });
     this.#push(part, path);
@@ -340,7 +345,7 @@ class AnswerReader {
   }
 }
 
-/** The ids that Outrigger gives calls whose provider gave none. These are not sent to Gemini. */
+/** The ids that Outrigger gives to calls without one. These are not sent to Gemini. */
 const GIVEN_ID = /^call_[0-9a-f]{32}(_\d+)?$/;
 
 function extendText({ part }: ContentPart, text: string): void {
@@ -349,9 +354,9 @@ function extendText({ part }: ContentPart, text: string): void {
 }
 
 /**
- * Gives a part the state that its signature stands for. Some clients move the signature of a thought that they drop to
- * the part after it.
- * @returns The reasoning before the part, whose state is in its signature.
+ * Restores the state of a part from its signature. Some clients move the signature of a thought that they drop to the
+ * part after it.
+ * @returns Reasoning that belongs before the part, and whose state was in the part's signature.
  */
 function attach(part: ContentPart, signature: ReadSignature): readonly ContentPart[] {
   if (signature.kind === "gemini") {

@@ -7,7 +7,7 @@ import {
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { ReadRequest } from "../answers/answer-request.ts";
 import type { ModelResolver } from "../models/model-directory.ts";
-import { mistake, quote } from "../openai/fields.ts";
+import { invalidParameter, quote } from "../openai/fields.ts";
 import type { RelayedHeaders } from "../relay/relayed-call.ts";
 import { readForm } from "../stateless/read-form.ts";
 import { ReadingContext } from "../stateless/reading-context.ts";
@@ -33,11 +33,11 @@ export interface RequestReading {
   /** The model in the path. */
   readonly model: string;
   readonly isStreamed: boolean;
-  /** Whether a provider that speaks this API may get the body unchanged. Default false: it is counted only. */
+  /** Whether a provider with the same API may get the body unchanged. Default false, since tokens are only counted. */
   readonly mayRelay?: boolean;
 }
 
-/** Headers of the API, which clients do not need. */
+/** Headers to relay: clients of this API need none. */
 const HEADERS: RelayedHeaders = { request: [], answer: [] };
 
 const MAX_MODEL_CHARS = 512;
@@ -64,7 +64,7 @@ function readFields(
   { models, model, isStreamed, mayRelay = false }: RequestReading,
 ): ReadGeminiRequest {
   if (model.length > MAX_MODEL_CHARS)
-    throw mistake(
+    throw invalidParameter(
       "model",
       "invalid_value",
       `expected at most ${MAX_MODEL_CHARS} characters, found ${model.length}`,
@@ -123,7 +123,7 @@ function readSchema(config: ProtoFields): string | undefined {
 
 function refuseType(config: ProtoFields, type: string): never {
   const expected = `expected "application/json" or "text/plain", found ${quote(type)}`;
-  throw mistake(config.at("responseMimeType"), "unsupported_value", expected);
+  throw invalidParameter(config.at("responseMimeType"), "unsupported_value", expected);
 }
 
 /** Fields of the contract that have another name here. */

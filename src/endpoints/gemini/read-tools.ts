@@ -26,7 +26,7 @@ export function readTools(fields: ProtoFields, context: ReadingContext): ReadToo
   return { tools, choice: toChoice(mode, [...allowed], tools.length > 0) };
 }
 
-/** The contract has no list of allowed functions: the others are left out. */
+/** The contract has no list of allowed functions, so the other functions are left out. */
 function isAllowed({ tool }: Tool, allowed: ReadonlySet<string>): boolean {
   return allowed.size === 0 || tool.case !== "function" || allowed.has(tool.value.name);
 }
@@ -44,7 +44,7 @@ function readTool(tool: ProtoFields, strict: boolean, context: ReadingContext): 
   return [...functions, ...hosted];
 }
 
-/** Returns a tool of Gemini. The adapter of another provider leaves it out with a warning. */
+/** Returns one of Gemini's hosted tools. Adapters of other providers leave it out with a warning. */
 function toHosted(tool: ProtoFields, name: string, context: ReadingContext): Tool {
   const provider = isGemini(context) ? context.served.provider : "gemini";
   const configJson = `{${JSON.stringify(toJsonName(name))}:${tool.spelled(name)}}`;
@@ -84,7 +84,7 @@ function readParameters(declaration: ProtoFields): string {
   return parameters === undefined ? "" : JSON.stringify(toJsonSchema(parameters.value));
 }
 
-/** Servers refuse tool settings without tools. */
+/** `AUTO` and `NONE` are left out if there are no tools, since servers refuse them then. */
 function toChoice(
   mode: (typeof MODES)[number] | undefined,
   allowed: readonly string[],

@@ -13,12 +13,12 @@ import { GenerationWriter } from "./write-events.ts";
 import { writeAnswer } from "./write-response.ts";
 
 /**
- * The beginning of the paths: newer clients of Google use `/v1`, others `/v1beta`. The AI SDK leaves out `models`
- * before names with a slash.
+ * The beginning of the paths: Google's newer clients use `/v1`, others `/v1beta`. The AI SDK leaves out `models` before
+ * names with a slash.
  */
 export type GeminiRoot = "/v1/models" | "/v1beta/models" | "/v1beta";
 
-/** Creates the routes. Names of models may contain slashes, as they are or encoded. */
+/** Creates the routes. Names of models may contain slashes, plain or percent-encoded. */
 export function geminiRoutes(root: GeminiRoot, parts: StatelessParts): RouteDefinition[] {
   const toRoute = (name: string, serve: RouteDefinition["serve"]): RouteDefinition => ({
     method: "POST",
@@ -44,7 +44,7 @@ async function generate(
 ): Promise<EndpointResponse> {
   checkContentType(request.headers["content-type"]);
   const form = request.query.get("alt") === "sse" ? "events" : "list";
-  // The adapter streams events.
+  // Adapters stream server-sent events, so a list cannot be relayed.
   const mayRelay = !isStreamed || form === "events";
   const read = readRequest(await request.readBody(), { models: parts.models, model, isStreamed, mayRelay });
   const format = {

@@ -10,11 +10,11 @@ import { StateFields } from "./provider-state.ts";
 
 /** How answers to a request are written. */
 export interface AnswerForm {
-  /** Name of the provider whose native parts are parts of this API; empty if it speaks another one. */
+  /** Name of the provider whose native parts are parts of this API. Empty if the provider speaks another API. */
   readonly gemini: string;
   /**
-   * Whether the caller asks for the text of thoughts. Callers that do not ask may take any text for the answer, so they
-   * only get what the provider needs back.
+   * Whether the caller asks for the text of thoughts. Callers that do not ask could mistake it for the answer, so they
+   * only get the state that the provider needs back.
    */
   readonly includeThoughts: boolean;
 }
@@ -41,7 +41,7 @@ export function writeAnswer(response: Response, form: AnswerForm): JsonObject {
   };
 }
 
-/** Returns the fields of an answer that only models of Gemini fill, and that have no unified form. */
+/** Returns the fields of an answer that only Gemini fills, and that have no unified form. */
 export function writeFurther({ members }: AnswerMetadata): JsonObject {
   return pickMembers(members, ["promptFeedback", "modelStatus"]);
 }
@@ -91,7 +91,7 @@ function writeThought(
   return hasState(state) ? { text: "", thought: true, ...state } : undefined;
 }
 
-/** Reports whether fields of a thought have more than the mark that it is one. */
+/** Reports whether the fields of a thought have more than `thought: true`. */
 export function hasState(fields: JsonObject): boolean {
   return Object.keys(fields).some((name) => name !== "thought");
 }
@@ -106,7 +106,7 @@ function writeMedia(
   return { ...rest, inlineData: { ...objectIn(rest.inlineData), mimeType: mediaType || "image/png", data } };
 }
 
-/** Reports whether a part has data of Gemini about the answer as a whole, for instance its grounding. */
+/** Reports whether a part has Gemini's data about the answer as a whole, for instance its grounding. */
 function isAnswerData({ providerState }: ContentPart): boolean {
   return dataOfState(providerState).of_answer === true;
 }
@@ -157,7 +157,7 @@ export function writeEnd(response: Response, { candidate }: AnswerMetadata, gemi
   };
 }
 
-/** A reason of Gemini that is not known here must not look like an ordinary end. */
+/** Gemini's reasons that are not known here are repeated too: they must not look like an ordinary end. */
 function writeReason(end: AnswerEnd, gemini: string): string {
   const { raw = "", reason } = end.finishReason ?? {};
   const isNew = reason === FinishReason_Reason.OTHER && raw !== "" && end.provider === gemini;
@@ -172,20 +172,20 @@ const FINISH_WORDS: FinishWords = {
   stop: "STOP",
 };
 
-/** The type of the citations of texts that a model of Gemini recited. */
+/** Type of the citations of texts that Gemini recited. */
 const RECITATION = "citation";
 
 /**
- * Returns the sources that models of Gemini recited, as they wrote them, and the web pages that models of other
- * providers cite ("CitationMetadata").
- * @param hasPages Whether the pages are in no other field.
+ * Returns the sources that Gemini recited, unchanged, and the web pages that models of other providers cite
+ * ("CitationMetadata").
+ * @param includesPages Whether to include the pages. False if they are in another field.
  */
-function writeCitations(content: readonly ContentPart[], hasPages: boolean): JsonObject {
+function writeCitations(content: readonly ContentPart[], includesPages: boolean): JsonObject {
   const citations = content.flatMap((part) => part.citations);
   const citationSources = citations.flatMap(({ type, url, title, rawJson }): JsonObject[] => {
     const recited = type === RECITATION ? asObject(tryParseJson(rawJson)) : undefined;
     if (recited !== undefined) return [recited];
-    return hasPages && url !== "" ? [{ uri: url, ...(title === "" ? {} : { title }) }] : [];
+    return includesPages && url !== "" ? [{ uri: url, ...(title === "" ? {} : { title }) }] : [];
   });
   return citationSources.length === 0 ? {} : { citationMetadata: { citationSources } };
 }

@@ -6,8 +6,7 @@ import type { JsonObject } from "../../kit/json/json.ts";
 import { failedResponse } from "../openai/errors.ts";
 
 /**
- * The types of errors, by their statuses. Other statuses of clients have `invalid_request_error`, of servers
- * `api_error`.
+ * The types of errors by status. Every other 4xx status has `invalid_request_error`, every other 5xx status `api_error`.
  */
 const TYPES: ReadonlyMap<number, string> = new Map([
   [401, "authentication_error"],
@@ -49,13 +48,13 @@ export function threadUnsupported(): InvalidRequestError {
   });
 }
 
-/** Returns the body of an error, which is also the data of the event by which a stream ends that failed. */
+/** Returns the body of an error, which is also the data of the event that ends a failed stream. */
 export function toErrorBody(error: SDKError, status = failedMessage(error).status): JsonObject {
   const type = TYPES.get(status) ?? (status < 500 ? "invalid_request_error" : "api_error");
   return { type: "error", error: { type, message: error.message, ...toDetails(error) } };
 }
 
-/** The details that Anthropic's SDKs read. */
+/** Returns the details that Anthropic's SDKs read. */
 function toDetails(error: SDKError): JsonObject {
   if (!(error instanceof InvalidRequestError) || error.provider !== "") return {};
   if (error.errorCode !== THREAD_UNSUPPORTED) return {};

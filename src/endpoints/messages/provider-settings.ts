@@ -24,7 +24,7 @@ const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof MessageCreateParams>([
   "top_p",
 ]);
 
-/** Fields that only advise Anthropic how to serve the request, so other providers lose nothing without them. */
+/** Hints for Anthropic on how to serve the request, which other providers can ignore without loss. */
 const HINTS: ReadonlySet<string> = new Set<string>(["cache_control", "context_management", "service_tier"]);
 
 /** Reads these settings. @param betas Value of the header `anthropic-beta`. */
@@ -59,7 +59,7 @@ function withoutFormat({ output_format: _, output_config: config, ...rest }: Jso
   return Object.keys(kept).length === 0 ? rest : { ...rest, output_config: kept };
 }
 
-/** Returns the effort of reasoning: the one that is named, or one for the budget of thinking. */
+/** Returns the reasoning effort: the one in the request, or an effort for the thinking budget. */
 function readEffort(fields: Fields): string {
   const effort = fields.object("output_config")?.string("effort", { max: 64 });
   const thinking = fields.object("thinking");

@@ -1,7 +1,7 @@
 /**
  * Reasoning with its signature, and the state of other parts, in blocks of the Messages API. Clients return `thinking`
- * and `redacted_thinking` blocks unchanged, whatever is in their `signature` and `data`: for models of other providers
- * that is the state of their answers.
+ * and `redacted_thinking` blocks unchanged, so for models of other providers their `signature` and `data` hold the
+ * state of the answer.
  */
 import { parseJsonText } from "../../core/json-text.ts";
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
@@ -18,15 +18,12 @@ export function isAnthropic({ served }: ReadingContext): boolean {
   return served.api === "anthropic-messages";
 }
 
-/** Creates the state of a block that a model of Anthropic wrote. Other models never get it. */
+/** Creates the state of a block that Anthropic wrote. It is never sent to other providers. */
 export function createBlockState(block: JsonObject, context: ReadingContext): ProviderState {
   return context.createState({ block }, isAnthropic(context) ? context.served.provider : "anthropic");
 }
 
-/**
- * Returns the block of a part that a model of Anthropic wrote, as far as the part does not hold it; undefined for
- * others.
- */
+/** Returns the fields of Anthropic's block that are not in the part itself; undefined for parts of other providers. */
 function getAnthropicBlock({ providerState }: Pick<ContentPart, "providerState">): JsonObject | undefined {
   return asObject(dataOfState(providerState).block);
 }
@@ -82,7 +79,7 @@ export function getCallExtras(providerState: ContentPart["providerState"]): Json
   return getAnthropicBlock(providerState === undefined ? {} : { providerState }) ?? {};
 }
 
-/** Returns the type of a native block of Anthropic's API; undefined if a part is none. */
+/** Returns the native block of Anthropic's API that a part holds; undefined for other parts. */
 export function readNativeBlock({ part }: ContentPart, provider: string): JsonObject | undefined {
   if (part.case !== "native" || part.value.provider !== provider) return undefined;
   const block: unknown = parseJsonText(part.value.dataJson);

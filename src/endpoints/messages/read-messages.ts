@@ -6,7 +6,7 @@ import { type ContentPart, Role, ToolCallSchema } from "../../gen/outrigger/v1/m
 import { textIn } from "../../kit/json/json.ts";
 import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 import { createTextPart } from "../answers/create-request.ts";
-import { Fields, joinWords, mistake, quote } from "../openai/fields.ts";
+import { Fields, invalidParameter, joinWords, quote } from "../openai/fields.ts";
 import { type CarriedState, createEmptyPart, StateAttacher } from "../responses/provider-state.ts";
 import { createPart, type ReadPart } from "../responses/read-content.ts";
 import { createPartWithState } from "../stateless/part-with-state.ts";
@@ -19,7 +19,7 @@ import { isToolChange } from "./read-tools.ts";
 const HINTS: readonly string[] = ["cache_control"];
 
 /**
- * Claude Code begins its instructions with a line that differs in each run, so that no prompt cache would find them.
+ * Claude Code begins its instructions with a line that differs in each run, so that no prompt cache would match them.
  */
 const BILLING_HEADER = "x-anthropic-billing-header:";
 
@@ -66,17 +66,19 @@ function readTexts(fields: Fields, name: string, context: ReadingContext): ReadP
 }
 
 /**
- * Reads a text, which stands for one text block, or a list of blocks. `readBlock` returns undefined for other things.
+ * Reads a text, which stands for one text block, or a list of blocks. Blocks for which `readBlock` returns undefined
+ * are left out.
+ * @param items The plural noun for the blocks, for errors.
  */
 function readBlocks(
   fields: Fields,
   name: string,
-  what: string,
+  items: string,
   readBlock: (block: Fields) => ReadPart | undefined,
 ): ReadPart[] {
   if (typeof fields.get(name) === "string")
     return [{ part: createTextPart(fields.requireString(name)), path: fields.at(name) }];
-  const expected = `a text or a list of ${what}`;
+  const expected = `a text or a list of ${items}`;
   const blocks = fields.list(name, {}, expected) ?? fields.missing(name, expected);
   return blocks.flatMap((element) => readBlock(Fields.of(element)) ?? []);
 }
@@ -128,7 +130,7 @@ function readInput(block: Fields, context: ReadingContext): ReadPart {
   }
 }
 
-/** Other models have neither form. They get all tools, also those that only a search would have found. */
+/** Converts a block that only Anthropic knows. Other models get all tools, including those that a search would add. */
 function toText(
   block: Fields,
   type: "search_result" | "tool_reference",
@@ -160,7 +162,7 @@ function readNative(
 ): ContentPart {
   if (!isAnthropic(context)) {
     const found = `expected ${joinWords(expected)} for this model, found ${quote(type)}`;
-    throw mistake(block.at("type"), "invalid_value", found);
+    throw invalidParameter(block.at("type"), "invalid_value", found);
   }
   return createNativePart(block, type, context);
 }
@@ -228,10 +230,10 @@ function readMedia(
 function toBytes(source: Fields): Uint8Array {
   const bytes = decodeExactBase64(source.requireString("data"));
   if (bytes !== undefined) return bytes;
-  throw mistake(source.at("data"), "invalid_value", "expected base64, found other characters");
+  throw invalidParameter(source.at("data"), "invalid_value", "expected base64, found other characters");
 }
 
-/** An earlier answer of the model. State that its blocks carried for other blocks is given back to these. */
+/** Reads an earlier answer of the model. State that its blocks carry for other blocks is restored to those. */
 function readAnswer(fields: Fields, context: ReadingContext): ReadPart[] {
   const carried: CarriedState[] = [];
   const readBlock = (block: Fields) => readOutput(block, carried, context);
@@ -263,7 +265,7 @@ function readOutput(block: Fields, carried: CarriedState[], context: ReadingCont
   }
 }
 
-/** Blocks of Anthropic's hosted tools are left out for other models, which did not make them. */
+/** Blocks of Anthropic's hosted tools are left out for other models, which have no such tools. */
 function readForeignOutput(block: Fields, type: string, context: ReadingContext): ReadPart | undefined {
   if (isAnthropic(context)) return { part: createNativePart(block, type, context), path: block.path };
   const message = `a block of the type ${quote(type)} is not supported by this model; it was left out`;

@@ -31,7 +31,7 @@ export interface RequestReading {
   readonly models: ModelResolver;
   /** Value of the header `anthropic-beta`. */
   readonly betas: string | undefined;
-  /** Whether the answer is counted only, so that it needs no limit. */
+  /** Whether the tokens of the request are only counted, so that `max_tokens` is not required. */
   readonly isCount?: boolean;
 }
 
@@ -59,7 +59,7 @@ export function readRequest(
   } as const;
   const read = () => toRequest(readFields(fields, context, { betas, isCount }), context);
   return {
-    ...readForm(reading, read, () => findThread(fields, context)),
+    ...readForm(reading, read, () => findThreadError(fields, context)),
     anthropic: isAnthropic(context) ? context.served.provider : "",
     isStreamed: fields.boolean("stream") ?? false,
     warnings: context.notes.warnings,
@@ -88,16 +88,16 @@ function readFields(
 }
 
 /**
- * Conversations that the provider keeps: only Anthropic has them, and a request that continues one lacks the
- * conversation that another provider would need. A request that begins one is complete.
+ * Returns the error for a `thread` that cannot be honoured. Only Anthropic keeps conversations, and a request that
+ * continues one lacks the messages that another provider would need. A request that begins one is complete.
  */
-function findThread(fields: Fields, context: ReadingContext): InvalidRequestError | undefined {
+function findThreadError(fields: Fields, context: ReadingContext): InvalidRequestError | undefined {
   const thread = fields.get("thread");
   if (thread === undefined || thread === null) return undefined;
   return isAnthropic(context) && asObject(thread)?.type === "create" ? undefined : threadUnsupported();
 }
 
-/** Anthropic gets the id of the end user, in whatever form its clients write it. */
+/** Only Anthropic gets the id of the end user, in whatever form its clients write it. */
 function readMetadata(fields: Fields, context: ReadingContext): Record<string, string> {
   const userId = fields.object("metadata")?.string("user_id");
   return userId === undefined || !isAnthropic(context) ? {} : { user_id: userId };

@@ -78,7 +78,7 @@ function readTool(tool: Fields, context: ReadingContext): Tool {
   return create(ToolSchema, { tool: { case: "function", value } });
 }
 
-/** Returns a tool of Anthropic. The adapter of another provider leaves it out with a warning. */
+/** Returns one of Anthropic's hosted tools. Adapters of other providers leave it out with a warning. */
 function readHosted(tool: Fields, context: ReadingContext): Tool {
   const provider = isAnthropic(context) ? context.served.provider : "anthropic";
   return create(ToolSchema, { tool: { case: "hosted", value: { provider, configJson: tool.text() } } });
@@ -87,7 +87,7 @@ function readHosted(tool: Fields, context: ReadingContext): Tool {
 const CHOICES = ["auto", "any", "tool", "none"] as const;
 const MODES = { auto: Mode.AUTO, any: Mode.REQUIRED, tool: Mode.NAMED, none: Mode.NONE } as const;
 
-/** Servers refuse tool settings without tools. */
+/** `auto` and `none` are left out if there are no tools, since servers refuse them then. */
 function readChoice(choice: Fields | undefined, hasTools: boolean): ToolChoice | undefined {
   if (choice === undefined) return undefined;
   const type = choice.word("type", CHOICES) ?? choice.missing("type", joinWords(CHOICES));

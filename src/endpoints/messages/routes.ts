@@ -13,7 +13,7 @@ import { writeMessage } from "./write-response.ts";
 
 /** Creates the routes. */
 export function messagesRoutes(parts: StatelessParts): RouteDefinition[] {
-  // An answer of Anthropic that is relayed has its id there.
+  // Relayed answers of Anthropic have their request id in this header.
   const common = { method: "POST", fail: failedMessage, requestIdHeader: "request-id" };
   return [
     { ...common, path: "/v1/messages", serve: (request) => createMessage(request, parts) },

@@ -26,11 +26,11 @@ import {
   writeUsage,
 } from "./write-response.ts";
 
-/** A block that has begun. The API has one open block at a time, so that others wait for their turn. */
+/** A block that has begun. The API has one open block at a time, so the others wait for their turn. */
 interface Block {
-  /** Texts of its events, made when the index of the block is known. */
+  /** Functions that write its waiting events, once the index of the block is known. */
   readonly events: ((index: number) => string)[];
-  /** Whether its start was added. A text starts with its first delta: the API has no blocks without characters. */
+  /** Whether its start was added. A text starts with its first delta, since the API has no empty text blocks. */
   hasStarted: boolean;
   hasEnded: boolean;
 }
@@ -48,7 +48,7 @@ export class MessageWriter extends BatchWriter {
   readonly #customCalls = new Set<number>();
 
   /**
-   * @param anthropic Name of the provider whose native parts are blocks of this API; empty if it speaks another one.
+   * @param anthropic Name of the provider whose native parts are blocks of this API. Empty if it speaks another API.
    */
   constructor(anthropic: string) {
     super();
@@ -136,7 +136,7 @@ export class MessageWriter extends BatchWriter {
   }
 
   #endCall({ partIndex, toolCall }: ToolCallEnd): void {
-    // Inputs are objects in this API.
+    // In this API, the inputs of all tools are objects.
     if (this.#customCalls.has(partIndex)) {
       const json = JSON.stringify({ input: toolCall?.input.value ?? "" });
       this.#delta(partIndex, "input_json_delta", "partial_json", json);

@@ -11,7 +11,7 @@ import { getCallExtras, readNativeBlock, writeCarried, writeThinking } from "./p
 
 /**
  * Converts a whole answer.
- * @param anthropic Name of the provider whose native parts are blocks of this API; empty if it speaks another one.
+ * @param anthropic Name of the provider whose native parts are blocks of this API. Empty if it speaks another API.
  * @throws ServerError if the provider ended the answer with an error.
  */
 export function writeMessage(response: Response, anthropic: string): JsonObject {
@@ -46,7 +46,7 @@ export function writeBlock(part: ContentPart, anthropic: string): JsonObject | u
   const { case: kind, value } = part.part;
   switch (kind) {
     case "text":
-      // Anthropic refuses texts without characters in requests. The state of such a part is carried with the others.
+      // Anthropic refuses empty texts in requests. The state of an empty text is carried with the other states.
       if (value === "" && part.citations.length === 0) return undefined;
       return { type: "text", text: value, ...writeCitations(part) };
     case "reasoning":
@@ -73,7 +73,7 @@ export function writeCitations({ citations }: Pick<ContentPart, "citations">): J
   return citations.length === 0 ? {} : { citations: citations.map(toCitation) };
 }
 
-/** Returns a citation of a model of Anthropic as it wrote it, and those of others as results of a search. */
+/** Returns Anthropic's citations unchanged, and other citations as search results. */
 function toCitation({ rawJson, url, title, sourceId, citedText }: Citation, index: number): JsonObject {
   const raw = asObject(tryParseJson(rawJson));
   if (raw !== undefined && textIn(raw.type).endsWith("_location")) return raw;
@@ -93,7 +93,7 @@ function toSource({ mediaType, source }: Image): JsonObject {
   };
 }
 
-/** Reasons that the API has itself, which are repeated as the provider wrote them. */
+/** Reasons of this API, which are repeated as the provider wrote them. */
 const KNOWN_REASONS: ReadonlySet<string> = new Set([
   "pause_turn",
   "refusal",
@@ -101,7 +101,7 @@ const KNOWN_REASONS: ReadonlySet<string> = new Set([
   "compaction",
 ]);
 
-/** Returns the container that a model of Anthropic used, as the member of a message. Later requests may name it. */
+/** Returns the container that Anthropic used, as the member of a message. Later requests may name it. */
 export function writeContainer(content: readonly ContentPart[], anthropic: string): JsonObject {
   const values = content.map(({ part }) => (part.case === "native" ? part.value : undefined));
   const used = values.findLast((value) => value?.kind === "container" && value.provider === anthropic);
@@ -109,7 +109,7 @@ export function writeContainer(content: readonly ContentPart[], anthropic: strin
   return container === undefined ? {} : { container };
 }
 
-/** Returns the fields of a message that only models of Anthropic fill, and that have no unified form. */
+/** Returns the fields of a message that only Anthropic fills, and that have no unified form. */
 export function writeFurther({ members }: AnswerMetadata): JsonObject {
   return pickMembers(members, ["context_management", "diagnostics"]);
 }
@@ -134,7 +134,7 @@ export function writeStop(end: AnswerEnd, { members }: AnswerMetadata): JsonObje
   };
 }
 
-/** Counts of Anthropic that the contract has no fields for. */
+/** Anthropic's counts for which the contract has no fields. */
 const FURTHER_COUNTS = ["cache_creation", "inference_geo", "iterations", "server_tool_use", "speed"];
 
 /** Anthropic's words for service tiers, by OpenAI's. */

@@ -1,4 +1,4 @@
-/** Tells by a request whose API its client speaks, on paths that several APIs have. */
+/** Recognizes by the request which API a client expects, on paths that several APIs share. */
 import type { RequestHead } from "../../http/endpoint.ts";
 
 /** Clients of Anthropic's API always send its version. */

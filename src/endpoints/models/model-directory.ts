@@ -35,11 +35,11 @@ export interface ListedModel {
   readonly info: ModelInfo | undefined;
 }
 
-/** Options of a directory. They may change while it is in use: the routing is another object then. */
+/** Options of a directory. They may change while it is in use. Then `routing` is another object. */
 export interface ModelDirectoryOptions {
   /** The APIs of the registered providers, by their names, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderApi>;
-  /** The inputs of the rule for names of models. The same as in a Client with the same providers. */
+  /** The inputs for resolving names of models. The same as in a Client with the same providers. */
   readonly routing: ModelRouting;
   readonly catalog: Catalog;
 }
@@ -51,7 +51,7 @@ export type ModelResolver = Pick<ModelDirectory, "resolve">;
 export class ModelDirectory {
   readonly #options: ModelDirectoryOptions;
   #listed: ReadonlyMap<string, ListedModel> | undefined;
-  /** The routing for which `#listed` was made. */
+  /** The routing for which `#listed` was created. */
   #routing: ModelRouting | undefined;
 
   constructor(options: ModelDirectoryOptions) {
@@ -100,26 +100,24 @@ export class ModelDirectory {
     return { provider, model, api: this.#options.providers.get(provider) };
   }
 
-  #findInfo({ provider, model }: ServedModel): ModelInfo | undefined {
-    return this.#options.routing.providers.get(provider)?.getModelInfo(model);
-  }
-
   #all(): ReadonlyMap<string, ListedModel> {
     const { routing } = this.#options;
     if (this.#listed !== undefined && this.#routing === routing) return this.#listed;
-    const listed = new Map([...this.#aliases(), ...this.#ofCatalog()].map((model) => [model.id, model]));
+    const models = [...this.#listAliases(), ...this.#listCatalog()];
+    const listed = new Map(models.map((model) => [model.id, model]));
     [this.#listed, this.#routing] = [listed, routing];
     return listed;
   }
 
-  #aliases(): ListedModel[] {
-    return Object.keys(this.#options.routing.aliases).map((id) => {
+  #listAliases(): ListedModel[] {
+    const { aliases, providers } = this.#options.routing;
+    return Object.keys(aliases).map((id) => {
       const { served } = this.resolve(id);
-      return { id, served, info: this.#findInfo(served) };
+      return { id, served, info: providers.get(served.provider)?.getModelInfo(served.model) };
     });
   }
 
-  #ofCatalog(): ListedModel[] {
+  #listCatalog(): ListedModel[] {
     const { catalog, providers } = this.#options;
     return [...providers].flatMap(([provider, api]) => {
       const names = new Set([getCatalogProvider(api), provider].filter((name) => name !== undefined));

@@ -7,7 +7,7 @@ import { Capability } from "../../gen/outrigger/v1/catalog_service_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition, WriteFailure } from "../../http/route-table.ts";
-import { mistake, quote } from "../openai/fields.ts";
+import { invalidParameter, quote } from "../openai/fields.ts";
 import { isAnthropicClient, isGoogleClient } from "./clients.ts";
 import type { ListedModel, ModelDirectory } from "./model-directory.ts";
 
@@ -74,7 +74,7 @@ function findPosition(
   if (wanted === null) return undefined;
   const position = listed.findIndex(({ id }) => id === wanted);
   if (position >= 0) return position;
-  throw mistake(name, "invalid_value", `expected the id of a listed model, found ${quote(wanted)}`);
+  throw invalidParameter(name, "invalid_value", `expected the id of a listed model, found ${quote(wanted)}`);
 }
 
 /** @throws NotFoundError also for a model that the caller may not use. */
@@ -96,36 +96,36 @@ function isServed({ info }: ListedModel, today: string): boolean {
   return end === "" || end > today;
 }
 
-/** Returns a model as OpenAI's API describes it. `created` is the day of its release, or 0 if that is not known. */
+/** Returns a model as OpenAI's API describes it. `created` is its release date, or 0 if that is not known. */
 function modelObject({ id, served, info }: ListedModel): object {
   const released = Date.parse(info?.releaseDate ?? "");
   const created = Number.isNaN(released) ? 0 : released / 1000;
   return { id, object: "model", created, owned_by: served.provider };
 }
 
-/** Returns a model as Anthropic's API describes it. Without a day of release it is as old as can be. */
+/** Returns a model as Anthropic's API describes it. `created_at` is in 1970 if the release date is not known. */
 function anthropicModel({ id, info }: ListedModel): object {
   const released = Date.parse(info?.releaseDate ?? "");
   const created_at = new Date(Number.isNaN(released) ? 0 : released).toISOString();
   return { type: "model", id, display_name: info?.displayName || id, created_at };
 }
 
-const PAGE = { usual: 50, max: 1000 } as const;
+const PAGE = { default: 50, max: 1000 } as const;
 
 /** Lists one page ("Models: list"). A token is the position of the first model. */
 function listGeminiModels(models: Models, request: EndpointRequest): EndpointResponse {
   const start = readCount(request, "pageToken", 0);
-  const size = readCount(request, "pageSize", PAGE.usual) || PAGE.usual;
+  const size = readCount(request, "pageSize", PAGE.default) || PAGE.default;
   const listed = listAllowed(models, request);
   const end = start + Math.min(size, PAGE.max);
   const page = listed.slice(start, end).map(geminiModel);
   return jsonResponse({ models: page, ...(end < listed.length ? { nextPageToken: String(end) } : {}) });
 }
 
-function readCount({ query }: EndpointRequest, name: string, usual: number): number {
-  const text = query.get(name) || String(usual);
+function readCount({ query }: EndpointRequest, name: string, fallback: number): number {
+  const text = query.get(name) || String(fallback);
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw mistake(name, "invalid_value", `expected a whole number from 0, found ${quote(text)}`);
+  throw invalidParameter(name, "invalid_value", `expected a whole number from 0, found ${quote(text)}`);
 }
 
 /** Returns a model as the Gemini API describes it ("Model"). Limits that are not known are absent. */

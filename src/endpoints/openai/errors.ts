@@ -39,7 +39,7 @@ const API_ERRORS: ReadonlyMap<ErrorKind, ApiError> = new Map<ErrorKind, ApiError
   [ErrorKind.INTERNAL, { status: 500, type: "server_error", code: "server_error" }],
 ]);
 
-/** A provider refused the key that Outrigger has for it. `invalid_api_key` is the caller's access key. */
+/** A provider refused the key that Outrigger has for it. `invalid_api_key` is about the caller's access key. */
 const PROVIDER_KEY: ApiError = { status: 401, type: "invalid_request_error", code: "provider_key_refused" };
 
 /** A provider does not know the model. */
@@ -79,7 +79,7 @@ export function failedResponse(error: SDKError): FailedResponse {
 export function toErrorObject(error: SDKError): ErrorObject {
   const { type, code } = getApiError(error);
   const [violation] = error.violations;
-  // Not every provider names the field there.
+  // Not every provider names the field if it does not know the model.
   const param = violation?.field ?? (code === MODEL_NOT_FOUND ? "model" : null);
   return { message: toMessage(error), type, param, code };
 }
@@ -91,7 +91,7 @@ function toMessage(error: SDKError): string {
   return `${found}; the responses of a conversation are written one at a time`;
 }
 
-/** Returns the failure of a run for its response. The codes are codes of the API, never the provider's. */
+/** Returns the failure of a run as the error of its response. The codes are always codes of the API. */
 export function toResponseError({ kind, message, providerFailure }: InferenceError): ResponseError {
   const isProviderKey = kind === ErrorKind.AUTHENTICATION && providerFailure !== undefined;
   const { code, status } = isProviderKey ? PROVIDER_KEY : (API_ERRORS.get(kind) ?? UNKNOWN);

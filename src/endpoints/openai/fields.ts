@@ -13,7 +13,7 @@ import { splitElements, toMembers } from "../../kit/json/json-source.ts";
 import { decodeExactBase64 } from "../../kit/media/exact-base64.ts";
 
 /** The error codes of OpenAI's API for invalid requests. */
-export type MistakeCode =
+export type ParameterErrorCode =
   | "invalid_stream_id"
   | "invalid_type"
   | "invalid_value"
@@ -25,7 +25,11 @@ export type MistakeCode =
  * Creates the error for an invalid field of a request.
  * @param path Path in the body: `input[2].content[0].image_url`. Empty for the body as a whole.
  */
-export function mistake(path: string, code: MistakeCode, description: string): InvalidRequestError {
+export function invalidParameter(
+  path: string,
+  code: ParameterErrorCode,
+  description: string,
+): InvalidRequestError {
   const violations = path === "" ? [] : [{ field: path, description }];
   return new InvalidRequestError(path === "" ? description : `${path}: ${description}`, {
     violations,
@@ -49,17 +53,17 @@ export function parseBody(body: Uint8Array): Fields {
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(body);
   } catch {
-    throw mistake("", "invalid_value", "expected a body of JSON in UTF-8, found other bytes");
+    throw invalidParameter("", "invalid_value", "expected a body of JSON in UTF-8, found other bytes");
   }
   try {
     value = parseJson(text);
   } catch (thrown) {
     // The cause quotes the body, so it is left out.
     const found = text === "" ? "nothing" : `text that is not JSON at ${describeJsonPosition(thrown)}`;
-    throw mistake("", "invalid_value", `expected a JSON object as the body, found ${found}`);
+    throw invalidParameter("", "invalid_value", `expected a JSON object as the body, found ${found}`);
   }
   if (!isObject(value))
-    throw mistake("", "invalid_type", `expected a JSON object as the body, found ${getKind(value)}`);
+    throw invalidParameter("", "invalid_type", `expected a JSON object as the body, found ${getKind(value)}`);
   return toFields(value, () => text);
 }
 
@@ -70,7 +74,7 @@ export function parseBody(body: Uint8Array): Fields {
  */
 export function toFields(body: JsonObject, text: () => string): Fields {
   if (isDeeper(body, MAX_JSON_LEVELS))
-    throw mistake(
+    throw invalidParameter(
       "",
       "invalid_value",
       `expected at most ${MAX_JSON_LEVELS} levels of JSON in the body, found more`,
@@ -105,7 +109,7 @@ export class Fields {
   static of({ value, path, text }: Element): Fields {
     const object = asObject(value);
     if (object === undefined)
-      throw mistake(path, "invalid_type", `expected an object, found ${getKind(value)}`);
+      throw invalidParameter(path, "invalid_type", `expected an object, found ${getKind(value)}`);
     return new Fields(object, path, text);
   }
 
@@ -137,7 +141,7 @@ export class Fields {
 
   /** Throws the error of a missing field. */
   missing(name: string, expected: string): never {
-    throw mistake(this.at(name), "missing_required_parameter", `is missing, expected ${expected}`);
+    throw invalidParameter(this.at(name), "missing_required_parameter", `is missing, expected ${expected}`);
   }
 
   /** Reads a text. */
@@ -146,7 +150,7 @@ export class Fields {
     if (value === undefined) return undefined;
     if (typeof value !== "string") throw this.#wrongType(name, "a text", value);
     if (!value.isWellFormed())
-      throw mistake(this.at(name), "invalid_value", "contains an unpaired surrogate");
+      throw invalidParameter(this.at(name), "invalid_value", "contains an unpaired surrogate");
     this.#checkBounds(name, value.length, bounds, "characters");
     return value;
   }
@@ -169,7 +173,7 @@ export class Fields {
     if (value === undefined) return undefined;
     if (typeof value !== "number") throw this.#wrongType(name, "a number", value);
     if (value >= min && value <= max) return value;
-    throw mistake(
+    throw invalidParameter(
       this.at(name),
       "invalid_value",
       `expected a number ${toRange(value, min, max)}, found ${value}`,
@@ -180,7 +184,7 @@ export class Fields {
   integer(name: string, bounds: Bounds = {}): number | undefined {
     const value = this.number(name, { min: bounds.min ?? -MAX_INT32, max: bounds.max ?? MAX_INT32 });
     if (value === undefined || Number.isInteger(value)) return value;
-    throw mistake(this.at(name), "invalid_type", `expected a whole number, found ${value}`);
+    throw invalidParameter(this.at(name), "invalid_type", `expected a whole number, found ${value}`);
   }
 
   /** Reads one of the given words. */
@@ -189,7 +193,11 @@ export class Fields {
     if (value === undefined) return undefined;
     const word = words.find((each) => each === value);
     if (word !== undefined) return word;
-    throw mistake(this.at(name), "invalid_value", `expected ${joinWords(words)}, found ${quote(value)}`);
+    throw invalidParameter(
+      this.at(name),
+      "invalid_value",
+      `expected ${joinWords(words)}, found ${quote(value)}`,
+    );
   }
 
   /** Reads an object. */
@@ -201,7 +209,7 @@ export class Fields {
 
   /**
    * Reads a list.
-   * @param expected Names the values that the field may have, if it may have others too.
+   * @param expected Description of the expected values, for the error, if the field may also have other types.
    */
   list(name: string, bounds: Bounds = {}, expected = "a list"): readonly Element[] | undefined {
     const value = this.get(name);
@@ -223,7 +231,7 @@ export class Fields {
   strings(name: string, bounds: Bounds = {}): readonly string[] | undefined {
     return this.list(name, bounds)?.map(({ value, path }) => {
       if (typeof value === "string") return value;
-      throw mistake(path, "invalid_type", `expected a text, found ${getKind(value)}`);
+      throw invalidParameter(path, "invalid_type", `expected a text, found ${getKind(value)}`);
     });
   }
 
@@ -236,13 +244,13 @@ export class Fields {
   }
 
   #wrongType(name: string, expected: string, value: unknown): InvalidRequestError {
-    return mistake(this.at(name), "invalid_type", `expected ${expected}, found ${getKind(value)}`);
+    return invalidParameter(this.at(name), "invalid_type", `expected ${expected}, found ${getKind(value)}`);
   }
 
   #checkBounds(name: string, length: number, { min = 0, max = Infinity }: Bounds, unit: string): void {
     if (length >= min && length <= max) return;
     const limit = length < min ? `at least ${min}` : `at most ${max}`;
-    throw mistake(this.at(name), "invalid_value", `expected ${limit} ${unit}, found ${length}`);
+    throw invalidParameter(this.at(name), "invalid_value", `expected ${limit} ${unit}, found ${length}`);
   }
 }
 
@@ -270,7 +278,7 @@ export function joinWords(words: readonly string[]): string {
 const MAX_QUOTED = 64;
 const MAX_INT32 = 2 ** 31 - 1;
 
-/** Returns the bounds that a value is out of, without one that it would not come near. */
+/** Describes bounds for an error. The maximum of int32 is left out if the value is below the minimum. */
 function toRange(value: number, min: number, max: number): string {
   if (max === Infinity || (max === MAX_INT32 && value < min)) return `from ${min}`;
   return `from ${min} to ${max}`;
@@ -280,14 +288,14 @@ function toRange(value: number, min: number, max: number): string {
 export function decodeBase64(base64: string, path: string): Uint8Array {
   const bytes = decodeExactBase64(base64);
   if (bytes !== undefined) return bytes;
-  throw mistake(path, "invalid_value", "expected base64, or a data: URI, found other characters");
+  throw invalidParameter(path, "invalid_value", "expected base64, or a data: URI, found other characters");
 }
 
-/** @throws InvalidRequestError if a body is announced as something other than JSON. */
+/** @throws InvalidRequestError if the content type of a body is not JSON. */
 export function checkContentType(type: string | undefined): void {
   if (type === undefined || /^application\/(.+\+)?json\s*(;|$)/i.test(type)) return;
   const found = JSON.stringify(type.slice(0, 100));
-  throw mistake("", "invalid_value", `expected the content type application/json, found ${found}`);
+  throw invalidParameter("", "invalid_value", `expected the content type application/json, found ${found}`);
 }
 
 const MAX_PAIRS = 16;
@@ -299,17 +307,21 @@ export function readMetadata(fields: Fields): Readonly<Record<string, string>> {
   const metadata = fields.texts("metadata") ?? {};
   const pairs = Object.entries(metadata);
   if (pairs.length > MAX_PAIRS)
-    throw mistake("metadata", "invalid_value", `expected at most ${MAX_PAIRS} pairs, found ${pairs.length}`);
+    throw invalidParameter(
+      "metadata",
+      "invalid_value",
+      `expected at most ${MAX_PAIRS} pairs, found ${pairs.length}`,
+    );
   for (const [key, value] of pairs) {
     const path = `metadata.${key.slice(0, MAX_KEY_CHARS)}`;
     if (key.length > MAX_KEY_CHARS)
-      throw mistake(
+      throw invalidParameter(
         path,
         "invalid_value",
         `expected a key of at most ${MAX_KEY_CHARS} characters, found ${key.length}`,
       );
     if (value.length > MAX_VALUE_CHARS)
-      throw mistake(
+      throw invalidParameter(
         path,
         "invalid_value",
         `expected at most ${MAX_VALUE_CHARS} characters, found ${value.length}`,

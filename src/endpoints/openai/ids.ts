@@ -1,6 +1,6 @@
 /** The ids of the API, which name runs, threads and messages of the engine in OpenAI's form. */
 
-const HEX_OF_RUN = /^[0-9a-f]{32}$/;
+const ID_HEX = /^[0-9a-f]{32}$/;
 const ITEM_ID = /^[a-z]{2,8}_([0-9a-f]{36})([0-9a-f]{3})$/;
 
 /** Prefixes of item ids, by the type of the item. Other types have `item`. */
@@ -38,7 +38,7 @@ export function toResponseId(runId: string): string {
 
 /** Returns the run of a response. Undefined if this API did not issue the id. */
 export function toRunId(responseId: string): string | undefined {
-  return renamed(responseId, "resp_", "run_");
+  return replacePrefix(responseId, "resp_", "run_");
 }
 
 /** Returns the conversation id of a thread. */
@@ -48,7 +48,7 @@ export function toConversationId(threadId: string): string {
 
 /** Returns the thread of a conversation. Undefined if this API did not issue the id. */
 export function toThreadId(conversationId: string): string | undefined {
-  return renamed(conversationId, "conv_", "thread_");
+  return replacePrefix(conversationId, "conv_", "thread_");
 }
 
 /**
@@ -74,9 +74,9 @@ export function parseItemId(itemId: string): ItemLocation | undefined {
   return { messageId: `msg_${message}`, part: Number.parseInt(part, 16) };
 }
 
-function renamed(id: string, prefix: string, other: string): string | undefined {
+function replacePrefix(id: string, prefix: string, other: string): string | undefined {
   const hex = id.slice(prefix.length);
-  return id.startsWith(prefix) && HEX_OF_RUN.test(hex) ? other + hex : undefined;
+  return id.startsWith(prefix) && ID_HEX.test(hex) ? other + hex : undefined;
 }
 
 function toHex(id: string): string {

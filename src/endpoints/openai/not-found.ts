@@ -16,5 +16,5 @@ export function conversationNotFound(conversationId: string): NotFoundError {
   return new NotFoundError(description, { violations: [{ field: "conversation", description }] });
 }
 
-/** Characters of an id that an error repeats. */
+/** The most characters of an id that an error repeats. */
 const MAX_ID = 256;

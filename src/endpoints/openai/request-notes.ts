@@ -14,7 +14,7 @@ const MAX_WARNINGS = 64;
 
 /** Collects warnings about parts of a request that have no effect. */
 export class RequestNotes {
-  /** All warnings in their order. Added by `warn` alone. */
+  /** All warnings in their order. Only `warn` adds to them. */
   readonly warnings: RequestWarning[] = [];
 
   /** @param param Path in the body. */

@@ -26,18 +26,18 @@ export function toWarningsHeader(warnings: readonly RequestWarning[]): Readonly<
  */
 export function writeWarnings(
   read: { toBodyPath(field: string): string },
-  ofBody: readonly RequestWarning[],
-  ofCall: readonly Warning[],
+  bodyWarnings: readonly RequestWarning[],
+  callWarnings: readonly Warning[],
 ): Readonly<Record<string, string>> {
-  const converted = ofCall.map(({ code, field, message }) => ({
+  const converted = callWarnings.map(({ code, field, message }) => ({
     code,
     param: read.toBodyPath(field),
     message,
   }));
-  return toWarningsHeader([...ofBody, ...converted]);
+  return toWarningsHeader([...bodyWarnings, ...converted]);
 }
 
-/** Escapes all other characters, which headers cannot hold. */
+/** Escapes all characters that headers cannot hold. */
 function toAscii(json: string): string {
   return json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,4 +1,4 @@
-/** The form in which a caller wrote a request, for a provider that speaks the API of the caller. */
+/** The form in which a caller wrote a request, for providers with the same API. */
 import { create } from "@bufbuild/protobuf";
 import { withFieldPaths } from "../../client/field-paths.ts";
 import type { ProviderApi } from "../../client/providers.ts";
@@ -8,12 +8,12 @@ import { userMessage } from "../../core/message.ts";
 import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
 import { asInt32 } from "../../kit/json/json.ts";
 import type { ModelTarget } from "../models/model-directory.ts";
-import { type Fields, mistake } from "../openai/fields.ts";
+import { type Fields, invalidParameter } from "../openai/fields.ts";
 import type { CallerForm, RelayedHeaders } from "./relayed-call.ts";
 
 /** A body that may be relayed. */
 export interface FormSource {
-  /** The API of the caller, by the name that it has as the API of a provider. */
+  /** The API of the caller, by its name as the API of a provider. */
   readonly api: ProviderApi;
   /** The headers of the API that go through unchanged. */
   readonly headers: RelayedHeaders;
@@ -23,17 +23,17 @@ export interface FormSource {
 /**
  * Creates the form of a body.
  * @param untranslatable Why the request cannot be translated. Undefined: it can.
- * @throws InvalidRequestError for a second model: limits, budgets and access keys go by the model of the request.
+ * @throws InvalidRequestError for a second model, since limits, budgets and permissions are checked for `model` only.
  */
 export function createForm(
   { api, headers, fields }: FormSource,
   untranslatable: SDKError | undefined,
 ): CallerForm {
   const { getMembers } = fields;
-  // Servers that are written in Go read any case.
+  // Servers written in Go ignore the case of names.
   const model = Object.keys(fields.value).find(isOtherModel);
   if (model !== undefined)
-    throw mistake(model, "unsupported_parameter", "expected no model other than `model`");
+    throw invalidParameter(model, "unsupported_parameter", "expected no model other than `model`");
   return { api, headers, getMembers, untranslatable };
 }
 
@@ -43,7 +43,7 @@ function isOtherModel(name: string): boolean {
 
 /**
  * Validates a request that was read from a body.
- * @param read The request, and what returns the path in the body of one of its fields.
+ * @param read The request, and a function that returns the path in the body for one of its fields.
  * @throws InvalidRequestError with paths of the body.
  */
 export function validateRead(read: { readonly request: Request; toBodyPath(field: string): string }): void {
@@ -57,7 +57,7 @@ export function validateRead(read: { readonly request: Request; toBodyPath(field
 /** Fields that limit the output, by their names in the APIs of OpenAI and Anthropic. */
 const LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 
-/** Stands in for a request that could not be read: middleware sees its size, and its limit. */
+/** Creates a stand-in for a request that could not be translated. Middleware sees its size and its token limit. */
 export function createPlaceholder(fields: Fields, { provider, model }: ModelTarget): Request {
   const request = create(RequestSchema, { provider, model, messages: [userMessage(fields.text())] });
   const limit = LIMITS.map((name) => asInt32(fields.get(name))).find((value) => value !== undefined);

@@ -1,6 +1,6 @@
 import type { RelayedHeaders } from "./relayed-call.ts";
 
-/** Headers of OpenAI's APIs, of Codex, and of OpenRouter, by which it knows applications. */
+/** Headers of OpenAI's APIs and of Codex, and those by which OpenRouter identifies applications. */
 export const OPENAI_HEADERS: RelayedHeaders = {
   request: [
     "http-referer",

@@ -1,4 +1,4 @@
-/** Relays requests and answers if the provider speaks the API of the caller: what goes through unchanged, and how. */
+/** Relays requests and answers unchanged if the provider speaks the API of the caller. */
 import { ProviderError, type SDKError } from "../../core/errors.ts";
 import { createSourceForm, type SourceForm } from "../../core/source-form.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
@@ -20,7 +20,7 @@ export interface CallerForm {
  * prefix.
  */
 export interface RelayedHeaders {
-  /** Headers of requests. Credentials and names of accounts are not among them: routing decides about those. */
+  /** Headers of requests. They include no credentials and no names of accounts, which depend on routing. */
   readonly request: readonly string[];
   readonly answer: readonly string[];
 }
@@ -42,7 +42,7 @@ const SEPARATOR_BYTES = 4;
 
 /** A call that may be relayed, and its answer in the form of the provider. */
 export class RelayedCall {
-  /** The option of the call. */
+  /** The `source` option for the client's call. */
   readonly source: SourceForm;
   readonly #headers: RelayedHeaders;
 
@@ -79,7 +79,7 @@ export class RelayedCall {
     return { status: relay.head.status, headers: { "content-type": "application/json" }, body: relay.take() };
   }
 
-  /** Returns the failed answer that an error was made of; undefined if middleware refused another attempt after it. */
+  /** Returns the failed answer that caused an error; undefined if middleware refused another attempt after it. */
   takeFailure(error: SDKError): EndpointResponse | undefined {
     const { head, isFailed } = this.source.relay;
     const isAnswer = error instanceof ProviderError && error.httpStatusCode === head?.status;

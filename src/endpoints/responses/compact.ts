@@ -10,7 +10,7 @@ import { type ThreadMessage, ThreadMessageSchema } from "../../gen/outrigger/v1/
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import { mistake } from "../openai/fields.ts";
+import { invalidParameter } from "../openai/fields.ts";
 import { toItemId } from "../openai/ids.ts";
 import { encodeCompaction } from "./compaction.ts";
 import type { TokenCounting } from "./count-tokens.ts";
@@ -50,7 +50,11 @@ async function shorten({ input, target }: ReadRequest, parts: Compacting): Promi
   const history = await readHistory(parts.engine, parts.owner, previous, continued.threadId);
   const messages = [...history, ...(input.input ?? []).flatMap(({ message }) => message ?? [])];
   if (messages.length === 0)
-    throw mistake("input", "missing_required_parameter", "is empty, expected a conversation to shorten");
+    throw invalidParameter(
+      "input",
+      "missing_required_parameter",
+      "is empty, expected a conversation to shorten",
+    );
   const { system = "" } = input.request.options ?? {};
   const request = create(RequestSchema, {
     model: target.model,

@@ -16,7 +16,7 @@ export function encodeCompaction(summary: string): string {
   return MARK + Buffer.from(JSON.stringify(summary)).toString("base64url");
 }
 
-/** Reports whether this API wrote it. */
+/** Reports whether this API wrote the content of a compaction. */
 export function isCompaction(encrypted: string): boolean {
   return encrypted.startsWith(MARK);
 }

@@ -18,8 +18,8 @@ export interface TokenCounting extends Omit<RequestReading, "engine"> {
 }
 
 /**
- * Counts the tokens of a request's input, with the conversation that it continues: as the provider does, else by an
- * estimate, which a header marks.
+ * Counts the tokens of a request's input, with the conversation that it continues. If the provider cannot count them,
+ * returns an estimate, which a header marks.
  */
 export async function countTokens(
   body: Uint8Array,

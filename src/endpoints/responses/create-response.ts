@@ -13,11 +13,12 @@ import {
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { KEEP_ALIVE_MS } from "../../http/event-body.ts";
 import { jsonTextResponse } from "../../http/json-response.ts";
 import type { StartedRun } from "../../runs/engine.ts";
 import { RunStateError } from "../../runs/errors.ts";
 import { createStatusEvent } from "../../runs/run-log.ts";
-import { checkContentType, mistake } from "../openai/fields.ts";
+import { checkContentType, invalidParameter } from "../openai/fields.ts";
 import { toConversationId, toResponseId } from "../openai/ids.ts";
 import { conversationNotFound } from "../openai/not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
@@ -27,9 +28,6 @@ import { answerSingleCall, findSingleCall, isRelayable, readRelayable } from "./
 import { toResponseStatus, writeRun } from "./write-response.ts";
 import { createUnstoredRun } from "./write-single-call.ts";
 import { acceptedStreamResponse, type StreamSource, streamResponse } from "./write-stream.ts";
-
-/** Longest silence of a stream, in milliseconds: proxies close connections that are silent for a minute. */
-export const KEEP_ALIVE_MS = 15_000;
 
 /**
  * Creates a response. Returns a stream if the caller asks for it; otherwise the queued response if it runs in the
@@ -42,7 +40,7 @@ export async function createResponse(
   checkContentType(request.headers["content-type"]);
   const fields = await parseRequest(await request.readBody());
   const reading = { ...parts, owner: request.caller.name };
-  // Only a response that is not stored needs no run.
+  // A stored response always needs a run.
   if (fields.get("store") !== false) return answerRun(await readRequest(fields, reading), request, parts);
   const target = readTarget(fields, parts.models);
   const read = () => readRequest(fields, reading);
@@ -143,11 +141,11 @@ export async function createRun(
     return { read, started: await engine.createRun(read.input, options) };
   } catch (thrown) {
     read.input.conversation?.share.release();
-    throw failureToStart(toSdkError(thrown), read);
+    throw toStartFailure(toSdkError(thrown), read);
   }
 }
 
-/** The message of a run's failure that names a field of the request to the engine. */
+/** Matches the message of a run's failure if it begins with a field of the request to the engine. */
 const RUN_FIELD = /^((?:options\.|input\[)[\w.[\]]+|previous_run_id): (.*)$/s;
 
 /** Converts the failure of a run to the error of its request. */
@@ -157,19 +155,23 @@ function toRequestFailure(failure: SDKError, read: ReadRequest): SDKError {
   const isOurs =
     failure.kind === ErrorKind.INVALID_REQUEST && field !== undefined && description !== undefined;
   if (!isOurs) return failure;
-  // The engine has one name for the messages that a request continues.
+  // The engine reports problems of a continued thread under this name, too.
   const isThread = field === "previous_run_id" && read.input.request.threadId !== "";
   return invalidField(read.toBodyPath(isThread ? "thread_id" : field), description);
 }
 
 /** Returns the error with the fields of the body. Errors that name no field keep their class. */
-function failureToStart(error: SDKError, read: ReadRequest): SDKError {
+function toStartFailure(error: SDKError, read: ReadRequest): SDKError {
   const { threadId } = read.input.request;
   if (error instanceof NotFoundError && error.violations.some(({ field }) => field === "thread_id"))
     return conversationNotFound(toConversationId(threadId));
   if (error instanceof RunStateError) {
     const found = `the response ${toResponseId(error.runId)} is ${toResponseStatus(error.status)}`;
-    return mistake("previous_response_id", "invalid_value", `${found}, expected a response that has ended`);
+    return invalidParameter(
+      "previous_response_id",
+      "invalid_value",
+      `${found}, expected a response that has ended`,
+    );
   }
   return withFieldPaths(error, (field) => read.toBodyPath(field));
 }

@@ -73,7 +73,7 @@ export class EventOutput {
 
   /** @param members Members of the event other than its type and its number, as JSON text without braces. */
   emit(type: string, members: string): void {
-    if (!this.#skip()) this.#write(type, members);
+    if (!this.#skip()) this.#sink.write(getStart(type), this.#next - 1, `,${members}}`);
   }
 
   /**
@@ -96,11 +96,6 @@ export class EventOutput {
   #skip(): boolean {
     this.#next += 1;
     return this.#next - 1 <= this.#options.startingAfter;
-  }
-
-  /** Writes the event that was counted last. */
-  #write(type: string, members: string): void {
-    this.#sink.write(getStart(type), this.#next - 1, `,${members}}`);
   }
 }
 

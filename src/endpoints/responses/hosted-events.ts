@@ -18,7 +18,7 @@ const EARLY_FIELDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> 
 const FIXED_FIELDS = ["id", "type", "call_id", "container_id", "server_label", "name", "approval_request_id"];
 
 /** Returns the state of an item before its tool was executed, for the event that adds the item. */
-export function addedItem(item: WrittenItem): WrittenItem {
+export function toAddedItem(item: WrittenItem): WrittenItem {
   const early = EARLY_FIELDS[item.type];
   if (early === undefined) return item;
   const fixed = Object.fromEntries(
@@ -42,7 +42,7 @@ export function emitProgress(item: WrittenItem, output: EventOutput, position: O
       return state("completed");
     case "code_interpreter_call":
       state("in_progress");
-      // Items of xAI have no code.
+      // xAI's items have no code.
       if (typeof item.code === "string") emitInput(type, item.code, output, position);
       state("interpreting");
       return state("completed");

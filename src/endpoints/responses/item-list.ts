@@ -92,7 +92,7 @@ class ItemReader {
     this.#writer = writer;
   }
 
-  /** Yields the rest of the message of the last item, and then the items of each page of messages. */
+  /** Yields the items that follow `after` in its message, and then the items of each page of messages. */
   async *pages(): AsyncGenerator<readonly WrittenItem[]> {
     const { owner, after, limit, order, source } = this.#query;
     let last = "";

@@ -1,5 +1,5 @@
 /** Maximum number of lanes of one WebSocket that are answered concurrently (OpenAI's guide "WebSocket mode"). */
-const MAX_AT_ONCE = 16;
+const MAX_CONCURRENT = 16;
 
 /** Orders the requests of a WebSocket: requests of one lane are answered in order, lanes concurrently. */
 export class LaneQueue {
@@ -7,7 +7,7 @@ export class LaneQueue {
   readonly #latest = new Map<string | undefined, Promise<void>>();
   readonly #waiting: (() => void)[] = [];
   readonly #onFailure: (thrown: unknown) => void;
-  #atOnce = 0;
+  #running = 0;
 
   /** @param onFailure Called if an answer rejects. */
   constructor(onFailure: (thrown: unknown) => void) {
@@ -31,14 +31,14 @@ export class LaneQueue {
 
   async #run(before: Promise<void> | undefined, answer: () => Promise<void>): Promise<void> {
     await before;
-    if (this.#atOnce >= MAX_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#atOnce += 1;
+    if (this.#running >= MAX_CONCURRENT) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#running += 1;
     try {
       await answer();
     } finally {
       // The next request takes this slot.
       const next = this.#waiting.shift();
-      if (next === undefined) this.#atOnce -= 1;
+      if (next === undefined) this.#running -= 1;
       else next();
     }
   }

@@ -71,13 +71,13 @@ export class McpToolEvents {
   }
 
   /** Registers tools. */
-  know(tools: readonly McpTool[]): void {
+  register(tools: readonly McpTool[]): void {
     for (const tool of tools) this.#tools.set(tool.name, tool);
   }
 
   /** Writes that the tools of a server were listed, or could not be listed. */
   list({ serverLabel, tools, error }: McpToolList): void {
-    this.know(tools);
+    this.register(tools);
     const item = { id: this.#otherId("mcp_list_tools"), type: "mcp_list_tools", server_label: serverLabel };
     const position = this.#list.add({ ...item, tools: [] });
     emitState(this.#output, "response.mcp_list_tools.in_progress", position);
@@ -88,7 +88,7 @@ export class McpToolEvents {
   }
 
   /** Records a call that the model has written. */
-  called(call: ToolCall, location: ItemLocation): void {
+  recordCall(call: ToolCall, location: ItemLocation): void {
     if (!this.has(call.name)) return;
     this.#open.set(call.id, call);
     this.#locations.set(call.id, location);
@@ -173,7 +173,7 @@ export class McpToolEvents {
     return { name: tool?.toolName ?? name, server_label: tool?.serverLabel ?? "" };
   }
 
-  /** Creates the id of an item without a message. The id takes a message number that no answer has. */
+  /** Creates the id of an item without a message. It contains a message number that no answer has. */
   #otherId(type: string): string {
     this.#others += 1;
     return toItemId(type, answerMessageId(this.#runId, 0, false), this.#others);

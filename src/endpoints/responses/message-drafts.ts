@@ -11,7 +11,7 @@ export interface MessagePaths {
   readonly parts: readonly string[];
 }
 
-/** A part of the model, as returned by a client. */
+/** A part that the model wrote, as returned by a client. */
 export interface ReturnedPart {
   readonly part: ContentPart;
   /** The location of the stored part, if its item has an id of this API. */

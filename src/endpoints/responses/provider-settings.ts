@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from "../../kit/json/json.ts";
 import type { CreateRequest } from "../../wire/openai-responses/request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
-import { type Fields, mistake } from "../openai/fields.ts";
+import { type Fields, invalidParameter } from "../openai/fields.ts";
 import type { RequestNotes } from "../openai/request-notes.ts";
 
 /** Settings for the provider in addition to the fields of the contract. */
@@ -90,7 +90,7 @@ export function readProviderSettings(
     return { optionsJson: optionsFor(served, nativeOptions(fields, includes)), metadata: {} };
   }
   refuseRequiredFields(fields);
-  const { options, metadata, read } = counterparts(fields, served);
+  const { options, metadata, read } = getCounterparts(fields, served);
   warnAboutLostFields(fields, read, notes);
   warnAboutLostIncludes(includes, notes);
   return { optionsJson: optionsFor(served, options), metadata };
@@ -98,7 +98,8 @@ export function readProviderSettings(
 
 const BACKGROUND = "background_options" satisfies Field;
 
-const NO_WINDOWS = "the sidecar executes background responses itself, as soon as it can; it was left out";
+const NO_WINDOWS =
+  "the sidecar executes background responses itself, as soon as it can; the setting was left out";
 
 /** A provider's counterparts of settings. */
 interface Counterparts {
@@ -108,16 +109,16 @@ interface Counterparts {
   readonly read: readonly string[];
 }
 
-function counterparts(fields: Fields, { api }: ServedModel): Counterparts {
+function getCounterparts(fields: Fields, { api }: ServedModel): Counterparts {
   switch (api) {
     case "anthropic-messages": {
       const [metadata, options] = [readUser(fields), toTier(fields)];
-      const ofUser = "user_id" in metadata ? ["safety_identifier", "user"] : [];
-      const ofTier = "service_tier" in options ? ["service_tier"] : [];
+      const userFields = "user_id" in metadata ? ["safety_identifier", "user"] : [];
+      const tierFields = "service_tier" in options ? ["service_tier"] : [];
       return {
         options: { ...options, ...relaxToolChoice(fields) },
         metadata,
-        read: [...ofUser, ...ofTier],
+        read: [...userFields, ...tierFields],
       };
     }
     case "gemini": {
@@ -139,9 +140,9 @@ function counterparts(fields: Fields, { api }: ServedModel): Counterparts {
 }
 
 /**
- * Returns the option by which a forced tool call is left to a model that cannot be forced, with a warning. Frameworks
- * force calls for structured output by default, and cannot know the model: some read an answer without a call, the
- * others ask again.
+ * Returns the option that lets a model decide, with a warning, if it cannot be forced to call a tool. Frameworks force
+ * calls for structured output by default, and cannot know the model: some accept an answer without a call, the others
+ * ask again.
  */
 function relaxToolChoice(fields: Fields): JsonObject {
   const choice = fields.get("tool_choice");
@@ -176,7 +177,7 @@ function nativeOptions(fields: Fields, includes: readonly string[]): JsonObject 
     const isRead = READ_ELSEWHERE.has(name) || isPenalty(name) || name === BACKGROUND;
     if (value !== null && !isRead) passed.push([name, value]);
   }
-  // The sidecar decides about `reasoning.encrypted_content`.
+  // The sidecar itself provides the data of the other values.
   const include = includes.filter((value) => !SIDECAR_INCLUDES.includes(value));
   const [reasoning, text] = [fields.object("reasoning"), fields.object("text")];
   return {
@@ -215,13 +216,13 @@ function textOptions(text: Fields): JsonObject {
 /** Refuses settings if ignoring them would change the meaning of the request. */
 function refuseRequiredFields(fields: Fields): void {
   if (fields.has("prompt"))
-    throw mistake(
+    throw invalidParameter(
       "prompt",
       "unsupported_parameter",
       "is a template stored by OpenAI, but another provider serves the model",
     );
   if (fields.has("moderation"))
-    throw mistake(
+    throw invalidParameter(
       "moderation",
       "unsupported_parameter",
       "is done by OpenAI, but another provider serves the model",

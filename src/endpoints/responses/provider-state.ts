@@ -1,8 +1,8 @@
 /**
- * Carries the provider state of an answer's parts through a client that knows OpenAI's items alone. Such clients return
- * reasoning items unchanged, but drop the ids of items and all fields that they do not know. So a reasoning item has
- * the state in its `encrypted_content`: its own, or that of other parts of the same message, in an item that follows
- * them.
+ * Carries the provider state of an answer's parts through a client that knows only OpenAI's items. Such clients return
+ * reasoning items unchanged, but drop the ids of items and all fields that they do not know. So the state is in the
+ * `encrypted_content` of reasoning items: a part of reasoning has its state in its own item, and the other parts of a
+ * message have theirs in one item that follows them.
  */
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -29,7 +29,7 @@ const MARK = "or1.";
 
 const DIGEST_CHARS = 16;
 
-/** Kinds of state that belongs to the item itself. */
+/** Kinds of state that belong to the item itself. */
 const REASONING = "reasoning";
 const REDACTED = "redacted";
 
@@ -49,28 +49,28 @@ const NO_REASONING = { text: "", redacted: false };
 /** Identifies a part by the fields that clients return. */
 export interface PartReference {
   readonly kind: "tool_call" | "text" | "image" | "native";
-  /** Id of the call; digest of the content of other parts, empty if that has no bytes. */
+  /** Id of a call, or digest of another part's content. Empty if the content is empty. */
   readonly key: string;
   /** Digest of a call's name and input: items of MCP servers do not show the id. Empty for other parts. */
   readonly alias: string;
 }
 
-/** `encrypted_content` of the item of a reasoning part: null if a provider needs nothing back. */
+/** Returns the `encrypted_content` of a reasoning part's item; null if its provider needs nothing back. */
 export function encodeReasoning(part: ContentPart): string | null {
   return encode(getReasoningStates(part));
 }
 
 /**
- * `encrypted_content` of a reasoning item that follows the items of a message, with the state of its parts that are no
- * reasoning. Null if none needs it: most have no state, and what OpenAI's items show themselves need not be
- * carried.
+ * Returns the `encrypted_content` of a reasoning item that follows the items of a message, with the state of the
+ * message's other parts. Null if no part needs it: most have no state, and data that OpenAI's items show themselves is
+ * not carried.
  */
 export function encodeOtherParts(content: readonly ContentPart[]): string | null {
   return encode(getOtherStates(content));
 }
 
 /**
- * Encodes the state of reasoning together with that of other parts. Null if there is none.
+ * Encodes the state of reasoning together with the state of other parts. Null if there is none.
  * @param content As in `encodeOtherParts`.
  */
 export function encodeTogether(
@@ -94,7 +94,7 @@ function getOtherStates(content: readonly ContentPart[]): readonly CarriedState[
   return content.flatMap((part): CarriedState[] => {
     const { providerState: state } = part;
     if (state === undefined) return [];
-    // An image is found by its id alone.
+    // An image can be found only by its id.
     if (getItem(state) !== undefined && !needsIds && part.part.case !== "image") return [];
     const reference = referenceTo(part);
     return reference === undefined ? [] : [{ part: reference, state, ...NO_REASONING }];
@@ -102,8 +102,8 @@ function getOtherStates(content: readonly ContentPart[]): readonly CarriedState[
 }
 
 /**
- * Reads `encrypted_content`. Undefined if this API did not write it, it was changed, or has more values.
- * @param maxValues JSON values that it may have, those of the providers' JSON texts in it not counted.
+ * Reads `encrypted_content`. Undefined if this API did not write it, if it was changed, or if it has too many values.
+ * @param maxValues The most JSON values that it may have, without those in the providers' JSON texts.
  */
 export function decodeStates(encrypted: string, maxValues: number): readonly CarriedState[] | undefined {
   if (!encrypted.startsWith(MARK)) return undefined;
@@ -117,18 +117,18 @@ export function decodeStates(encrypted: string, maxValues: number): readonly Car
 
 /** Counts the JSON values of a carried state: its fields, and the values in the JSON text that its provider wrote. */
 export function countStateValues({ state }: CarriedState, max: number): number {
-  return VALUES_OF_ROW + countJsonValues(state.dataJson, max);
+  return ROW_VALUES + countJsonValues(state.dataJson, max);
 }
 
 /** JSON values of one encoded state: a list with its elements. */
-const VALUES_OF_ROW = 8;
+const ROW_VALUES = 8;
 
-/** Reports whether this API wrote it. */
+/** Reports whether this API wrote the `encrypted_content` of an item. */
 export function isCarried(encrypted: string): boolean {
   return encrypted.startsWith(MARK);
 }
 
-/** Gives the parts of a conversation back the state that was carried for them. */
+/** Restores the carried state of the parts of a conversation. */
 export class StateAttacher {
   /** The parts of the span that have no state, by the keys in carried states, latest first. */
   #open = new Map<string, ContentPart[]>();
@@ -137,12 +137,12 @@ export class StateAttacher {
   #seen = 0;
 
   /**
-   * Gives parts their state: of parts that are alike, the earliest one gets the first state.
+   * Restores the state of parts. Among equal parts, the earliest one gets the first state.
    * @param span The model's parts since the last message of another role. Each span is a separate, append-only list.
    * @returns The state that belongs to none of the parts.
    */
   attach(span: readonly ContentPart[], carried: readonly CarriedState[]): readonly CarriedState[] {
-    this.#look(span);
+    this.#index(span);
     return carried.filter(({ part: reference, state }) => {
       const part = reference === undefined ? undefined : this.#take(reference);
       if (part !== undefined) part.providerState = state;
@@ -150,7 +150,7 @@ export class StateAttacher {
     });
   }
 
-  #look(span: readonly ContentPart[]): void {
+  #index(span: readonly ContentPart[]): void {
     if (span !== this.#span) {
       this.#span = span;
       this.#open = new Map();
@@ -169,7 +169,7 @@ export class StateAttacher {
     }
   }
 
-  /** A part that has no state yet: one of a call may have been found by its other key. */
+  /** Returns a part that has no state yet. A call may already have been found by its other key. */
   #take(reference: PartReference): ContentPart | undefined {
     for (const key of getKeys(reference)) {
       const parts = this.#open.get(key) ?? [];
@@ -180,7 +180,7 @@ export class StateAttacher {
   }
 }
 
-/** Returns the part of a carried state whose item clients do not get or return: a text without characters. */
+/** Returns the part of a carried state if it is an empty text, for which clients neither get nor return an item. */
 export function createEmptyPart({ part, state }: CarriedState): ContentPart | undefined {
   if (part?.kind !== "text" || part.key !== "") return undefined;
   return create(ContentPartSchema, { part: { case: "text", value: "" }, providerState: state });
@@ -242,13 +242,13 @@ function getKeys({ kind, key, alias }: PartReference): string[] {
   return alias === "" ? [`${kind} ${key}`] : [`${kind} ${key}`, `alias ${alias}`];
 }
 
-/** Returns the item of a state that OpenAI's own adapter wrote: what the items of this API show themselves. */
+/** Returns the item in a state of OpenAI's Responses API. The items of this API show its data themselves. */
 function getItem({ dataJson }: ProviderState): JsonObject | undefined {
   return asObject(asObject(tryParseJson(dataJson))?.item);
 }
 
 /**
- * Reports whether a reasoning part has no content that could be sent back, so that the provider finds it by ids alone.
+ * Reports whether a reasoning part has no content that could be sent back, so that the provider finds it only by ids.
  */
 function isReasoningById({ part, providerState }: ContentPart): boolean {
   if (part.case !== "reasoning" || providerState === undefined) return false;
@@ -257,16 +257,16 @@ function isReasoningById({ part, providerState }: ContentPart): boolean {
 }
 
 /**
- * Reports whether the state of a part that is not reasoning says more than the part itself, and than an API assumes.
+ * Reports whether the state of a part other than reasoning has more than the part itself and its API's default values.
  */
 function isWorthCarrying({ part, providerState }: ContentPart): boolean {
   if (part.case === "reasoning" || providerState === undefined) return false;
   const { block, part: wirePart, ...rest } = without(dataOfState(providerState), "model");
   if (Object.keys(rest).length > 0) return true;
   const id = part.case === "toolCall" ? part.value.id : undefined;
-  const isCallerAlone = isDeepStrictEqual(block ?? {}, { caller: { type: "direct" } });
-  const isIdAlone = isDeepStrictEqual(wirePart ?? {}, { functionCall: { id } });
-  return !(isEmpty(block) || isCallerAlone) || !(isEmpty(wirePart) || isIdAlone);
+  const hasOnlyCaller = isDeepStrictEqual(block ?? {}, { caller: { type: "direct" } });
+  const hasOnlyId = isDeepStrictEqual(wirePart ?? {}, { functionCall: { id } });
+  return !(isEmpty(block) || hasOnlyCaller) || !(isEmpty(wirePart) || hasOnlyId);
 }
 
 function isEmpty(value: JsonValue | undefined): boolean {

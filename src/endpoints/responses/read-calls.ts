@@ -13,8 +13,8 @@ export function readCall(item: Fields, context: ReadingContext, itemId?: string)
   const id = item.requireString("call_id", { min: 1 });
   const [callerName, namespace] = [item.requireString("name", { min: 1 }), item.string("namespace")];
   // OpenAI's models call tools of groups, including groups that they found by a search.
-  const isOfProvider = context.isOpenAi && context.names.find(callerName, namespace) === undefined;
-  const name = isOfProvider ? callerName : context.names.getName(callerName, namespace);
+  const isProviderName = context.isOpenAi && context.names.find(callerName, namespace) === undefined;
+  const name = isProviderName ? callerName : context.names.getName(callerName, namespace);
   const part =
     type === "function_call"
       ? createCall(id, name, item.requireString("arguments"))
@@ -25,13 +25,13 @@ export function readCall(item: Fields, context: ReadingContext, itemId?: string)
           },
         });
   const caller = item.object("caller")?.value;
-  const ofProvider = {
+  const providerFields = {
     ...(itemId && { id: itemId }),
-    ...(isOfProvider && namespace !== undefined && { namespace }),
+    ...(isProviderName && namespace !== undefined && { namespace }),
     ...(caller && { caller }),
   };
-  const isPlain = Object.keys(ofProvider).length === 0;
-  const state = isPlain ? undefined : context.toModelState({ item: { type, ...ofProvider } });
+  const isPlain = Object.keys(providerFields).length === 0;
+  const state = isPlain ? undefined : context.toModelState({ item: { type, ...providerFields } });
   if (state !== undefined) part.providerState = state;
   return part;
 }

@@ -14,7 +14,7 @@ import { guessMediaType } from "../../kit/media/media-type.ts";
 import type { Annotation } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { createTextPart } from "../answers/create-request.ts";
-import { decodeBase64, type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
+import { decodeBase64, type Element, Fields, invalidParameter, joinWords, quote } from "../openai/fields.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
 /** A part and its path in the body. */
@@ -126,7 +126,7 @@ function inputPart(fields: Fields): ContentPart {
 function unknownType(fields: Fields, types: readonly string[]): Error {
   const expected = joinWords(types);
   const type = fields.string("type") ?? fields.missing("type", expected);
-  return mistake(fields.at("type"), "invalid_value", `expected ${expected}, found ${quote(type)}`);
+  return invalidParameter(fields.at("type"), "invalid_value", `expected ${expected}, found ${quote(type)}`);
 }
 
 function readImage(fields: Fields): MessageInitShape<typeof ImageSchema> {
@@ -161,7 +161,7 @@ function getOnlyField(fields: Fields, names: readonly string[]): string {
   const [name, second] = names.filter((each) => fields.has(each));
   if (name === undefined) return fields.missing(names[0] ?? "", `one of ${names.join(", ")}`);
   if (second === undefined) return name;
-  throw mistake(
+  throw invalidParameter(
     fields.at(second),
     "invalid_value",
     `is set together with ${name}, expected one of ${names.join(", ")}`,

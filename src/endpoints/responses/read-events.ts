@@ -29,7 +29,7 @@ export async function readToEnd(
   return writer;
 }
 
-/** Returns the response object of a stored run, from its events up to the latest one that the run knows. */
+/** Returns the response object of a stored run, from its events up to the run's `lastSequence`. */
 export async function objectFromEvents(
   run: Run,
   events: Batches<RunEvent>,

@@ -9,10 +9,10 @@ import type { Threads } from "../../runs/threads.ts";
 const MAX_MESSAGES = 10_000;
 const PAGE = 100;
 
-/** Messages that are searched for what a request repeats: clients repeat the latest turns. */
+/** Maximum number of messages that are searched for those that a request repeats. Clients repeat the latest turns. */
 const MAX_SEARCHED = 1_000;
 
-/** Memory for them: as much as the largest request. */
+/** Maximum memory of these messages, in bytes: as much as the largest request. */
 const MAX_SEARCHED_BYTES = 32 * 1024 * 1024;
 
 /** Finds a conversation. */
@@ -91,13 +91,13 @@ export async function readEnd(
 ): Promise<readonly StoredMessage[]> {
   const missing = new Set(ids);
   const end: StoredMessage[] = [];
-  let [isPart, after, needed, bytes] = [lastRunId === "", "", ids.size === 0 ? before : Infinity, 0];
+  let [isInRange, after, needed, bytes] = [lastRunId === "", "", ids.size === 0 ? before : Infinity, 0];
   for (let searched = 0; searched < MAX_SEARCHED; searched += PAGE) {
     const query = { threadId, after, limit: PAGE, order: "latest first" } as const;
-    const { elements, hasMore } = await threads.listMessages(owner, query).catch(undefinedIfNotFound);
+    const { elements, hasMore } = await threads.listMessages(owner, query).catch(emptyIfNotFound);
     for (const message of elements) {
-      isPart ||= message.runId === lastRunId;
-      if (!isPart) continue;
+      isInRange ||= message.runId === lastRunId;
+      if (!isInRange) continue;
       end.push(message);
       bytes += measureMemory(message.message);
       if (missing.delete(message.id) && missing.size === 0) needed = end.length + before;
@@ -108,8 +108,8 @@ export async function readEnd(
   return end.reverse();
 }
 
-/** The engine says later that there is no such conversation. */
-function undefinedIfNotFound(thrown: unknown): Awaited<ReturnType<Threads["listMessages"]>> {
+/** Returns an empty page if the conversation does not exist: the engine reports that later. */
+function emptyIfNotFound(thrown: unknown): Awaited<ReturnType<Threads["listMessages"]>> {
   if (thrown instanceof NotFoundError) return { elements: [], hasMore: false };
   throw thrown;
 }

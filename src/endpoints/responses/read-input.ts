@@ -7,7 +7,7 @@ import type { NewMessage } from "../../runs/engine.ts";
 import type { InputItem } from "../../wire/openai-responses/request.ts";
 import { createMessage, createTextPart } from "../answers/create-request.ts";
 import { EarlierMessages } from "../answers/earlier-messages.ts";
-import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
+import { type Element, Fields, invalidParameter, joinWords, quote } from "../openai/fields.ts";
 import { parseItemId } from "../openai/ids.ts";
 import { decodeCompaction } from "./compaction.ts";
 import { MessageDrafts, type MessagePaths, type ModelTurn } from "./message-drafts.ts";
@@ -42,7 +42,7 @@ export interface ReadInput {
 /**
  * Reads `input`, or the items of a conversation.
  * @param name Name of the field.
- * @param getContext Returns what items are read with. A text needs nothing.
+ * @param getContext Returns the context for reading items. Not called for a text.
  */
 export async function readInput(
   fields: Fields,
@@ -130,7 +130,8 @@ class InputReader {
   readonly #kept: EarlierMessages;
   readonly #approvals: ToolApproval[] = [];
   /**
-   * The items that were referred to. Each reference adds a whole item, so that a small request could become a huge one.
+   * The items that were referenced. Each may be referenced once, since a reference adds a whole item: a small request
+   * could become a huge one.
    */
   readonly #references = new Set<string>();
   readonly #approved = new Map<string, string>();
@@ -204,7 +205,7 @@ class InputReader {
     }
   }
 
-  /** Adds the output of a call. For a tool search that the client runs, only OpenAI's API knows the meaning. */
+  /** Adds the output of a call. Only OpenAI's API knows the output of a tool search that the client runs. */
   #addOutput(item: Fields): void {
     const result = readResult(item, this.#context);
     if (this.#searches.has(result.toolCallId)) this.#addNative(item);
@@ -215,7 +216,8 @@ class InputReader {
     const role = ROLES[item.word("role", ROLE_NAMES) ?? item.missing("role", joinWords(ROLE_NAMES))];
     if (role === Role.ASSISTANT) return this.#addAnswer(item);
     const parts = readContent(item, "content", readInputPart, this.#context);
-    if (parts.length === 0) throw mistake(item.at("content"), "invalid_value", "is empty, expected a part");
+    if (parts.length === 0)
+      throw invalidParameter(item.at("content"), "invalid_value", "is empty, expected a part");
     this.#drafts.add(role, parts, item.path, parts.some(isNative) ? item.text() : "");
   }
 
@@ -237,8 +239,8 @@ class InputReader {
   }
 
   /**
-   * Returns OpenAI's id of an item that follows reasoning with such an id: its API accepts both or none. It does not
-   * know any other ids, such as ids of another account.
+   * Returns OpenAI's id of an item that follows reasoning with such an id: the API accepts both ids or neither. All
+   * other ids are left out, since the API may not know them, such as ids of another account.
    */
   #idBesideReasoning(item: Fields): string | undefined {
     const isBeside = this.#reasoned !== undefined && this.#drafts.turn === this.#reasoned;
@@ -253,7 +255,7 @@ class InputReader {
     for (const state of this.#states.attach(this.#drafts.span, carried)) this.#addLeft(state, item);
   }
 
-  /** Adds state without a part: for a text without characters, which has no item, or for a missing item. */
+  /** Adds the part of a state that belongs to an empty text, which has no item. Otherwise warns of a missing item. */
   #addLeft(state: CarriedState, item: Fields): void {
     const part = createEmptyPart(state);
     if (part !== undefined) return this.#drafts.addToTurn(part, item);
@@ -276,20 +278,18 @@ class InputReader {
     const id = item.requireString("approval_request_id", { min: 1 });
     const approve = item.boolean("approve") ?? item.missing("approve", "true or false");
     const reason = item.string("reason") ?? "";
-    const toolCallId = this.#requests.has(id)
-      ? id
-      : await this.#createCall(id, item.at("approval_request_id"));
+    const toolCallId = this.#requests.has(id) ? id : await this.#findCall(id, item.at("approval_request_id"));
     this.#approvals.push(create(ToolApprovalSchema, { toolCallId, approve, reason }));
     if (approve) this.#approved.set(toolCallId, id);
   }
 
-  /** Creates the call of an approval request in an earlier response. */
-  async #createCall(id: string, path: string): Promise<string> {
+  /** Returns the id of the call that an approval request of an earlier response is about. */
+  async #findCall(id: string, path: string): Promise<string> {
     const location = parseItemId(id);
     const message = location && (await this.#kept.find(location, id, path));
     const part = location && message?.content[location.part]?.part;
     if (part?.case === "toolCall") return part.value.id;
-    throw mistake(path, "invalid_value", `${quote(id)} is not the id of a request for approval`);
+    throw invalidParameter(path, "invalid_value", `${quote(id)} is not the id of a request for approval`);
   }
 
   async #addReference(item: Fields): Promise<void> {
@@ -313,14 +313,18 @@ class InputReader {
 
   #checkRepetition(target: string, id: string, item: Fields): void {
     if (this.#references.has(target))
-      throw mistake(item.at("id"), "invalid_value", `${quote(id)} is referenced twice, expected once`);
+      throw invalidParameter(
+        item.at("id"),
+        "invalid_value",
+        `${quote(id)} is referenced twice, expected once`,
+      );
     this.#references.add(target);
   }
 
   #addForeignReference(item: Fields, id: string): void {
     if (this.#context.isOpenAi) return this.#drafts.addToTurn(createNativePart(item), item);
     const message = `${quote(id)} is not the id of an item of an earlier response`;
-    throw mistake(item.at("id"), "invalid_value", message);
+    throw invalidParameter(item.at("id"), "invalid_value", message);
   }
 
   /** Adds an item that only OpenAI's API knows. The adapter of another API leaves it out with a warning. */
@@ -330,7 +334,7 @@ class InputReader {
     if (modelItems.has(type)) return this.#drafts.addToTurn(createNativePart(item), item);
     if (vitalItems.has(type)) return this.#addVital(item, type);
     if (callerItems.has(type)) return this.#addNative(item);
-    throw mistake(
+    throw invalidParameter(
       item.at("type"),
       "invalid_value",
       `expected ${joinWords(KNOWN_ITEMS)}, found ${quote(type)}`,
@@ -349,7 +353,7 @@ class InputReader {
       );
     if (this.#context.isOpenAi) return this.#addNative(item);
     const problem = `cannot be read by the model's provider, and the conversation would be incomplete without it`;
-    throw mistake(item.path, "unsupported_value", `an item of type ${quote(type)} ${problem}`);
+    throw invalidParameter(item.path, "unsupported_value", `an item of type ${quote(type)} ${problem}`);
   }
 
   #addNative(item: Fields): void {

@@ -2,7 +2,7 @@
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { objectsIn, textIn } from "../../kit/json/json.ts";
 import type { ReasoningPart } from "../../wire/openai-responses/items.ts";
-import { type Fields, mistake } from "../openai/fields.ts";
+import { type Fields, invalidParameter } from "../openai/fields.ts";
 import { parseItemId } from "../openai/ids.ts";
 import { type CarriedState, countStateValues, decodeStates, isCarried } from "./provider-state.ts";
 import { createPart } from "./read-content.ts";
@@ -16,7 +16,7 @@ export interface ReadReasoning {
   readonly carried: readonly CarriedState[];
 }
 
-/** Values in the JSON texts of all states of a request: as many as a whole request may have by default. */
+/** Maximum number of JSON values in all states of a request: as many as a whole request may have by default. */
 const MAX_STATE_VALUES = 250_000;
 
 /** Reads the reasoning items of one request. */
@@ -67,7 +67,7 @@ export class ReasoningReader {
       this.#values += countStateValues(state, MAX_STATE_VALUES - this.#values);
     if (states !== undefined && this.#values <= MAX_STATE_VALUES) return states;
     const expected = `expected the value from an earlier response, and at most ${MAX_STATE_VALUES} JSON values in all items`;
-    throw mistake(path, "invalid_value", `was changed or truncated, or is too large; ${expected}`);
+    throw invalidParameter(path, "invalid_value", `was changed or truncated, or is too large; ${expected}`);
   }
 }
 

@@ -19,7 +19,7 @@ import type { Threads } from "../../runs/threads.ts";
 import { createRequest } from "../answers/create-request.ts";
 import type { RecentAnswers } from "../answers/recent-answers.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
-import { type Element, Fields, mistake, parseBody, readMetadata } from "../openai/fields.ts";
+import { type Element, Fields, invalidParameter, parseBody, readMetadata } from "../openai/fields.ts";
 import { toResponseId, toRunId, toThreadId } from "../openai/ids.ts";
 import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
@@ -64,7 +64,7 @@ export interface RequestReading {
   readonly allowsUnstoredContinuation?: boolean | undefined;
 }
 
-/** A request. Whoever does not start its run releases its conversation. */
+/** A request. If its run is not started, its conversation must be released. */
 export interface ReadRequest {
   readonly input: RunInput;
   readonly settings: ResponseSettings;
@@ -95,14 +95,14 @@ export async function parseRequest(body: Uint8Array): Promise<Fields> {
   return fields;
 }
 
-/** Returns the destination of a request. */
+/** Resolves the model that a request names. */
 export function readTarget(fields: Fields, models: RequestReading["models"]): ModelTarget {
   return models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
 }
 
 /**
  * Reads a request.
- * @param body Its bytes, or its fields if they are parsed.
+ * @param body Its bytes, or its fields if they have been parsed.
  * @throws InvalidRequestError that names the first invalid field; NotFoundError if a reference does not exist.
  */
 export async function readRequest(body: Uint8Array | Fields, reading: RequestReading): Promise<ReadRequest> {
@@ -150,12 +150,12 @@ function readState(fields: Fields, allowsUnstored: boolean): ConversationState {
   const background = fields.boolean("background") ?? false;
   for (const name of ["previous_response_id", "conversation"])
     if (!store && !allowsUnstored && fields.has(name))
-      throw mistake(name, "invalid_value", UNSTORED_CONTINUATION);
-  if (!store && background) throw mistake("background", "invalid_value", UNSTORED_BACKGROUND);
+      throw invalidParameter(name, "invalid_value", UNSTORED_CONTINUATION);
+  if (!store && background) throw invalidParameter("background", "invalid_value", UNSTORED_BACKGROUND);
   const hasPrevious = fields.has("previous_response_id");
   const hasConversation = fields.has("conversation");
   if (hasPrevious && hasConversation)
-    throw mistake(
+    throw invalidParameter(
       "conversation",
       "invalid_value",
       "is set together with previous_response_id, expected only one of them",
@@ -207,7 +207,7 @@ class RequestReader {
   /** Whether the tools of the previous response are used. */
   readonly #inherits: boolean;
   readonly #echoedTools: readonly JsonObject[];
-  /** Tools of items of the input, for a model that takes no such items. */
+  /** Tools from items of the input, for a model that does not accept such items. */
   readonly #added: readonly Element[];
   /** Whether groups of tools, and tools that are loaded later, are sent unchanged. */
   readonly #sendsGroups: boolean;
@@ -343,7 +343,7 @@ class RequestReader {
     return request;
   }
 
-  /** The messages are written out: `create` gives the same ones and takes ten times as long. */
+  /** Uses object literals: `create` returns equal messages, but takes ten times as long. */
   #toRun(
     request: Request,
     { tools }: ReadToolChoice,
@@ -434,18 +434,18 @@ const FORMATS = ["text", "json_object", "json_schema"] as const;
 /** Reads `text.format`. */
 function readFormat(text: Fields): ResponseFormat | undefined {
   const format = text.object("format");
-  switch (format?.word("type", FORMATS)) {
+  if (format === undefined) return undefined;
+  switch (format.word("type", FORMATS)) {
     case "json_object":
       return create(ResponseFormatSchema, { type: ResponseFormat_Type.JSON });
     case "json_schema":
-      return schemaFormat(format);
+      return readSchemaFormat(format);
     default:
       return undefined;
   }
 }
 
-function schemaFormat(format: Fields | undefined): ResponseFormat | undefined {
-  if (format === undefined) return undefined;
+function readSchemaFormat(format: Fields): ResponseFormat {
   const schema = format.object("schema") ?? format.missing("schema", "a JSON Schema");
   return create(ResponseFormatSchema, {
     type: ResponseFormat_Type.JSON_SCHEMA,

@@ -5,7 +5,7 @@ import {
   type ToolChoice,
   ToolChoiceSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
-import { Fields, mistake } from "../openai/fields.ts";
+import { Fields, invalidParameter } from "../openai/fields.ts";
 import type { ReadTools } from "./read-tools.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -25,17 +25,16 @@ export function readToolChoice(
   inherits: boolean,
 ): ReadToolChoice {
   const parallel = fields.boolean("parallel_tool_calls");
-  const choosing = fields.has("tool_choice") ? chosen(fields, tools, names) : {};
-  const { mode, toolName = "", allowed = tools }: Chosen = choosing;
+  const { mode, toolName = "", allowed = tools } = readChoice(fields, tools, names);
   const hasTools = tools.tools.length > 0 || tools.servers.length > 0 || inherits;
-  // Servers refuse tool settings without tools.
+  // `parallel_tool_calls` is left out if there are no tools, since servers refuse it then.
   if (mode === undefined && (parallel === undefined || !hasTools)) return { choice: undefined, tools };
   const choice = create(ToolChoiceSchema, { mode: mode ?? Mode.AUTO, toolName });
   if (parallel !== undefined && hasTools) choice.parallel = parallel;
   return { choice, tools: allowed };
 }
 
-interface Chosen {
+interface Choice {
   readonly mode?: Mode;
   readonly toolName?: string;
   readonly allowed?: ReadTools;
@@ -43,7 +42,7 @@ interface Chosen {
 
 const MODES = { auto: Mode.AUTO, none: Mode.NONE, required: Mode.REQUIRED } as const;
 
-function chosen(fields: Fields, tools: ReadTools, names: ToolNames): Chosen {
+function readChoice(fields: Fields, tools: ReadTools, names: ToolNames): Choice {
   if (typeof fields.get("tool_choice") === "string") {
     const word = fields.word("tool_choice", ["auto", "none", "required"]);
     return word === undefined ? {} : { mode: MODES[word] };
@@ -52,12 +51,12 @@ function chosen(fields: Fields, tools: ReadTools, names: ToolNames): Chosen {
   if (choice === undefined) return {};
   switch (choice.requireString("type", { min: 1 })) {
     case "allowed_tools":
-      return allowedTools(choice, tools, names);
+      return readAllowed(choice, tools, names);
     case "function":
     case "custom":
       return { mode: Mode.NAMED, toolName: getName(choice, names) };
     case "mcp":
-      return serverChoice(choice, tools, names);
+      return readServerChoice(choice, tools, names);
     default:
       // A hosted tool is named by its type.
       return { mode: Mode.NAMED, toolName: choice.requireString("type") };
@@ -69,7 +68,7 @@ function getName(choice: Fields, names: ToolNames): string {
 }
 
 /** Reads the choice of a server's tool, or of any of its tools, which is possible only if there are no others. */
-function serverChoice(choice: Fields, tools: ReadTools, names: ToolNames): Chosen {
+function readServerChoice(choice: Fields, tools: ReadTools, names: ToolNames): Choice {
   const label = choice.requireString("server_label", { min: 1 });
   const name = choice.string("name");
   if (name !== undefined) return { mode: Mode.NAMED, toolName: names.getName(name, label) };
@@ -77,11 +76,11 @@ function serverChoice(choice: Fields, tools: ReadTools, names: ToolNames): Chose
   if (others === 0) return { mode: Mode.REQUIRED };
   const message =
     "allows any tool of the server; expected the name of one tool, since there are other tools too";
-  throw mistake(choice.at("name"), "missing_required_parameter", message);
+  throw invalidParameter(choice.at("name"), "missing_required_parameter", message);
 }
 
 /** Selects the tools that the choice lists, and reads the choice among them. */
-function allowedTools(choice: Fields, tools: ReadTools, names: ToolNames): Chosen {
+function readAllowed(choice: Fields, tools: ReadTools, names: ToolNames): Choice {
   const mode = choice.word("mode", ["auto", "required"]) ?? choice.missing("mode", `"auto" or "required"`);
   const list = choice.list("tools", { min: 1 }) ?? choice.missing("tools", "a list of tools");
   const allowed = new Set(list.map((element) => toKey(Fields.of(element), names)));

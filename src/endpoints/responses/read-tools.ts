@@ -16,7 +16,7 @@ import {
 import { asObject, type JsonObject, without } from "../../kit/json/json.ts";
 import type { InputItem, Tool } from "../../wire/openai-responses/request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
-import { type Element, Fields, mistake } from "../openai/fields.ts";
+import { type Element, Fields, invalidParameter } from "../openai/fields.ts";
 import type { RequestNotes } from "../openai/request-notes.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -54,7 +54,7 @@ export interface ToolReading {
   readonly served: ServedModel;
   /** Whether groups of tools, and tools that are loaded later, are sent unchanged. */
   readonly sendsGroups: boolean;
-  /** Tools of items of the input. One that the request has already is left out. */
+  /** Tools from items of the input. Those that the request already has are left out. */
   readonly added: readonly Element[];
 }
 
@@ -100,7 +100,8 @@ class ToolReader implements ReadTools {
   /** The names of functions, custom tools and servers, and the types of hosted tools. */
   readonly #known = new Set<string>();
   /**
-   * A declared tool that occurs twice is a mistake, which is found later; an added one that is known is left out.
+   * The origin of the tools that are being read. Added tools that are known are left out. Declared tools that occur
+   * twice are refused later.
    */
   origin: "declared" | "added" = "declared";
 
@@ -156,7 +157,7 @@ class ToolReader implements ReadTools {
 
   #addGroup(fields: Fields, outer: Group | undefined): void {
     if (outer !== undefined)
-      throw mistake(
+      throw invalidParameter(
         fields.path,
         "invalid_value",
         "expected a function or a custom tool in a namespace, found a namespace",
@@ -175,7 +176,7 @@ class ToolReader implements ReadTools {
     return {
       name: this.#getName(tool, group),
       description: readDescription(tool, group),
-      parametersJson: parameters === undefined ? "" : rootedSchema(parameters),
+      parametersJson: parameters === undefined ? "" : toTypedSchema(parameters),
       strict: tool.boolean("strict") ?? false,
     };
   }
@@ -212,7 +213,7 @@ function readDescription(tool: Fields, group: Group | undefined): string {
 }
 
 /** OpenAI treats a schema without a type at its root as the schema of an object. */
-function rootedSchema(parameters: Fields): string {
+function toTypedSchema(parameters: Fields): string {
   const isBare = Object.keys(parameters.value).length === 0;
   if (isBare) return "";
   return parameters.has("type") ? parameters.text() : JSON.stringify({ type: "object", ...parameters.value });
@@ -231,7 +232,7 @@ const ONLY_OPENAI =
 /** Reads an MCP server. OpenAI's connectors and tunnels are refused, since only OpenAI can call them. */
 function toServer(tool: Fields, notes: RequestNotes): McpServer {
   for (const name of ["connector_id", "tunnel_id"])
-    if (tool.has(name)) throw mistake(tool.at(name), "unsupported_value", ONLY_OPENAI);
+    if (tool.has(name)) throw invalidParameter(tool.at(name), "unsupported_value", ONLY_OPENAI);
   if (tool.boolean("defer_loading") === true)
     notes.warn(tool.at("defer_loading"), "unsupported_setting", "all tools of the server are loaded at once");
   const server = create(McpServerSchema, {
@@ -274,7 +275,7 @@ function namesFilter(toolNames: readonly string[]): McpToolFilter {
   return create(McpToolFilterSchema, { toolNames: [...toolNames] });
 }
 
-/** Items of the input that add tools, which only OpenAI's API has. Other models get these tools with all others. */
+/** Items of the input that add tools. Only OpenAI's API has them; other models get the tools with the declared ones. */
 const ADDING_ITEMS: ReadonlySet<unknown> = new Set<InputItem["type"]>([
   "additional_tools",
   "tool_search_output",
@@ -289,7 +290,7 @@ export function listAddedTools(fields: Fields): readonly Element[] {
   return items.flatMap((item) => Fields.of(item).list("tools") ?? []);
 }
 
-/** Returns tools as the answers need them, to give calls the caller's names: without the secrets of MCP servers. */
+/** Returns the tools whose names answers translate to the caller's: without MCP servers, which have secrets. */
 export function toNamedTools(tools: readonly Element[]): readonly JsonObject[] {
   return tools.map((tool) => Fields.of(tool).value).filter(({ type }) => type !== "mcp");
 }

@@ -46,7 +46,7 @@ export class ReadingContext implements ReadingParts {
     this.recent = parts.recent;
   }
 
-  /** Whether an OpenAI-like API serves the model, which accepts its items unchanged. */
+  /** Whether OpenAI's Responses API serves the model, so that its items are sent unchanged. */
   get isOpenAi(): boolean {
     return this.served.api === "openai-responses";
   }

@@ -72,8 +72,8 @@ async function removeRepeatedInput(
 }
 
 /**
- * Counts the messages at the beginning of the input that are the end of the conversation, with one of the model among
- * them: clients whose messages have no ids repeat them so.
+ * Counts the messages at the beginning of the input that repeat the end of the conversation, as clients do whose
+ * messages have no ids. Returns 0 if none of them is a message of the model.
  */
 function countRepeated(drafts: readonly Draft[], history: readonly StoredMessage[]): number {
   const messages = history.flatMap(({ message }) => message ?? []);
@@ -107,7 +107,10 @@ function toKey(message: Message): string {
   return createHash("sha256").update(toBinary(MessageSchema, content)).digest("base64");
 }
 
-/** @param positions Positions in the history of the messages of the model that are repeated, at least in part. */
+/**
+ * Returns the messages that the history already has.
+ * @param positions Positions in the history of the model's messages that are repeated, at least in part.
+ */
 function findRepeated(
   drafts: readonly Draft[],
   history: readonly StoredMessage[],
@@ -121,7 +124,7 @@ function findRepeated(
       return positions.has(message) && message.content.length === 0;
     }),
   );
-  // Messages before a repeated message are repeated too, as far as they are the same.
+  // Messages before a repeated message are repeated too, up to the first one that differs.
   const others = drafts.filter(({ message }) => !isResult(message));
   let end = -1;
   for (const draft of others.toReversed()) {
@@ -141,7 +144,7 @@ function isResult({ role }: Message): boolean {
   return role === Role.TOOL;
 }
 
-/** Compares what clients return. Reasoning and provider state is restored from the history, or left out. */
+/** Ignores reasoning and provider state, which clients may have left out. */
 function hasSameContent(draft: Message, stored: Message | undefined): boolean {
   return stored?.role === draft.role && isDeepStrictEqual(getContent(draft), getContent(stored));
 }

@@ -15,7 +15,7 @@ const INTERVAL = 512;
 const MAX_CHECKPOINTS = 32;
 
 /** Memory for the checkpoints of one run. Text that checkpoints share is counted for each. */
-const MAX_BYTES_OF_RUN = 4 * 1024 * 1024;
+const MAX_RUN_BYTES = 4 * 1024 * 1024;
 
 /** Memory for the checkpoints of all runs. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -114,14 +114,14 @@ export class RunCheckpoints {
     return this.#all.read(this.#key).findLast(({ writer }) => writer.nextNumber <= startingAfter + 1);
   }
 
-  /** Adds a checkpoint if the last one is `INTERVAL` events ago. @param batch The writer's latest batch. */
+  /** Adds a checkpoint if the last one is `INTERVAL` or more events ago. @param batch The writer's latest batch. */
   record(writer: ResponseEvents, batch: readonly RunEvent[]): void {
     const sequence = batch.at(-1)?.sequence ?? 0;
     if (sequence < this.#latest + INTERVAL) return;
     const checkpoints = this.#all.read(this.#key);
     this.#latest = checkpoints.at(-1)?.sequence ?? 0;
     const bytes = writer.units * BYTES_PER_UNIT;
-    if (sequence < this.#latest + INTERVAL || bytes > MAX_BYTES_OF_RUN) return;
+    if (sequence < this.#latest + INTERVAL || bytes > MAX_RUN_BYTES) return;
     this.#latest = sequence;
     this.#all.replace(
       this.#key,
@@ -133,7 +133,7 @@ export class RunCheckpoints {
 /** Drops every second checkpoint of the older half: most readers resume near the end. */
 function thin(checkpoints: readonly Checkpoint[]): readonly Checkpoint[] {
   let left = checkpoints;
-  while (left.length > MAX_CHECKPOINTS || sumBytes(left) > MAX_BYTES_OF_RUN) {
+  while (left.length > MAX_CHECKPOINTS || sumBytes(left) > MAX_RUN_BYTES) {
     const half = left.length / 2;
     left = left.filter((_, index) => index >= half || index % 2 === 1);
   }

@@ -1,7 +1,7 @@
 /**
- * Restores what clients lose of the model's messages that are stored, or were created a short time ago. Some return all
- * items but only the fields that they know, some drop the ids of items, some return a call with its `call_id` and
- * nothing else. A message is found by the id of an item or of a call; its parts are then recognized by their content.
+ * Restores data of the model's stored or recent messages that clients do not return. Some return all items but only the
+ * fields that they know, some drop the ids of items, some return a call with its `call_id` and nothing else. A message
+ * is found by the id of an item or of a call; its parts are then recognized by their content.
  */
 import { isDeepStrictEqual } from "node:util";
 import { getCatalogProvider } from "../../client/providers.ts";
@@ -75,8 +75,8 @@ export class PartRestorer {
   }
 
   /**
-   * Gives parts the data that the stored ones have in addition to their content, and adds parts that clients do not
-   * return. Leaves out what the conversation has already.
+   * Restores the data that stored parts have in addition to their content, and adds parts that clients do not return.
+   * Leaves out messages that the conversation already has.
    * @param conversation The conversation that the request continues.
    */
   async restore(drafts: MessageDrafts, conversation: ContinuedConversation | undefined): Promise<void> {
@@ -112,7 +112,7 @@ export class PartRestorer {
     const call = part.value;
     const isKnown = [...sources].some((source) => source.has(callKey(call.id)));
     if (isKnown) return undefined;
-    // Some servers number the calls of each conversation anew, so that ids alone may name a call of another one.
+    // Some servers number the calls of each conversation from the start, so an id alone may find another call.
     return this.#find(
       (source) => source.withCall(call.id),
       (message) => hasCall(message, call),
@@ -120,12 +120,12 @@ export class PartRestorer {
   }
 
   async #find(
-    look: (source: EarlierMessages) => Promise<EarlierMessage | undefined>,
-    fits: (message: Message) => boolean = () => true,
+    lookUp: (source: EarlierMessages) => Promise<EarlierMessage | undefined>,
+    matches: (message: Message) => boolean = () => true,
   ): Promise<FoundMessage | undefined> {
     for (const source of this.#sources) {
-      const kept = await look(source);
-      if (kept !== undefined && fits(kept.message)) return this.#register(kept);
+      const kept = await lookUp(source);
+      if (kept !== undefined && matches(kept.message)) return this.#register(kept);
     }
     return undefined;
   }
@@ -146,7 +146,7 @@ export class PartRestorer {
     }
   }
 
-  /** Notes that a part was returned, and restores it if it is unchanged: signed content must not be changed. */
+  /** Records that a part was returned, and restores it if it is unchanged, since a signature covers its content. */
   #take({ content, parts }: FoundMessage, found: FoundPart, index: number): void {
     const stored = content[index];
     if (stored === undefined && isCarrier(found.returned.part)) found.turn.remove(found.returned);
@@ -159,7 +159,7 @@ export class PartRestorer {
   #addMissing({ content, parts }: FoundMessage): void {
     const returned = [...parts.keys()].sort((left, right) => left - right);
     for (const [index, part] of content.entries()) {
-      if (parts.has(index) || !isLeftOut(part) || !this.#isOwn(part)) continue;
+      if (parts.has(index) || !isLeftOut(part) || !this.#isFromModel(part)) continue;
       const next = returned.find((each) => each > index);
       const neighbour = parts.get(next ?? returned.at(-1) ?? -1);
       neighbour?.turn.insert(part, neighbour.returned, next === undefined ? "after" : "before");
@@ -167,7 +167,8 @@ export class PartRestorer {
     }
   }
 
-  #isOwn(part: ContentPart): boolean {
+  /** Reports whether the model that serves the request wrote a part. */
+  #isFromModel(part: ContentPart): boolean {
     const { provider, model, api } = this.#served;
     const catalog = (api && getCatalogProvider(api)) ?? provider;
     return getOrigin(part, { owners: [provider, catalog], model, catalog }) === "current_model";
@@ -195,19 +196,19 @@ function callKey(id: string): string {
   return `call ${id}`;
 }
 
-/** A block of OpenAI's API has the id of this API as an item. */
+/** The item of a block of OpenAI's API has an id of this API, so ids are not compared. */
 function withoutId(dataJson: string): unknown {
   const block = asObject(tryParseJson(dataJson));
   return block === undefined ? dataJson : without(block, "id");
 }
 
-/** Parts that clients do not return: reasoning, and texts without characters, which have no item. */
+/** Reports whether clients may leave out a part: reasoning, or an empty text, which has no item. */
 function isLeftOut({ part, providerState }: ContentPart): boolean {
   if (providerState === undefined) return false;
   return part.case === "reasoning" || (part.case === "text" && part.value === "");
 }
 
-/** Reports whether a part is of an item that only carries the state of others. The stored parts have that state. */
+/** Reports whether a part comes from an item that only carries state, which the stored parts already have. */
 function isCarrier({ part }: ContentPart): boolean {
   return part.case === "reasoning" && part.value.text === "";
 }
@@ -242,7 +243,7 @@ function isSameCall(returned: ToolCall, kept: ToolCall): boolean {
   return isNamed && isSameInput(returned, kept);
 }
 
-/** Some clients parse the arguments and write them again. A custom tool may be a function for the provider. */
+/** Some clients parse the arguments and serialize them again. A custom tool may be a function for the provider. */
 function isSameInput(returned: ToolCall, kept: ToolCall): boolean {
   const [input = "", keptInput = ""] = [returned.input.value, kept.input.value];
   if (returned.input.case === "text" && kept.input.case !== "text")
@@ -253,7 +254,7 @@ function isSameInput(returned: ToolCall, kept: ToolCall): boolean {
   return value !== undefined && isDeepStrictEqual(value, tryParseJson(keptInput));
 }
 
-/** Makes a part the stored one, but for the id of a call: the results refer to the one that was returned. */
+/** Replaces a part with the stored one. A call keeps the returned id, since the results refer to it. */
 function restorePart(returned: ContentPart, kept: ContentPart): void {
   const id = returned.part.case === "toolCall" ? returned.part.value.id : "";
   returned.part =

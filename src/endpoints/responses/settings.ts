@@ -110,8 +110,8 @@ export function getOrigin(settings: ResponseSettings): RunOrigin {
 }
 
 /**
- * Returns the settings of a run. A run that was created over gRPC has the defaults and the facts of the run itself.
- * Settings that a later version of this API adds have their defaults in an older run.
+ * Returns the settings of a run. For a run that was created over gRPC, these are the run's fields and the defaults. An
+ * older run has the defaults of settings that were added later.
  */
 export function getSettings(run: RunWithOrigin): ResponseSettings {
   const { origin } = run;

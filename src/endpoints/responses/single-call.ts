@@ -1,6 +1,6 @@
 /**
  * Responses for which one call of the model is enough: nothing is stored, and nothing is executed here. They need no
- * run, and are answered as the APIs that store nothing answer.
+ * run, and are answered like the requests of APIs that store nothing.
  */
 import { create } from "@bufbuild/protobuf";
 import { InvalidRequestError } from "../../core/errors.ts";
@@ -11,7 +11,7 @@ import { type JsonObject, objectsIn } from "../../kit/json/json.ts";
 import { composeConversation, createModelRequest, toRunField } from "../../runs/conversation.ts";
 import { answerRequest, type ReadRequest as CallRequest } from "../answers/answer-request.ts";
 import type { ModelTarget } from "../models/model-directory.ts";
-import { type Fields, mistake } from "../openai/fields.ts";
+import { type Fields, invalidParameter } from "../openai/fields.ts";
 import { parseItemId } from "../openai/ids.ts";
 import { createForm, createPlaceholder, validateRead } from "../relay/caller-form.ts";
 import { OPENAI_HEADERS } from "../relay/openai-headers.ts";
@@ -53,8 +53,8 @@ function isCallerTool({ tool }: Tool): boolean {
 }
 
 /**
- * Reports whether a body may be relayed. Not if its provider has another API, or if the sidecar has a part in the
- * answer: it stores the response, executes tools, or knows items that the provider does not.
+ * Reports whether a body may be relayed. It may not if its provider has another API, or if the sidecar is needed for
+ * the answer: it stores the response, executes tools, or knows items that the provider does not.
  */
 export function isRelayable(fields: Fields, { served }: ModelTarget): boolean {
   return (
@@ -79,8 +79,8 @@ function hasOurItems(fields: Fields): boolean {
 }
 
 /**
- * Reports whether only the sidecar understands an item, or might complete it: without its content, reasoning cannot be
- * found.
+ * Reports whether only the sidecar understands an item, or can complete it: the provider cannot find reasoning without
+ * its content.
  */
 function isOurItem({ type, id, encrypted_content: encrypted, content }: JsonObject): boolean {
   if (typeof id === "string" && parseItemId(id) !== undefined) return true;
@@ -89,8 +89,8 @@ function isOurItem({ type, id, encrypted_content: encrypted, content }: JsonObje
 }
 
 /**
- * Returns the call of a body that may be relayed. The provider decides what it accepts: a request that cannot be read
- * is only relayed.
+ * Returns the call of a body that may be relayed. The provider decides what it accepts, so a request that cannot be
+ * read is relayed, but never translated.
  * @param read Reads the request.
  */
 export async function readRelayable(
@@ -123,7 +123,7 @@ export async function readRelayable(
 }
 
 function noApprovals(): InvalidRequestError {
-  return mistake("input", "unsupported_value", "answers a tool call that is waiting for approval");
+  return invalidParameter("input", "unsupported_value", "answers a tool call that is waiting for approval");
 }
 
 function toSingleCall(read: ReadRequest): SingleCall {
@@ -138,7 +138,7 @@ function toSingleCall(read: ReadRequest): SingleCall {
     request: {
       request: modelRequest,
       isStreamed,
-      // The response has them itself.
+      // The response object has them.
       warnings: [],
       restored: { hasReasoning: restoresReasoning, hasCallState: false },
       toBodyPath: (field) => read.toBodyPath(toRunField(field, fields)),

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { ResponseCache } from "../answers/response-cache.ts";
-import { type Fields, mistake, quote } from "../openai/fields.ts";
+import { type Fields, invalidParameter, quote } from "../openai/fields.ts";
 import { LatestResponse, MAX_CONVERSATION_BYTES } from "./latest-response.ts";
 
 /** Maximum number of names that the requests of one socket may use. */
@@ -34,7 +34,9 @@ export class SocketLanes {
       throw invalidName(`expected 1 to 256 letters, digits, "_", "-" or ".", found ${found}`);
     }
     if (!this.#lanes.has(name) && this.#lanes.size >= MAX_LANES)
-      throw invalidName(`expected one of the ${MAX_LANES} names that the connection has used`);
+      throw invalidName(
+        `expected one of the ${MAX_LANES} names that the connection has used, found ${quote(name)}`,
+      );
     return name;
   }
 
@@ -87,5 +89,5 @@ export class SocketLanes {
 }
 
 function invalidName(description: string): Error {
-  return mistake("stream_id", "invalid_stream_id", description);
+  return invalidParameter("stream_id", "invalid_stream_id", description);
 }

@@ -20,7 +20,7 @@ import {
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { toItemId } from "../openai/ids.ts";
 import type { EventOutput } from "./event-output.ts";
-import { addedItem, emitProgress } from "./hosted-events.ts";
+import { emitProgress, toAddedItem } from "./hosted-events.ts";
 import type { McpToolEvents } from "./mcp-tool-events.ts";
 import {
   type OpenContent,
@@ -84,7 +84,7 @@ type StartEvent = Extract<Event, { case: "textStart" | "reasoningStart" | "toolC
 type PartEvent = Exclude<Event, { case: "streamStart" | "finish" | "error" | "providerEvent" | undefined }>;
 type DeltaEvent = Extract<Event, { case: "textDelta" | "reasoningDelta" | "toolCallDelta" }>;
 
-/** The events of a part that waits for its turn. Its deltas are joined: so many events would take far more memory. */
+/** The events of a part that waits for its turn. Its deltas are joined, since many events take far more memory. */
 interface WaitingPart {
   readonly first: PartEvent;
   readonly text: GrowingText;
@@ -133,7 +133,7 @@ export class StepEvents {
     return this.#parts.reduce((sum, { text }) => sum + text.value.length, 0);
   }
 
-  /** Takes one event of the model. */
+  /** Processes one event of the model. */
   push({ event }: StreamEvent): void {
     switch (event.case) {
       case "streamStart":
@@ -312,7 +312,7 @@ export class StepEvents {
       ...toStateField(providerState),
     });
     const { items, tools, output } = this.#context;
-    if (item === undefined) return tools.called(call, { messageId: this.#messageId, part: partIndex });
+    if (item === undefined) return tools.recordCall(call, { messageId: this.#messageId, part: partIndex });
     const input = toInput(call, items.callerTool(call.name));
     if (!item.streams && input !== "") item.content.append(output, input, true);
     item.content.end(output, input);
@@ -329,7 +329,7 @@ export class StepEvents {
     this.#content[partIndex] = part;
     const { output, items } = this.#context;
     const item = items.whole(this.#messageId, partIndex, part);
-    const position = this.#add(addedItem(item));
+    const position = this.#add(toAddedItem(item));
     emitProgress(item, output, position);
     this.#finishItem(partIndex, position, () => item);
   }
@@ -384,7 +384,7 @@ function isDelta(event: PartEvent): event is DeltaEvent {
   return event.case === "textDelta" || event.case === "reasoningDelta" || event.case === "toolCallDelta";
 }
 
-/** Creates a part without deltas that is over. */
+/** Creates a part that is over and has no deltas. */
 function createOverPart(): OpenPart {
   return { item: undefined, text: new GrowingText(), refusal: false, isOver: true };
 }

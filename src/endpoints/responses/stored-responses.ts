@@ -1,12 +1,12 @@
 /** Stored responses: reading, deleting and cancelling them, and listing their input. */
 import { invalidField, NotFoundError } from "../../core/errors.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { KEEP_ALIVE_MS } from "../../http/event-body.ts";
 import { jsonResponse, jsonTextResponse } from "../../http/json-response.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import type { RunWithOrigin } from "../../runs/engine.ts";
 import { quote } from "../openai/fields.ts";
 import { toRunId } from "../openai/ids.ts";
-import { KEEP_ALIVE_MS } from "./create-response.ts";
 import type { EventOptions } from "./event-output.ts";
 import { listItems, readPage, withinMemory } from "./item-list.ts";
 import type { ResponsesParts } from "./parts.ts";
@@ -136,7 +136,7 @@ function readCursor(query: URLSearchParams): number | undefined {
   throw invalidField("starting_after", `expected the sequence number of an event, found ${quote(value)}`);
 }
 
-/** Returns the run of a response. For an id that this API did not issue, returns a name that no run has. */
+/** Returns the run of a response. @throws NotFoundError if this API did not issue the id; `orNotFound` describes it. */
 function getRunId(id: string): string {
   const runId = toRunId(id);
   if (runId === undefined) throw new NotFoundError("");

@@ -102,12 +102,15 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
    */
   async #read(): Promise<Result> {
     this.#isReading = true;
-    const { events, sink, signal, writer, startedRun } = this.#options;
+    const { events, sink, signal, writer, startedRun, checkpoints } = this.#options;
     try {
       while (!this.#isOver && (sink.isEmpty || (startedRun && writer.isComplete))) {
         const { done, value } = await events.next();
         this.#isOver = done === true;
-        if (value !== undefined) this.#push(value);
+        if (value !== undefined) {
+          writer.push(value);
+          checkpoints?.record(writer, value);
+        }
         const turn = yieldTurn();
         if (turn !== undefined) await turn;
       }
@@ -120,12 +123,6 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
       if (writer.last === undefined) this.#interrupt(error);
     }
     return { done: false, value: this.#isOver ? this.#last() : sink.take() };
-  }
-
-  #push(batch: readonly RunEvent[]): void {
-    const { checkpoints, writer } = this.#options;
-    writer.push(batch);
-    checkpoints?.record(writer, batch);
   }
 
   #interrupt(error: SDKError): void {

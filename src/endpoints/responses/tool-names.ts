@@ -47,7 +47,7 @@ export class ToolNames {
   }
 
   /** Returns the tool that the model calls by a name. Undefined if no tool of the caller has this name. */
-  called(name: string): CallerTool | undefined {
+  findByModelName(name: string): CallerTool | undefined {
     return this.#byName.get(name);
   }
 

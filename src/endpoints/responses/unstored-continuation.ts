@@ -9,7 +9,7 @@ import type { JsonObject } from "../../kit/json/json.ts";
 import { composeConversation } from "../../runs/conversation.ts";
 import type { RunWithOrigin } from "../../runs/engine.ts";
 import { isQueuedOrRunning } from "../../runs/status.ts";
-import { Fields, mistake } from "../openai/fields.ts";
+import { Fields, invalidParameter } from "../openai/fields.ts";
 import { toConversationId } from "../openai/ids.ts";
 import { conversationNotFound } from "../openai/not-found.ts";
 import { type HistorySource, readHistory } from "./read-history.ts";
@@ -29,7 +29,7 @@ export async function readUnstoredHistory(
   previous: RunWithOrigin | undefined,
 ): Promise<readonly Message[]> {
   if (previous !== undefined && isQueuedOrRunning(previous.status))
-    throw mistake(
+    throw invalidParameter(
       "previous_response_id",
       "invalid_value",
       "is in progress, expected a response that has ended",
@@ -50,10 +50,10 @@ export function composeContinuation(
 ): Pick<ReadInput, "messages" | "paths"> {
   const input = messages.flatMap(({ message }) => message ?? []);
   const placed = composeConversation({ history, input, approvals }).messages;
-  const ofHistory = { path: "previous_response_id", parts: [] };
+  const historyPath = { path: "previous_response_id", parts: [] };
   return {
     messages: placed.map(({ message }) => ({ message, originJson: "" })),
-    paths: placed.map(({ inputIndex }) => paths[inputIndex ?? -1] ?? ofHistory),
+    paths: placed.map(({ inputIndex }) => paths[inputIndex ?? -1] ?? historyPath),
   };
 }
 

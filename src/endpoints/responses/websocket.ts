@@ -9,7 +9,7 @@ import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../http/
 import { toRequestFailure } from "../../http/request-failure.ts";
 import { type JsonObject, type JsonValue, without } from "../../kit/json/json.ts";
 import { getStatus, toErrorObject } from "../openai/errors.ts";
-import { mistake, parseBody, quote, toFields } from "../openai/fields.ts";
+import { invalidParameter, parseBody, quote, toFields } from "../openai/fields.ts";
 import { previousNotFound } from "../openai/not-found.ts";
 import { createRun, prepareRun } from "./create-response.ts";
 import { MessageSink } from "./event-output.ts";
@@ -131,7 +131,11 @@ class Exchange {
       const type = message.requireString("type");
       if (type === "response.steer") return { steer: message.value };
       if (type !== "response.create")
-        throw mistake("type", "unsupported_value", `expected "response.create", found ${quote(type)}`);
+        throw invalidParameter(
+          "type",
+          "unsupported_value",
+          `expected "response.create", found ${quote(type)}`,
+        );
       this.#previousId = message.string("previous_response_id");
       const generates = message.boolean("generate") ?? true;
       const body = without(message.value, ...SOCKET_MEMBERS);
@@ -201,16 +205,16 @@ class Exchange {
   }
 }
 
-/** Returns a function that makes a text when it is first asked for it. */
-function once(make: () => string): () => string {
+/** Returns a function that creates a text on its first call, and returns the same text on later calls. */
+function once(create: () => string): () => string {
   let text: string | undefined;
   return () => {
-    text ??= make();
+    text ??= create();
     return text;
   };
 }
 
-/** Returns a function that converts the paths of a request, to which the earlier items were added, to the message's. */
+/** Returns a function that converts paths of an expanded request, which begins with earlier items, to the message's. */
 function createPathMap(
   input: JsonValue | undefined,
   expanded: JsonValue | undefined,
@@ -224,12 +228,12 @@ function createPathMap(
     });
 }
 
-/** Input for a response in progress, which no provider takes. */
+/** Input for a response in progress, which no provider accepts. */
 interface RefusedSteer {
   readonly steer: JsonObject;
 }
 
-/** Returns the event that gives the input back. Nothing is assigned an id. */
+/** Returns the event that returns the input to the client. */
 function toFailedSteer({ steer }: RefusedSteer): object {
   const error = {
     type: "invalid_request_error",

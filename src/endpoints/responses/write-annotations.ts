@@ -28,8 +28,8 @@ function toOpenAiAnnotation(citation: Citation): JsonObject | undefined {
 }
 
 /**
- * Reports whether an annotation has a type that OpenAI added since. The types of Anthropic end in `_location`;
- * annotations of Chat Completions have their fields under the name of the type. Those of web pages have a common form.
+ * Reports whether an annotation has a type that OpenAI added later. Anthropic's types end in `_location`, annotations
+ * of Chat Completions have their fields under the name of the type, and citations of web pages have a common form.
  */
 function isUnknownType({ type, url }: Citation, annotation: JsonObject): boolean {
   return url === "" && !type.endsWith("_location") && !Object.hasOwn(annotation, type);

@@ -177,7 +177,7 @@ export class ResponseEvents {
 
   #changeRun(run: Run): void {
     if (!this.#hasStarted) this.#start(run);
-    this.#tools.know(run.mcpTools);
+    this.#tools.register(run.mcpTools);
     this.#paused = undefined;
     switch (run.status) {
       case RunStatus.QUEUED:
@@ -216,7 +216,7 @@ export class ResponseEvents {
     this.#step?.push(event);
   }
 
-  /** Ends the items of an answer that was interrupted. The response object contains none. */
+  /** Ends the items of an answer that was interrupted. The response object contains none of them. */
   #restart({ continuesAnswer, abandonedAttempt }: StepRestart, step: number): void {
     this.#tools.interrupt();
     if (continuesAnswer || abandonedAttempt === undefined) return;
@@ -245,8 +245,8 @@ export class ResponseEvents {
     if (hasFailed) {
       this.#failure =
         run.error === undefined ? new InternalError("the run failed") : errorFromProto(run.error);
-      const told = withFieldPaths(this.#failure, (field) => this.#response.toRequestPath(field));
-      this.#output.emit("error", errorMembers(told));
+      const error = withFieldPaths(this.#failure, (field) => this.#response.toRequestPath(field));
+      this.#output.emit("error", errorMembers(error));
     }
     const items = isWhole ? this.#list.length : this.#kept;
     this.#last = this.#write(run, items);
@@ -278,7 +278,7 @@ function errorMembers(error: SDKError): string {
   return JSON.stringify({ code, message, param, error: nested }).slice(1, -1);
 }
 
-/** Returns the event of a failure that ends a stream which another server numbers, as text. */
+/** Returns the event of a failure that ends a relayed stream, as text. Another server numbers such a stream. */
 export function writeFailure(error: SDKError): string {
   return `event: error\ndata: {"type":"error",${errorMembers(error)}}\n\n`;
 }

@@ -80,7 +80,7 @@ export class ItemWriter {
     return items;
   }
 
-  /** Returns the item of a part; undefined for a text without characters. */
+  /** Returns the item of a part; undefined for an empty text. */
   #toItem(
     whole: ContentPart,
     { messageId, part: index }: ItemLocation,
@@ -112,7 +112,7 @@ export class ItemWriter {
 
   /** Returns the tool of the caller that a call names. */
   callerTool(name: string): CallerTool | undefined {
-    return this.#names.called(name);
+    return this.#names.findByModelName(name);
   }
 
   /** Writes a message with one text. */
@@ -166,10 +166,10 @@ export class ItemWriter {
   call(id: string, status: ItemStatus, call: ToolCall, state?: ProviderState): WrittenItem {
     const item = objectIn(dataOfState(state).item);
     const group = asString(item.namespace);
-    const tool = group === undefined ? this.#names.called(call.name) : undefined;
+    const tool = group === undefined ? this.#names.findByModelName(call.name) : undefined;
     const name = tool?.callerName ?? call.name;
-    const ofGroup = group ?? tool?.namespace;
-    const namespace = ofGroup === undefined ? {} : { namespace: ofGroup };
+    const groupName = group ?? tool?.namespace;
+    const namespace = groupName === undefined ? {} : { namespace: groupName };
     const input = toInput(call, tool);
     const caller = asObject(item.caller) as FunctionCall["caller"];
     const common = { call_id: call.id, name, ...namespace, ...(caller && { caller }) };
@@ -188,8 +188,7 @@ export class ItemWriter {
   whole(messageId: string, index: number, part: ContentPart): WrittenItem {
     const type = getType(part);
     const fields: { readonly id?: unknown } = toFields(part, type);
-    // The caller of a response that is not stored returns the item to the provider, which knows only the id that it
-    // gave.
+    // If the response is not stored, the caller returns the item, and the provider knows only the id that it gave.
     const providerId = this.#isStored || part.part.case !== "native" ? undefined : asString(fields.id);
     return { ...fields, id: providerId ?? toItemId(type, messageId, index), type };
   }
@@ -289,7 +288,7 @@ function toFields({ part, providerState }: ContentPart, type: string): object {
 
 type Media = Extract<ContentPart["part"], { case: "image" | "audio" | "document" }>["value"];
 
-/** @param item The facts about the image from an API of OpenAI: its size, quality and so on. */
+/** @param item Further fields of the image from an API of OpenAI: its size, quality and so on. */
 function imageFields({ mediaType, source }: Media, item: JsonObject): object {
   const format = mediaType.startsWith("image/") ? { output_format: mediaType.slice("image/".length) } : {};
   const result = source.case === "data" ? base64(source.value) : null;

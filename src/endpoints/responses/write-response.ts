@@ -35,11 +35,11 @@ export interface RunOutput {
   readonly metadata: ResponseMetadata | undefined;
 }
 
-/** What a provider reports alongside its answer, as far as the API has a field for it. */
+/** The metadata of a provider's answer for which the API has a field. */
 export interface ResponseMetadata {
   /** The tier that served the request, if the provider reports it. */
   readonly tier: string | undefined;
-  /** Fields that only models of OpenAI fill. */
+  /** Fields that only OpenAI fills. */
   readonly further: JsonObject;
 }
 
@@ -65,7 +65,7 @@ export class ResponseWriter {
     const { service_tier, ...unchanging } = echoed;
     this.#warnings = warnings;
     this.#tools = echoed.tools;
-    this.#tier = warnings.some(({ param }) => param === "service_tier") ? USUAL_TIER : service_tier;
+    this.#tier = warnings.some(({ param }) => param === "service_tier") ? DEFAULT_TIER : service_tier;
     const created_at = toSeconds(run.createdAt) ?? 0;
     const head = { id: toResponseId(run.id), object: "response", created_at } as const;
     this.#head = `{${toMembers(head satisfies Partial<ResponseObject>)}`;
@@ -87,24 +87,22 @@ export class ResponseWriter {
   write(run: Run, { model, items, warnings, metadata }: RunOutput): string {
     const service_tier = isQueuedOrRunning(run.status) ? this.#tier : getUsedTier(this.#tier, metadata);
     const state = toMembers({ ...toState(run, model), service_tier, ...metadata?.further });
-    const told = [...this.#warnings];
+    const all = [...this.#warnings];
     for (const { code, field, message } of [...run.warnings, ...warnings])
-      told.push({ code, param: this.toRequestPath(field), message });
-    // A field that OpenAI does not have, so only if there are any.
-    const warned = told.length === 0 ? "" : `"warnings":${JSON.stringify(told)},`;
-    return `${this.#head},${state},"output":[${items.join(",")}],${warned}${this.#tail}`;
+      all.push({ code, param: this.toRequestPath(field), message });
+    // OpenAI has no such field, so it is present only if there are warnings.
+    const warningsField = all.length === 0 ? "" : `"warnings":${JSON.stringify(all)},`;
+    return `${this.#head},${state},"output":[${items.join(",")}],${warningsField}${this.#tail}`;
   }
 }
 
 const FURTHER_MEMBERS = ["access_programs", "moderation", "prompt_cache_diagnostics"];
 
-const USUAL_TIER = "default";
+const DEFAULT_TIER = "default";
 
-/**
- * Returns the tier that the provider reports; else the requested one, and the usual one if the choice was left open.
- */
+/** Returns the tier that the provider reports, or else the requested one. `auto` becomes the default tier. */
 function getUsedTier(requested: string, metadata: ResponseMetadata | undefined): string {
-  return metadata?.tier ?? (requested === "auto" ? USUAL_TIER : requested);
+  return metadata?.tier ?? (requested === "auto" ? DEFAULT_TIER : requested);
 }
 
 /** Returns the fields of a response that change while its run does. */

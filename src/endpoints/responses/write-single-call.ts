@@ -69,7 +69,7 @@ export class SingleCallFormat implements AnswerFormat {
   /** @throws SDKError if the answer ended with an error. */
   writeAnswer(response: Response): string {
     const result = toResult(response);
-    const run = runAfter(this.#begun, result, needsNoApproval);
+    const run = runAfter(this.#begun, result, needsApproval);
     if (run.error !== undefined) throw errorFromProto(run.error);
     return writeRun({ ...run, steps: result.steps }, this.#facts.settings);
   }
@@ -100,7 +100,7 @@ class SingleCallWriter implements EventWriter {
     return this.#sink.takeText();
   }
 
-  /** A stream that another server writes ends with the error alone. */
+  /** A relayed stream ends with the error alone. */
   fail(error: SDKError): string {
     if (this.#events === undefined) return writeFailure(error);
     this.#end(runAfterFailure(this.#begin(), error));
@@ -118,11 +118,11 @@ class SingleCallWriter implements EventWriter {
 
   #finish(response: Response): void {
     const result = toResult(response);
-    const run = runAfter(this.#begin(), result, needsNoApproval);
+    const run = runAfter(this.#begin(), result, needsApproval);
     const [step] = result.steps;
     const value = create(StepFinishSchema, step === undefined ? {} : { result: step });
     this.#open().push([createRunEvent(this.#nextSequence(), STEP, { case: "stepFinish", value })]);
-    // The reader of this writer calls `fail` then.
+    // The caller of `write` then calls `fail`.
     if (run.error !== undefined) throw errorFromProto(run.error);
     this.#end(run);
   }
@@ -140,8 +140,8 @@ class SingleCallWriter implements EventWriter {
   }
 }
 
-/** All calls are for the caller, who executes them without being asked. */
-function needsNoApproval(): boolean {
+/** No call needs an approval, since the caller executes all of them. */
+function needsApproval(): boolean {
   return false;
 }
 

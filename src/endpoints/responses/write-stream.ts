@@ -4,6 +4,7 @@ import type { Batches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
 import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { EndpointResponse } from "../../http/endpoint.ts";
+import { EVENT_STREAM_HEADERS } from "../../http/event-body.ts";
 import { isQueuedOrRunning } from "../../runs/status.ts";
 import { type EventOptions, SseSink } from "./event-output.ts";
 import type { Checkpoint, RunCheckpoints } from "./replay-checkpoints.ts";
@@ -29,21 +30,14 @@ export interface StreamSource extends EventOptions {
   readonly onFailure: (error: SDKError) => void;
 }
 
-const HEADERS = {
-  "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-cache",
-  // Without this header, nginx would buffer the events.
-  "x-accel-buffering": "no",
-};
-
 /** Returns the stream as a response, at once. */
 export function streamResponse(source: StreamSource): EndpointResponse {
   return new OpenStream(source).response();
 }
 
 /**
- * Returns the stream of a foreground run as a response, once the provider has accepted its request. An earlier failure
- * gets the HTTP status of its error, by which clients decide about retries.
+ * Returns the stream of a foreground run as a response, once the provider has accepted its request. Earlier failures
+ * are thrown, so that the response has the HTTP status of the error: clients decide by it whether to retry.
  * @throws SDKError with which the run failed.
  */
 export async function acceptedStreamResponse(source: StreamSource): Promise<EndpointResponse> {
@@ -77,7 +71,7 @@ class OpenStream {
       this.#writer.push(value);
       if (value.every(isBeginning)) continue;
       hasBegun = true;
-      if (value.every(isOfRun)) return this.#failure();
+      if (value.every(isRunEvent)) return this.#failure();
     }
     return undefined;
   }
@@ -93,11 +87,11 @@ class OpenStream {
     const [events, writer, sink, isOver] = [this.#events, this.#writer, this.#sink, this.#isOver];
     const reading = { events, writer, sink, isOver, checkpoints };
     const body = new StreamBody({ ...reading, keepAliveMs, signal, startedRun, onFailure });
-    return { status: 200, headers: HEADERS, body };
+    return { status: 200, headers: EVENT_STREAM_HEADERS, body };
   }
 }
 
-function isOfRun({ event }: RunEvent): boolean {
+function isRunEvent({ event }: RunEvent): boolean {
   return event.case === "run";
 }
 

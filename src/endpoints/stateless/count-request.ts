@@ -12,8 +12,8 @@ import { toWarningsHeader } from "../openai/warnings-header.ts";
 const ESTIMATE = { "outrigger-estimate": "true" };
 
 /**
- * Returns the count of the provider, or an estimate, which a header marks. What a call of the model would restore is
- * counted, too: providers check the conversation as for a call.
+ * Returns the count of the provider, or an estimate, which a header marks. State that a call of the model would restore
+ * is counted, too, since providers check the conversation as for a call.
  * @param write Returns the count in the form of the API.
  * @throws SDKError with the paths of the body.
  */
@@ -25,15 +25,15 @@ export async function countRequest(
 ): Promise<EndpointResponse> {
   try {
     const { request, form } = read;
-    // A request that could not be read has a stand-in, whose size alone is right.
-    const isStandIn = form?.untranslatable !== undefined;
-    if (!isStandIn) await restoreAnswers(request.messages, recentAnswers.createSource(caller.name));
-    const { inputTokens, estimated } = isStandIn
+    // The placeholder of a request that could not be translated has only the right size.
+    const isPlaceholder = form?.untranslatable !== undefined;
+    if (!isPlaceholder) await restoreAnswers(request.messages, recentAnswers.createSource(caller.name));
+    const { inputTokens, estimated } = isPlaceholder
       ? toTokenCount(request, request, undefined)
       : await countTokens(client, request, { signal });
     const answer = jsonResponse(write(inputTokens));
-    const marks = { ...toWarningsHeader(read.warnings), ...(estimated ? ESTIMATE : {}) };
-    return { ...answer, headers: { ...answer.headers, ...marks } };
+    const headers = { ...toWarningsHeader(read.warnings), ...(estimated ? ESTIMATE : {}) };
+    return { ...answer, headers: { ...answer.headers, ...headers } };
   } catch (thrown) {
     throw withFieldPaths(toSdkError(thrown), (field) => read.toBodyPath(field));
   }

@@ -5,7 +5,7 @@ import type { ServedModel } from "../models/model-directory.ts";
 /** These settings, as fields of the request. */
 export interface ProviderSettings {
   readonly providerOptionsJson: Record<string, string>;
-  /** Empty if the request does not set it, or the options do. */
+  /** Empty if the request does not set it, or if it is among the options. */
   readonly reasoningEffort: string;
 }
 
@@ -20,14 +20,14 @@ export function createOptions({ provider }: ServedModel, options: JsonObject): R
   return Object.keys(options).length === 0 ? {} : { [provider]: JSON.stringify(options) };
 }
 
-/** Budgets of thinking, in tokens, up to which an effort is enough. */
+/** The largest thinking budget of each effort, in tokens. */
 const BUDGETS = [
   ["none", 0],
   ["low", 2048],
   ["medium", 8192],
 ] as const;
 
-/** Returns the effort of reasoning for a budget of thinking, in tokens. */
+/** Returns the reasoning effort for a thinking budget in tokens. */
 export function toEffort(budget: number): string {
   return BUDGETS.find(([, tokens]) => budget <= tokens)?.[0] ?? "high";
 }

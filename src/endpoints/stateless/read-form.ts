@@ -4,7 +4,7 @@ import type { ReadRequest } from "../answers/answer-request.ts";
 import { createForm, createPlaceholder, type FormSource, validateRead } from "../relay/caller-form.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
-/** A request, and what is needed to relay it. */
+/** A request, and its form in the caller's API if it may be relayed. */
 export type ReadForm = Pick<ReadRequest, "request" | "form" | "toBodyPath">;
 
 /** The body that is read. */
@@ -16,10 +16,9 @@ export interface FormReading extends FormSource {
 
 /**
  * Reads a body. If the provider speaks the API of the caller, it decides what it accepts: a request that cannot be read
- * is only relayed then, as is one with a field that no other API has.
+ * is then relayed, but never translated. The same applies to a request with a field that no other API has.
  * @param read Reads a request of the contract from the fields.
- * @param findUntranslatable Returns the mistake of a request that only this API can express; undefined if there is
- *   none.
+ * @param findUntranslatable Returns the error of a request that only this API can express; undefined for others.
  * @throws InvalidRequestError that names the first invalid field.
  */
 export function readForm(

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { ModelTarget, ServedModel } from "../models/model-directory.ts";
-import { mistake } from "../openai/fields.ts";
+import { invalidParameter } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import { type CarriedState, countStateValues, decodeStates } from "../responses/provider-state.ts";
 
@@ -57,6 +57,6 @@ export class ReadingContext {
       this.#stateValues += countStateValues(state, MAX_STATE_VALUES - this.#stateValues);
     if (states !== undefined && this.#stateValues <= MAX_STATE_VALUES) return states;
     const expected = `expected the value from an earlier answer, and at most ${MAX_STATE_VALUES} JSON values in all`;
-    throw mistake(path, "invalid_value", `was changed or truncated, or is too large; ${expected}`);
+    throw invalidParameter(path, "invalid_value", `was changed or truncated, or is too large; ${expected}`);
   }
 }

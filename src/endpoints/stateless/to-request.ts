@@ -67,9 +67,9 @@ export function toRequest(content: BodyContent, { target }: ReadingContext): Omi
 }
 
 /**
- * Sets the option by which a forced tool call is left to a model that cannot be forced, with a warning. Frameworks
- * force calls for structured output by default, and cannot know the model: some read an answer without a call, the
- * others ask again.
+ * Sets the option that lets a model decide, with a warning, if it cannot be forced to call a tool. Frameworks force
+ * calls for structured output by default, and cannot know the model: some accept an answer without a call, the others
+ * ask again.
  */
 function relaxToolChoice(request: Request, { api, provider }: ServedModel): void {
   const mode = request.toolChoice?.mode;

@@ -1,4 +1,4 @@
-/** The facts of an answer that several APIs write alike. */
+/** The parts of an answer that several APIs write in the same way. */
 import { ServerError } from "../../core/errors.ts";
 import type { ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
@@ -15,7 +15,7 @@ export interface FinishWords {
   readonly stop: string;
 }
 
-/** The facts about the end of an answer. */
+/** The fields that describe the end of an answer. */
 export type AnswerEnd = Pick<Response, "finishReason" | "message" | "provider" | "usage">;
 
 /**
@@ -53,8 +53,8 @@ function getCallWord({ message }: AnswerEnd, words: FinishWords): string {
 }
 
 /**
- * Returns the input of a call, for APIs that have objects only. Others are wrapped: clients run tools with what they
- * get.
+ * Returns the input of a call, for APIs in which inputs are objects. Other inputs are wrapped, not dropped: clients
+ * execute tools with whatever they get.
  */
 export function toInputObject({ case: kind, value = "" }: ToolCall["input"]): JsonObject {
   if (kind === "text") return { input: value };

@@ -39,5 +39,7 @@ it("Ids of tokens are whole numbers from 0 of 31 bits", () => {
   const { tokenSequences } = read([0, largest]).request;
   expect(tokenSequences.map(({ ids }) => ids)).toEqual([[0, largest]]);
   for (const id of [-1, 0.5, largest + 1, "1", null])
-    expect(() => read([[1, id]])).toThrow("input[0][1]: expected the id of a token, a whole number from 0");
+    expect(() => read([[1, id]])).toThrow(
+      "input[0][1]: expected a token id, a whole number from 0 to 2147483647",
+    );
 });

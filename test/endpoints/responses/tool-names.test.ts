@@ -15,16 +15,16 @@ describe("the names of tools", () => {
       { type: "web_search" },
       namespace("agents", read, { type: "custom", name: "say" }),
     ]);
-    expect(names.called("read")).toEqual({ ...read, callerName: "read", namespace: undefined });
-    expect(names.called("patch")?.type).toBe("custom");
-    expect(names.called("agents__read")).toEqual({
+    expect(names.findByModelName("read")).toEqual({ ...read, callerName: "read", namespace: undefined });
+    expect(names.findByModelName("patch")?.type).toBe("custom");
+    expect(names.findByModelName("agents__read")).toEqual({
       type: "function",
       name: "agents__read",
       callerName: "read",
       namespace: "agents",
     });
-    expect(names.called("agents__say")?.type).toBe("custom");
-    expect(names.called("web_search")).toBeUndefined();
+    expect(names.findByModelName("agents__say")?.type).toBe("custom");
+    expect(names.findByModelName("web_search")).toBeUndefined();
     expect(names.getName("read", undefined)).toBe("read");
     expect(names.getName("read", "agents")).toBe("agents__read");
   });
@@ -36,8 +36,8 @@ describe("the names of tools", () => {
     ]);
     const joined = names.getName("b", "a");
     expect(joined).toMatch(/^a__b_[0-9a-f]{8}$/);
-    expect(names.called(joined)?.namespace).toBe("a");
-    expect(names.called("a__b")?.namespace).toBeUndefined();
+    expect(names.findByModelName(joined)?.namespace).toBe("a");
+    expect(names.findByModelName("a__b")?.namespace).toBeUndefined();
   });
 
   it("have at most 64 characters that every provider accepts, and stay different", () => {
@@ -49,7 +49,7 @@ describe("the names of tools", () => {
     expect(first).toMatch(/^fs_v1__x+_[0-9a-f]{8}$/);
     expect(first).toHaveLength(64);
     expect(first).not.toBe(second);
-    expect(names.called(second)?.callerName).toBe(`${long}2`);
+    expect(names.findByModelName(second)?.callerName).toBe(`${long}2`);
   });
 
   it("are the same for a tool that an earlier turn had", () => {

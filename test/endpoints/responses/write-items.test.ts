@@ -2,7 +2,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { toItemId } from "../../../src/endpoints/openai/ids.ts";
-import { addedItem } from "../../../src/endpoints/responses/hosted-events.ts";
+import { toAddedItem } from "../../../src/endpoints/responses/hosted-events.ts";
 import { defaultSettings } from "../../../src/endpoints/responses/settings.ts";
 import { toMessageItems } from "../../../src/endpoints/responses/write-input-items.ts";
 import { ItemWriter, itemStatusAt } from "../../../src/endpoints/responses/write-items.ts";
@@ -429,6 +429,6 @@ describe("An item of a hosted tool, when it begins", () => {
     ["mcp_list_tools", { server_label: "d", tools: [1] }, { server_label: "d", tools: [] }],
     ["shell_call", { call_id: "c", status: "completed" }, { call_id: "c", status: "completed" }],
   ])("of type %s has nothing of its result", (type, fields, early) => {
-    expect(addedItem({ id: "x_1", type, ...fields })).toEqual({ id: "x_1", type, ...early });
+    expect(toAddedItem({ id: "x_1", type, ...fields })).toEqual({ id: "x_1", type, ...early });
   });
 });
